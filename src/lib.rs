@@ -1,0 +1,10 @@
+//! Puts the Mackerel container agent into the pod templates of Kubernetes manifests and changes no other byte.
+//!
+//! The modules in the order of the data's way. None of them does I/O, reads a clock or the environment;
+//! the front ends do.
+
+pub mod config;
+pub mod edit;
+pub mod inject;
+pub mod report;
+pub mod yaml;

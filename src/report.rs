@@ -1,0 +1,139 @@
+//! What was decided and why, as data. Front ends render it; ids are API (see `docs`).
+
+use serde::Serialize;
+
+/// How much a finding matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing, nothing to do.
+    Info,
+    /// Somebody should look; nothing was held up.
+    Warning,
+    /// Nothing is written.
+    Error,
+}
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident, $sentence:literal;)*) => {
+        /// The closed list of reason ids. Each stands in reports, KRM result tags, admission warnings and metrics alike.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Reason { $($(#[$doc])* #[doc = $sentence] $variant,)* }
+
+        impl Reason {
+            /// Every reason, in the order of the documentation.
+            pub const ALL: &'static [Reason] = &[$(Reason::$variant,)*];
+
+            /// The stable id.
+            #[must_use]
+            pub fn id(self) -> &'static str { match self { $(Reason::$variant => $id,)* } }
+
+            /// What kind of decision the reason stands for.
+            #[must_use]
+            pub fn class(self) -> Class { match self { $(Reason::$variant => Class::$class,)* } }
+
+            /// One sentence, without a full stop.
+            #[must_use]
+            pub fn sentence(self) -> &'static str { match self { $(Reason::$variant => $sentence,)* } }
+        }
+    };
+}
+
+/// What became of a pod template, or that it is only a warning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// The agent is in, or was taken out, as wanted.
+    Done,
+    /// Left alone, nobody asked for more.
+    Skipped,
+    /// Wanted, but it cannot be done.
+    Refused,
+    /// Said beside a decision.
+    Warning,
+}
+
+reasons! {
+    Injected = "injected", Done, "the agent was added";
+    Updated = "updated", Done, "the agent was brought up to date";
+    Unchanged = "unchanged", Done, "the agent is there and up to date";
+    Removed = "removed", Done, "the agent was taken out";
+    NotRequested = "not-requested", Skipped, "injection is `annotated` and the template does not ask";
+    OptedOut = "opted-out", Skipped, "the template asks to be left alone";
+    Disabled = "disabled", Skipped, "injection is `disabled`";
+    NotSelected = "not-selected", Skipped, "the configuration's `select` does not match";
+    NamespaceExcluded = "namespace-excluded", Skipped, "the namespace is excluded";
+    HelmHook = "helm-hook", Skipped, "a Helm hook or test";
+    HelmTemplate = "helm-template", Skipped, "a template of a Helm chart, not yet a manifest";
+    MirrorPod = "mirror-pod", Skipped, "a mirror pod belongs to its kubelet";
+    Windows = "windows", Skipped, "the agent does not run on Windows";
+    LocalConfig = "local-config", Skipped, "configuration of a local tool, never applied";
+    NativeUnsupported = "native-unsupported", Skipped, "needs a native sidecar, which `kubernetesVersion` does not have";
+    AgentPresent = "agent-present", Skipped, "an agent that is not ours is there already";
+    Uneditable = "uneditable", Refused, "the text cannot be edited safely";
+    InvalidAnnotation = "invalid-annotation", Refused, "an annotation has a value that it cannot have";
+    HandEdited = "hand-edited", Refused, "the agent was edited by hand since it was injected";
+    ContainerConflict = "container-conflict", Refused, "another container has our name";
+    VolumeConflict = "volume-conflict", Refused, "another volume has our name";
+    NativeRefused = "native-refused", Refused, "a native sidecar is asked for, which `kubernetesVersion` does not have";
+    MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
+    UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
+    UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
+    NamespaceUnknown = "namespace-unknown", Warning, "`select` asks for a namespace and the resource names none";
+    StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";
+    ValueKept = "value-kept", Warning, "a value that somebody changed since was kept";
+}
+
+impl Serialize for Reason {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
+    }
+}
+
+/// Who a resource is, as its text says.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    /// For example `apps/v1`.
+    pub api_version: String,
+    /// For example `Deployment`.
+    pub kind: String,
+    /// As written in the resource; not the configuration's `namespace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// `metadata.name`, else `metadata.generateName`, else empty.
+    pub name: String,
+}
+
+/// One thing to tell: a decision, a refusal or a warning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Why.
+    pub reason: Reason,
+    /// This case in one sentence, lower case, without a full stop; begins where the reason's own sentence is too general.
+    pub message: String,
+    /// What to do next, if there is something to do.
+    pub help: Option<String>,
+    /// Byte offset into the input that the finding points at.
+    pub offset: Option<usize>,
+    /// JSON Pointer of the field inside the resource, empty when it is the resource as a whole.
+    pub pointer: String,
+}
+
+/// Everything about one pod template of one resource.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Whose template.
+    pub identity: Identity,
+    /// JSON Pointer from the resource to the pod template.
+    pub template: String,
+    /// Byte offset of the resource in the input.
+    pub offset: usize,
+    /// `config.kubernetes.io/path` and `index`, when the resource carries them.
+    pub file: Option<(String, Option<i64>)>,
+    /// What was decided. Its reason's class is never `Warning`.
+    pub decision: Finding,
+    /// Warnings beside it.
+    pub warnings: Vec<Finding>,
+    /// RFC 6902, pointers from the resource's root; empty when nothing changes.
+    pub patch: json_patch::Patch,
+}

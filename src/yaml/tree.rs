@@ -1,0 +1,227 @@
+//! The located tree of one YAML document: flat, borrowed, cheap to build and to throw away.
+//!
+//! Spans are bytes into [`Tree::text`], normalised so that no reader's habits show:
+//! - plain and quoted scalars: exactly their characters, quotes included
+//! - block scalars: from the `|` or `>` to the end of the last line that belongs to the value (all trailing blank
+//!   lines with `+`, none otherwise), without that line's line break
+//! - empty (null) nodes: zero width, just after the `:`, `-` or `?` or the properties they follow
+//! - flow collections: brackets included
+//! - block mappings: from their first key (or its properties, or `?`); block sequences: from their first dash;
+//!   both to the end of their last descendant
+//! - anchors and tags stand outside the span: see [`Tree::outer_start`]
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Index of a node in its [`Tree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub(crate) u32);
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `a: 1` or `{a: 1}`
+    Mapping,
+    /// `- 1` or `[1]`
+    Sequence,
+    /// Any scalar, also the empty one
+    Scalar,
+    /// `*name`
+    Alias,
+}
+
+/// How a node is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// A collection by indentation
+    Block,
+    /// A collection in brackets
+    Flow,
+    /// A scalar without quotes, also the empty one; aliases too
+    Plain,
+    /// `'…'`
+    SingleQuoted,
+    /// `"…"`
+    DoubleQuoted,
+    /// `|`
+    Literal,
+    /// `>`
+    Folded,
+}
+
+/// No node: end of a sibling chain, no child, no alias target.
+pub(crate) const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) style: Style,
+    /// The mapping holds a `? ` key, which the splicer leaves alone.
+    pub(crate) explicit_key: bool,
+    /// An anchor or tag stands before the node: look into `properties`.
+    pub(crate) has_properties: bool,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Next sibling. In a mapping, keys and values alternate in one chain.
+    pub(crate) next: u32,
+    /// First child; of an alias: the node it stands for.
+    pub(crate) child: u32,
+}
+
+/// Anchor and tag of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Properties {
+    pub(crate) node: u32,
+    /// Where the first of them begins.
+    pub(crate) start: u32,
+    /// Name without `&`.
+    pub(crate) anchor: Option<Range<u32>>,
+    /// As written, with `!`.
+    pub(crate) tag: Option<Range<u32>>,
+    /// An alias refers to this anchor.
+    pub(crate) aliased: bool,
+}
+
+/// One document, located.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) nodes: Vec<Node>,
+    /// Sorted by node.
+    pub(crate) properties: Vec<Properties>,
+}
+
+impl<'t> Tree<'t> {
+    /// The text that the spans point into.
+    #[must_use]
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// The document's root; none for an empty document.
+    #[must_use]
+    pub fn root(&self) -> Option<NodeId> {
+        (!self.nodes.is_empty()).then_some(NodeId(0))
+    }
+
+    fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// What the node is.
+    #[must_use]
+    pub fn kind(&self, id: NodeId) -> Kind {
+        self.node(id).kind
+    }
+
+    /// How the node is written.
+    #[must_use]
+    pub fn style(&self, id: NodeId) -> Style {
+        self.node(id).style
+    }
+
+    /// The node's own bytes, without anchor and tag.
+    #[must_use]
+    pub fn span(&self, id: NodeId) -> Range<usize> {
+        let node = self.node(id);
+        node.start as usize..node.end as usize
+    }
+
+    /// The node's own text, as written.
+    #[must_use]
+    pub fn raw(&self, id: NodeId) -> &'t str {
+        &self.text[self.span(id)]
+    }
+
+    /// Where the node begins, its anchor and tag included.
+    #[must_use]
+    pub fn outer_start(&self, id: NodeId) -> usize {
+        self.properties(id).map_or(self.node(id).start, |p| p.start) as usize
+    }
+
+    fn properties(&self, id: NodeId) -> Option<&Properties> {
+        if !self.node(id).has_properties {
+            return None;
+        }
+        let at = self.properties.binary_search_by_key(&id.0, |p| p.node).ok()?;
+        self.properties.get(at)
+    }
+
+    /// The anchor's name, without `&`.
+    #[must_use]
+    pub fn anchor(&self, id: NodeId) -> Option<&'t str> {
+        let range = self.properties(id)?.anchor.clone()?;
+        Some(&self.text[range.start as usize..range.end as usize])
+    }
+
+    /// The tag as written, with its `!`.
+    #[must_use]
+    pub fn tag(&self, id: NodeId) -> Option<&'t str> {
+        let range = self.properties(id)?.tag.clone()?;
+        Some(&self.text[range.start as usize..range.end as usize])
+    }
+
+    /// True when an alias refers to this node's anchor.
+    #[must_use]
+    pub fn is_aliased(&self, id: NodeId) -> bool {
+        self.properties(id).is_some_and(|p| p.aliased)
+    }
+
+    /// True when the mapping holds a key written with `? `.
+    #[must_use]
+    pub fn has_explicit_key(&self, id: NodeId) -> bool {
+        self.node(id).explicit_key
+    }
+
+    /// What an alias stands for; any other node stands for itself.
+    #[must_use]
+    pub fn resolve(&self, id: NodeId) -> NodeId {
+        let node = self.node(id);
+        if node.kind == Kind::Alias && node.child != NONE { NodeId(node.child) } else { id }
+    }
+
+    /// The items of a sequence, in order; nothing for any other node.
+    pub fn items(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.chain(id, Kind::Sequence)
+    }
+
+    /// The keys and values of a mapping, in order; nothing for any other node. Keys may repeat.
+    pub fn entries(&self, id: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
+        let mut chain = self.chain(id, Kind::Mapping);
+        std::iter::from_fn(move || Some((chain.next()?, chain.next()?)))
+    }
+
+    fn chain(&self, id: NodeId, kind: Kind) -> impl Iterator<Item = NodeId> + '_ {
+        let node = self.node(id);
+        let first = if node.kind == kind { node.child } else { NONE };
+        let mut at = first;
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(at as usize)?;
+            let id = NodeId(at);
+            at = node.next;
+            Some(id)
+        })
+    }
+
+    /// The scalar's characters, decoded; none for other nodes. What they mean is [`super::scalar`]'s business.
+    #[must_use]
+    pub fn scalar(&self, id: NodeId) -> Option<Cow<'t, str>> {
+        (self.kind(id) == Kind::Scalar).then(|| super::scalar::decode(self, id))
+    }
+
+    /// The value of a key that is a string to Kubernetes. With duplicate keys: the last, which is the one that counts.
+    /// Merge keys (`<<`) are not looked through.
+    #[must_use]
+    pub fn get(&self, mapping: NodeId, key: &str) -> Option<NodeId> {
+        self.entries(mapping).filter(|(k, _)| self.is_key(*k, key)).map(|(_, v)| v).last()
+    }
+
+    /// True when a key node spells this string.
+    #[must_use]
+    pub fn is_key(&self, key: NodeId, wanted: &str) -> bool {
+        match self.style(key) {
+            Style::Plain if self.kind(key) == Kind::Scalar => self.raw(key) == wanted,
+            _ => self.scalar(key).is_some_and(|text| text == wanted),
+        }
+    }
+}
