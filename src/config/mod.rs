@@ -1,5 +1,77 @@
 //! What users set: one type, whatever door it came in by.
+//!
+//! - [`Config`]: the validated configuration, its settings below [`Spec`]
+//! - [`Origin`]: where a setting's value came from
 
-/// The validated configuration.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Config {}
+mod agent;
+mod choice;
+mod origin;
+mod role;
+mod select;
+mod setting;
+mod spec;
+mod template_path;
+mod version;
+
+pub use agent::{Agent, AgentConfig, CONFIG_FOLDER, HostIdStore, HostStatus, ImagePullPolicy, LogLevel, Tmp};
+pub use origin::Origin;
+pub use role::Role;
+pub use select::{Exclusion, KindPattern, Select};
+pub use spec::{
+    ApiKey, HelmHooks, Injection, Kubelet, KubeletAccess, OnRefusal, Platform, Qos, Rbac, SidecarKind, Spec, WaitFor,
+    WaitForPosition,
+};
+pub use template_path::{PodTemplatePath, Step, TemplatePath};
+pub use version::KubernetesVersion;
+
+use std::collections::BTreeMap;
+
+/// The `apiVersion` of our configuration object.
+pub const API_VERSION: &str = "agent-injector.contrib.mackerel.io/v1alpha1";
+/// The `kind` of our configuration object.
+pub const KIND: &str = "AgentInjector";
+
+/// The validated configuration: the settings, and where each explicit one came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// `metadata.name` of the configuration object. Default: `default`.
+    pub name: String,
+    /// The settings.
+    pub spec: Spec,
+    /// Dotted path below `spec` of every setting that somebody set, to where.
+    origins: BTreeMap<String, Origin>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config { name: "default".to_owned(), spec: Spec::default(), origins: BTreeMap::new() }
+    }
+}
+
+impl Config {
+    /// Where the value of a setting came from; a dotted path below `spec`, such as `agent.image`.
+    ///
+    /// A setting also counts as set where a part of it was (`agent.resources` by `agent.resources.limits`) or the whole
+    /// that it belongs to (`select.labels.app` by `select.labels`).
+    #[must_use]
+    pub fn origin(&self, path: &str) -> &Origin {
+        let whole = self.origins.iter().rev().find(|(set, _)| is_at_or_below(path, set));
+        let part = || self.origins.iter().find(|(set, _)| is_at_or_below(set, path));
+        whole.or_else(part).map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// True when configuration, `--set` or an annotation gave the setting, be it the default's value.
+    #[must_use]
+    pub fn is_explicit(&self, path: &str) -> bool {
+        *self.origin(path) != Origin::Default
+    }
+
+    /// Every setting that somebody set, by its dotted path below `spec`, in the order of the paths.
+    pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
+        self.origins.iter().map(|(path, origin)| (path.as_str(), origin))
+    }
+}
+
+fn is_at_or_below(path: &str, whole: &str) -> bool {
+    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}

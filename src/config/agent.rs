@@ -1,0 +1,161 @@
+//! The agent's container.
+
+use super::choice::choices;
+use super::role::Role;
+use super::setting::settings;
+use k8s_openapi::api::core::v1::{Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// The folder that the agent's ConfigMap is mounted at.
+pub const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
+
+settings! {
+    /// The agent's container.
+    pub struct Agent {
+        /// The image; pin it, a digest is welcome. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
+        "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned();
+        /// When the image is pulled. Default: `IfNotPresent`.
+        "imagePullPolicy" image_pull_policy: ImagePullPolicy = ImagePullPolicy::IfNotPresent;
+        /// Names of Secrets to pull the image with, added to pods that name pull secrets themselves. Default: none.
+        "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new();
+        /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
+        "roles" roles: Vec<Role> = Vec::new();
+        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Default: none.
+        "displayName" display_name: Option<String> = None;
+        /// The host's memo (agent: MACKEREL_MEMO). Default: none.
+        "memo" memo: Option<String> = None;
+        /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, Mackerel decides.
+        "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None;
+        /// Containers to leave out, as a Go regular expression on their names, combined with the agent's own (agent: MACKEREL_IGNORE_CONTAINER). Default: none, only the agent's own.
+        "ignoreContainer" ignore_container: Option<String> = None;
+        /// How much the agent logs (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
+        "logLevel" log_level: Option<LogLevel> = None;
+        /// The URL of the Mackerel API (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
+        "apiBase" api_base: Option<String> = None;
+        /// Where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `memory`.
+        "hostIdStore" host_id_store: HostIdStore = HostIdStore::Memory;
+        /// The agent's own configuration file, from a ConfigMap or from a URL.
+        "config" config: AgentConfig = AgentConfig::default();
+        /// Further environment variables, as a Kubernetes EnvVar list, merged by name: one of ours with the same name gives way. Default: none.
+        "env" env: Vec<EnvVar> = Vec::new();
+        /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
+        "resources" resources: ResourceRequirements = default_resources();
+        /// A Kubernetes SecurityContext, merged with the default field by field; `null` removes a field (OpenShift: `runAsUser: null`). Default: one that satisfies Pod Security "restricted".
+        "securityContext" security_context: SecurityContext = default_security_context();
+        /// The agent's scratch space, an emptyDir at /var/tmp.
+        "tmp" tmp: Tmp = Tmp::default();
+    }
+}
+
+settings! {
+    /// The agent's scratch space.
+    pub struct Tmp {
+        /// How much the agent may write, in bytes or with a suffix such as `Mi`; above it the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
+        "sizeLimit" size_limit: Option<Quantity> = Some(Quantity("64Mi".to_owned()));
+    }
+}
+
+settings! {
+    /// Where the agent's own configuration file comes from: a ConfigMap or a URL, not both.
+    pub struct AgentConfig {
+        /// The ConfigMap, mounted as a folder at /etc/mackerel-agent, so that its updates reach the agent. Default: none.
+        "configMapName" config_map_name: Option<String> = None;
+        /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
+        "configMapKey" config_map_key: String = "mackerel-agent.conf".to_owned();
+        /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
+        "url" url: Option<String> = None;
+    }
+}
+
+impl AgentConfig {
+    /// What MACKEREL_AGENT_CONFIG must say. A URL wins over the ConfigMap's path: the two stand together only where an
+    /// annotation asks for it.
+    #[must_use]
+    pub fn location(&self) -> Option<Cow<'_, str>> {
+        match (&self.url, &self.config_map_name) {
+            (Some(url), _) => Some(Cow::Borrowed(url)),
+            (None, Some(_)) => Some(Cow::Owned(format!("{CONFIG_FOLDER}/{}", self.config_map_key))),
+            (None, None) => None,
+        }
+    }
+}
+
+choices! {
+    /// When the image is pulled.
+    pub enum ImagePullPolicy {
+        /// At each start
+        Always = "Always",
+        /// When the node does not have it
+        IfNotPresent = "IfNotPresent",
+        /// Never; the node must have it
+        Never = "Never",
+    }
+}
+
+choices! {
+    /// The status of a Mackerel host.
+    pub enum HostStatus {
+        /// At work
+        Working = "working",
+        /// Ready to work
+        Standby = "standby",
+        /// Under maintenance, no alerts
+        Maintenance = "maintenance",
+        /// Switched off
+        Poweroff = "poweroff",
+    }
+}
+
+choices! {
+    /// How much the agent logs.
+    pub enum LogLevel {
+        /// Everything
+        Trace = "TRACE",
+        /// Details
+        Debug = "DEBUG",
+        /// The usual
+        Info = "INFO",
+        /// What may be wrong
+        Warning = "WARNING",
+        /// What is wrong
+        Error = "ERROR",
+        /// What stops the agent
+        Critical = "CRITICAL",
+    }
+}
+
+choices! {
+    /// Where the agent keeps the host's id.
+    pub enum HostIdStore {
+        /// In memory: nothing is written
+        Memory = "memory",
+        /// In a file below /var/tmp
+        File = "file",
+    }
+}
+
+fn quantities(pairs: &[(&str, &str)]) -> Option<BTreeMap<String, Quantity>> {
+    Some(pairs.iter().map(|(name, value)| ((*name).to_owned(), Quantity((*value).to_owned()))).collect())
+}
+
+fn default_resources() -> ResourceRequirements {
+    ResourceRequirements {
+        requests: quantities(&[("cpu", "10m"), ("memory", "64Mi")]),
+        limits: quantities(&[("memory", "128Mi")]),
+        ..ResourceRequirements::default()
+    }
+}
+
+fn default_security_context() -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        capabilities: Some(Capabilities { add: None, drop: Some(vec!["ALL".to_owned()]) }),
+        read_only_root_filesystem: Some(true),
+        run_as_non_root: Some(true),
+        run_as_user: Some(65532),
+        seccomp_profile: Some(SeccompProfile { localhost_profile: None, type_: "RuntimeDefault".to_owned() }),
+        ..SecurityContext::default()
+    }
+}

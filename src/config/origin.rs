@@ -1,0 +1,48 @@
+//! Where a setting's value came from.
+
+use std::fmt;
+
+/// Where a setting's value came from. Its text is what reports show.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// Nobody set it.
+    #[default]
+    Default,
+    /// A configuration: file, functionConfig, ConfigMap data.
+    Configuration {
+        /// The file's name, or what stands for it.
+        source: String,
+        /// Byte offset of the value in the source's text.
+        offset: usize,
+        /// From 1.
+        line: usize,
+        /// In characters, from 1.
+        column: usize,
+    },
+    /// A `--set` argument.
+    Argument {
+        /// Which one, from 1.
+        number: usize,
+    },
+    /// The `--namespace` argument.
+    Namespace,
+    /// An annotation of the pod template.
+    Annotation {
+        /// The full key.
+        key: String,
+        /// Byte offset of the value in the manifest.
+        offset: usize,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::Default => f.write_str("default"),
+            Origin::Configuration { source, line, column, .. } => write!(f, "{source}:{line}:{column}"),
+            Origin::Argument { number } => write!(f, "--set #{number}"),
+            Origin::Namespace => f.write_str("--namespace"),
+            Origin::Annotation { key, .. } => write!(f, "annotation {key}"),
+        }
+    }
+}

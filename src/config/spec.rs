@@ -1,0 +1,194 @@
+//! Everything below `spec`.
+
+use super::agent::Agent;
+use super::choice::choices;
+use super::select::Select;
+use super::setting::settings;
+use super::template_path::PodTemplatePath;
+use super::version::KubernetesVersion;
+
+settings! {
+    /// The settings.
+    pub struct Spec {
+        /// Which templates get the agent. `disabled` is the kill switch: nothing new is injected, what is there stays. Default: `always`.
+        "injection" injection: Injection = Injection::Always;
+        /// What a template that is wanted but cannot be injected does to the run. Default: `fail`.
+        "onRefusal" on_refusal: OnRefusal = OnRefusal::Fail;
+        /// The namespace of resources that name none, as in Helm charts and kustomize bases. Default: none, it is unknown.
+        "namespace" namespace: Option<String> = None;
+        /// Which of the pod templates are looked at.
+        "select" select: Select = Select::default();
+        /// What to do with Helm hooks and chart tests: pods of one moment, which seldom want an agent. Default: `skip`.
+        "helmHooks" helm_hooks: HelmHooks = HelmHooks::Skip;
+        /// How the agent stands in the pod. Default: `auto`.
+        "sidecar" sidecar: SidecarKind = SidecarKind::Auto;
+        /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.29"`.
+        "kubernetesVersion" kubernetes_version: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
+        /// Where the pods run. Default: `kubernetes`.
+        "platform" platform: Platform = Platform::Kubernetes;
+        /// How the agent reaches the kubelet of its node.
+        "kubelet" kubelet: Kubelet = Kubelet::default();
+        /// The Secret that holds the Mackerel API key. It must exist in the pod's namespace before the pod starts.
+        "apiKey" api_key: ApiKey = ApiKey::default();
+        /// The agent's container.
+        "agent" agent: Agent = Agent::default();
+        /// What to do when the agent would change the QoS class of a Guaranteed pod. Default: `warn`.
+        "qos" qos: Qos = Qos::Warn;
+        /// The init container that the annotation `wait-for` asks for.
+        "waitFor" wait_for: WaitFor = WaitFor::default();
+        /// Further kinds with pod templates, beside the built-in ones. A list, replaced as a whole. Default: none.
+        "podTemplates" pod_templates: Vec<PodTemplatePath> = Vec::new();
+        /// The permissions of the agent, added to the output.
+        "rbac" rbac: Rbac = Rbac::default();
+    }
+}
+
+choices! {
+    /// Which templates get the agent.
+    pub enum Injection {
+        /// All that are selected and do not opt out by annotation
+        Always = "always",
+        /// Only those that ask by annotation
+        Annotated = "annotated",
+        /// None; what is injected already stays
+        Disabled = "disabled",
+    }
+}
+
+choices! {
+    /// What a refused template does to the run.
+    pub enum OnRefusal {
+        /// The run fails and nothing is written
+        Fail = "fail",
+        /// The template stays as it is, with a warning
+        Skip = "skip",
+    }
+}
+
+choices! {
+    /// What to do with Helm hooks and chart tests.
+    pub enum HelmHooks {
+        /// Leave them alone
+        Skip = "skip",
+        /// Treat them like any other resource
+        Inject = "inject",
+    }
+}
+
+choices! {
+    /// How the agent stands in the pod.
+    pub enum SidecarKind {
+        /// Native where the template's restartPolicy is Never or OnFailure, so that the pod completes; else a container
+        Auto = "auto",
+        /// An init container with `restartPolicy: Always`: starts before the app and ends after it
+        Native = "native",
+        /// An ordinary container
+        Container = "container",
+    }
+}
+
+choices! {
+    /// Where the pods run.
+    pub enum Platform {
+        /// On nodes whose kubelet the agent can reach
+        Kubernetes = "kubernetes",
+        /// On EKS Fargate, where the agent reads through the API server
+        EksFargate = "eks-fargate",
+    }
+}
+
+choices! {
+    /// What to do when a Guaranteed pod would change its QoS class.
+    pub enum Qos {
+        /// Inject and warn
+        Warn = "warn",
+        /// Raise the agent's requests to its limits, so that the pod stays Guaranteed
+        Keep = "keep",
+        /// Refuse the template
+        Refuse = "refuse",
+    }
+}
+
+choices! {
+    /// Where the wait-for init container stands.
+    pub enum WaitForPosition {
+        /// Before the other init containers
+        First = "first",
+        /// After them
+        Last = "last",
+    }
+}
+
+settings! {
+    /// How the agent reaches the kubelet: over TLS, or through the read-only port.
+    pub struct Kubelet {
+        /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
+        "port" port: u16 = 10250;
+        /// Do not verify the kubelet's certificate (agent: MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS). Default: `false`.
+        "insecureTLS" insecure_tls: bool = false;
+        /// The kubelet's port without TLS and authentication, mostly 10255, for clusters such as GKE Autopilot (agent: MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT). Not together with `port` or `insecureTLS`. Default: none, the TLS port is used.
+        "readOnlyPort" read_only_port: Option<u16> = None;
+    }
+}
+
+settings! {
+    /// The Secret that holds the Mackerel API key.
+    pub struct ApiKey {
+        /// The Secret's name. Default: `mackerel-container-agent`.
+        "secretName" secret_name: String = "mackerel-container-agent".to_owned();
+        /// The key in the Secret. Default: `MACKEREL_APIKEY`.
+        "secretKey" secret_key: String = "MACKEREL_APIKEY".to_owned();
+    }
+}
+
+settings! {
+    /// The init container that waits for hosts to accept TCP.
+    pub struct WaitFor {
+        /// The image that holds this program. Default: none; a template that asks is then refused.
+        "image" image: Option<String> = None;
+        /// How long to wait for all hosts, in seconds. Default: `15`.
+        "timeoutSeconds" timeout_seconds: u32 = 15;
+        /// Where it stands among the init containers. Default: `last`.
+        "position" position: WaitForPosition = WaitForPosition::Last;
+        /// Further annotations that ask for it, by full name. Default: none.
+        "annotations" annotations: Vec<String> = Vec::new();
+    }
+}
+
+settings! {
+    /// The permissions that the agent needs to read from the kubelet.
+    pub struct Rbac {
+        /// Add a ClusterRole and bindings for the ServiceAccounts of the injected pods. Default: `false`.
+        "generate" generate: bool = false;
+        /// Allow `nodes/proxy` in that role, where nothing less will do. It permits more than reading. Default: `false`.
+        "allowNodesProxy" allow_nodes_proxy: bool = false;
+    }
+}
+
+/// The one way that the agent reaches the kubelet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KubeletAccess {
+    /// Over TLS, with the pod's token.
+    Tls {
+        /// The kubelet's TLS port.
+        port: u16,
+        /// The kubelet's certificate is not verified.
+        insecure: bool,
+    },
+    /// Without TLS and authentication.
+    ReadOnly {
+        /// The kubelet's read-only port.
+        port: u16,
+    },
+}
+
+impl Kubelet {
+    /// The way that these settings choose: the read-only port where one is given.
+    #[must_use]
+    pub fn access(&self) -> KubeletAccess {
+        match self.read_only_port {
+            Some(port) => KubeletAccess::ReadOnly { port },
+            None => KubeletAccess::Tls { port: self.port, insecure: self.insecure_tls },
+        }
+    }
+}
