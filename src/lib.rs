@@ -4,6 +4,7 @@
 //! the front ends do.
 
 pub mod config;
+pub mod diagnostic;
 pub mod edit;
 pub mod inject;
 pub mod report;

@@ -1,0 +1,107 @@
+//! The line that a diagnostic points into, cut to what a terminal shows.
+
+use super::position::Position;
+use super::visible::{substitute, width};
+use memchr::memchr;
+use std::ops::Range;
+
+/// Columns shown of a line.
+const COLUMNS: usize = 120;
+/// Columns before the caret that stay when a line is cut.
+const BEFORE: usize = 40;
+/// Bytes looked at on each side of the caret: enough for the columns even where each of them takes four bytes.
+const REACH: usize = COLUMNS * 4;
+
+/// One line as it is shown.
+pub(super) struct Excerpt {
+    pub(super) line: String,
+    /// Columns before the first caret.
+    pub(super) indent: usize,
+    /// Carets.
+    pub(super) width: usize,
+}
+
+/// One character as it is shown.
+struct Cell {
+    text: String,
+    width: usize,
+}
+
+impl Excerpt {
+    pub(super) fn new(text: &[u8], at: &Position, range: &Range<usize>) -> Self {
+        let start = range.start.min(text.len());
+        let line_end = start + line_length(text.get(start..).unwrap_or_default());
+        let end = range.end.clamp(start, line_end);
+        // A line may be as long as the file: only what can be shown is looked at.
+        let from = at.line_start.max(start.saturating_sub(REACH));
+        let to = line_end.min(start + REACH);
+        let mut before = cells(text.get(from..start).unwrap_or_default());
+        let marked = cells(text.get(start..end.min(to)).unwrap_or_default());
+        let after = cells(text.get(end.min(to)..to).unwrap_or_default());
+
+        let is_whole = from == at.line_start && to == line_end;
+        let total = columns(&before) + columns(&marked) + columns(&after);
+        let mut line = String::new();
+        if !is_whole || total > COLUMNS {
+            let mut kept = 0;
+            let keep = before.iter().rev().take_while(|cell| {
+                kept += cell.width;
+                kept <= BEFORE
+            });
+            let cut = before.len() - keep.count();
+            if cut > 0 || from > at.line_start {
+                before.drain(..cut);
+                before.insert(0, Cell { text: "…".to_owned(), width: 1 });
+            }
+        }
+        before.iter().for_each(|cell| line.push_str(&cell.text));
+        let indent = columns(&before);
+        let mut shown = indent;
+        let mut carets = 0;
+        for (index, cell) in marked.iter().chain(&after).enumerate() {
+            if shown + cell.width > COLUMNS {
+                break;
+            }
+            shown += cell.width;
+            line.push_str(&cell.text);
+            if index < marked.len() {
+                carets += cell.width;
+            }
+        }
+        if shown < indent + columns(&marked) + columns(&after) || to < line_end {
+            line.push('…');
+        }
+        Excerpt { line, indent, width: carets.max(1) }
+    }
+}
+
+/// Bytes up to the line's end, its line break left out.
+fn line_length(rest: &[u8]) -> usize {
+    let end = memchr(b'\n', rest).unwrap_or(rest.len());
+    match rest.get(..end) {
+        Some([.., b'\r']) => end - 1,
+        _ => end,
+    }
+}
+
+fn columns(cells: &[Cell]) -> usize {
+    cells.iter().map(|cell| cell.width).sum()
+}
+
+fn cells(bytes: &[u8]) -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match substitute(character) {
+                // The mark at the very beginning is no part of the line.
+                Some(_) if character == '\u{feff}' && cells.is_empty() => {}
+                Some(text) => cells.push(Cell { width: text.chars().count(), text: text.into_owned() }),
+                None => cells.push(Cell { text: character.to_string(), width: width(character) }),
+            }
+        }
+        if !chunk.invalid().is_empty() {
+            cells.push(Cell { text: '\u{fffd}'.to_string(), width: 1 });
+        }
+    }
+    cells
+}

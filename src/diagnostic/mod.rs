@@ -1,0 +1,290 @@
+//! What a person is told, with its place in the text:
+//!
+//! ```text
+//! error[uneditable]: the pod template is reached through an alias
+//!   --> deploy.yaml:12:13
+//!    |
+//! 12 |   template: *base
+//!    |             ^^^^^
+//!    = help: write the template out instead of the alias
+//! ```
+
+mod excerpt;
+mod position;
+mod visible;
+
+pub use position::{Lines, Position};
+
+use crate::report::{Finding, Severity};
+use excerpt::Excerpt;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+use visible::visible;
+
+/// A stretch of a text that has a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place<'t> {
+    /// The file's name, or what stands for it: `<stdin>`, `--set #2`.
+    pub name: Cow<'t, str>,
+    /// The whole text. It need not be UTF-8.
+    pub text: &'t [u8],
+    /// Bytes of the text; empty where something is missing. What lies beyond the text's end counts as its end.
+    pub range: Range<usize>,
+}
+
+/// One thing to tell a person. Sentences are lower case and without a full stop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic<'t> {
+    /// How much it matters.
+    pub severity: Severity,
+    /// The stable id of the reason, if there is one.
+    pub id: Option<&'static str>,
+    /// What is wrong.
+    pub message: String,
+    /// Where.
+    pub place: Option<Place<'t>>,
+    /// Why it matters, and what else there is to know.
+    pub notes: Vec<String>,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+impl<'t> Diagnostic<'t> {
+    /// An error without id and place.
+    pub fn error(message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Error,
+            id: None,
+            message: message.into(),
+            place: None,
+            notes: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// A finding in the named text that it was made in. How much it matters depends on the run, not on the finding.
+    #[must_use]
+    pub fn of(finding: &Finding, severity: Severity, name: &'t str, text: &'t [u8]) -> Self {
+        let range = |offset: usize| offset..offset.saturating_add(1);
+        Diagnostic {
+            severity,
+            id: Some(finding.reason.id()),
+            message: finding.message.clone(),
+            place: finding.offset.map(|offset| Place { name: Cow::Borrowed(name), text, range: range(offset) }),
+            notes: Vec::new(),
+            help: finding.help.clone(),
+        }
+    }
+
+    /// With its place.
+    #[must_use]
+    pub fn at(mut self, place: Place<'t>) -> Self {
+        self.place = Some(place);
+        self
+    }
+
+    /// With what to do next.
+    #[must_use]
+    pub fn with_help(mut self, help: Option<String>) -> Self {
+        self.help = help;
+        self
+    }
+}
+
+/// Whether to write ANSI colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Colour {
+    /// Plain text
+    #[default]
+    Never,
+    /// ANSI escape sequences
+    Always,
+}
+
+/// Turns diagnostics into text. Keeps its place in the text that it counts lines of, so that many diagnostics in the
+/// order of one text cost one pass over it.
+#[derive(Debug, Default)]
+pub struct Renderer<'t> {
+    colour: Colour,
+    lines: Option<Lines<'t>>,
+}
+
+impl<'t> Renderer<'t> {
+    /// A renderer that has counted nothing yet.
+    #[must_use]
+    pub fn new(colour: Colour) -> Self {
+        Renderer { colour, lines: None }
+    }
+
+    /// Line and column of an offset.
+    pub fn position(&mut self, text: &'t [u8], offset: usize) -> Position {
+        let lines = match self.lines.take() {
+            Some(lines) if lines.is_of(text) => lines,
+            _ => Lines::new(text),
+        };
+        self.lines.insert(lines).position(offset)
+    }
+
+    /// One line: `file:line:column: error[id]: message`. No line break at the end.
+    pub fn line(&mut self, diagnostic: &Diagnostic<'t>) -> String {
+        let mut out = String::new();
+        if let Some(place) = &diagnostic.place {
+            let Position { line, column, .. } = self.position(place.text, place.range.start);
+            let _ = write!(out, "{}:{line}:{column}: ", visible(&place.name));
+        }
+        self.title(diagnostic, &mut out);
+        out
+    }
+
+    /// The whole picture, as in the module's example. Ends with a line break.
+    pub fn picture(&mut self, diagnostic: &Diagnostic<'t>) -> String {
+        let mut out = String::new();
+        self.title(diagnostic, &mut out);
+        out.push('\n');
+        let mut gutter = 1;
+        if let Some(place) = &diagnostic.place {
+            let at = self.position(place.text, place.range.start);
+            let number = at.line.to_string();
+            gutter = number.len();
+            let excerpt = Excerpt::new(place.text, &at, &place.range);
+            let _ = writeln!(
+                out,
+                "{:gutter$}{} {}:{}:{}",
+                "",
+                self.paint("-->", GUTTER),
+                visible(&place.name),
+                at.line,
+                at.column
+            );
+            let bar = self.paint("|", GUTTER);
+            let _ = writeln!(out, "{:gutter$} {bar}", "");
+            let line = format!("{} {bar} {}", self.paint(&number, GUTTER), excerpt.line);
+            let _ = writeln!(out, "{}", line.trim_end());
+            let carets = "^".repeat(excerpt.width);
+            let marks = self.paint(&carets, self.hue(diagnostic.severity));
+            let _ = writeln!(out, "{:gutter$} {bar} {:indent$}{marks}", "", "", indent = excerpt.indent);
+        }
+        let equals = self.paint("=", GUTTER);
+        for note in &diagnostic.notes {
+            let _ = writeln!(out, "{:gutter$} {equals} {} {}", "", self.paint("note:", BOLD), visible(note));
+        }
+        if let Some(help) = &diagnostic.help {
+            let _ = writeln!(out, "{:gutter$} {equals} {} {}", "", self.paint("help:", BOLD), visible(help));
+        }
+        out
+    }
+
+    fn title(&self, diagnostic: &Diagnostic<'_>, out: &mut String) {
+        let word = match diagnostic.severity {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        let head = match diagnostic.id {
+            Some(id) => format!("{word}[{id}]"),
+            None => word.to_owned(),
+        };
+        let message = visible(&diagnostic.message);
+        let _ = write!(out, "{}: {message}", self.paint(&head, self.hue(diagnostic.severity)));
+    }
+
+    fn hue(&self, severity: Severity) -> &'static str {
+        match severity {
+            Severity::Info => "1;36",
+            Severity::Warning => "1;33",
+            Severity::Error => "1;31",
+        }
+    }
+
+    fn paint<'a>(&self, text: &'a str, code: &str) -> Cow<'a, str> {
+        match self.colour {
+            Colour::Never => Cow::Borrowed(text),
+            Colour::Always => Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m")),
+        }
+    }
+}
+
+const GUTTER: &str = "1;34";
+const BOLD: &str = "1";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diagnostic(text: &[u8], range: Range<usize>) -> Diagnostic<'_> {
+        let place = Place { name: Cow::Borrowed("a.yaml"), text, range };
+        Diagnostic::error("wrong").at(place)
+    }
+
+    fn picture(text: &[u8], range: Range<usize>) -> String {
+        Renderer::new(Colour::Never).picture(&diagnostic(text, range))
+    }
+
+    #[test]
+    fn picture_has_title_place_line_caret_note_and_help() {
+        let mut shown = diagnostic(b"a: 1\nb: two\n", 8..11).with_help(Some("write `2`".to_owned()));
+        shown.id = Some("uneditable");
+        shown.notes.push("numbers only".to_owned());
+        let expected = "error[uneditable]: wrong\n --> a.yaml:2:4\n  |\n2 | b: two\n  |    ^^^\n  = note: numbers only\n  = help: write `2`\n";
+        assert_eq!(Renderer::new(Colour::Never).picture(&shown), expected);
+        assert_eq!(Renderer::new(Colour::Never).line(&shown), "a.yaml:2:4: error[uneditable]: wrong");
+    }
+
+    #[test]
+    fn colour_paints_without_changing_the_text() {
+        let shown = diagnostic(b"a: 1\n", 3..4);
+        let painted = Renderer::new(Colour::Always).picture(&shown);
+        let mut plain = String::new();
+        let mut rest = painted.as_str();
+        while let Some((before, after)) = rest.split_once('\x1b') {
+            plain.push_str(before);
+            rest = after.split_once('m').unwrap().1;
+        }
+        plain.push_str(rest);
+        assert!(painted.contains("\x1b[1;31merror\x1b[0m"));
+        assert_eq!(plain, Renderer::new(Colour::Never).picture(&shown));
+    }
+
+    #[test]
+    fn picture_of_odd_lines() {
+        let long = [b"x".repeat(300), b" here ".to_vec(), b"y".repeat(300)].concat();
+        type Case = (&'static str, &'static [u8], Range<usize>, &'static str, &'static str);
+        let cases: &[Case] = &[
+            ("tab", b"a:\n\tb: 1", 4..5, "2 |     b: 1", "  |     ^"),
+            ("crlf", b"a: 1\r\nb: x\r\n", 9..10, "2 | b: x", "  |    ^"),
+            ("wide characters", "名前: 値\n".as_bytes(), 8..11, "1 | 名前: 値", "  |       ^^"),
+            ("control characters", b"a: \x1b[31m\n", 3..8, "1 | a: \u{241b}[31m", "  |    ^^^^^"),
+            ("direction override", "a: \u{202e}x\n".as_bytes(), 3..6, "1 | a: <U+202E>x", "  |    ^^^^^^^^"),
+            ("not UTF-8", b"a: \xff\n", 3..4, "1 | a: \u{fffd}", "  |    ^"),
+            ("range over several lines", b"a: [1,\n2]\n", 3..9, "1 | a: [1,", "  |    ^^^"),
+            ("nothing there", b"a:\n", 2..2, "1 | a:", "  |   ^"),
+            ("after the last line", b"a\n", 2..2, "2 |", "  | ^"),
+            ("beyond the text", b"a", 7..9, "1 | a", "  |  ^"),
+            ("empty text", b"", 0..0, "1 |", "  | ^"),
+            ("byte order mark", b"\xef\xbb\xbfa: 1\n", 3..4, "1 | a: 1", "  | ^"),
+        ];
+        for (situation, text, range, line, marks) in cases {
+            let shown = picture(text, range.clone());
+            let lines: Vec<&str> = shown.lines().collect();
+            assert_eq!(lines[3..5], [*line, *marks], "{situation}");
+        }
+        let shown = picture(&long, 301..305);
+        let line = shown.lines().nth(3).unwrap();
+        let marks = shown.lines().nth(4).unwrap();
+        let caret = marks.find('^').unwrap();
+        assert!(line.chars().count() <= 126 && line.contains("…xxx") && line.ends_with("yyy…"), "{line}");
+        assert_eq!(line.chars().skip(caret).take(4).collect::<String>(), "here");
+        assert!(shown.contains("a.yaml:1:302"));
+    }
+
+    #[test]
+    fn many_diagnostics_share_one_count_of_lines() {
+        let text = "a: 1\n".repeat(1000);
+        let mut renderer = Renderer::new(Colour::Never);
+        for line in [0, 10, 999, 5, 5, 998] {
+            let shown = diagnostic(text.as_bytes(), line * 5 + 3..line * 5 + 4);
+            assert_eq!(renderer.line(&shown), format!("a.yaml:{}:4: error: wrong", line + 1));
+        }
+    }
+}

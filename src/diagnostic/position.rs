@@ -1,0 +1,98 @@
+//! Line and column, counted only when somebody asks.
+
+use memchr::{memchr_iter, memrchr};
+
+/// A place as people count it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1. A byte order mark is none.
+    pub column: usize,
+    /// Byte offset of the line's first byte.
+    pub line_start: usize,
+}
+
+/// Counts the lines of a text from the place that was asked for last, in both directions.
+#[derive(Debug, Clone)]
+pub struct Lines<'t> {
+    text: &'t [u8],
+    offset: usize,
+    at: Position,
+}
+
+impl<'t> Lines<'t> {
+    /// Starts at the beginning of a text, which need not be UTF-8.
+    #[must_use]
+    pub fn new(text: &'t [u8]) -> Self {
+        Lines { text, offset: 0, at: Position { line: 1, column: 1, line_start: 0 } }
+    }
+
+    /// True when this very text is counted.
+    #[must_use]
+    pub fn is_of(&self, text: &[u8]) -> bool {
+        std::ptr::eq(self.text, text)
+    }
+
+    /// Where an offset is; one beyond the text counts as its end.
+    pub fn position(&mut self, offset: usize) -> Position {
+        let offset = offset.min(self.text.len());
+        let between = |from: usize, to: usize| self.text.get(from..to).unwrap_or_default();
+        let mut at = self.at;
+        if offset < at.line_start {
+            at.line -= memchr_iter(b'\n', between(offset, at.line_start)).count();
+            at.line_start = memrchr(b'\n', between(0, offset)).map_or(0, |newline| newline + 1);
+            at.column = 1 + characters(between(at.line_start, offset), at.line_start);
+        } else if offset < self.offset {
+            at.column = 1 + characters(between(at.line_start, offset), at.line_start);
+        } else if let Some(newline) = memrchr(b'\n', between(self.offset, offset)) {
+            at.line += memchr_iter(b'\n', between(self.offset, offset)).count();
+            at.line_start = self.offset + newline + 1;
+            at.column = 1 + characters(between(at.line_start, offset), at.line_start);
+        } else {
+            at.column += characters(between(self.offset, offset), self.offset);
+        }
+        self.offset = offset;
+        self.at = at;
+        at
+    }
+}
+
+/// Characters of a stretch that begins at `start`. What continues a character is not counted, which is also a fair
+/// answer for bytes that are not UTF-8.
+fn characters(bytes: &[u8], start: usize) -> usize {
+    let bytes = if start == 0 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counts from the beginning each time.
+    fn slowly(text: &[u8], offset: usize) -> (usize, usize) {
+        let before = &text[..offset.min(text.len())];
+        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        (line, String::from_utf8_lossy(&before[start..]).trim_start_matches('\u{feff}').chars().count() + 1)
+    }
+
+    #[test]
+    fn every_jump_agrees_with_counting_from_the_beginning() {
+        for text in ["", "a", "a\n", "\u{feff}a: 名\r\n\r\nb: é\n  c", "\n\n\n", "one line only, long enough"] {
+            let boundaries: Vec<usize> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+            for from in &boundaries {
+                for to in &boundaries {
+                    // Inside the mark itself there is nothing to point at.
+                    if text.starts_with('\u{feff}') && (*from < 3 || *to < 3) {
+                        continue;
+                    }
+                    let mut lines = Lines::new(text.as_bytes());
+                    lines.position(*from);
+                    let at = lines.position(*to);
+                    assert_eq!((at.line, at.column), slowly(text.as_bytes(), *to), "{text:?} {from} {to}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Characters as a terminal may be given them: nothing that moves the cursor, hides or turns text around.
+
+use std::borrow::Cow;
+
+/// The text with every control character made visible.
+pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|character| substitute(character).is_none()) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match substitute(character) {
+            Some(instead) => out.push_str(&instead),
+            None => out.push(character),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// What is shown instead of a character, if it cannot be shown itself.
+pub(super) fn substitute(character: char) -> Option<Cow<'static, str>> {
+    match character {
+        '\t' => Some(Cow::Borrowed("    ")),
+        // The control pictures stand in the order of the control characters.
+        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(character)).map(|picture| picture.to_string().into()),
+        '\x7f' => Some(Cow::Borrowed("\u{2421}")),
+        '\u{80}'..='\u{9f}'
+        | '\u{ad}'
+        | '\u{61c}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}' => Some(Cow::Owned(format!("<U+{:04X}>", u32::from(character)))),
+        _ => None,
+    }
+}
+
+/// How many columns a terminal gives to a character that needs no substitute.
+pub(super) fn width(character: char) -> usize {
+    match character {
+        // Combining marks of the scripts that are written with them most often.
+        '\u{300}'..='\u{36f}' | '\u{3099}' | '\u{309a}' | '\u{fe00}'..='\u{fe0f}' => 0,
+        // East Asian wide and full-width, and emoji.
+        '\u{1100}'..='\u{115f}'
+        | '\u{2e80}'..='\u{303e}'
+        | '\u{3041}'..='\u{a4cf}'
+        | '\u{a960}'..='\u{a97f}'
+        | '\u{ac00}'..='\u{d7a3}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{fe30}'..='\u{fe6f}'
+        | '\u{ff01}'..='\u{ff60}'
+        | '\u{ffe0}'..='\u{ffe6}'
+        | '\u{1f300}'..='\u{1f64f}'
+        | '\u{1f680}'..='\u{1f6ff}'
+        | '\u{1f900}'..='\u{1f9ff}'
+        | '\u{20000}'..='\u{3fffd}' => 2,
+        _ => 1,
+    }
+}
