@@ -7,5 +7,6 @@ pub mod config;
 pub mod diagnostic;
 pub mod edit;
 pub mod inject;
+pub mod read;
 pub mod report;
 pub mod yaml;

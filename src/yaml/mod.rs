@@ -1,13 +1,23 @@
 //! YAML as text with places: which bytes are which node. Nothing here ever prints a document again.
 //!
 //! - [`tree`]: the located tree that every later stage walks
-//! - [`scalar`]: what a scalar means to Kubernetes (YAML 1.1 as sigs.k8s.io/yaml reads it), and how a string may be spelled
+//! - [`resolve()`]: what a scalar means to Kubernetes (YAML 1.1 as sigs.k8s.io/yaml reads it); [`to_json`]: what a whole
+//!   node means
+//! - [`spell()`]: how a string is written so that every reader gets it back
 
-pub mod scalar;
+mod block;
+mod json;
+mod reference;
+mod resolve;
+mod scalar;
+mod spell;
+mod tag;
 pub mod tree;
 
-mod reference;
-
+pub use json::{is_merge, to_json};
+pub use reference::read as read_reference;
+pub use resolve::{Resolved, resolve};
+pub use spell::{Where, spell};
 pub use tree::{Kind, NodeId, Style, Tree};
 
 /// Why a text is not a YAML document, and where.

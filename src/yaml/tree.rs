@@ -64,7 +64,7 @@ pub(crate) struct Node {
     pub(crate) end: u32,
     /// Next sibling. In a mapping, keys and values alternate in one chain.
     pub(crate) next: u32,
-    /// First child; of an alias: the node it stands for.
+    /// First child; of an alias: the node it stands for; of a block scalar: its content's indentation in columns.
     pub(crate) child: u32,
 }
 

@@ -5,3 +5,6 @@
     clippy::panic,
     reason = "clippy.toml allows them in #[test] functions only, not in their helpers"
 )]
+
+mod corpus;
+mod yaml;
