@@ -14,6 +14,18 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// As KRM results spell it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident, $sentence:literal;)*) => {
         /// The closed list of reason ids. Each stands in reports, KRM result tags, admission warnings and metrics alike.

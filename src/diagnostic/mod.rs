@@ -20,7 +20,7 @@ use excerpt::Excerpt;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
-use visible::visible;
+pub(crate) use visible::visible;
 
 /// A stretch of a text that has a name.
 #[derive(Debug, Clone, PartialEq, Eq)]

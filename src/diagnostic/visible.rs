@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// The text with every control character made visible.
-pub(super) fn visible(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(|character| substitute(character).is_none()) {
         return Cow::Borrowed(text);
     }

@@ -1,0 +1,124 @@
+//! What may be typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Names the log file where `--log-file` does not.
+pub(crate) const LOG_FILE_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_LOG_FILE";
+
+/// Puts the Mackerel container agent into Kubernetes manifests and changes no other byte
+#[derive(Debug, Parser)]
+#[command(
+    name = "mackerel-agent-injector",
+    version,
+    disable_help_subcommand = true,
+    infer_subcommands = false,
+    after_help = "\
+Without a command, stdin decides: a ResourceList is a KRM function call,
+anything else is a stream of manifests from Helm (post-renderer).
+Exit codes: 0 done, 1 `--check` found something to change, 2 trouble."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub(crate) struct Common {
+    /// Configuration file [env: MACKEREL_AGENT_INJECTOR_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Set one value of the configuration, below `spec`; may be repeated
+    #[arg(long, global = true, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Namespace of resources that name none
+    #[arg(long, global = true, value_name = "NS")]
+    pub(crate) namespace: Option<String>,
+    /// Append every message to FILE [env: MACKEREL_AGENT_INJECTOR_LOG_FILE]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) log_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Put the agent in, or bring it up to date
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector inject --diff deploy/
+  mackerel-agent-injector inject -i deploy/ jobs/backup.yaml
+  helm template web ./web | mackerel-agent-injector inject -")]
+    Inject {
+        #[command(flatten)]
+        over: Over,
+        /// Refuse where a warning would be given
+        #[arg(long)]
+        strict: bool,
+    },
+    /// Take out everything that was put in
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector uninject --diff deploy/
+  mackerel-agent-injector uninject -i deploy/web.yaml
+  mackerel-agent-injector uninject --check -q deploy/ && echo no agent in here")]
+    Uninject {
+        #[command(flatten)]
+        over: Over,
+    },
+    /// Print completions for a shell
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector completions bash > ~/.local/share/bash-completion/completions/mackerel-agent-injector
+  mackerel-agent-injector completions zsh > ~/.zfunc/_mackerel-agent-injector
+  mackerel-agent-injector completions fish | source")]
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector man | man -l -
+  mackerel-agent-injector man inject | man -l -
+  mackerel-agent-injector man > mackerel-agent-injector.1")]
+    Man {
+        /// The page of this command instead of the program's
+        command: Option<String>,
+    },
+}
+
+/// What `inject` and `uninject` work over, and what they give.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Over {
+    /// Files and folders; `-` or none is stdin
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Change the files, all of them or none
+    #[arg(short, long, conflicts_with_all = ["diff", "check", "output"])]
+    pub(crate) in_place: bool,
+    /// Print a unified diff that `git apply` takes
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) diff: bool,
+    /// List what would change; exit 1 if something would
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) check: bool,
+    /// Print one JSON object per changed resource and line, with its RFC 6902 patch
+    #[arg(long, value_name = "patch", hide_possible_values = true)]
+    pub(crate) output: Option<Output>,
+    /// Overwrite what was edited by hand
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print errors only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Print one line per resource, with the reason
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    Patch,
+}

@@ -1,0 +1,277 @@
+//! The unified diff that users see, made from the same edits that are written.
+
+use crate::edit::Edit;
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::path::{Component, Path};
+
+/// Lines shown around a change, as git does.
+const CONTEXT: usize = 3;
+
+/// Whole lines of the old text that give way to whole new ones.
+#[derive(Debug)]
+struct Change {
+    /// Bytes of the old text; empty for an insertion, then at a line's start or the end of the text.
+    old: Range<usize>,
+    /// Lines above it.
+    line: usize,
+    new: String,
+}
+
+/// The diff of one file, for `git apply` and `patch -p1`; empty when there is nothing to change.
+pub(crate) fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
+    let changes = changes(text, edits);
+    let mut diff = String::new();
+    if !changes.is_empty() {
+        let _ = writeln!(diff, "--- {}", header('a', path));
+        let _ = writeln!(diff, "+++ {}", header('b', path));
+    }
+    // How many lines more the new text has by now.
+    let mut growth = 0;
+    for hunk in changes.chunk_by(|one, next| text[one.old.end..next.old.start].lines().nth(2 * CONTEXT).is_none()) {
+        growth += write_hunk(&mut diff, text, hunk, growth);
+    }
+    diff
+}
+
+/// `a/deploy/web.yaml`, quoted as git quotes: a tab ends a name with spaces, quotes hold what would break the line.
+fn header(side: char, path: &Path) -> String {
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name.to_string_lossy()),
+        Component::ParentDir => Some("..".into()),
+        Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+    });
+    let name = parts.fold(String::from(side), |name, part| name + "/" + &part);
+    if name.contains(|c: char| c.is_control() || c == '"' || c == '\\') {
+        let mut quoted = String::from("\"");
+        for c in name.chars() {
+            match c {
+                '"' | '\\' => quoted.extend(['\\', c]),
+                '\n' => quoted.push_str("\\n"),
+                '\t' => quoted.push_str("\\t"),
+                c if c.is_control() => {
+                    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                        let _ = write!(quoted, "\\{byte:03o}");
+                    }
+                }
+                c => quoted.push(c),
+            }
+        }
+        quoted + "\""
+    } else if name.contains(' ') {
+        name + "\t"
+    } else {
+        name
+    }
+}
+
+/// The edits as changes of lines, as few lines as it takes.
+fn changes(text: &str, edits: &[Edit]) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
+    let (mut counted, mut line) = (0, 0);
+    for block in blocks(text, edits) {
+        let old = line_start(text, block[0].range.start)..line_end(text, block[block.len() - 1].range.end);
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..old.start]).count();
+        counted = old.start;
+        let new = edited(text, &old, block);
+        let old_lines: Vec<&str> = text[old.clone()].split_inclusive('\n').collect();
+        let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
+        for op in capture_diff_slices(Algorithm::Myers, &old_lines, &new_lines) {
+            if matches!(op, DiffOp::Equal { .. }) {
+                continue;
+            }
+            let before: usize = old_lines[..op.old_range().start].iter().map(|line| line.len()).sum();
+            let length: usize = old_lines[op.old_range()].iter().map(|line| line.len()).sum();
+            let start = old.start + before;
+            changes.push(Change {
+                old: start..start + length,
+                line: line + op.old_range().start,
+                new: new_lines[op.new_range()].concat(),
+            });
+        }
+    }
+    changes
+}
+
+/// Edits that share a line belong together.
+///
+/// Only the gap between two edits is looked at: a manifest may be one line of many megabytes.
+fn blocks<'e>(text: &'e str, edits: &'e [Edit]) -> impl Iterator<Item = &'e [Edit]> {
+    edits.chunk_by(|one, next| !text[one.range.end..next.range.start].contains('\n'))
+}
+
+fn edited(text: &str, old: &Range<usize>, edits: &[Edit]) -> String {
+    let mut new = String::new();
+    let mut at = old.start;
+    for edit in edits {
+        new.push_str(&text[at..edit.range.start]);
+        new.push_str(&edit.text);
+        at = edit.range.end;
+    }
+    new.push_str(&text[at..old.end]);
+    new
+}
+
+/// Writes changes that are near to each other with their context; returns by how many lines the new text grew.
+fn write_hunk(diff: &mut String, text: &str, changes: &[Change], growth: isize) -> isize {
+    let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return 0 };
+    let before = (0..CONTEXT).fold(first.old.start, |at, _| if at == 0 { 0 } else { line_start(text, at - 1) });
+    let after = (0..CONTEXT).fold(last.old.end, |at, _| line_end_from(text, at));
+    let mut body = String::new();
+    let (mut old_count, mut new_count) = (0, 0);
+    let mut at = before;
+    for change in changes {
+        let kept = write_with(&mut body, ' ', &text[at..change.old.start]);
+        let removed = write_with(&mut body, '-', &text[change.old.clone()]);
+        let added = write_with(&mut body, '+', &change.new);
+        old_count += kept + removed;
+        new_count += kept + added;
+        at = change.old.end;
+    }
+    let kept = write_with(&mut body, ' ', &text[at..after]);
+    (old_count, new_count) = (old_count + kept, new_count + kept);
+    let old_start = first.line - text[before..first.old.start].lines().count();
+    let new_start = old_start.saturating_add_signed(growth);
+    let _ = writeln!(diff, "@@ -{} +{} @@", span(old_start, old_count), span(new_start, new_count));
+    diff.push_str(&body);
+    new_count.cast_signed() - old_count.cast_signed()
+}
+
+/// `7,3`; a single line goes without its count, and no line at all is named by the one above.
+fn span(lines_above: usize, count: usize) -> String {
+    match count {
+        0 => format!("{lines_above},0"),
+        1 => format!("{}", lines_above + 1),
+        _ => format!("{},{count}", lines_above + 1),
+    }
+}
+
+fn write_with(body: &mut String, mark: char, lines: &str) -> usize {
+    let mut count = 0;
+    for line in lines.split_inclusive('\n') {
+        body.push(mark);
+        body.push_str(line);
+        if !line.ends_with('\n') {
+            body.push_str("\n\\ No newline at end of file\n");
+        }
+        count += 1;
+    }
+    count
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |found| found + 1)
+}
+
+/// The end of the line that holds the byte at `at`, its line break included.
+fn line_end(text: &str, at: usize) -> usize {
+    memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |found| at + found + 1)
+}
+
+fn line_end_from(text: &str, at: usize) -> usize {
+    if at == text.len() { at } else { line_end(text, at) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn diff(text: &str, edits: &[(usize, usize, &str)]) -> String {
+        let edits: Vec<Edit> =
+            edits.iter().map(|(start, end, text)| Edit { range: *start..*end, text: (*text).to_owned() }).collect();
+        unified(Path::new("w.yaml"), text, &edits)
+    }
+
+    #[test]
+    fn an_insertion_at_a_lines_end_shows_only_its_own_lines() {
+        insta::assert_snapshot!(diff("a: 1\nb: 2\n", &[(4, 4, "\nx: 9")]), @r"
+        --- a/w.yaml
+        +++ b/w.yaml
+        @@ -1,2 +1,3 @@
+         a: 1
+        +x: 9
+         b: 2
+        ");
+    }
+
+    #[test]
+    fn two_edits_of_one_line_are_one_change() {
+        insta::assert_snapshot!(diff("a: [1, 2]\n", &[(4, 5, "7"), (7, 8, "8")]), @r"
+        --- a/w.yaml
+        +++ b/w.yaml
+        @@ -1 +1 @@
+        -a: [1, 2]
+        +a: [7, 8]
+        ");
+    }
+
+    #[test]
+    fn near_changes_share_a_hunk_and_far_ones_have_their_own() {
+        let text: String = (1..=20).map(|n| format!("l{n}\n")).collect();
+        let at = |line: usize| text.find(&format!("l{line}\n")).unwrap();
+        insta::assert_snapshot!(
+            diff(&text, &[(at(2), at(2), "x\n"), (at(9), at(9), "y\n"), (at(17), at(18), "")]), @r"
+        --- a/w.yaml
+        +++ b/w.yaml
+        @@ -1,4 +1,5 @@
+         l1
+        +x
+         l2
+         l3
+         l4
+        @@ -6,6 +7,7 @@
+         l6
+         l7
+         l8
+        +y
+         l9
+         l10
+         l11
+        @@ -14,7 +16,6 @@
+         l14
+         l15
+         l16
+        -l17
+         l18
+         l19
+         l20
+        ");
+    }
+
+    #[test]
+    fn a_missing_final_newline_and_crlf_are_kept() {
+        assert_eq!(
+            diff("a: 1\r\nb: 2", &[(4, 4, "\r\nx: 9"), (10, 10, "\ny: 8")]),
+            "--- a/w.yaml\n+++ b/w.yaml\n@@ -1,2 +1,4 @@\n a: 1\r\n+x: 9\r\n-b: 2\n\\ No newline at end of file\n\
+             +b: 2\n+y: 8\n\\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn an_empty_text_can_grow() {
+        assert_eq!(diff("", &[(0, 0, "a: 1\n")]), "--- a/w.yaml\n+++ b/w.yaml\n@@ -0,0 +1 @@\n+a: 1\n");
+    }
+
+    #[test]
+    fn nothing_to_change_is_no_diff() {
+        assert_eq!(diff("a: 1\n", &[]), "");
+        assert_eq!(diff("a: 1\n", &[(3, 4, "1")]), "");
+    }
+
+    #[test]
+    fn names_are_those_that_git_apply_reads() {
+        let cases = [
+            ("./deploy/web.yaml", "a/deploy/web.yaml"),
+            ("/srv/web.yaml", "a/srv/web.yaml"),
+            ("../web.yaml", "a/../web.yaml"),
+            ("my app/web.yaml", "a/my app/web.yaml\t"),
+            ("日本.yaml", "a/日本.yaml"),
+            ("a\"b\n.yaml", "\"a/a\\\"b\\n.yaml\""),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(header('a', &PathBuf::from(path)), expected);
+        }
+    }
+}

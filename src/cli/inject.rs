@@ -1,0 +1,239 @@
+//! `inject` and `uninject`: over files, folders or stdin; to stdout, in place, or as a diff, a list, patches.
+
+use super::args::{Output, Over};
+use super::findings::{self, Input, resource};
+use super::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
+use super::messages::{Ending, Loudness, Message, Messages};
+use super::progress::Progress;
+use super::walk::{self, Found, Why, plain};
+use super::{Exit, diff, in_place, stdout, stream};
+use crate::config::Config;
+use crate::diagnostic::{Lines, visible};
+use crate::edit::{Edit, pieces};
+use crate::inject::{Injection, Options, inject};
+use crate::report::{Class, Identity, Outcome, Reason, Severity};
+use serde::Serialize;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the user wants to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Give {
+    /// The manifests, on stdout.
+    Manifests,
+    /// The files, changed.
+    InPlace,
+    /// What would change, as a diff.
+    Diff,
+    /// Whether something would change, as a list.
+    Check,
+    /// Both.
+    CheckAndDiff,
+    /// What changes, as RFC 6902 patches.
+    Patches,
+}
+
+impl From<&Over> for Give {
+    fn from(over: &Over) -> Self {
+        match (over.in_place, over.check, over.diff, over.output) {
+            (true, ..) => Give::InPlace,
+            (_, true, true, _) => Give::CheckAndDiff,
+            (_, true, false, _) => Give::Check,
+            (_, false, true, _) => Give::Diff,
+            (.., Some(Output::Patch)) => Give::Patches,
+            _ => Give::Manifests,
+        }
+    }
+}
+
+/// A text whose bytes are still needed.
+struct Worked {
+    path: PathBuf,
+    state: Option<FileState>,
+    text: String,
+    edits: Vec<Edit>,
+}
+
+/// What all texts gave.
+struct Gathered<'r> {
+    give: Give,
+    config: &'r Config,
+    options: Options,
+    /// What `give` needs of them, and no more.
+    texts: Vec<Worked>,
+    printed: String,
+    changed: bool,
+}
+
+/// Gives what became of one text that came on stdin.
+pub(crate) fn text(
+    text: String,
+    injection: Injection,
+    give: Give,
+    config: &Config,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let mut gathered = Gathered::new(give, config, Options::default());
+    gathered.take(Path::new(STDIN), None, text, injection, messages)?;
+    gathered.finish(messages)
+}
+
+/// Works over files and folders.
+pub(crate) fn files(
+    paths: &[PathBuf],
+    give: Give,
+    config: &Config,
+    options: Options,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let found = walk::files(paths);
+    for error in &found.errors {
+        messages.error(error)?;
+    }
+    for folder in &found.chart_templates {
+        let reason = Reason::HelmTemplate;
+        messages.note(format!(
+            "{}: info[{}]: {}; render the chart first, for example with `helm template`",
+            folder.display(),
+            reason.id(),
+            reason.sentence()
+        ))?;
+    }
+    let mut gathered = Gathered::new(give, config, options);
+    let mut progress = Progress::over(found.files.len());
+    for (done, file) in found.files.iter().enumerate() {
+        progress.at(done);
+        gathered.file(file, messages)?;
+    }
+    drop(progress);
+    gathered.finish(messages)
+}
+
+impl<'r> Gathered<'r> {
+    fn new(give: Give, config: &'r Config, options: Options) -> Self {
+        Self { give, config, options, texts: Vec::new(), printed: String::new(), changed: false }
+    }
+
+    fn file(&mut self, file: &Found, messages: &mut Messages) -> anyhow::Result<()> {
+        let name = file.path.display();
+        let may_be_other = |bytes: &[u8]| file.why == Why::Walked && !shows_manifest(bytes);
+        match read_file(&file.path) {
+            Err(Unreadable::NotText(not)) if may_be_other(&not.bytes) => passed_by(messages, &file.path, &not.message)?,
+            Err(error) => messages.unreadable(&name.to_string(), &error)?,
+            Ok(FileText { text, state }) => {
+                let injection = inject(&text, self.config, self.options);
+                match injection.findings.iter().find(|finding| finding.reason.class() == Class::Refused) {
+                    Some(broken) if may_be_other(text.as_bytes()) => passed_by(messages, &file.path, &broken.message)?,
+                    _ => self.take(&file.path, Some(state), text, injection, messages)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says what there is to say about a text and keeps what is needed of it.
+    fn take(
+        &mut self,
+        path: &Path,
+        state: Option<FileState>,
+        text: String,
+        injection: Injection,
+        messages: &mut Messages,
+    ) -> anyhow::Result<()> {
+        let name = path.display().to_string();
+        let input = Input { name: &name, text: &text };
+        findings::report(messages, input, &injection, self.config.spec.on_refusal)?;
+        let changed = !injection.edits.is_empty();
+        self.changed |= changed;
+        if matches!(self.give, Give::Check | Give::CheckAndDiff) && messages.loudness() != Loudness::Errors {
+            list(&mut self.printed, input, &injection);
+        }
+        match self.give {
+            Give::Diff | Give::CheckAndDiff => self.printed.push_str(&diff::unified(path, &text, &injection.edits)),
+            Give::Patches => patches(&mut self.printed, &injection.outcomes)?,
+            Give::InPlace if !changed => {}
+            Give::InPlace | Give::Manifests => {
+                self.texts.push(Worked { path: path.to_owned(), state, text, edits: injection.edits });
+            }
+            Give::Check => {}
+        }
+        Ok(())
+    }
+
+    /// All is known: writes everything or nothing.
+    fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
+        let mut prepared = Vec::new();
+        if self.give == Give::InPlace && !messages.has_errors() {
+            for (number, worked) in self.texts.iter().enumerate() {
+                let Some(state) = worked.state else { continue };
+                match in_place::prepare(&worked.path, state, pieces(&worked.text, &worked.edits), number) {
+                    Ok(file) => prepared.push(file),
+                    Err(error) => messages.error(format!("{}: {}", worked.path.display(), plain(&error)))?,
+                }
+            }
+        }
+        if messages.has_errors() {
+            messages.log_summary(Ending::NothingWritten)?;
+            messages.show(Some(Ending::NothingWritten));
+            return Ok(Exit::Trouble);
+        }
+        messages.log_summary(Ending::Written)?;
+        match self.give {
+            Give::InPlace => in_place::commit(prepared)?,
+            Give::Manifests => {
+                let texts: Vec<&str> = self.texts.iter().map(|worked| &*worked.text).collect();
+                let separators = stream::separators(&texts);
+                let pieces = self.texts.iter().zip(&separators).flat_map(|(worked, separator)| {
+                    std::iter::once(separator.as_str()).chain(pieces(&worked.text, &worked.edits))
+                });
+                stdout::write(pieces)?;
+            }
+            Give::Diff | Give::CheckAndDiff => stdout::write_diff(&self.printed)?,
+            Give::Check | Give::Patches => stdout::write([self.printed.as_str()])?,
+        }
+        messages.show(Some(Ending::Written));
+        let checked = matches!(self.give, Give::Check | Give::CheckAndDiff);
+        Ok(if checked && self.changed { Exit::Found } else { Exit::Done })
+    }
+}
+
+/// A folder holds other files than manifests: one that cannot be read and does not look like one is no reason to stop.
+fn passed_by(messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
+    let reason = Reason::UnreadableFile;
+    let line =
+        format!("{}: warning[{}]: passed over, it does not look like a manifest: {why}", path.display(), reason.id());
+    messages.add(Severity::Warning, |_| Message { picture: line.clone(), line })
+}
+
+/// `web.yaml:3:1: apps/v1/Deployment/prod/web would be injected`
+fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
+    let mut lines = Lines::new(input.text.as_bytes());
+    for outcome in injection.outcomes.iter().filter(|outcome| !outcome.patch.is_empty()) {
+        let at = lines.position(outcome.offset);
+        let resource = resource(&outcome.identity);
+        let id = outcome.decision.reason.id();
+        let line = format!("{}:{}:{}: {resource} would be {id}", input.name, at.line, at.column);
+        list.push_str(&visible(&line));
+        list.push('\n');
+    }
+}
+
+/// One line of `--output patch`.
+#[derive(Serialize)]
+struct ResourcePatch<'o> {
+    #[serde(flatten)]
+    identity: &'o Identity,
+    patch: Vec<&'o json_patch::PatchOperation>,
+}
+
+/// One object per resource and line; a resource may hold several pod templates.
+fn patches(lines: &mut String, outcomes: &[Outcome]) -> serde_json::Result<()> {
+    for resource in outcomes.chunk_by(|one, next| one.offset == next.offset) {
+        let patch: Vec<_> = resource.iter().flat_map(|outcome| outcome.patch.iter()).collect();
+        if let (Some(Outcome { identity, .. }), false) = (resource.first(), patch.is_empty()) {
+            lines.push_str(&serde_json::to_string(&ResourcePatch { identity, patch })?);
+            lines.push('\n');
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Bytes into text: stdin and files, each read once.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// What stdin is called in messages.
+pub(crate) const STDIN: &str = "<stdin>";
+
+/// Why there is no text to work on.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// The operating system said so.
+    Io(io::Error),
+    /// The bytes are something else.
+    NotText(NotText),
+}
+
+impl From<io::Error> for Unreadable {
+    fn from(error: io::Error) -> Self {
+        Unreadable::Io(error)
+    }
+}
+
+/// Bytes that are not UTF-8.
+#[derive(Debug)]
+pub(crate) struct NotText {
+    /// What they are, as far as that can be said.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) help: &'static str,
+    /// The first byte that does not fit.
+    pub(crate) offset: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// True when a line begins as those of manifests do. Tells a broken manifest from a file that never was one.
+pub(crate) fn shows_manifest(bytes: &[u8]) -> bool {
+    let shows = |line: &[u8]| line.starts_with(b"apiVersion:") || line.starts_with(b"kind:");
+    shows(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
+        || memchr::memchr_iter(b'\n', bytes).any(|at| bytes.get(at + 1..).is_some_and(shows))
+}
+
+/// A file's text, and by what to tell later that nobody else has written to it.
+pub(crate) struct FileText {
+    pub(crate) text: String,
+    pub(crate) state: FileState,
+}
+
+/// Length and time of the last change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileState {
+    length: u64,
+    modified: Option<SystemTime>,
+}
+
+impl FileState {
+    pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
+        Self { length: metadata.len(), modified: metadata.modified().ok() }
+    }
+}
+
+pub(crate) fn read_file(path: &Path) -> Result<FileText, Unreadable> {
+    let mut file = File::open(path)?;
+    let state = FileState::of(&file.metadata()?);
+    Ok(FileText { text: text(read_all(&mut file)?)?, state })
+}
+
+pub(crate) fn read_stdin() -> Result<String, Unreadable> {
+    text(read_all(&mut stdin_file()?)?)
+}
+
+/// Stdin as a file: unlike `io::Stdin` it knows its length when it is one, so that the buffer is made once, and nothing is copied twice.
+#[cfg(unix)]
+fn stdin_file() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(not(unix))]
+fn stdin_file() -> io::Result<io::StdinLock<'static>> {
+    Ok(io::stdin().lock())
+}
+
+fn read_all(reader: &mut impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    reader.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The bytes as text, without copying them.
+pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
+    // `a` in UTF-16 without a mark is `61 00`, which is also valid UTF-8.
+    if matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..]) {
+        return Err(Unreadable::NotText(NotText {
+            message: "this is UTF-16, and Kubernetes reads UTF-8".to_owned(),
+            help: "convert it, for example with `iconv -f UTF-16 -t UTF-8`",
+            offset: 0,
+            bytes,
+        }));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let bytes = error.into_bytes();
+        let byte = bytes.get(offset).copied().unwrap_or_default();
+        Unreadable::NotText(NotText {
+            message: format!("not UTF-8: byte 0x{byte:02x} at offset {offset}"),
+            help: "convert it, for example with `iconv -f WINDOWS-1252 -t UTF-8`",
+            offset,
+            bytes,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_what_is_not_utf8() {
+        let error = |bytes: &[u8]| match text(bytes.to_vec()) {
+            Err(Unreadable::NotText(not)) => not.message,
+            other => panic!("{other:?}"),
+        };
+        let utf16 = "this is UTF-16, and Kubernetes reads UTF-8";
+        assert_eq!(error(b"\xff\xfea\0"), utf16);
+        assert_eq!(error(b"\xfe\xff\0a"), utf16);
+        assert_eq!(error(b"k\0i\0n\0d\0"), utf16);
+        assert_eq!(error(b"a: 1\nb: caf\xe9\n"), "not UTF-8: byte 0xe9 at offset 11");
+    }
+
+    #[test]
+    fn keeps_a_byte_order_mark_and_every_other_byte() {
+        let bytes = "\u{feff}a: \"日本\"\r\n";
+        assert_eq!(text(bytes.as_bytes().to_vec()).unwrap(), bytes);
+    }
+
+    #[test]
+    fn tells_manifests_by_their_first_column() {
+        for manifest in ["apiVersion: v1\n", "# x\nkind: Pod", "\u{feff}kind: Pod"] {
+            assert!(shows_manifest(manifest.as_bytes()), "{manifest:?}");
+        }
+        for other in ["", "a: 1\n  kind: Pod\n", "kinds: 1\n"] {
+            assert!(!shows_manifest(other.as_bytes()), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What is said beside the output: to people on stderr, to the log file for whoever never sees that.
+
+use super::input::Unreadable;
+use super::walk::plain;
+use crate::diagnostic::{Colour, Diagnostic, Place, Renderer};
+use crate::report::{Class, Reason, Severity};
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Errors that are shown, and warnings without `-v`; of the rest only the number is.
+const SHOWN: usize = 20;
+
+/// How much is said on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Loudness {
+    /// `-q`
+    Errors,
+    /// Errors, warnings and the summary.
+    #[default]
+    Summary,
+    /// `-v`: every warning, and one line per resource.
+    Resources,
+}
+
+/// One message in its two forms.
+#[derive(Debug, Clone)]
+pub(crate) struct Message {
+    /// For the log: one line.
+    pub(crate) line: String,
+    /// For stderr: an error comes with the line that it is about.
+    pub(crate) picture: String,
+}
+
+/// Collects what there is to say; [`Messages::show`] says it after the output, where people look for it.
+#[derive(Debug, Default)]
+pub(crate) struct Messages {
+    loudness: Loudness,
+    log: Option<File>,
+    decisions: Vec<String>,
+    errors: Shown,
+    warnings: Shown,
+    notes: Vec<String>,
+    counts: BTreeMap<Reason, usize>,
+    without_template: usize,
+}
+
+#[derive(Debug, Default)]
+struct Shown {
+    pictures: Vec<String>,
+    count: usize,
+}
+
+impl Messages {
+    /// Opens the log for appending, so that a log that cannot be written stops the run before anything else happens.
+    pub(crate) fn new(loudness: Loudness, log_file: Option<&Path>) -> io::Result<Self> {
+        let log = log_file.map(|path| OpenOptions::new().append(true).create(true).open(path)).transpose()?;
+        Ok(Self { loudness, log, ..Self::default() })
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.errors.count > 0
+    }
+
+    pub(crate) fn loudness(&self) -> Loudness {
+        self.loudness
+    }
+
+    /// Whether stderr takes colours.
+    pub(crate) fn colour(&self) -> Colour {
+        match anstream::AutoStream::choice(&io::stderr()) {
+            anstream::ColorChoice::Never => Colour::Never,
+            _ => Colour::Always,
+        }
+    }
+
+    /// Counts a decision for the summary.
+    pub(crate) fn count(&mut self, reason: Reason) {
+        *self.counts.entry(reason).or_default() += 1;
+    }
+
+    /// Counts a decision and says it where every resource is asked for.
+    pub(crate) fn decided(&mut self, reason: Reason, line: impl FnOnce() -> String) -> io::Result<()> {
+        self.count(reason);
+        if self.loudness != Loudness::Resources && self.log.is_none() {
+            return Ok(());
+        }
+        let line = line();
+        self.log(&line)?;
+        if self.loudness == Loudness::Resources {
+            self.decisions.push(line);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn passed_by(&mut self, without_template: usize) {
+        self.without_template += without_template;
+    }
+
+    /// Something worth a line that is neither wrong nor a decision about a pod template.
+    pub(crate) fn note(&mut self, line: String) -> io::Result<()> {
+        self.log(&line)?;
+        self.notes.push(line);
+        Ok(())
+    }
+
+    /// An error or a warning.
+    pub(crate) fn add(&mut self, severity: Severity, message: impl FnOnce(Severity) -> Message) -> io::Result<()> {
+        let (shown, limit) = match severity {
+            Severity::Error => (&mut self.errors, SHOWN),
+            _ if self.loudness == Loudness::Resources => (&mut self.warnings, usize::MAX),
+            _ => (&mut self.warnings, SHOWN),
+        };
+        shown.count += 1;
+        let wanted = shown.pictures.len() < limit;
+        if !wanted && self.log.is_none() {
+            return Ok(());
+        }
+        let Message { line, picture } = message(severity);
+        if wanted {
+            shown.pictures.push(picture);
+        }
+        self.log(&line)
+    }
+
+    /// An error that points into no text.
+    pub(crate) fn error(&mut self, what: impl Display) -> io::Result<()> {
+        let line = format!("error: {what}");
+        self.add(Severity::Error, |_| Message { picture: line.clone(), line })
+    }
+
+    /// An input that cannot be read.
+    pub(crate) fn unreadable(&mut self, name: &str, error: &Unreadable) -> io::Result<()> {
+        let not = match error {
+            Unreadable::Io(error) => return self.error(format!("{name}: {}", plain(error))),
+            Unreadable::NotText(not) => not,
+        };
+        let range = not.offset..not.offset + 1;
+        let place = Place { name: name.into(), text: &not.bytes, range };
+        let diagnostic = Diagnostic::error(&*not.message).at(place).with_help(Some(not.help.to_owned()));
+        let mut renderer = Renderer::new(self.colour());
+        self.add(Severity::Error, |_| Message {
+            line: renderer.line(&diagnostic) + "; " + not.help,
+            picture: renderer.picture(&diagnostic).trim_end().to_owned(),
+        })
+    }
+
+    fn log(&mut self, line: &str) -> io::Result<()> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        // One write per line, so that the lines of renderers that run side by side do not mix.
+        log.write_all((line.replace('\n', " ") + "\n").as_bytes())
+    }
+
+    /// Logs the summary: before the output, because a log that cannot be written holds that back.
+    pub(crate) fn log_summary(&mut self, ending: Ending) -> io::Result<()> {
+        let summary = self.summary(ending);
+        self.log(&summary)
+    }
+
+    /// Prints to stderr what there is to say, then the summary if there is one.
+    pub(crate) fn show(&self, ending: Option<Ending>) {
+        let mut lines: Vec<&str> = Vec::new();
+        let more_warnings = more(&self.warnings, "warning", "; `-v` shows them all");
+        let more_errors = more(&self.errors, "error", "");
+        let summary = ending.map(|ending| self.summary(ending));
+        if self.loudness != Loudness::Errors {
+            let said = [&self.decisions, &self.notes, &self.warnings.pictures].into_iter().flatten();
+            lines.extend(said.chain(&more_warnings).map(String::as_str));
+        }
+        lines.extend(self.errors.pictures.iter().chain(&more_errors).map(String::as_str));
+        if self.loudness != Loudness::Errors || self.has_errors() {
+            lines.extend(summary.as_deref());
+        }
+        if !lines.is_empty() {
+            // Whoever closed stderr does not want to hear.
+            let _ = io::stderr().lock().write_all((lines.join("\n") + "\n").as_bytes());
+        }
+    }
+
+    /// `3 injected, 1 skipped (opted-out), 12 without pod template`
+    pub(crate) fn summary(&self, ending: Ending) -> String {
+        let mut parts = Vec::new();
+        let of = |class: Class| self.counts.iter().filter(move |(reason, _)| reason.class() == class);
+        parts.extend(of(Class::Done).map(|(reason, count)| format!("{count} {}", reason.id())));
+        for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "refused")] {
+            let total: usize = of(class).map(|(_, count)| count).sum();
+            let ids: Vec<_> = match of(class).count() {
+                0 => continue,
+                1 => of(class).map(|(reason, _)| reason.id().to_owned()).collect(),
+                _ => of(class).map(|(reason, count)| format!("{count} {}", reason.id())).collect(),
+            };
+            parts.push(format!("{total} {word} ({})", ids.join(", ")));
+        }
+        if self.without_template > 0 {
+            parts.push(format!("{} without pod template", self.without_template));
+        }
+        if self.warnings.count > 0 {
+            parts.push(plural(self.warnings.count, "warning"));
+        }
+        if self.errors.count > 0 {
+            parts.push(plural(self.errors.count, "error"));
+        }
+        if parts.is_empty() {
+            parts.push("no resources".to_owned());
+        }
+        let ending = match ending {
+            Ending::Written => "",
+            Ending::NothingWritten => "; nothing was written",
+        };
+        parts.join(", ") + ending
+    }
+}
+
+/// What became of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It is out, or there was none to write.
+    Written,
+    /// Errors held all of it back.
+    NothingWritten,
+}
+
+fn more(shown: &Shown, what: &str, how: &str) -> Option<String> {
+    match shown.count - shown.pictures.len() {
+        0 => None,
+        rest => Some(format!("… and {}{how}", plural(rest, &format!("more {what}")))),
+    }
+}
+
+fn plural(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}

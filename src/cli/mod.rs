@@ -1,0 +1,156 @@
+//! The command line: bytes in, bytes out, exit code. What is done with the bytes is decided elsewhere.
+//!
+//! - `args`: what may be typed
+//! - `walk`, `input`: which texts
+//! - `inject`, `function`: the commands that work over texts
+//! - `stdout`, `stream`, `diff`, `in_place`: the ways out
+//! - `messages`, `findings`, `progress`: what is said beside
+
+mod args;
+mod diff;
+mod findings;
+mod function;
+mod generate;
+mod in_place;
+mod inject;
+mod input;
+mod messages;
+mod progress;
+mod stdout;
+mod stream;
+mod walk;
+
+use crate::inject::{Direction, Options};
+use args::{Cli, Command, Common, LOG_FILE_VARIABLE, Over};
+use clap::{CommandFactory, Parser};
+use function::{Door, Stdin};
+use inject::Give;
+use messages::{Loudness, Messages};
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// As diff's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    /// Done.
+    Done = 0,
+    /// `--check` found something to change.
+    Found = 1,
+    /// Wrong usage, unreadable, refused.
+    Trouble = 2,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Does what the arguments ask for.
+#[must_use]
+pub fn run() -> ExitCode {
+    if let Some(configuration) = legacy_plugin_argument() {
+        let common = Common { config: Some(configuration), ..Common::default() };
+        return within(Loudness::default(), &common, |messages| function::legacy_plugin(&common, messages));
+    }
+    let Cli { command, common } = Cli::parse();
+    let loudness = match &command {
+        Some(Command::Inject { over, .. } | Command::Uninject { over }) if over.quiet => Loudness::Errors,
+        Some(Command::Inject { over, .. } | Command::Uninject { over }) if over.verbose => Loudness::Resources,
+        _ => Loudness::Summary,
+    };
+    within(loudness, &common, |messages| match command {
+        None if io::stdin().is_terminal() => Ok(help(None)),
+        None => function::stdin(
+            Stdin { door: Door::Helm, give: Give::Manifests, options: Options::default() },
+            &common,
+            messages,
+        ),
+        Some(Command::Inject { over, strict }) => {
+            let options = Options { direction: Direction::Inject, force: over.force, strict };
+            over_paths("inject", &over, options, &common, messages)
+        }
+        Some(Command::Uninject { over }) => {
+            let options = Options { direction: Direction::Uninject, force: over.force, strict: false };
+            over_paths("uninject", &over, options, &common, messages)
+        }
+        Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
+        Some(Command::Man { command }) => generate::manual(command.as_deref()).map(|()| Exit::Done),
+    })
+}
+
+fn over_paths(
+    name: &str,
+    over: &Over,
+    options: Options,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let give = Give::from(over);
+    let is_stdin = |path: &PathBuf| path.as_path() == Path::new("-");
+    match over.paths.as_slice() {
+        [] | [_] if over.paths.iter().all(is_stdin) => {
+            if give == Give::InPlace {
+                anyhow::bail!("`-i` changes files, and none is named; name some, or leave `-i` away to get stdout");
+            }
+            if over.paths.is_empty() && io::stdin().is_terminal() {
+                return Ok(help(Some(name)));
+            }
+            function::stdin(Stdin { door: Door::Command, give, options }, common, messages)
+        }
+        paths if paths.iter().any(is_stdin) => {
+            anyhow::bail!("`-` is stdin and cannot stand beside files; for a file of that name write `./-`")
+        }
+        paths => inject::files(paths, give, &crate::config::Config::default(), options, messages),
+    }
+}
+
+/// What kustomize's legacy exec plugin protocol passes: the variable, and the configuration's file as the one argument.
+fn legacy_plugin_argument() -> Option<PathBuf> {
+    std::env::var_os("KUSTOMIZE_PLUGIN_CONFIG_STRING")?;
+    let mut arguments = std::env::args_os().skip(1);
+    let (only, None) = (arguments.next()?, arguments.next()) else { return None };
+    let is_option = only.as_encoded_bytes().starts_with(b"-");
+    (!is_option).then(|| only.into())
+}
+
+/// Runs one command; every error ends here.
+fn within(loudness: Loudness, common: &Common, run: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>) -> ExitCode {
+    let log_file = common.log_file.clone().or_else(|| variable(LOG_FILE_VARIABLE).map(PathBuf::from));
+    let (mut messages, opened) = match Messages::new(loudness, log_file.as_deref()) {
+        Ok(messages) => (messages, Ok(())),
+        Err(error) => (Messages::default(), Err(anyhow::Error::new(error).context("the log file cannot be opened"))),
+    };
+    let exit = opened.and_then(|()| run(&mut messages)).unwrap_or_else(|error| {
+        // As ripgrep and grep see it: `| head` is no error.
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            return Exit::Done;
+        }
+        // Whether it can be logged or not, it is shown.
+        let _ = messages.error(format!("{error:#}"));
+        messages.show(None);
+        Exit::Trouble
+    });
+    exit.into()
+}
+
+/// A variable that is set and not empty.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Somebody sits before a command that waits for stdin: they get the help instead, and nothing has been done.
+fn help(command: Option<&str>) -> Exit {
+    let mut program = Cli::command();
+    program.build();
+    let found = match command {
+        Some(name) => program.find_subcommand_mut(name),
+        None => Some(&mut program),
+    };
+    if let Some(command) = found {
+        anstream::eprint!("{}", command.render_help().ansi());
+    }
+    Exit::Trouble
+}

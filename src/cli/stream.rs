@@ -1,0 +1,115 @@
+//! Several texts as one stream of documents: separators only where one is missing, every other byte as it came.
+
+/// What has to stand before each text so that all of them are one valid stream; as many as there are texts.
+pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
+    // A document is open: without a separator the next text would become part of it.
+    let mut open = false;
+    let mut started = false;
+    let mut last = "";
+    let several = texts.iter().filter(|text| first_line(text).is_some()).count() > 1;
+    let mut separators = Vec::with_capacity(texts.len());
+    for text in texts {
+        let mut separator = String::new();
+        let line_break = if last.ends_with("\r\n") { "\r\n" } else { "\n" };
+        if let Some(first) = first_line(text) {
+            let marker = match first {
+                first if is_separator(first) => None,
+                // Directives may only follow the end of a document.
+                first if open && first.starts_with('%') => Some("..."),
+                _ if open => Some("---"),
+                // kubectl takes a stream that begins with `{` for JSON to its end.
+                first if several && !started && first.starts_with('{') => Some("---"),
+                _ => None,
+            };
+            if !last.is_empty() && !last.ends_with('\n') {
+                separator.push_str(line_break);
+            }
+            if let Some(marker) = marker {
+                separator.push_str(marker);
+                separator.push_str(line_break);
+            }
+            started = true;
+            open = last_line(text).is_some_and(|line| !is_bare_separator(line));
+        } else if !text.is_empty() && !last.is_empty() && !last.ends_with('\n') {
+            separator.push_str(line_break);
+        }
+        if !text.is_empty() {
+            last = text;
+        }
+        separators.push(separator);
+    }
+    separators
+}
+
+/// The first line that is neither blank nor a comment.
+fn first_line(text: &str) -> Option<&str> {
+    text.lines().find(|line| is_significant(line))
+}
+
+fn last_line(text: &str) -> Option<&str> {
+    text.lines().rev().find(|line| is_significant(line))
+}
+
+fn is_significant(line: &str) -> bool {
+    let line = line.trim_start_matches('\u{feff}').trim_start();
+    !line.is_empty() && !line.starts_with('#')
+}
+
+/// `---` alone or with a document behind it. Not `...`: readers that split streams by lines do not know it.
+fn is_separator(line: &str) -> bool {
+    line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+}
+
+/// No document follows on the line of the separator itself, as one would in `--- {a: 1}`.
+fn is_bare_separator(line: &str) -> bool {
+    is_separator(line) && matches!(line[3..].trim_start().as_bytes(), [] | [b'#', ..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::separators;
+
+    fn joined(texts: &[&str]) -> String {
+        texts.iter().zip(separators(texts)).map(|(text, separator)| separator + text).collect()
+    }
+
+    #[test]
+    fn a_separator_comes_only_where_one_is_missing() {
+        let cases: &[(&[&str], &str)] = &[
+            (&["a: 1\n"], "a: 1\n"),
+            (&["a: 1\n", "b: 2\n"], "a: 1\n---\nb: 2\n"),
+            (&["a: 1\n", "---\nb: 2\n"], "a: 1\n---\nb: 2\n"),
+            (&["a: 1\n", "# licence\n\n---\nb: 2\n"], "a: 1\n# licence\n\n---\nb: 2\n"),
+            (&["a: 1\n---\n", "b: 2\n"], "a: 1\n---\nb: 2\n"),
+            (&["a: 1\n...\n", "b: 2\n"], "a: 1\n...\n---\nb: 2\n"),
+            (&["--- {a: 1}\n", "b: 2\n"], "--- {a: 1}\n---\nb: 2\n"),
+            (&["a: 1", "b: 2"], "a: 1\n---\nb: 2"),
+            (&["a: 1\r\n", "b: 2\r\n"], "a: 1\r\n---\r\nb: 2\r\n"),
+            (&["a: 1\n", "--- # next\nb: 2\n"], "a: 1\n--- # next\nb: 2\n"),
+            (&["a: 1\n", "%YAML 1.1\n---\nb: 2\n"], "a: 1\n...\n%YAML 1.1\n---\nb: 2\n"),
+        ];
+        for (texts, expected) in cases {
+            assert_eq!(joined(texts), *expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn texts_without_a_document_need_none() {
+        let cases: &[(&[&str], &str)] = &[
+            (&["", "a: 1\n", "", "b: 2\n"], "a: 1\n---\nb: 2\n"),
+            (&["# only comments\n", "a: 1\n"], "# only comments\na: 1\n"),
+            (&["a: 1", "# only comments", "b: 2"], "a: 1\n# only comments\n---\nb: 2"),
+            (&["a: 1\n---\n", "# only comments\n", "b: 2\n"], "a: 1\n---\n# only comments\nb: 2\n"),
+        ];
+        for (texts, expected) in cases {
+            assert_eq!(joined(texts), *expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn json_beside_yaml_is_read_as_yaml() {
+        assert_eq!(joined(&["{\"a\": 1}\n"]), "{\"a\": 1}\n");
+        assert_eq!(joined(&["{\"a\": 1}", "{\"b\": 2}\n"]), "---\n{\"a\": 1}\n---\n{\"b\": 2}\n");
+        assert_eq!(joined(&["a: 1\n", "{\"b\": 2}\n"]), "a: 1\n---\n{\"b\": 2}\n");
+    }
+}

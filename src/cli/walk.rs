@@ -1,0 +1,170 @@
+//! PATHs into files, as git and ripgrep see a folder: ignored, hidden and linked files are none of ours.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+
+/// How a file came to be worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Its own name was typed: what cannot be read is an error.
+    Named,
+    /// It lies in a folder that was named: it may be something else than a manifest.
+    Walked,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) path: PathBuf,
+    pub(crate) why: Why,
+}
+
+/// Every file once, in the order of the PATHs and inside a folder by name.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Files {
+    pub(crate) files: Vec<Found>,
+    /// Folders of Helm charts that hold templates: not manifests before Helm has rendered them.
+    pub(crate) chart_templates: Vec<PathBuf>,
+    /// What could not be looked at.
+    pub(crate) errors: Vec<String>,
+}
+
+pub(crate) fn files(paths: &[PathBuf]) -> Files {
+    let mut found = Files::default();
+    // Two names of one file (`deploy deploy/web.yaml`, a link beside its target) must not give two copies of it.
+    let mut seen = HashSet::new();
+    for path in paths {
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_dir() => walk(path, &mut seen, &mut found),
+            Ok(_) => {
+                if seen.insert(identity(path)) {
+                    found.files.push(Found { path: path.clone(), why: Why::Named });
+                }
+            }
+            Err(error) => found.errors.push(format!("{}: {}", path.display(), plain(&error))),
+        }
+    }
+    found
+}
+
+fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
+    // The walk never asks its filter about the folder that it starts from.
+    if is_chart_templates(folder) {
+        found.chart_templates.push(folder.to_owned());
+        return;
+    }
+    let (passed_by, charts) = mpsc::channel();
+    let mut walk = ignore::WalkBuilder::new(folder);
+    walk.sort_by_file_name(OsStr::cmp)
+        // What the user's own git ignores everywhere is no property of this folder: the same command must find the same files for all.
+        .git_global(false)
+        .filter_entry(move |entry| {
+            let templates = entry.file_type().is_some_and(|kind| kind.is_dir()) && is_chart_templates(entry.path());
+            if templates {
+                let _ = passed_by.send(entry.path().to_owned());
+            }
+            !templates
+        });
+    for entry in walk.build() {
+        match entry {
+            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) && is_manifest(entry.path()) => {
+                if seen.insert(identity(entry.path())) {
+                    found.files.push(Found { path: entry.into_path(), why: Why::Walked });
+                }
+            }
+            Ok(_) => {}
+            Err(error) => found.errors.push(error.to_string()),
+        }
+    }
+    found.chart_templates.extend(charts.try_iter());
+}
+
+/// `Chart.yaml` stands beside `templates/`. A folder of that name without a chart may hold manifests.
+fn is_chart_templates(folder: &Path) -> bool {
+    // `.` and `..` have no name of their own.
+    let folder = if folder.file_name().is_some() { folder.to_owned() } else { identity(folder) };
+    folder.file_name() == Some(OsStr::new("templates"))
+        && folder.parent().is_some_and(|chart| chart.join("Chart.yaml").is_file())
+}
+
+fn is_manifest(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
+}
+
+fn identity(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// `No such file or directory (os error 2)` -> `no such file or directory`
+pub(crate) fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[&str]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        folder
+    }
+
+    fn names(root: &Path, found: &Files) -> Vec<String> {
+        let relative = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
+        found.files.iter().map(|file| relative(&file.path)).collect()
+    }
+
+    #[test]
+    fn a_folder_gives_its_manifests_by_name_and_nothing_hidden_or_ignored() {
+        let root = tree(&["b.yml", "a/z.yaml", "a/.hidden.yaml", "c.json", "d.txt", "out/gen.yaml", ".git/HEAD"]);
+        std::fs::write(root.path().join(".gitignore"), "out/\n").unwrap();
+        let found = files(&[root.path().to_owned()]);
+        assert_eq!(names(root.path(), &found), ["a/z.yaml", "b.yml", "c.json"]);
+        assert!(found.files.iter().all(|file| file.why == Why::Walked));
+    }
+
+    #[test]
+    fn a_file_that_was_named_needs_no_extension_and_comes_once() {
+        let root = tree(&["deploy", "out/gen.yaml"]);
+        let named = root.path().join("deploy");
+        let found = files(&[named.clone(), named]);
+        assert_eq!(names(root.path(), &found), ["deploy"]);
+        assert_eq!(found.files[0].why, Why::Named);
+    }
+
+    #[test]
+    fn a_charts_templates_are_passed_by_and_the_rest_of_it_is_not() {
+        let root = tree(&["web/Chart.yaml", "web/templates/d.yaml", "web/crds/c.yaml", "plain/templates/d.yaml"]);
+        let found = files(&[root.path().to_owned()]);
+        assert_eq!(names(root.path(), &found), ["plain/templates/d.yaml", "web/Chart.yaml", "web/crds/c.yaml"]);
+        assert_eq!(found.chart_templates, [root.path().join("web/templates")]);
+        let named = files(&[root.path().join("web/templates")]);
+        assert_eq!((named.files.len(), named.chart_templates.len()), (0, 1));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_inside_a_folder_are_passed_by_and_named_ones_are_followed() {
+        let root = tree(&["real.yaml"]);
+        let link = root.path().join("link.yaml");
+        std::os::unix::fs::symlink("real.yaml", &link).unwrap();
+        assert_eq!(names(root.path(), &files(&[root.path().to_owned()])), ["real.yaml"]);
+        assert_eq!(names(root.path(), &files(std::slice::from_ref(&link))), ["link.yaml"]);
+        assert_eq!(files(&[link, root.path().to_owned()]).files.len(), 1, "one file, two names");
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        let found = files(&[PathBuf::from("no/such.yaml")]);
+        assert_eq!(found.errors, ["no/such.yaml: no such file or directory"]);
+    }
+}

@@ -1,0 +1,41 @@
+//! JSON Pointers as Kubernetes prints fields: `/spec/containers/1/image` -> `spec.containers[1].image`.
+
+/// The field's path in the words of kubectl and of KRM results; empty for the resource as a whole.
+#[must_use]
+pub fn field_path(pointer: &str) -> String {
+    let mut path = String::new();
+    for token in pointer.split('/').skip(1) {
+        let key = token.replace("~1", "/").replace("~0", "~");
+        let is_index = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_digit());
+        if is_index || key.contains(['.', '/', '[', ']']) {
+            path.push('[');
+            path.push_str(&key);
+            path.push(']');
+        } else {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(&key);
+        }
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::field_path;
+
+    #[test]
+    fn prints_fields_as_kubernetes_does() {
+        let cases = [
+            ("", ""),
+            ("/spec", "spec"),
+            ("/spec/template/spec/containers/1/image", "spec.template.spec.containers[1].image"),
+            ("/metadata/annotations/example.io~1inject", "metadata.annotations[example.io/inject]"),
+            ("/data/a~0b", "data.a~b"),
+        ];
+        for (pointer, path) in cases {
+            assert_eq!(field_path(pointer), path);
+        }
+    }
+}

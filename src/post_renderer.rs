@@ -1,0 +1,44 @@
+//! Helm's post-renderer: a stream of manifests in, the same stream out.
+//!
+//! Nothing distinguishes it from any other stream but that Helm 4 takes blank output for a failure, while a chart without
+//! objects, and `helm template --output-dir` of Helm 3, give blank input.
+
+use crate::config::Config;
+use crate::edit::Edit;
+use crate::inject::{Injection, Options, inject};
+
+/// What stands for a stream without anything in it.
+pub const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
+
+/// Injects what Helm rendered.
+#[must_use]
+pub fn render(text: &str, config: &Config, options: Options) -> Injection {
+    if text.trim_start_matches('\u{feff}').trim().is_empty() {
+        let edits = vec![Edit { range: 0..text.len(), text: NOTHING.to_owned() }];
+        return Injection { edits, ..Injection::default() };
+    }
+    inject(text, config, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::apply;
+
+    fn rendered(text: &str) -> String {
+        apply(text, &render(text, &Config::default(), Options::default()).edits)
+    }
+
+    #[test]
+    fn blank_input_is_one_comment_line() {
+        for blank in ["", "\n", " \r\n\t\n", "\u{feff}"] {
+            assert_eq!(rendered(blank), NOTHING);
+        }
+    }
+
+    #[test]
+    fn comments_are_no_blank_input() {
+        let hidden = "---\n# Source: web/templates/secret.yaml\n# HIDDEN: The Secret output has been suppressed\n";
+        assert_eq!(rendered(hidden), hidden);
+    }
+}
