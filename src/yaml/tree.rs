@@ -167,6 +167,12 @@ impl<'t> Tree<'t> {
         self.properties(id).is_some_and(|p| p.aliased)
     }
 
+    /// True when an alias stands anywhere in the document.
+    #[must_use]
+    pub fn has_aliases(&self) -> bool {
+        self.nodes.iter().any(|node| node.kind == Kind::Alias)
+    }
+
     /// True when the mapping holds a key written with `? `.
     #[must_use]
     pub fn has_explicit_key(&self, id: NodeId) -> bool {

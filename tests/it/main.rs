@@ -7,4 +7,5 @@
 )]
 
 mod corpus;
+mod read;
 mod yaml;

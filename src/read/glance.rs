@@ -1,0 +1,129 @@
+//! Passing a document by without reading it.
+//!
+//! Of a document whose root is a block mapping at column 0, every key of the root begins a line. So a look at the lines
+//! without indentation is enough to find its `kind`, as long as each of them is plain to see: blank, a comment, `key:`,
+//! `- ` or a marker. A line that is none of these (a quote, a bracket, `? `, `<<`, a directive, a tag …) may hide
+//! another `kind`, and then the document must be read.
+//!
+//! A scalar of several lines can put text at column 0, too, and such a line may look like `kind: …`. But then the real
+//! `kind` is a second one: exactly one is asked for. Without any, too, the document must be read: its root stands deeper,
+//! or is no mapping at all.
+
+use super::lines::{Flush, ends_with_line_feeds, flush, is_nothing, lines};
+
+/// What a glance at a document tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Glance<'t> {
+    /// Certainly a resource of this kind, if it is valid YAML at all, and no pod template can be in it.
+    Passed {
+        /// The resource's kind.
+        kind: &'t str,
+    },
+    /// Nothing certain: it must be read.
+    MustBeRead,
+}
+
+/// Looks at the lines without indentation of one document. `holds` tells whether a resource of that kind can hold a pod
+/// template, in whatever API group; kinds that end in `List` are always read.
+pub fn glance(document: &str, holds: impl Fn(&str) -> bool) -> Glance<'_> {
+    let Some(kind) = only_kind(document) else { return Glance::MustBeRead };
+    if kind.ends_with("List") || holds(kind) { Glance::MustBeRead } else { Glance::Passed { kind } }
+}
+
+fn only_kind(document: &str) -> Option<&str> {
+    if !ends_with_line_feeds(document) {
+        return None;
+    }
+    let bytes = document.as_bytes();
+    let mut kind = None;
+    // Directly below `kind: X`, an indented line would go on with the value.
+    let mut open = false;
+    for (line, _) in lines(document) {
+        if bytes.get(line.start) == Some(&b' ') {
+            if open && !is_nothing(&document[line]) {
+                return None;
+            }
+            continue;
+        }
+        match flush(&document[line]) {
+            Flush::Nothing => {}
+            Flush::Marker | Flush::Dash => open = false,
+            Flush::Key("kind", value) => {
+                if kind.is_some() {
+                    return None;
+                }
+                kind = Some(plain_kind(value)?);
+                open = true;
+            }
+            Flush::Key(..) => open = false,
+            Flush::Other => return None,
+        }
+    }
+    kind
+}
+
+/// The value of `kind:` when it is one word of letters and digits, perhaps with a comment behind it.
+fn plain_kind(value: &str) -> Option<&str> {
+    let end = value.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(value.len());
+    let (word, rest) = value.split_at(end);
+    (word.starts_with(|first: char| first.is_ascii_alphabetic()) && is_nothing(rest)).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(document: &str) -> Option<&str> {
+        match glance(document, |kind| kind == "Pod") {
+            Glance::Passed { kind } => Some(kind),
+            Glance::MustBeRead => None,
+        }
+    }
+
+    #[test]
+    fn passes_what_is_plain_to_see() {
+        for document in [
+            "kind: ConfigMap\n",
+            "---\n# Source: x\napiVersion: v1\nkind: ConfigMap # c\ndata:\n  x: |\n    kind: Pod\n",
+            "--- # c\r\nkind: ConfigMap\r\n\r\na:\r\n- b\r\n-\r\n  c\r\n...\r\n",
+            "\u{feff}kind: ConfigMap",
+            "kind: ConfigMap\n\n  # a comment\ndata: {x: \"kind\"}\n",
+        ] {
+            assert_eq!(passed(document), Some("ConfigMap"), "{document:?}");
+        }
+    }
+
+    #[test]
+    fn anything_else_must_be_read() {
+        for document in [
+            "",
+            "# c\n",
+            "kind: Pod\n",
+            "kind: PodList\n",
+            "kind: List\n",
+            "kind: ConfigMap\nkind: Pod\n",
+            "kind: \"ConfigMap\"\n",
+            "kind:\n  ConfigMap\n",
+            "kind: Config\n  Map\n",
+            "kind: Config\n\n  Map\n",
+            "kind: !!str ConfigMap\n",
+            "kind: ConfigMap#\n",
+            "kind : Pod\nx: y\n",
+            "kind: ConfigMap\n\"kind\": Pod\n",
+            "kind: ConfigMap\n? kind\n: Pod\n",
+            "kind: ConfigMap\n<<: *x\n",
+            "kind: ConfigMap\n\tkind: Pod\n",
+            "kind: ConfigMap\rkind: Pod\n",
+            "  kind: ConfigMap\n",
+            "- kind: ConfigMap\n",
+            "{kind: ConfigMap}\n",
+            "--- {kind: ConfigMap}\n",
+            "--- |\nkind: ConfigMap\n",
+            "%YAML 1.1\n---\nkind: ConfigMap\n",
+            "kind: ConfigMap\na: {\n}\n",
+            "a: {\nkind: ConfigMap\n  }\n",
+        ] {
+            assert_eq!(passed(document), None, "{document:?}");
+        }
+    }
+}

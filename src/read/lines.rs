@@ -1,0 +1,73 @@
+//! Lines, for those who decide by how a line begins.
+
+use std::ops::Range;
+
+/// True when every carriage return belongs to a CRLF: then lines end where line feeds stand.
+pub(crate) fn ends_with_line_feeds(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'\r', bytes).all(|at| bytes.get(at + 1) == Some(&b'\n'))
+}
+
+/// The lines of a text that [`ends_with_line_feeds`]: without their breaks, and where the next one begins.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
+    let bytes = text.as_bytes();
+    let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    std::iter::from_fn(move || {
+        let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
+        let start = at;
+        let (mut end, next) = match memchr::memchr(b'\n', rest) {
+            Some(found) => (start + found, start + found + 1),
+            None => (bytes.len(), bytes.len()),
+        };
+        if next > end && end > start && bytes.get(end - 1) == Some(&b'\r') {
+            end -= 1;
+        }
+        at = next;
+        Some((start..end, next))
+    })
+}
+
+/// What a line without indentation can be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Flush<'t> {
+    /// White space or a comment.
+    Nothing,
+    /// `---` or `...`, with nothing but a comment behind it.
+    Marker,
+    /// `- `
+    Dash,
+    /// `key:`, plain, with what follows the colon, white space at both ends taken away.
+    Key(&'t str, &'t str),
+    /// Anything else.
+    Other,
+}
+
+/// Reads a line that does not begin with a space.
+pub(crate) fn flush(line: &str) -> Flush<'_> {
+    let bytes = line.as_bytes();
+    let blank = |byte: Option<&u8>| matches!(byte, None | Some(b' ' | b'\t'));
+    match bytes.first() {
+        None | Some(b'#') => Flush::Nothing,
+        Some(b'-') if blank(bytes.get(1)) => Flush::Dash,
+        Some(b'-' | b'.') if matches!(bytes.get(..3), Some(b"---" | b"...")) && is_nothing(&line[3..]) => Flush::Marker,
+        Some(byte) if byte.is_ascii_alphanumeric() => {
+            let end = bytes
+                .iter()
+                .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/')));
+            match end {
+                Some(end) if bytes.get(end) == Some(&b':') && blank(bytes.get(end + 1)) => {
+                    Flush::Key(&line[..end], line[end + 1..].trim_matches([' ', '\t']))
+                }
+                _ => Flush::Other,
+            }
+        }
+        Some(b'\t') if line.trim_matches([' ', '\t']).is_empty() => Flush::Nothing,
+        Some(_) => Flush::Other,
+    }
+}
+
+/// True when the rest of a line holds no content: white space, then perhaps a comment.
+pub(crate) fn is_nothing(rest: &str) -> bool {
+    let content = rest.trim_start_matches([' ', '\t']);
+    content.is_empty() || (content.starts_with('#') && content.len() < rest.len())
+}
