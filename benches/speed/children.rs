@@ -1,0 +1,59 @@
+//! Whole processes: how long they take and how much memory they held.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// The argument that makes this program measure one child in place of everything else.
+pub(crate) const ONE_CHILD: &str = "--one-child";
+
+/// Start to end of one run. Standard output goes to /dev/null; anything but success is an error.
+pub(crate) fn time(program: &Path, arguments: &[&Path]) -> io::Result<Duration> {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let started = Instant::now();
+    let status = command.status()?;
+    let taken = started.elapsed();
+    if status.success() { Ok(taken) } else { Err(io::Error::other(format!("{} gave {status}", program.display()))) }
+}
+
+/// The most memory that one run held resident, in bytes.
+///
+/// The kernel counts what the parent held at the moment of the fork as the child's. So the parent is a copy of this
+/// program that has nothing in memory yet; what is left of it is gone when an empty run is subtracted.
+pub(crate) fn peak_memory(program: &Path, arguments: &[&Path]) -> io::Result<u64> {
+    let output = Command::new(std::env::current_exe()?).arg(ONE_CHILD).arg(program).args(arguments).output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let kibibytes = text.trim().parse::<u64>();
+    kibibytes.map(|kibibytes| kibibytes * 1024).map_err(|_| {
+        io::Error::other(format!("{}: {text}{}", program.display(), String::from_utf8_lossy(&output.stderr)))
+    })
+}
+
+/// What this program does when it is started as [`peak_memory`] starts it: runs the child, prints KiB.
+pub(crate) fn one_child(mut command: impl Iterator<Item = String>) -> ExitCode {
+    let Some(program) = command.next() else { return ExitCode::FAILURE };
+    let run = Command::new(program).args(command).stdin(Stdio::null()).stdout(Stdio::null()).status();
+    match (run, children_peak()) {
+        (Ok(status), Ok(peak)) if status.success() => {
+            println!("{peak}");
+            ExitCode::SUCCESS
+        }
+        (run, peak) => {
+            eprintln!("{run:?}, {peak:?}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(unix)]
+fn children_peak() -> io::Result<i64> {
+    use nix::sys::resource::{UsageWho, getrusage};
+    Ok(getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss())
+}
+
+#[cfg(not(unix))]
+fn children_peak() -> io::Result<i64> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "no peak memory on this system"))
+}

@@ -1,0 +1,232 @@
+//! `cargo bench`: one run, one table of ratios.
+//!
+//! Everything is measured in the same run on the same machine, ours and what we compare with in turn, so that a busy
+//! machine slows down both. The minimum is the figure to compare, the median shows how quiet the machine was.
+//! Ratios mean something, times do not.
+//!
+//! - `cargo bench` on generated streams of 1 and 50 MB (see `streams`)
+//! - `cargo bench -- FILE…` on files of yours
+//! - `cargo bench -- --write FOLDER` writes the generated streams, for other tools
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark stops where it cannot go on")]
+
+mod children;
+mod streams;
+
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::inject::{Options, inject};
+use mackerel_agent_injector::report::Reason;
+use serde::Deserialize as _;
+use std::hint::black_box;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use streams::Form;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_mackerel-agent-injector");
+
+fn main() -> ExitCode {
+    // Cargo adds `--bench`.
+    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench").peekable();
+    if arguments.next_if(|argument| argument == children::ONE_CHILD).is_some() {
+        return children::one_child(arguments);
+    }
+    if arguments.next_if(|argument| argument == "--write").is_some() {
+        let folder = PathBuf::from(arguments.next().expect("--write FOLDER"));
+        for (name, text) in generated() {
+            std::fs::write(folder.join(name), text).expect("the folder can be written to");
+        }
+        return ExitCode::SUCCESS;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let files: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
+    let own = files.is_empty();
+    let files = if own {
+        let write = |(name, text): (&str, String)| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("the temporary folder can be written to");
+            path
+        };
+        generated().map(write).collect()
+    } else {
+        files
+    };
+
+    println!("| stream | program | min | median | MB/s | times ours |");
+    println!("| --- | --- | ---: | ---: | ---: | ---: |");
+    for file in &files {
+        throughput(file);
+    }
+    println!("\n| stream | peak memory above an empty run | of the larger of input and output |");
+    println!("| --- | ---: | ---: |");
+    for file in &files {
+        memory(file, folder.path());
+    }
+    if own {
+        println!("\n| one document of 1.1 KB, whole processes | min | median | times cat |");
+        println!("| --- | ---: | ---: | ---: |");
+        start_up(folder.path());
+        println!("\n| twice as many | from | to | time |");
+        println!("| --- | ---: | ---: | ---: |");
+        linearity();
+    }
+    ExitCode::SUCCESS
+}
+
+const MB: usize = 1_000_000;
+
+fn generated() -> impl Iterator<Item = (&'static str, String)> {
+    [
+        ("helm-1MB.yaml", Form::Helm, MB),
+        ("helm-50MB.yaml", Form::Helm, 50 * MB),
+        ("resource-list-1MB.yaml", Form::ResourceList, MB),
+        ("resource-list-50MB.yaml", Form::ResourceList, 50 * MB),
+    ]
+    .into_iter()
+    .map(|(name, form, bytes)| {
+        let stream = streams::of_bytes(form, bytes);
+        eprintln!("{name}: {} documents, {} of them workloads", stream.documents, stream.workloads);
+        (name, stream.text)
+    })
+}
+
+/// Sorted times of the same thing.
+#[derive(Default)]
+struct Times(Vec<Duration>);
+
+impl Times {
+    fn add(&mut self, time: Duration) {
+        let at = self.0.partition_point(|other| *other <= time);
+        self.0.insert(at, time);
+    }
+
+    fn min(&self) -> f64 {
+        self.0[0].as_secs_f64()
+    }
+
+    fn median(&self) -> f64 {
+        self.0[self.0.len() / 2].as_secs_f64()
+    }
+}
+
+fn timed<T>(run: impl FnOnce() -> T) -> Duration {
+    let started = Instant::now();
+    black_box(run());
+    started.elapsed()
+}
+
+/// Read, inject, verify, and put the output together: what every front end does with a text.
+fn whole_inject(text: &str) -> String {
+    let injection = inject(black_box(text), &Config::default(), Options::default());
+    edit::apply(text, &injection.edits)
+}
+
+fn throughput(file: &Path) {
+    let text = std::fs::read_to_string(file).expect("the stream can be read");
+    let name = file.file_stem().expect("a file name").to_string_lossy();
+    let injected = inject(&text, &Config::default(), Options::default());
+    let count = injected.outcomes.iter().filter(|outcome| outcome.decision.reason == Reason::Injected).count();
+    assert!(count > 0, "{name}: nothing is injected, so there is nothing to compare");
+    drop(injected);
+
+    let rounds = if text.len() > 5 * MB { 5 } else { 15 };
+    let [mut process, mut ours, mut load_dump, mut lines] = [const { Times(Vec::new()) }; 4];
+    for _ in 0..rounds {
+        let arguments = [Path::new("inject"), file];
+        process.add(children::time(Path::new(PROGRAM), &arguments).expect("the program injects"));
+        ours.add(timed(|| whole_inject(&text)));
+        load_dump.add(timed(|| load_and_dump(&text)));
+        lines.add(timed(|| memchr::memchr_iter(b'\n', black_box(text.as_bytes())).count()));
+    }
+    for (program, times) in [
+        ("inject, the whole process", &process),
+        ("inject, in process", &ours),
+        ("serde_yaml load and dump, in process", &load_dump),
+        ("memchr line scan, in process", &lines),
+    ] {
+        println!(
+            "| {name} | {program} | {} | {} | {:.0} | {:.2} |",
+            human(times.min()),
+            human(times.median()),
+            text.len() as f64 / MB as f64 / times.min(),
+            times.min() / process.min(),
+        );
+    }
+}
+
+/// What the tools do that parse and print: each document on its own, through generic values.
+fn load_and_dump(text: &str) -> usize {
+    let mut out = Vec::new();
+    for document in serde_yaml::Deserializer::from_str(text) {
+        let value = serde_yaml::Value::deserialize(document).expect("the stream is valid YAML");
+        serde_yaml::to_writer(&mut out, &value).expect("a Vec takes everything");
+    }
+    out.len()
+}
+
+fn memory(file: &Path, folder: &Path) {
+    let empty = folder.join("empty.yaml");
+    std::fs::write(&empty, "").expect("the temporary folder can be written to");
+    let text = std::fs::read_to_string(file).expect("the stream can be read");
+    let larger = text.len().max(whole_inject(&text).len());
+    drop(text);
+    let peak = |file: &Path| children::peak_memory(Path::new(PROGRAM), &[Path::new("inject"), file]);
+    let (full, empty) = (peak(file).expect("it runs"), peak(&empty).expect("it runs on nothing"));
+    let above = full.saturating_sub(empty);
+    let name = file.file_stem().expect("a file name").to_string_lossy();
+    println!("| {name} | {:.1} MB | {:.2} |", above as f64 / MB as f64, above as f64 / larger as f64);
+}
+
+fn start_up(folder: &Path) {
+    let one = folder.join("one.yaml");
+    std::fs::write(&one, streams::of_bytes(Form::Helm, 1_000).text).expect("the temporary folder can be written to");
+    let runs: [(&str, &Path, &[&Path]); 3] = [
+        ("cat FILE", Path::new("cat"), &[&one]),
+        ("inject FILE", Path::new(PROGRAM), &[Path::new("inject"), &one]),
+        ("--version", Path::new(PROGRAM), &[Path::new("--version")]),
+    ];
+    let mut times = [const { Times(Vec::new()) }; 3];
+    for _ in 0..300 {
+        for ((_, program, arguments), times) in runs.iter().zip(&mut times) {
+            times.add(children::time(program, arguments).expect("it runs"));
+        }
+    }
+    let (cat_min, cat_median) = (times[0].min(), times[0].median());
+    for ((name, ..), times) in runs.iter().zip(&times) {
+        println!(
+            "| {name} | {} | {} | {:.2} (medians: {:.2}) |",
+            human(times.min()),
+            human(times.median()),
+            times.min() / cat_min,
+            times.median() / cat_median,
+        );
+    }
+}
+
+fn linearity() {
+    for (what, from, text) in [
+        ("documents", 4_000, (|n| streams::of_documents(Form::Helm, n).text) as fn(usize) -> String),
+        ("items of a ResourceList", 4_000, |n| streams::of_documents(Form::ResourceList, n).text),
+        ("containers of one pod", 1_000, |n| streams::one_pod(n, 0)),
+        ("variables of one container", 2_000, |n| streams::one_pod(1, n)),
+    ] {
+        let (small, large) = (text(from), text(2 * from));
+        let [mut one, mut two] = [const { Times(Vec::new()) }; 2];
+        for _ in 0..15 {
+            one.add(timed(|| whole_inject(&small)));
+            two.add(timed(|| whole_inject(&large)));
+        }
+        println!("| {what} | {from} | {} | {:.2} times |", 2 * from, two.min() / one.min());
+    }
+}
+
+/// `1.2 s`, `34.5 ms`, `0.678 ms`
+fn human(seconds: f64) -> String {
+    match seconds {
+        1.0.. => format!("{seconds:.2} s"),
+        0.010.. => format!("{:.1} ms", seconds * 1e3),
+        _ => format!("{:.3} ms", seconds * 1e3),
+    }
+}
