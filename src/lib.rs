@@ -3,6 +3,7 @@
 //! The modules in the order of the data's way. None of them does I/O, reads a clock or the environment;
 //! the front ends do.
 
+pub mod annotations;
 pub mod cli;
 pub mod config;
 pub mod diagnostic;

@@ -15,11 +15,11 @@ settings! {
     /// The agent's container.
     pub struct Agent {
         /// The image; pin it, a digest is welcome. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
-        "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned();
+        "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), Image;
         /// When the image is pulled. Default: `IfNotPresent`.
         "imagePullPolicy" image_pull_policy: ImagePullPolicy = ImagePullPolicy::IfNotPresent;
         /// Names of Secrets to pull the image with, added to pods that name pull secrets themselves. Default: none.
-        "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new();
+        "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new(), ObjectName;
         /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
         "roles" roles: Vec<Role> = Vec::new();
         /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Default: none.
@@ -33,7 +33,7 @@ settings! {
         /// How much the agent logs (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
         "logLevel" log_level: Option<LogLevel> = None;
         /// The URL of the Mackerel API (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
-        "apiBase" api_base: Option<String> = None;
+        "apiBase" api_base: Option<String> = None, HttpUrl;
         /// Where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `memory`.
         "hostIdStore" host_id_store: HostIdStore = HostIdStore::Memory;
         /// The agent's own configuration file, from a ConfigMap or from a URL.
@@ -61,11 +61,11 @@ settings! {
     /// Where the agent's own configuration file comes from: a ConfigMap or a URL, not both.
     pub struct AgentConfig {
         /// The ConfigMap, mounted as a folder at /etc/mackerel-agent, so that its updates reach the agent. Default: none.
-        "configMapName" config_map_name: Option<String> = None;
+        "configMapName" config_map_name: Option<String> = None, ObjectName;
         /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
-        "configMapKey" config_map_key: String = "mackerel-agent.conf".to_owned();
+        "configMapKey" config_map_key: String = "mackerel-agent.conf".to_owned(), DataKey;
         /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
-        "url" url: Option<String> = None;
+        "url" url: Option<String> = None, ConfigLocation;
     }
 }
 

@@ -6,13 +6,13 @@ macro_rules! choices {
     (
         $(#[doc = $doc:literal])*
         pub enum $Name:ident {
-            $($(#[doc = $variant_doc:literal])* $Variant:ident = $word:literal,)*
+            $(#[doc = $variant_doc:literal] $Variant:ident = $word:literal,)*
         }
     ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $Name {
-            $($(#[doc = $variant_doc])* $Variant,)*
+            $(#[doc = $variant_doc] $Variant,)*
         }
 
         impl $Name {
@@ -31,7 +31,47 @@ macro_rules! choices {
                 f.write_str(self.as_str())
             }
         }
+
+        impl $crate::config::scalar::Scalar for $Name {
+            const FORM: $crate::config::scalar::Form = $crate::config::scalar::Form::Text;
+
+            fn parse(text: &str) -> Result<Self, $crate::config::reading::Complaint> {
+                match $Name::ALL.iter().find(|choice| choice.as_str() == text) {
+                    Some(choice) => Ok(*choice),
+                    None => Err($crate::config::choice::no_choice(text, &[$($word,)*])),
+                }
+            }
+
+            fn json(&self) -> serde_json::Value {
+                self.as_str().into()
+            }
+
+            fn schema() -> serde_json::Value {
+                $crate::config::choice::schema(&[$(($word, $variant_doc),)*])
+            }
+        }
     };
 }
 
 pub(crate) use choices;
+
+use super::reading::Complaint;
+use super::suggestion::closest;
+use serde_json::{Value as Json, json};
+
+/// The complaint about a word that is none of the choices.
+pub(crate) fn no_choice(text: &str, words: &[&'static str]) -> Complaint {
+    let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    let help = match closest(text, words.iter().copied()) {
+        Some(word) => format!("did you mean `{word}`?"),
+        None => format!("write one of {}", listed.join(", ")),
+    };
+    Complaint::new(format!("`{text}` is not one of {}", listed.join(", "))).with_help(help)
+}
+
+/// The choices, each with its sentence.
+pub(crate) fn schema(choices: &[(&'static str, &'static str)]) -> Json {
+    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+    let sentences: Vec<String> = choices.iter().map(|(word, doc)| format!("`{word}`: {}.", doc.trim())).collect();
+    json!({"enum": words, "description": sentences.join(" ")})
+}

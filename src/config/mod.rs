@@ -4,19 +4,39 @@
 //! - [`Origin`]: where a setting's value came from
 
 mod agent;
+mod annotated;
 mod choice;
+mod collection;
+mod contradiction;
+mod kubernetes_type;
 mod origin;
+mod path;
+pub mod quantity;
+mod reading;
 mod role;
+mod rule;
+mod scalar;
+mod schema;
 mod select;
 mod setting;
+mod source;
 mod spec;
+mod suggestion;
 mod template_path;
+mod unsupported;
+mod value;
 mod version;
+
+pub(crate) use annotated::Annotated;
+pub(crate) use reading::Complaint;
+pub(crate) use suggestion::closest;
 
 pub use agent::{Agent, AgentConfig, CONFIG_FOLDER, HostIdStore, HostStatus, ImagePullPolicy, LogLevel, Tmp};
 pub use origin::Origin;
 pub use role::Role;
+pub use schema::schema;
 pub use select::{Exclusion, KindPattern, Select};
+pub use source::{Base, Sources, load, validate};
 pub use spec::{
     ApiKey, HelmHooks, Injection, Kubelet, KubeletAccess, OnRefusal, Platform, Qos, Rbac, SidecarKind, Spec, WaitFor,
     WaitForPosition,

@@ -1,6 +1,7 @@
 //! Where a setting's value came from.
 
 use std::fmt;
+use std::ops::Range;
 
 /// Where a setting's value came from. Its text is what reports show.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -12,8 +13,8 @@ pub enum Origin {
     Configuration {
         /// The file's name, or what stands for it.
         source: String,
-        /// Byte offset of the value in the source's text.
-        offset: usize,
+        /// Bytes of the value in the source's text.
+        range: Range<usize>,
         /// From 1.
         line: usize,
         /// In characters, from 1.

@@ -1,5 +1,8 @@
 //! A Mackerel role.
 
+use super::reading::Complaint;
+use super::scalar::{Form, Scalar};
+use serde_json::{Value as Json, json};
 use std::fmt;
 
 /// A role within a service, written `service:role`.
@@ -14,5 +17,30 @@ pub struct Role {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.service, self.role)
+    }
+}
+
+impl Scalar for Role {
+    const FORM: Form = Form::Text;
+
+    fn parse(text: &str) -> Result<Self, Complaint> {
+        // A space around the colon is part of a name to the agent, and the API refuses it, which ends the agent.
+        let is_name = |name: &str| {
+            !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, ':' | ','))
+        };
+        match text.split_once(':') {
+            Some((service, role)) if is_name(service) && is_name(role) => {
+                Ok(Role { service: service.to_owned(), role: role.to_owned() })
+            }
+            _ => Err(Complaint::new(format!("must be a role, found `{text}`")).with_help("write it as `service:role`")),
+        }
+    }
+
+    fn json(&self) -> Json {
+        self.to_string().into()
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "pattern": "^[^:,\\s]+:[^:,\\s]+$"})
     }
 }

@@ -15,7 +15,7 @@ settings! {
         /// What a template that is wanted but cannot be injected does to the run. Default: `fail`.
         "onRefusal" on_refusal: OnRefusal = OnRefusal::Fail;
         /// The namespace of resources that name none, as in Helm charts and kustomize bases. Default: none, it is unknown.
-        "namespace" namespace: Option<String> = None;
+        "namespace" namespace: Option<String> = None, Namespace;
         /// Which of the pod templates are looked at.
         "select" select: Select = Select::default();
         /// What to do with Helm hooks and chart tests: pods of one moment, which seldom want an agent. Default: `skip`.
@@ -123,11 +123,11 @@ settings! {
     /// How the agent reaches the kubelet: over TLS, or through the read-only port.
     pub struct Kubelet {
         /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
-        "port" port: u16 = 10250;
+        "port" port: u16 = 10250, Port;
         /// Do not verify the kubelet's certificate (agent: MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS). Default: `false`.
         "insecureTLS" insecure_tls: bool = false;
         /// The kubelet's port without TLS and authentication, mostly 10255, for clusters such as GKE Autopilot (agent: MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT). Not together with `port` or `insecureTLS`. Default: none, the TLS port is used.
-        "readOnlyPort" read_only_port: Option<u16> = None;
+        "readOnlyPort" read_only_port: Option<u16> = None, Port;
     }
 }
 
@@ -135,9 +135,9 @@ settings! {
     /// The Secret that holds the Mackerel API key.
     pub struct ApiKey {
         /// The Secret's name. Default: `mackerel-container-agent`.
-        "secretName" secret_name: String = "mackerel-container-agent".to_owned();
+        "secretName" secret_name: String = "mackerel-container-agent".to_owned(), ObjectName;
         /// The key in the Secret. Default: `MACKEREL_APIKEY`.
-        "secretKey" secret_key: String = "MACKEREL_APIKEY".to_owned();
+        "secretKey" secret_key: String = "MACKEREL_APIKEY".to_owned(), DataKey;
     }
 }
 
@@ -145,13 +145,13 @@ settings! {
     /// The init container that waits for hosts to accept TCP.
     pub struct WaitFor {
         /// The image that holds this program. Default: none; a template that asks is then refused.
-        "image" image: Option<String> = None;
+        "image" image: Option<String> = None, Image;
         /// How long to wait for all hosts, in seconds. Default: `15`.
-        "timeoutSeconds" timeout_seconds: u32 = 15;
+        "timeoutSeconds" timeout_seconds: u32 = 15, Positive;
         /// Where it stands among the init containers. Default: `last`.
         "position" position: WaitForPosition = WaitForPosition::Last;
         /// Further annotations that ask for it, by full name. Default: none.
-        "annotations" annotations: Vec<String> = Vec::new();
+        "annotations" annotations: Vec<String> = Vec::new(), MetadataName;
     }
 }
 

@@ -1,15 +1,20 @@
 //! Where further kinds keep their pod templates.
 
-use super::setting::settings;
+use super::collection::Item;
+use super::reading::{Complaint, Reading};
+use super::scalar::{Form, Scalar};
+use super::setting::{Setting, settings};
+use super::value::Value;
+use serde_json::{Value as Json, json};
 use std::fmt;
 
 settings! {
     /// A kind with pod templates.
     pub struct PodTemplatePath {
         /// The API group, without version; `""` is the core group.
-        "group" group: String = String::new();
+        "group" group: String = String::new(), Group;
         /// The kind.
-        "kind" kind: String = String::new();
+        "kind" kind: String = String::new(), Kind;
         /// JSON Pointer from the resource to the pod template, such as `/spec/template`; `*` stands for every item of a list.
         "path" path: TemplatePath = TemplatePath::default();
     }
@@ -40,5 +45,88 @@ impl fmt::Display for TemplatePath {
             }
         }
         Ok(())
+    }
+}
+
+impl Scalar for TemplatePath {
+    const FORM: Form = Form::Text;
+
+    fn parse(text: &str) -> Result<Self, Complaint> {
+        let complaint = |help: String| Complaint::new(format!("must be a path, found `{text}`")).with_help(help);
+        let Some(rest) = text.strip_prefix('/') else {
+            let slashed = format!("/{}", text.trim_start_matches('.').replace("[*]", ".*").replace('.', "/"));
+            return Err(complaint(format!("write it as a JSON Pointer: `{slashed}`")));
+        };
+        let mut steps = Vec::new();
+        for step in rest.split('/') {
+            if step.is_empty() {
+                return Err(complaint("take away the `/` that has nothing behind it".to_owned()));
+            }
+            let is_escaped = step.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
+            if !is_escaped {
+                return Err(complaint("write `~` as `~0`, and `/` within a key as `~1`".to_owned()));
+            }
+            let key = || Step::Key(step.replace("~1", "/").replace("~0", "~"));
+            steps.push(if step == "*" { Step::Each } else { key() });
+        }
+        Ok(TemplatePath { steps })
+    }
+
+    fn json(&self) -> Json {
+        self.to_string().into()
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "pattern": "^(/([^/~]|~[01])+)+$"})
+    }
+}
+
+impl Item for PodTemplatePath {
+    fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self> {
+        let mut item = PodTemplatePath::default();
+        let before = reading.problems.len();
+        item.read(value, reading);
+        let missing = match (item.kind.is_empty(), item.path.steps.is_empty()) {
+            (true, _) => Some("`kind`"),
+            (_, true) => Some("`path`"),
+            _ => None,
+        };
+        if let (Some(missing), true) = (missing, reading.problems.len() == before) {
+            let complaint = Complaint::new(format!("needs {missing}"));
+            let help = "for example {group: example.com, kind: App, path: /spec/template}";
+            reading.problem(value.range(), complaint.with_help(help));
+        }
+        (reading.problems.len() == before).then_some(item)
+    }
+
+    fn item_json(&self) -> Json {
+        self.json()
+    }
+
+    fn item_schema() -> Json {
+        let mut schema = PodTemplatePath::default().schema();
+        if let Some(object) = schema.as_object_mut() {
+            object.insert("required".to_owned(), json!(["kind", "path"]));
+        }
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_json_pointer_with_stars() {
+        let key = |key: &str| Step::Key(key.to_owned());
+        let read = |text: &str| TemplatePath::parse(text).map(|path| path.steps);
+        assert_eq!(read("/spec/template"), Ok(vec![key("spec"), key("template")]));
+        assert_eq!(read("/spec/jobs/*/a~1b~0c"), Ok(vec![key("spec"), key("jobs"), Step::Each, key("a/b~c")]));
+        assert_eq!(TemplatePath::parse("/a~1b/*").unwrap().to_string(), "/a~1b/*");
+        let help = |text: &str| TemplatePath::parse(text).unwrap_err().help.unwrap();
+        assert_eq!(help("spec.jobs[*].template"), "write it as a JSON Pointer: `/spec/jobs/*/template`");
+        assert!(help("/spec//template").contains("nothing behind"));
+        assert!(help("/spec/").contains("nothing behind"));
+        assert!(help("/a~2b").contains("~0"));
     }
 }

@@ -1,5 +1,8 @@
 //! A Kubernetes version.
 
+use super::reading::Complaint;
+use super::scalar::{Form, Scalar};
+use serde_json::{Value as Json, json};
 use std::fmt;
 
 /// A Kubernetes version, without its patch number.
@@ -19,5 +22,54 @@ impl KubernetesVersion {
 impl fmt::Display for KubernetesVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl Scalar for KubernetesVersion {
+    const FORM: Form = Form::Text;
+
+    fn parse(text: &str) -> Result<Self, Complaint> {
+        let number = |digits: &str| {
+            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| digits.parse::<u16>().ok()).flatten()
+        };
+        // As clusters report it too: `v1.29.3-gke.1`.
+        let plain = text.strip_prefix('v').unwrap_or(text);
+        let mut parts = plain.splitn(3, '.');
+        match (parts.next().and_then(number), parts.next().and_then(number)) {
+            (Some(major), Some(minor)) => Ok(KubernetesVersion { major, minor }),
+            _ => Err(Complaint::new(format!("must be a Kubernetes version, found `{text}`"))
+                .with_help("write it as `major.minor`, for example `1.33`")),
+        }
+    }
+
+    fn json(&self) -> Json {
+        self.to_string().into()
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "pattern": "^v?[0-9]+\\.[0-9]+(\\..*)?$"})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_as_people_and_clusters_write_them() {
+        for (text, expected) in [
+            ("1.29", Some((1, 29))),
+            ("v1.33.2", Some((1, 33))),
+            ("1.30.1-gke.4", Some((1, 30))),
+            ("1", None),
+            ("1.", None),
+            ("one.two", None),
+            ("1.29+", None),
+        ] {
+            let read = KubernetesVersion::parse(text).ok();
+            assert_eq!(read.map(|version| (version.major, version.minor)), expected, "{text}");
+        }
+        assert!(KubernetesVersion { major: 1, minor: 9 } < KubernetesVersion::NATIVE_SIDECARS);
     }
 }

@@ -1,0 +1,427 @@
+//! The annotations of a pod template that we read and write.
+
+use crate::config::{Annotated, Complaint, Config, Kubelet, closest};
+use std::borrow::Cow;
+
+/// What every key of ours begins with.
+pub const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
+
+macro_rules! annotations {
+    ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal, $path:expr;)*) => {
+        /// The closed list of our annotations.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Annotation { $($(#[doc = $doc])* $Variant,)* }
+
+        impl Annotation {
+            /// Every annotation, in the order of the documentation.
+            pub const ALL: &'static [Annotation] = &[$(Annotation::$Variant,)*];
+
+            /// The name behind the prefix.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Annotation::$Variant => $name,)* }
+            }
+
+            /// The full key.
+            #[must_use]
+            pub fn key(self) -> &'static str {
+                match self { $(Annotation::$Variant => concat!("agent-injector.contrib.mackerel.io/", $name),)* }
+            }
+
+            /// What it is for, in one sentence.
+            #[must_use]
+            pub fn sentence(self) -> &'static str {
+                match self { $(Annotation::$Variant => concat!($($doc),*).trim_ascii(),)* }
+            }
+
+            /// The setting that it gives a value for one template, as a dotted path below `spec`.
+            #[must_use]
+            pub fn setting(self) -> Option<&'static str> {
+                match self { $(Annotation::$Variant => $path,)* }
+            }
+        }
+    };
+}
+
+annotations! {
+    /// `true` asks for the agent, `false` for being left alone, in any case of letters
+    Inject = "inject", None;
+    /// Written by us where an agent stands, so that the original injector leaves the pod alone
+    Status = "status", None;
+    /// Written by us: what was added, for upgrades and `uninject`
+    Record = "record", None;
+    /// Roles of the host, `service:role` separated by commas; empty: none
+    Roles = "roles", Some("agent.roles");
+    /// Name of the Secret that holds the API key
+    ApiKeySecretName = "mackerel_apikey.secret_name", Some("apiKey.secretName");
+    /// The key in that Secret
+    ApiKeySecretKey = "api-key-secret-key", Some("apiKey.secretKey");
+    /// Name of the ConfigMap with the agent's configuration
+    AgentConfigMapName = "mackerel_agent_config.configmap_name", Some("agent.config.configMapName");
+    /// The key in that ConfigMap
+    AgentConfigMapKey = "agent-config-configmap-key", Some("agent.config.configMapKey");
+    /// The agent's MACKEREL_AGENT_CONFIG: a path or URL; wins over the ConfigMap's path
+    AgentConfigLocation = "env.mackerel_agent_config", Some("agent.config.url");
+    /// The agent's image
+    Image = "image", Some("agent.image");
+    /// How the agent stands in the pod
+    Sidecar = "sidecar", Some("sidecar");
+    /// Where the pod runs
+    Platform = "platform", Some("platform");
+    /// The kubelet's TLS port
+    KubeletPort = "kubelet-port", Some("kubelet.port");
+    /// The kubelet's port without TLS; not together with the other two
+    KubeletReadOnlyPort = "kubelet-read-only-port", Some("kubelet.readOnlyPort");
+    /// Do not verify the kubelet's certificate
+    KubeletInsecureTls = "kubelet-insecure-tls", Some("kubelet.insecureTLS");
+    /// The host's display name
+    DisplayName = "display-name", Some("agent.displayName");
+    /// The host's memo
+    Memo = "memo", Some("agent.memo");
+    /// The host's status when the agent starts
+    HostStatusOnStart = "host-status-on-start", Some("agent.hostStatusOnStart");
+    /// Containers to leave out, as a Go regular expression
+    IgnoreContainer = "ignore-container", Some("agent.ignoreContainer");
+    /// How much the agent logs
+    LogLevel = "log-level", Some("agent.logLevel");
+    /// The agent's CPU request
+    CpuRequest = "cpu-request", Some("agent.resources.requests.cpu");
+    /// The agent's CPU limit
+    CpuLimit = "cpu-limit", Some("agent.resources.limits.cpu");
+    /// The agent's memory request
+    MemoryRequest = "memory-request", Some("agent.resources.requests.memory");
+    /// The agent's memory limit
+    MemoryLimit = "memory-limit", Some("agent.resources.limits.memory");
+    /// Hosts to wait for before the pod's containers start, `host:port` separated by commas
+    WaitFor = "wait-for", None;
+}
+
+impl Annotation {
+    /// The annotation of this full key.
+    #[must_use]
+    pub fn of(key: &str) -> Option<Annotation> {
+        let name = key.strip_prefix(PREFIX)?;
+        Annotation::ALL.iter().copied().find(|annotation| annotation.name() == name)
+    }
+}
+
+/// One annotation as it stands: key, value, and the value's byte offset.
+pub type Given<'a> = (&'a str, &'a str, usize);
+
+/// An annotation with a value that it cannot have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidAnnotation {
+    /// The full key.
+    pub key: String,
+    /// The value's byte offset.
+    pub offset: usize,
+    /// What is wrong, lower case, without a full stop; names the key.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+/// What a template asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// Nothing
+    None,
+    /// The agent
+    Inject,
+    /// To be left alone
+    OptOut,
+}
+
+/// What the annotation `inject` asks for.
+///
+/// # Errors
+/// When its value is neither `true` nor `false`, in any case of letters.
+pub fn request(annotations: &[Given<'_>]) -> Result<Request, InvalidAnnotation> {
+    let Some((key, value, offset)) = find(annotations, Annotation::Inject) else { return Ok(Request::None) };
+    match value.to_ascii_lowercase().as_str() {
+        "true" => Ok(Request::Inject),
+        "false" => Ok(Request::OptOut),
+        _ => {
+            let what = format!("must be `true` or `false`, found `{value}`");
+            Err(invalid(key, offset, Complaint::new(what).with_help("write it in quotes: `\"true\"`")))
+        }
+    }
+}
+
+/// The configuration for one template: what its annotations set comes on top. `inject`, `status` and `record` set nothing,
+/// and annotations of others are passed by.
+///
+/// # Errors
+/// Every annotation with a value that its setting cannot have, that contradicts another setting, or without effect yet.
+pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<'c, Config>, Vec<InvalidAnnotation>> {
+    let ours: Vec<(Annotation, Given<'_>)> = annotations
+        .iter()
+        .filter_map(|given| Some((Annotation::of(given.0)?, *given)))
+        .filter(|(annotation, given)| is_setting(*annotation, given.1))
+        .collect();
+    if ours.is_empty() {
+        return Ok(Cow::Borrowed(config));
+    }
+    let mut annotated = Annotated::new(config);
+    let mut found = Vec::new();
+    give_way(&mut annotated, annotations);
+    for (annotation, (key, value, offset)) in ours {
+        let Some(path) = annotation.setting() else {
+            let complaint = Complaint::new("is not supported yet").with_help("take it away");
+            found.push(invalid(key, offset, complaint));
+            continue;
+        };
+        let value = if annotation == Annotation::Roles { list(value) } else { Cow::Borrowed(value) };
+        let complaints = annotated.set(path, &value, key, offset);
+        found.extend(complaints.into_iter().map(|complaint| invalid(key, offset, complaint)));
+    }
+    if found.is_empty() {
+        let complaints = annotated.contradictions();
+        found.extend(complaints.into_iter().map(|(key, offset, complaint)| invalid(&key, offset, complaint)));
+    }
+    if found.is_empty() { Ok(Cow::Owned(annotated.finish())) } else { Err(found) }
+}
+
+/// The original injector takes three of its annotations with an empty value as if they were not there.
+fn is_setting(annotation: Annotation, value: &str) -> bool {
+    match annotation {
+        Annotation::Inject | Annotation::Status | Annotation::Record => false,
+        Annotation::ApiKeySecretName | Annotation::AgentConfigMapName | Annotation::AgentConfigLocation => {
+            !value.is_empty()
+        }
+        _ => true,
+    }
+}
+
+/// Where settings exclude each other, those of the configuration give way to the template's.
+fn give_way(annotated: &mut Annotated, annotations: &[Given<'_>]) {
+    let has = |annotation| find(annotations, annotation).is_some_and(|given| is_setting(annotation, given.1));
+    let is_insecure = find(annotations, Annotation::KubeletInsecureTls)
+        .is_some_and(|(_, value, _)| value.eq_ignore_ascii_case("true"));
+    if has(Annotation::KubeletReadOnlyPort) {
+        annotated.reset("kubelet", |spec| spec.kubelet = Kubelet::default());
+    } else if has(Annotation::KubeletPort) || is_insecure {
+        annotated.reset("kubelet.readOnlyPort", |spec| spec.kubelet.read_only_port = None);
+    }
+    if has(Annotation::AgentConfigMapName) {
+        annotated.reset("agent.config.url", |spec| spec.agent.config.url = None);
+    }
+}
+
+/// The original's lists, `a:b, c:d`, as the configuration writes them.
+fn list(value: &str) -> Cow<'_, str> {
+    let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
+    Cow::Owned(serde_json::Value::from_iter(items).to_string())
+}
+
+/// What to say about a key that looks like one of ours and is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownAnnotation {
+    /// The key that was most likely meant.
+    pub suggestion: Option<&'static str>,
+}
+
+/// Recognises keys that somebody meant for us: those under our prefix that do not exist, and ours under a misspelt prefix.
+#[must_use]
+pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
+    let (prefix, name) = key.split_once('/')?;
+    let ours = PREFIX.trim_end_matches('/');
+    if prefix != ours {
+        let is_ours = prefix.ends_with("mackerel.io") && closest(prefix, [ours]).is_some();
+        let meant = Annotation::ALL.iter().find(|annotation| is_ours && annotation.name() == name)?;
+        return Some(UnknownAnnotation { suggestion: Some(meant.key()) });
+    }
+    if Annotation::of(key).is_some() {
+        return None;
+    }
+    let names = Annotation::ALL.iter().map(|annotation| annotation.name());
+    let meant = closest(name, names).and_then(|name| Annotation::ALL.iter().find(|meant| meant.name() == name));
+    Some(UnknownAnnotation { suggestion: meant.map(|meant| meant.key()) })
+}
+
+fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> {
+    annotations.iter().copied().rfind(|(key, ..)| *key == wanted.key())
+}
+
+fn invalid(key: &str, offset: usize, complaint: Complaint) -> InvalidAnnotation {
+    let message = format!("the annotation `{key}` {}", complaint.what);
+    InvalidAnnotation { key: key.to_owned(), offset, message, help: complaint.help }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Base, ImagePullPolicy, KubeletAccess, Sources, load};
+
+    fn given<'a>(pairs: &'a [(String, &'a str)]) -> Vec<Given<'a>> {
+        pairs.iter().enumerate().map(|(index, (key, value))| (key.as_str(), *value, index)).collect()
+    }
+
+    fn keys<'a>(pairs: &[(&str, &'a str)]) -> Vec<(String, &'a str)> {
+        pairs.iter().map(|(name, value)| (format!("{PREFIX}{name}"), *value)).collect()
+    }
+
+    fn configured(spec: &str) -> Config {
+        let text =
+            format!("{{apiVersion: agent-injector.contrib.mackerel.io/v1alpha1, kind: AgentInjector, spec: {spec}}}");
+        load(&Sources { base: Base::Text { name: "c", text: &text }, ..Sources::default() }).unwrap()
+    }
+
+    /// The configuration for a template with these annotations.
+    #[track_caller]
+    fn on(config: &Config, pairs: &[(&str, &str)]) -> Config {
+        overlay(config, &given(&keys(pairs))).unwrap().into_owned()
+    }
+
+    #[test]
+    fn inject_is_true_or_false_in_any_case() {
+        for (value, expected) in [
+            ("true", Request::Inject),
+            ("True", Request::Inject),
+            ("FALSE", Request::OptOut),
+            ("false", Request::OptOut),
+        ] {
+            assert_eq!(request(&given(&keys(&[("inject", value)]))), Ok(expected), "{value}");
+        }
+        for value in ["", "yes", " true", "1", "enabled"] {
+            let error = request(&given(&keys(&[("status", "injected"), ("inject", value)]))).unwrap_err();
+            assert_eq!((error.key.as_str(), error.offset), (Annotation::Inject.key(), 1), "{value}");
+        }
+        assert_eq!(request(&given(&keys(&[("status", "injected")]))), Ok(Request::None));
+        assert_eq!(request(&[("inject", "true", 0)]), Ok(Request::None));
+    }
+
+    #[test]
+    fn without_settings_the_configuration_is_borrowed() {
+        let config = Config::default();
+        let pairs = keys(&[("inject", "true"), ("status", "injected"), ("record", "x"), ("of-the-future", "x")]);
+        assert!(matches!(overlay(&config, &given(&pairs)), Ok(Cow::Borrowed(_))));
+        assert!(matches!(overlay(&config, &[("other.io/image", "x", 0)]), Ok(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn the_original_six_keep_their_meaning() {
+        let config = configured("{agent: {roles: [a:b], config: {url: 'https://x/y'}}}");
+        let spec = on(&config, &[("roles", "web:app, db:main ,")]).spec;
+        assert_eq!(spec.agent.roles.iter().map(ToString::to_string).collect::<Vec<_>>(), ["web:app", "db:main"]);
+        assert!(on(&config, &[("roles", "")]).spec.agent.roles.is_empty());
+
+        let spec = on(&config, &[("mackerel_apikey.secret_name", "key")]).spec;
+        assert_eq!((spec.api_key.secret_name.as_str(), spec.api_key.secret_key.as_str()), ("key", "MACKEREL_APIKEY"));
+
+        let spec = on(&config, &[("mackerel_agent_config.configmap_name", "conf")]).spec;
+        assert_eq!(spec.agent.config.location().as_deref(), Some("/etc/mackerel-agent/mackerel-agent.conf"));
+
+        let both =
+            [("env.mackerel_agent_config", "/etc/mackerel-agent/a"), ("mackerel_agent_config.configmap_name", "conf")];
+        let spec = on(&config, &both).spec;
+        assert_eq!(spec.agent.config.config_map_name.as_deref(), Some("conf"));
+        assert_eq!(spec.agent.config.location().as_deref(), Some("/etc/mackerel-agent/a"));
+
+        let empty =
+            ["mackerel_apikey.secret_name", "mackerel_agent_config.configmap_name", "env.mackerel_agent_config"];
+        assert_eq!(on(&config, &empty.map(|name| (name, ""))), config);
+    }
+
+    #[test]
+    fn each_new_annotation_sets_its_setting() {
+        let config = Config::default();
+        let spec = on(
+            &config,
+            &[
+                ("api-key-secret-key", "key"),
+                ("image", "r.example.com/agent@sha256:00"),
+                ("kubelet-port", "1250"),
+                ("kubelet-insecure-tls", "True"),
+                ("agent-config-configmap-key", "agent.yaml"),
+                ("cpu-request", "0.02"),
+                ("cpu-limit", "100m"),
+                ("memory-request", "100Mi"),
+                ("memory-limit", "200Mi"),
+                ("sidecar", "auto"),
+            ],
+        )
+        .spec;
+        assert_eq!(spec.api_key.secret_key, "key");
+        assert_eq!(spec.agent.image, "r.example.com/agent@sha256:00");
+        assert_eq!(spec.agent.image_pull_policy, ImagePullPolicy::IfNotPresent);
+        assert_eq!(spec.kubelet.access(), KubeletAccess::Tls { port: 1250, insecure: true });
+        assert_eq!(spec.agent.config.config_map_key, "agent.yaml");
+        let resources = serde_json::json!(spec.agent.resources);
+        let expected = serde_json::json!({
+            "limits": {"cpu": "100m", "memory": "200Mi"}, "requests": {"cpu": "0.02", "memory": "100Mi"},
+        });
+        assert_eq!(resources, expected);
+    }
+
+    #[test]
+    fn the_template_wins_where_settings_exclude_each_other() {
+        let config = configured("{kubelet: {readOnlyPort: 10255}}");
+        let access = |pairs: &[(&str, &str)]| on(&config, pairs).spec.kubelet.access();
+        assert_eq!(access(&[("kubelet-port", "10250")]), KubeletAccess::Tls { port: 10250, insecure: false });
+        assert_eq!(access(&[("kubelet-insecure-tls", "true")]), KubeletAccess::Tls { port: 10250, insecure: true });
+        assert_eq!(access(&[("kubelet-insecure-tls", "false")]), KubeletAccess::ReadOnly { port: 10255 });
+        let config = configured("{kubelet: {port: 1, insecureTLS: true}}");
+        let access = on(&config, &[("kubelet-read-only-port", "2")]).spec.kubelet.access();
+        assert_eq!(access, KubeletAccess::ReadOnly { port: 2 });
+    }
+
+    #[test]
+    fn values_that_cannot_be_are_all_named() {
+        let config = Config::default();
+        for (pairs, bad) in [
+            (
+                &[("image", "a b"), ("kubelet-port", "0"), ("memory-limit", "lots")][..],
+                &["image", "kubelet-port", "memory-limit"][..],
+            ),
+            (&[("roles", "web")], &["roles"]),
+            (&[("kubelet-insecure-tls", "yes")], &["kubelet-insecure-tls"]),
+            (&[("memory-limit", "32Mi")], &["memory-limit"]),
+            (&[("memory-request", "256Mi")], &["memory-request"]),
+            (&[("kubelet-port", "1"), ("kubelet-read-only-port", "2")], &["kubelet-read-only-port"]),
+            (&[("sidecar", "native")], &["sidecar"]),
+            (&[("sidecar", "nativ")], &["sidecar"]),
+            (&[("platform", "eks-fargate")], &["platform"]),
+            (&[("memo", "x")], &["memo"]),
+            (&[("wait-for", "db:1")], &["wait-for"]),
+            (&[("mackerel_apikey.secret_name", "Upper")], &["mackerel_apikey.secret_name"]),
+        ] {
+            let pairs = keys(pairs);
+            let errors = overlay(&config, &given(&pairs)).unwrap_err();
+            let named: Vec<&str> = errors.iter().map(|error| error.key.strip_prefix(PREFIX).unwrap()).collect();
+            assert_eq!(named, bad, "{errors:?}");
+            assert!(errors.iter().all(|error| error.message.contains(&error.key)));
+            assert!(errors.iter().all(|error| pairs[error.offset].0 == error.key));
+        }
+    }
+
+    #[test]
+    fn a_misspelt_key_is_recognised() {
+        let suggestion = |key: &str| unknown(key).map(|unknown| unknown.suggestion);
+        assert_eq!(suggestion("agent-injector.contrib.mackerel.io/injekt"), Some(Some(Annotation::Inject.key())));
+        assert_eq!(
+            suggestion("agent-injector.contrib.mackerel.io/memory_limit"),
+            Some(Some(Annotation::MemoryLimit.key()))
+        );
+        assert_eq!(suggestion("agent-injector.contrib.mackerel.io/replicas"), Some(None));
+        assert_eq!(suggestion("agent-injector.contib.mackerel.io/inject"), Some(Some(Annotation::Inject.key())));
+        assert_eq!(suggestion("agent-injector.mackerel.io/inject"), None);
+        for annotation in Annotation::ALL {
+            assert_eq!(suggestion(annotation.key()), None);
+            assert_eq!(Annotation::of(annotation.key()), Some(*annotation));
+        }
+        assert_eq!(suggestion("app.kubernetes.io/name"), None);
+    }
+
+    #[test]
+    fn every_setting_of_an_annotation_exists() {
+        let mut config = Annotated::new(&Config::default());
+        for path in Annotation::ALL.iter().filter_map(|annotation| annotation.setting()) {
+            let complaints = config.set(path, "", "key", 0);
+            assert!(
+                complaints.iter().all(|complaint| !complaint.what.contains("no setting")),
+                "{path}: {complaints:?}"
+            );
+        }
+    }
+}

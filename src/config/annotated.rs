@@ -1,0 +1,59 @@
+//! A configuration with the annotations of one template on top.
+
+use super::Config;
+use super::contradiction::contradictions;
+use super::origin::Origin;
+use super::reading::{Complaint, Door, Reading};
+use super::setting::Setting as _;
+use super::spec::Spec;
+use super::unsupported::unsupported;
+use super::value::{Places, Value};
+use super::{is_at_or_below, path};
+
+/// The configuration of one template, being made.
+pub(crate) struct Annotated {
+    config: Config,
+}
+
+impl Annotated {
+    pub(crate) fn new(config: &Config) -> Self {
+        Annotated { config: config.clone() }
+    }
+
+    /// Takes a setting of the configuration back, so that an annotation can take its place.
+    pub(crate) fn reset(&mut self, path: &str, reset: impl FnOnce(&mut Spec)) {
+        reset(&mut self.config.spec);
+        self.config.origins.retain(|set, _| !is_at_or_below(set, path));
+    }
+
+    /// Sets the setting `dotted` to the value of the annotation `key`.
+    pub(crate) fn set(&mut self, dotted: &str, value: &str, key: &str, offset: usize) -> Vec<Complaint> {
+        let origins = std::mem::take(&mut self.config.origins);
+        let mut reading = Reading::new(Door::Annotation { key }, origins);
+        let value = Value::Text { text: value, places: Places::Within(offset..offset) };
+        self.config.spec.set(&path::parts(dotted), &value, &mut reading);
+        self.config.origins = reading.origins;
+        let mut complaints: Vec<Complaint> = reading.problems.into_iter().map(|problem| problem.complaint).collect();
+        if unsupported(&self.config).iter().any(|(path, _)| *path == dotted) {
+            complaints.push(Complaint::new("is not supported yet").with_help("take it away"));
+        }
+        complaints
+    }
+
+    /// What contradicts each other since the annotations: the key and offset of an annotation that takes part.
+    pub(crate) fn contradictions(&self) -> Vec<(String, usize, Complaint)> {
+        let annotation = |path: &String| match self.config.origin(path) {
+            Origin::Annotation { key, offset } => Some((key.clone(), *offset)),
+            _ => None,
+        };
+        let placed = contradictions(&self.config).into_iter().filter_map(|found| {
+            let (key, offset) = found.paths.iter().find_map(annotation)?;
+            Some((key, offset, found.complaint))
+        });
+        placed.collect()
+    }
+
+    pub(crate) fn finish(self) -> Config {
+        self.config
+    }
+}

@@ -1,0 +1,141 @@
+//! Settings that are good by themselves but cannot stand together.
+
+use super::origin::Origin;
+use super::quantity::nanos;
+use super::reading::Complaint;
+use super::spec::{Platform, SidecarKind};
+use super::version::KubernetesVersion;
+use super::{Config, path};
+
+/// Settings that contradict each other.
+pub(crate) struct Contradiction {
+    /// The dotted paths of the settings; the one that is most likely wrong first.
+    pub(crate) paths: Vec<String>,
+    pub(crate) complaint: Complaint,
+}
+
+impl Contradiction {
+    fn of(paths: &[&str], what: impl Into<String>, help: impl Into<String>) -> Self {
+        Contradiction {
+            paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+            complaint: Complaint::new(what).with_help(help),
+        }
+    }
+}
+
+/// All contradictions of a configuration, in a fixed order.
+pub(crate) fn contradictions(config: &Config) -> Vec<Contradiction> {
+    let mut found = Vec::new();
+    sidecar(config, &mut found);
+    kubelet(config, &mut found);
+    agent_config(config, &mut found);
+    resources(config, &mut found);
+    security_context(config, &mut found);
+    namespaces(config, &mut found);
+    found
+}
+
+fn sidecar(config: &Config, found: &mut Vec<Contradiction>) {
+    let version = config.spec.kubernetes_version;
+    if config.spec.sidecar == SidecarKind::Native && version < KubernetesVersion::NATIVE_SIDECARS {
+        found.push(Contradiction::of(
+            &["sidecar", "kubernetesVersion"],
+            format!("`sidecar: native` needs Kubernetes 1.29, and `kubernetesVersion` is {version}"),
+            "raise `kubernetesVersion`, or set `sidecar: auto`",
+        ));
+    }
+}
+
+fn kubelet(config: &Config, found: &mut Vec<Contradiction>) {
+    let kubelet = &config.spec.kubelet;
+    if kubelet.read_only_port.is_none() {
+        return;
+    }
+    if config.spec.platform == Platform::EksFargate {
+        found.push(Contradiction::of(
+            &["kubelet.readOnlyPort", "platform"],
+            "`kubelet.readOnlyPort` has no meaning with `platform: eks-fargate`, where no kubelet can be reached",
+            "take one of them away",
+        ));
+    }
+    // The port's default is no choice of the user's; the same port written down is one.
+    for (is_chosen, path) in
+        [(config.is_explicit("kubelet.port"), "kubelet.port"), (kubelet.insecure_tls, "kubelet.insecureTLS")]
+    {
+        if is_chosen {
+            found.push(Contradiction::of(
+                &["kubelet.readOnlyPort", path],
+                format!("`kubelet.readOnlyPort` and `{path}` cannot stand together: the read-only port has no TLS"),
+                "take one of them away; `--set kubelet.readOnlyPort=null` goes back to the TLS port",
+            ));
+        }
+    }
+}
+
+fn agent_config(config: &Config, found: &mut Vec<Contradiction>) {
+    let agent_config = &config.spec.agent.config;
+    // The original injector's annotation names a file within the ConfigMap's folder, or anything else.
+    if matches!(config.origin("agent.config.url"), Origin::Annotation { .. }) {
+        return;
+    }
+    if agent_config.url.is_some() && agent_config.config_map_name.is_some() {
+        found.push(Contradiction::of(
+            &["agent.config.url", "agent.config.configMapName"],
+            "`agent.config.url` and `agent.config.configMapName` cannot stand together: the agent reads one configuration",
+            "take one of them away",
+        ));
+    }
+}
+
+fn resources(config: &Config, found: &mut Vec<Contradiction>) {
+    let resources = &config.spec.agent.resources;
+    let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else { return };
+    for (name, request) in requests {
+        let Some(limit) = limits.get(name) else { continue };
+        if nanos(&request.0) > nanos(&limit.0) {
+            let name = path::escape(name);
+            let request_path = format!("agent.resources.requests.{name}");
+            let limit_path = format!("agent.resources.limits.{name}");
+            // A request by default is not what the user got wrong.
+            let mut paths = vec![request_path.clone(), limit_path.clone()];
+            if !config.is_explicit(&request_path) {
+                paths.reverse();
+            }
+            let what = format!("`{request_path}` ({}) is above `{limit_path}` ({})", request.0, limit.0);
+            let complaint = Complaint::new(what).with_help("raise the limit or lower the request");
+            found.push(Contradiction { paths, complaint });
+        }
+    }
+}
+
+fn security_context(config: &Config, found: &mut Vec<Contradiction>) {
+    let context = &config.spec.agent.security_context;
+    let (user, non_root) = ("agent.securityContext.runAsUser", "agent.securityContext.runAsNonRoot");
+    if context.run_as_user == Some(0) && context.run_as_non_root == Some(true) {
+        found.push(Contradiction::of(
+            &[user, non_root],
+            "`runAsUser: 0` is root, which `runAsNonRoot: true` forbids: the pod would not start",
+            "set `runAsNonRoot: false` too, or take `runAsUser` away",
+        ));
+    }
+    let (privileged, escalation) =
+        ("agent.securityContext.privileged", "agent.securityContext.allowPrivilegeEscalation");
+    if context.privileged == Some(true) && context.allow_privilege_escalation == Some(false) {
+        found.push(Contradiction::of(
+            &[privileged, escalation],
+            "`privileged: true` allows privilege escalation, which `allowPrivilegeEscalation: false` forbids: Kubernetes refuses the pod",
+            "set `allowPrivilegeEscalation: true` too, or take `privileged` away",
+        ));
+    }
+}
+
+fn namespaces(config: &Config, found: &mut Vec<Contradiction>) {
+    let select = &config.spec.select;
+    for namespace in select.namespaces.iter().filter(|namespace| select.exclude_namespaces.contains(namespace)) {
+        found.push(Contradiction::of(
+            &["select.namespaces", "select.excludeNamespaces"],
+            format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`"),
+            "take it out of one of them; `excludeNamespaces: []` excludes nothing",
+        ));
+    }
+}

@@ -1,0 +1,47 @@
+//! Dotted paths below `spec`: `select.labels.app\.kubernetes\.io/name`.
+
+/// The parts of a dotted path; `\.` is a dot within a part, `\\` a backslash.
+pub(crate) fn parts(path: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = path.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '.' => parts.push(String::new()),
+            '\\' => push(&mut parts, characters.next().unwrap_or('\\')),
+            other => push(&mut parts, other),
+        }
+    }
+    parts
+}
+
+fn push(parts: &mut [String], character: char) {
+    if let Some(last) = parts.last_mut() {
+        last.push(character);
+    }
+}
+
+/// A part as it is written in a path.
+pub(crate) fn escape(part: &str) -> String {
+    part.replace('\\', "\\\\").replace('.', "\\.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_keeps_the_dot() {
+        let cases: &[(&str, &[&str])] = &[
+            ("agent.image", &["agent", "image"]),
+            ("select.labels.a\\.b/c", &["select", "labels", "a.b/c"]),
+            ("a\\\\.b", &["a\\", "b"]),
+            ("", &[""]),
+            ("a.", &["a", ""]),
+            ("a\\", &["a\\"]),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(parts(path), *expected, "{path}");
+        }
+        assert_eq!(parts(&escape("x.y\\z")), ["x.y\\z"]);
+    }
+}

@@ -1,0 +1,281 @@
+//! The ways in: one base, then `--set` arguments in their order, then `--namespace`.
+
+use super::contradiction::contradictions;
+use super::origin::Origin;
+use super::reading::{Complaint, Door, Problem, Reading};
+use super::scalar;
+use super::setting::{Group, Setting as _};
+use super::spec::Spec;
+use super::unsupported::unsupported;
+use super::value::{Places, Value};
+use super::{API_VERSION, Config, KIND, path};
+use crate::diagnostic::{Diagnostic, Lines, Place};
+use crate::yaml::{self, NodeId, Tree};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// More errors than this are only counted.
+const SHOWN: usize = 20;
+
+/// Everything that a configuration is made of, before annotations.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sources<'a> {
+    /// What the other sources are put on.
+    pub base: Base<'a>,
+    /// `--set` arguments, each `path=value`, in their order.
+    pub set: &'a [String],
+    /// The `--namespace` argument.
+    pub namespace: Option<&'a str>,
+}
+
+/// The one configuration object; bases are never merged.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Base<'a> {
+    /// No configuration is given.
+    #[default]
+    Defaults,
+    /// A file's text: an `AgentInjector` object or a `ConfigMap`, YAML or JSON. Empty: the defaults.
+    Text {
+        /// The file's name.
+        name: &'a str,
+        /// What it holds.
+        text: &'a str,
+    },
+    /// The same object within a document that is read already, such as a ResourceList's `functionConfig`.
+    Node {
+        /// Name of the whole text.
+        name: &'a str,
+        /// The whole text.
+        text: &'a str,
+        /// Where the tree's text begins in the whole text.
+        start: usize,
+        /// The document.
+        tree: &'a Tree<'a>,
+        /// The object. An empty mapping or null: the defaults.
+        node: NodeId,
+    },
+}
+
+impl<'a> Base<'a> {
+    fn source(&self) -> (&'a str, &'a str) {
+        match *self {
+            Base::Defaults => ("", ""),
+            Base::Text { name, text } | Base::Node { name, text, .. } => (name, text),
+        }
+    }
+}
+
+/// Reads and checks a configuration.
+///
+/// # Errors
+/// All that is wrong, in the order of the sources, up to 20 and then their count: what is not YAML, an object of another
+/// kind, unknown settings, wrong types, bad values, settings that contradict each other, settings without effect.
+pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
+    let mut config = Config::default();
+    let mut diagnostics = read_base(&sources.base, &mut config);
+    for (index, argument) in sources.set.iter().enumerate() {
+        diagnostics.extend(read_argument(index + 1, argument, &mut config));
+    }
+    if let Some(namespace) = sources.namespace {
+        let mut reading = Reading::new(Door::Namespace, std::mem::take(&mut config.origins));
+        let value = Value::Text { text: namespace, places: Places::From(0) };
+        config.spec.set_field("namespace", &[], &value, &mut reading);
+        diagnostics.extend(finish(reading, &mut config, "--namespace", namespace));
+    }
+    let is_readable = diagnostics.is_empty();
+    for (path, complaint) in unsupported(&config) {
+        diagnostics.push(conflict(&config, sources, &[path.to_owned()], complaint));
+    }
+    if is_readable {
+        for found in contradictions(&config) {
+            diagnostics.push(conflict(&config, sources, &found.paths, found.complaint));
+        }
+    }
+    if diagnostics.len() > SHOWN {
+        let more = diagnostics.len() - SHOWN;
+        diagnostics.truncate(SHOWN);
+        diagnostics.push(Diagnostic::error(format!("{more} more errors in the configuration")));
+    }
+    if diagnostics.is_empty() { Ok(config) } else { Err(diagnostics) }
+}
+
+/// Checks the text of a configuration file. An empty answer means that it is good.
+#[must_use]
+pub fn validate<'a>(name: &'a str, text: &'a str) -> Vec<Diagnostic<'a>> {
+    load(&Sources { base: Base::Text { name, text }, ..Sources::default() }).err().unwrap_or_default()
+}
+
+fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
+    let (name, text) = base.source();
+    let door = Door::Configuration { source: name, lines: Lines::new(text.as_bytes()) };
+    let mut reading = Reading::new(door, std::mem::take(&mut config.origins));
+    match *base {
+        Base::Defaults => {}
+        Base::Text { .. } => match yaml::read(text) {
+            Ok(tree) => {
+                if let Some(root) = tree.root() {
+                    read_object(&tree, root, 0, config, &mut reading);
+                }
+            }
+            Err(error) => {
+                let complaint = Complaint::new(format!("is not valid YAML: {}", error.message));
+                reading.problem(error.offset..error.offset, complaint);
+            }
+        },
+        Base::Node { start, tree, node, .. } => read_object(tree, node, start, config, &mut reading),
+    }
+    finish(reading, config, name, text)
+}
+
+/// Reads an `AgentInjector` or a `ConfigMap`.
+fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config, reading: &mut Reading<'_>) {
+    let object = Value::Node { tree, id: node, places: Places::From(start) };
+    if object.is_null() || (tree.kind(node) == yaml::Kind::Mapping && tree.entries(node).next().is_none()) {
+        return;
+    }
+    let text_of = |key: &str| tree.get(node, key).and_then(|value| tree.scalar(value)).unwrap_or_default();
+    let is_config_map = text_of("kind") == "ConfigMap" && text_of("apiVersion") == "v1";
+    let mut is_named = [false; 2];
+    object.mapping(reading, |name, value, reading| match name {
+        "apiVersion" | "kind" => {
+            is_named[usize::from(name == "kind")] = true;
+            let wanted = if name == "kind" { KIND } else { API_VERSION };
+            reading.within(name, None, |reading| {
+                let Some(found) = scalar::read::<String>(value, reading) else { return };
+                if !is_config_map && found != wanted {
+                    let complaint = Complaint::new(format!("must be `{wanted}`, found `{found}`"));
+                    reading.problem(
+                        value.range(),
+                        complaint.with_help("a ConfigMap with dotted paths in `data` works too"),
+                    );
+                }
+            });
+        }
+        "metadata" => reading.within(name, None, |reading| read_metadata(value, config, reading)),
+        "spec" if !is_config_map => {
+            if !value.is_null() {
+                config.spec.read(value, reading);
+            }
+        }
+        "data" if is_config_map => {
+            if !value.is_null() {
+                read_data(value, &mut config.spec, reading);
+            }
+        }
+        "immutable" if is_config_map => {}
+        _ if Spec::NAMES.contains(&name) && !is_config_map => {
+            let complaint = Complaint::new(format!("has the setting `{name}` outside of `spec`"));
+            reading.problem_at_name(complaint.with_help("write the settings below `spec:`, indented"));
+        }
+        _ => {
+            let known: &[&str] = if is_config_map { &["metadata", "data"] } else { &["metadata", "spec"] };
+            reading.unknown_field(name, known);
+        }
+    });
+    let is_mapping = tree.kind(node) == yaml::Kind::Mapping;
+    for (is_there, name, value) in [(is_named[0], "apiVersion", API_VERSION), (is_named[1], "kind", KIND)] {
+        if is_mapping && !is_there && !is_config_map {
+            let start = object.range().start;
+            let complaint = Complaint::new(format!("has no `{name}`"));
+            reading.problem(start..start, complaint.with_help(format!("write `{name}: {value}`")));
+        }
+    }
+}
+
+/// Only the name is ours; the rest belongs to whoever handles the object.
+fn read_metadata(value: &Value<'_>, config: &mut Config, reading: &mut Reading<'_>) {
+    if value.is_null() {
+        return;
+    }
+    value.mapping(reading, |name, value, reading| {
+        if name == "name" {
+            reading.within(name, Some(super::rule::Rule::ObjectName), |reading| {
+                if let Some(name) = scalar::read::<String>(value, reading) {
+                    config.name = name;
+                }
+            });
+        }
+    });
+}
+
+/// The dotted paths of a ConfigMap.
+fn read_data(value: &Value<'_>, spec: &mut Spec, reading: &mut Reading<'_>) {
+    value.mapping(reading, |dotted, value, reading| {
+        let Value::Node { tree, id, places } = value else { return };
+        let Some(text) = tree.scalar(*id) else {
+            let complaint = Complaint::new(format!("must be a string, found {}", value.type_name()));
+            return reading.within(dotted, None, |reading| reading.problem(value.range(), complaint));
+        };
+        // `"[a, b]"`: the text stands in the source as it is, behind the quote.
+        let within = tree.span(*id);
+        let verbatim = tree.raw(*id).find(text.as_ref()).map(|at| places.range(within.start + at..within.end).start);
+        let places = match verbatim {
+            Some(start) => Places::From(start),
+            None => Places::Within(places.range(within)),
+        };
+        spec.set(&path::parts(dotted), &Value::Text { text: &text, places }, reading);
+    });
+}
+
+fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> Vec<Diagnostic<'a>> {
+    let name = format!("--set #{number}");
+    let Some((path, text)) = argument.split_once('=') else {
+        let place = Place { name: Cow::Owned(name), text: argument.as_bytes(), range: 0..argument.len() };
+        let help = "write `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
+        return vec![Diagnostic::error("`--set` needs a path and a value").at(place).with_help(Some(help))];
+    };
+    let mut reading = Reading::new(Door::Argument { number }, std::mem::take(&mut config.origins));
+    reading.name_stands_at(0..path.len());
+    let value = Value::Text { text, places: Places::From(path.len() + 1) };
+    config.spec.set(&path::parts(path), &value, &mut reading);
+    finish(reading, config, name, argument)
+}
+
+/// Gives the origins back, and the problems their place.
+fn finish<'a>(
+    reading: Reading<'_>,
+    config: &mut Config,
+    name: impl Into<Cow<'a, str>>,
+    text: &'a str,
+) -> Vec<Diagnostic<'a>> {
+    config.origins = reading.origins;
+    let name = name.into();
+    let diagnostic = |problem: Problem| {
+        let message = problem.message();
+        let place = Place { name: name.clone(), text: text.as_bytes(), range: problem.range };
+        Diagnostic::error(message).at(place).with_help(problem.complaint.help)
+    };
+    reading.problems.into_iter().map(diagnostic).collect()
+}
+
+/// A complaint about settings that are good by themselves: it stands where the first of them was set.
+fn conflict<'a>(config: &Config, sources: &Sources<'a>, paths: &[String], complaint: Complaint) -> Diagnostic<'a> {
+    let mut diagnostic = Diagnostic::error(complaint.what).with_help(complaint.help);
+    for path in paths {
+        let origin = config.origin(path);
+        match (place(origin, sources), &diagnostic.place) {
+            (Some(place), None) => diagnostic.place = Some(place),
+            _ => diagnostic.notes.push(format!("`{path}` comes from: {origin}")),
+        }
+    }
+    diagnostic
+}
+
+fn place<'a>(origin: &Origin, sources: &Sources<'a>) -> Option<Place<'a>> {
+    let (name, text, range): (Cow<'a, str>, &str, Range<usize>) = match origin {
+        Origin::Configuration { range, .. } => {
+            let (name, text) = sources.base.source();
+            (name.into(), text, range.clone())
+        }
+        Origin::Argument { number } => {
+            let argument = sources.set.get(number.checked_sub(1)?)?;
+            (format!("--set #{number}").into(), argument, 0..argument.len())
+        }
+        Origin::Namespace => {
+            let namespace = sources.namespace?;
+            ("--namespace".into(), namespace, 0..namespace.len())
+        }
+        Origin::Default | Origin::Annotation { .. } => return None,
+    };
+    Some(Place { name, text: text.as_bytes(), range })
+}

@@ -1,0 +1,169 @@
+//! A value that is about to be read, as its door gives it: a located node of a document, or text whose type is the
+//! field's.
+
+use super::reading::{Complaint, Reading};
+use super::scalar::Form;
+use crate::yaml::{self, Kind, NodeId, Resolved, Tree};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// A value with its place.
+#[derive(Debug, Clone)]
+pub(crate) enum Value<'v> {
+    /// Of a document: its type is what YAML says.
+    Node { tree: &'v Tree<'v>, id: NodeId, places: Places },
+    /// Of `--set`, a ConfigMap's data or an annotation: its type is the field's, lists and maps are YAML.
+    Text { text: &'v str, places: Places },
+}
+
+/// How places within a value become places in its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// The value stands in the source as it is, from this offset on.
+    From(usize),
+    /// It stands there with escapes or folding: only the whole of it has a place.
+    Within(Range<usize>),
+}
+
+impl Places {
+    pub(crate) fn range(&self, range: Range<usize>) -> Range<usize> {
+        match self {
+            Places::From(offset) => range.start + offset..range.end + offset,
+            Places::Within(whole) => whole.clone(),
+        }
+    }
+}
+
+impl<'v> Value<'v> {
+    /// Where the value stands in its source.
+    pub(crate) fn range(&self) -> Range<usize> {
+        match self {
+            Value::Node { tree, id, places } => places.range(tree.span(*id)),
+            Value::Text { text, places } => places.range(0..text.len()),
+        }
+    }
+
+    /// True for a document's `null`. Text is never null: what it is depends on the field.
+    pub(crate) fn is_null(&self) -> bool {
+        match self {
+            Value::Node { tree, id, .. } => {
+                tree.kind(*id) == Kind::Scalar && yaml::resolve(tree, *id) == Ok(Resolved::Null)
+            }
+            Value::Text { .. } => false,
+        }
+    }
+
+    /// What the value is, in words.
+    pub(crate) fn type_name(&self) -> &'static str {
+        let Value::Node { tree, id, .. } = self else { return "text" };
+        match tree.kind(*id) {
+            Kind::Mapping => "a mapping",
+            Kind::Sequence => "a list",
+            Kind::Alias => "an alias",
+            Kind::Scalar => match yaml::resolve(tree, *id) {
+                Ok(Resolved::Null) => "nothing",
+                Ok(Resolved::Bool(_)) => "true or false",
+                Ok(Resolved::Int(_) | Resolved::Float(_)) => "a number",
+                Ok(Resolved::Str(_)) => "a string",
+                Err(_) => "a value that does not fit its tag",
+            },
+        }
+    }
+
+    /// The characters of a single value, when its type is the wanted one.
+    pub(crate) fn scalar(&self, form: Form) -> Result<Cow<'v, str>, Complaint> {
+        let (tree, id) = match self {
+            Value::Text { text, .. } => return Ok(Cow::Borrowed(text)),
+            Value::Node { tree, id, .. } => (tree, *id),
+        };
+        let complaint = || Complaint::new(format!("must be {}, found {}", form.name(), self.type_name()));
+        if tree.kind(id) == Kind::Alias {
+            return Err(no_alias());
+        }
+        if tree.kind(id) != Kind::Scalar {
+            return Err(complaint());
+        }
+        match (form, yaml::resolve(tree, id)) {
+            (Form::Text | Form::Quantity, Ok(Resolved::Str(text))) => Ok(text),
+            (Form::Integer | Form::Quantity, Ok(Resolved::Int(number))) => Ok(Cow::Owned(number.to_string())),
+            (Form::Quantity, Ok(Resolved::Float(_))) => Ok(Cow::Borrowed(tree.raw(id))),
+            (Form::Boolean, Ok(Resolved::Bool(value))) => Ok(Cow::Borrowed(if value { "true" } else { "false" })),
+            (Form::Text, Ok(Resolved::Null)) => Err(complaint()),
+            (Form::Text, _) => Err(complaint().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id)))),
+            (Form::Integer | Form::Boolean, Ok(Resolved::Str(text))) if form.fits(&text) => {
+                Err(complaint().with_help(format!("write it without quotes: `{text}`")))
+            }
+            _ => Err(complaint()),
+        }
+    }
+
+    /// Calls `visit` with each key and value, in order. Says so when this is no mapping.
+    pub(crate) fn mapping(&self, reading: &mut Reading<'_>, mut visit: impl FnMut(&str, &Value<'_>, &mut Reading<'_>)) {
+        self.located(reading, |tree, id, places, reading| {
+            let value = Value::Node { tree, id, places: places.clone() };
+            if tree.kind(id) != Kind::Mapping {
+                return reading.wrong_type("a mapping", &value);
+            }
+            let mut seen: Vec<Cow<'_, str>> = Vec::new();
+            for (key, item) in tree.entries(id) {
+                let range = places.range(tree.span(key));
+                let Some(name) = tree.scalar(key) else {
+                    reading.problem(range, Complaint::new("has a key that is not a string".to_owned()));
+                    continue;
+                };
+                if seen.contains(&name) {
+                    reading.problem(range, Complaint::new(format!("has the key `{name}` twice")));
+                    continue;
+                }
+                reading.name_stands_at(range);
+                visit(&name, &Value::Node { tree, id: item, places: places.clone() }, reading);
+                seen.push(name);
+            }
+        });
+    }
+
+    /// Calls `visit` with each item's number, from 0, and value. Says so when this is no list.
+    pub(crate) fn list(&self, reading: &mut Reading<'_>, mut visit: impl FnMut(usize, &Value<'_>, &mut Reading<'_>)) {
+        self.located(reading, |tree, id, places, reading| {
+            let value = Value::Node { tree, id, places: places.clone() };
+            if tree.kind(id) != Kind::Sequence {
+                return reading.wrong_type("a list", &value);
+            }
+            for (index, item) in tree.items(id).enumerate() {
+                visit(index, &Value::Node { tree, id: item, places: places.clone() }, reading);
+            }
+        });
+    }
+
+    /// Calls `visit` with the value as a node; text is read as YAML first.
+    pub(crate) fn located(
+        &self,
+        reading: &mut Reading<'_>,
+        visit: impl FnOnce(&Tree<'_>, NodeId, &Places, &mut Reading<'_>),
+    ) {
+        match self {
+            Value::Node { tree, id, places } => {
+                if tree.kind(*id) == Kind::Alias {
+                    return reading.problem(self.range(), no_alias());
+                }
+                visit(tree, *id, places, reading);
+            }
+            Value::Text { text, places } => match yaml::read(text) {
+                Ok(tree) => match tree.root() {
+                    Some(root) => visit(&tree, root, places, reading),
+                    None => reading.problem(self.range(), Complaint::new("has no value".to_owned())),
+                },
+                Err(error) => {
+                    let at = places.range(error.offset..error.offset);
+                    reading.problem(at, Complaint::new(format!("is not valid YAML: {}", error.message)));
+                }
+            },
+        }
+    }
+}
+
+/// A configuration is short, and what it says should stand where it counts.
+pub(crate) fn no_alias() -> Complaint {
+    Complaint::new("is an alias, which a configuration does not take".to_owned())
+        .with_help("write the value out".to_owned())
+}
