@@ -1,0 +1,94 @@
+//! Gathers edits and puts them in order.
+
+use super::lines::Lines;
+use super::refusal::{Refusal, Uneditable};
+use crate::edit::Edit;
+use crate::yaml::{Style, Tree};
+use std::ops::Range;
+
+/// Edits as they come; at one place, what was added first stands first.
+#[derive(Default)]
+pub(crate) struct Edits(Vec<Edit>);
+
+impl Edits {
+    pub(crate) fn insert(&mut self, at: usize, text: String) {
+        self.0.push(Edit { range: at..at, text });
+    }
+
+    pub(crate) fn delete(&mut self, range: Range<usize>) {
+        self.replace(range, String::new());
+    }
+
+    pub(crate) fn replace(&mut self, range: Range<usize>, text: String) {
+        if !range.is_empty() || !text.is_empty() {
+            self.0.push(Edit { range, text });
+        }
+    }
+
+    /// Sorted, neighbours joined, and real places only.
+    pub(crate) fn finish(mut self, tree: &Tree<'_>) -> Result<Vec<Edit>, Uneditable> {
+        // At one place, insertions stand before what gives way.
+        self.0.sort_by_key(|edit| (edit.range.start, !edit.range.is_empty()));
+        let mut joined: Vec<Edit> = Vec::with_capacity(self.0.len());
+        for edit in self.0 {
+            match joined.last_mut() {
+                Some(last) if edit.range.start == last.range.end => {
+                    last.range.end = edit.range.end;
+                    last.text.push_str(&edit.text);
+                }
+                Some(last) if edit.range.start < last.range.end => return Err(Refusal::Layout.at(edit.range.start)),
+                _ => joined.push(edit),
+            }
+        }
+        close(&mut joined, tree);
+        joined.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
+        Ok(joined)
+    }
+}
+
+/// A text without a final line break keeps none.
+///
+/// ```text
+/// a: 1⏎b: 2    insert c    a: 1⏎b: 2⏎c: 3
+/// a: 1⏎b: 2    remove b    a: 1
+/// ```
+fn close(edits: &mut [Edit], tree: &Tree<'_>) {
+    let lines = Lines { text: tree.text() };
+    let (len, end) = (lines.text.len(), lines.end());
+    let Some(last) = edits.last_mut() else { return };
+    if end == len || last.range.end < end {
+        return;
+    }
+    let line_break = lines.break_before(end);
+    if let Some(text) = last.text.strip_suffix(line_break) {
+        if last.range.start == end {
+            last.text = format!("{line_break}{text}");
+            last.range = len..len;
+        } else {
+            last.text = text.to_owned();
+            last.range.end = len;
+        }
+    } else if last.text.is_empty() {
+        let start = last.range.start.min(len);
+        last.range = if ends_block_scalar(tree, &lines, start) { start..len } else { lines.before_break(start)..len };
+    } else {
+        last.range.end = len;
+    }
+}
+
+/// True when the break before `at` belongs to the value of a block scalar.
+fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
+    let before = tree.nodes.iter().rev().filter(|node| (node.start as usize) < at);
+    let last = before.filter(|node| matches!(node.style, Style::Literal | Style::Folded)).max_by_key(|node| node.start);
+    last.is_some_and(|node| {
+        let span = node.start as usize..node.end as usize;
+        let header = lines.slice(span.start, lines.line_end(span.start));
+        let header = header.split('#').next().unwrap_or_default();
+        !header.contains('-') && lines.slice(span.end, at).trim_matches(['\n', '\r', ' ', '\t']).is_empty()
+    })
+}
+
+/// True when the text ends, without a line break, in a block scalar whose value a line break would change.
+pub(crate) fn ends_open(tree: &Tree<'_>, lines: &Lines<'_>) -> bool {
+    ends_block_scalar(tree, lines, lines.text.len())
+}

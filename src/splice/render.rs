@@ -1,0 +1,186 @@
+//! New values as text.
+
+use super::refusal::{Refusal, Uneditable};
+use super::style::Style;
+use crate::yaml::{Where, spell};
+use serde_json::{Map, Value};
+
+/// A list of plain words up to this width is written `[in, brackets]`.
+const SHORT: usize = 60;
+
+/// YAML's bound on keys that are written without `? `.
+const LONGEST_KEY: usize = 1024;
+
+/// A scalar where nothing but itself stands.
+pub(crate) fn scalar(value: &Value, place: Where) -> Option<String> {
+    match value {
+        Value::Null => Some("null".to_owned()),
+        Value::Bool(value) => Some(value.to_string()),
+        Value::Number(value) => Some(value.to_string()),
+        Value::String(text) => Some(spell(text, place).into_owned()),
+        Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// What a block collection holds on one line: scalars, empty collections, short lists of plain words.
+pub(crate) fn inline(value: &Value) -> Option<String> {
+    match value {
+        Value::Array(items) if items.is_empty() => Some("[]".to_owned()),
+        Value::Object(members) if members.is_empty() => Some("{}".to_owned()),
+        Value::Array(items) => {
+            let words: Option<Vec<String>> = items.iter().map(|item| scalar(item, Where::Flow)).collect();
+            let words = words?;
+            let plain = words.iter().all(|word| !word.starts_with('"'));
+            let list = format!("[{}]", words.join(", "));
+            (plain && list.len() <= SHORT).then_some(list)
+        }
+        value => scalar(value, Where::Block),
+    }
+}
+
+/// A key, for a mapping in a block or in brackets.
+pub(crate) fn key(name: &str, place: Where, at: usize) -> Result<String, Uneditable> {
+    let key = spell(name, place).into_owned();
+    if key.chars().count() < LONGEST_KEY { Ok(key) } else { Err(Refusal::LongKey.at(at)) }
+}
+
+/// Writes members and items of block collections, each on lines of its own.
+pub(crate) struct Block {
+    style: Style,
+    line_break: &'static str,
+    /// The offset that errors name.
+    at: usize,
+    /// The next line's indentation stands there already: the first line behind a dash.
+    indented: bool,
+    pub(crate) text: String,
+}
+
+impl Block {
+    pub(crate) fn new(style: Style, line_break: &'static str, at: usize) -> Self {
+        Self { style, line_break, at, indented: false, text: String::new() }
+    }
+
+    fn indent(&mut self, column: usize) {
+        if !std::mem::take(&mut self.indented) {
+            self.text.extend(std::iter::repeat_n(' ', column));
+        }
+    }
+
+    pub(crate) fn member(&mut self, column: usize, name: &str, value: &Value) -> Result<(), Uneditable> {
+        self.indent(column);
+        self.text.push_str(&key(name, Where::Block, self.at)?);
+        self.text.push(':');
+        if let Some(inline) = inline(value) {
+            self.text.push(' ');
+            self.text.push_str(&inline);
+            self.text.push_str(self.line_break);
+            return Ok(());
+        }
+        self.text.push_str(self.line_break);
+        self.children(column, value)
+    }
+
+    /// The members or items of a collection that belongs to a key in `column`.
+    pub(crate) fn children(&mut self, column: usize, value: &Value) -> Result<(), Uneditable> {
+        match value {
+            Value::Array(items) => {
+                let gap = self.style.gap;
+                items.iter().try_for_each(|item| self.item(column + self.style.dash, gap, item))
+            }
+            Value::Object(members) => self.members(column + self.style.step, members),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn members(&mut self, column: usize, members: &Map<String, Value>) -> Result<(), Uneditable> {
+        members.iter().try_for_each(|(name, value)| self.member(column, name, value))
+    }
+
+    pub(crate) fn item(&mut self, column: usize, gap: usize, value: &Value) -> Result<(), Uneditable> {
+        self.indent(column);
+        self.text.push('-');
+        self.text.extend(std::iter::repeat_n(' ', gap));
+        if let Some(inline) = inline(value) {
+            self.text.push_str(&inline);
+            self.text.push_str(self.line_break);
+            return Ok(());
+        }
+        self.indented = true;
+        let column = column + 1 + gap;
+        match value {
+            Value::Object(members) => self.members(column, members),
+            Value::Array(items) => {
+                let gap = self.style.gap;
+                items.iter().try_for_each(|item| self.item(column, gap, item))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How a collection in brackets is written.
+#[derive(Debug, Clone)]
+pub(crate) struct Brackets<'t> {
+    pub(crate) place: Where,
+    /// `, ` or `,`
+    pub(crate) comma: &'static str,
+    /// `: ` or `:`
+    pub(crate) colon: &'static str,
+    /// Elements on lines of their own; none: all on one line.
+    pub(crate) lines: Option<OwnLines<'t>>,
+}
+
+/// Elements that stand on lines of their own.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnLines<'t> {
+    /// The white space before each element.
+    pub(crate) prefix: &'t str,
+    /// What is added for each level further in.
+    pub(crate) step: &'t str,
+    pub(crate) line_break: &'static str,
+    /// Collections inside are written over several lines too.
+    pub(crate) deep: bool,
+}
+
+impl Brackets<'_> {
+    /// What stands before an element: `\n  ` or nothing.
+    pub(crate) fn lead(&self, level: usize) -> String {
+        self.lines.as_ref().map_or_else(String::new, |lines| {
+            [lines.line_break, lines.prefix, &lines.step.repeat(level)].concat()
+        })
+    }
+
+    pub(crate) fn member(&self, name: &str, value: &Value, at: usize) -> Result<String, Uneditable> {
+        let key = key(name, self.place, at)?;
+        Ok([&key, self.colon, &self.value(value, 0, at)?].concat())
+    }
+
+    /// The value of an element that stands `level` steps further in than the elements here.
+    pub(crate) fn value(&self, value: &Value, level: usize, at: usize) -> Result<String, Uneditable> {
+        let (brackets, elements) = match value {
+            Value::Array(items) => {
+                let items: Result<Vec<String>, _> = items.iter().map(|item| self.value(item, level + 1, at)).collect();
+                (["[", "]"], items?)
+            }
+            Value::Object(members) => {
+                let member = |(name, value): (&String, &Value)| {
+                    Ok([&key(name, self.place, at)?, self.colon, &self.value(value, level + 1, at)?].concat())
+                };
+                let members: Result<Vec<String>, _> = members.iter().map(member).collect();
+                (["{", "}"], members?)
+            }
+            value => return Ok(scalar(value, self.place).unwrap_or_default()),
+        };
+        let [open, close] = brackets;
+        if elements.is_empty() {
+            return Ok([open, close].concat());
+        }
+        Ok(match &self.lines {
+            Some(lines) if lines.deep => {
+                let lead = self.lead(level + 1);
+                [open, &lead, &elements.join(&format!(",{lead}")), &self.lead(level), close].concat()
+            }
+            _ => [open, &elements.join(self.comma), close].concat(),
+        })
+    }
+}
