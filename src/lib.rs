@@ -13,4 +13,6 @@ pub mod inject;
 pub mod post_renderer;
 pub mod read;
 pub mod report;
+pub mod splice;
+pub mod verify;
 pub mod yaml;

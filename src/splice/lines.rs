@@ -51,7 +51,8 @@ impl<'t> Lines<'t> {
         let before = self.bytes().get(..at).unwrap_or_default();
         let blanks = before.iter().rev().take_while(|byte| is_blank(**byte)).count();
         let start = at - blanks;
-        let begins = start == 0 || self.byte(start - 1).is_some_and(is_break) || &before[..start] == "\u{feff}".as_bytes();
+        let begins =
+            start == 0 || self.byte(start - 1).is_some_and(is_break) || &before[..start] == "\u{feff}".as_bytes();
         begins.then(|| self.slice(start, at))
     }
 

@@ -370,7 +370,8 @@ fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), Uneditable> {
     let end = tree.span(node).end;
     let first = tree.properties.partition_point(|properties| properties.node < node.0);
     let inside = tree.properties.iter().skip(first).take_while(|properties| properties.start as usize <= end);
-    match inside.filter(|properties| properties.node == node.0 || (properties.start as usize) < end).find(|p| p.aliased) {
+    match inside.filter(|properties| properties.node == node.0 || (properties.start as usize) < end).find(|p| p.aliased)
+    {
         Some(properties) => Err(Refusal::Anchor.at(properties.start as usize)),
         None => Ok(()),
     }
@@ -421,16 +422,9 @@ fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Re
             found = Some(at);
         }
     }
-    // A removed member stays in the tree, so the merge key is looked for among the members.
-    let merges = members.iter().enumerate().filter_map(|(at, member)| match member.key {
-        Key::Old(key) if yaml::is_merge(tree, key) => Some((at, key)),
-        _ => None,
-    });
-    match merges.last() {
-        Some((at, key)) if found.is_none_or(|found| found < at) => Err(Refusal::MergeKey.at(tree.span(key).start)),
-        _ if found.is_none() && tree.entries(node).any(|(key, _)| yaml::is_merge(tree, key)) => {
-            Err(Refusal::MergeKey.at(tree.span(node).start))
-        }
+    let merge = members.iter().rposition(|member| matches!(member.key, Key::Old(key) if yaml::is_merge(tree, key)));
+    match merge {
+        Some(at) if found.is_none_or(|found| found < at) => Err(Refusal::MergeKey.at(tree.span(node).start)),
         _ => Ok(found),
     }
 }
@@ -444,14 +438,12 @@ pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, U
     if plain && word && !tree.raw(key).contains(['\n', '\r']) {
         return Ok(tree.raw(key) == name);
     }
-    Ok(key_name(tree, key)? == name)
+    // A merge key is no member by itself.
+    Ok(!yaml::is_merge(tree, key) && key_name(tree, key)? == name)
 }
 
 fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, Uneditable> {
     let odd = Refusal::OddKey.at(tree.span(key).start);
-    if yaml::is_merge(tree, key) {
-        return Ok("<<".to_owned());
-    }
     match yaml::resolve(tree, key).map_err(|_| odd)? {
         Resolved::Str(text) => Ok(text.into_owned()),
         Resolved::Bool(value) => Ok(value.to_string()),

@@ -51,7 +51,7 @@ pub(crate) struct Block {
     /// The offset that errors name.
     at: usize,
     /// The next line's indentation stands there already: the first line behind a dash.
-    indented: bool,
+    pub(crate) indented: bool,
     pub(crate) text: String,
 }
 
@@ -120,34 +120,34 @@ impl Block {
 
 /// How a collection in brackets is written.
 #[derive(Debug, Clone)]
-pub(crate) struct Brackets<'t> {
+pub(crate) struct Brackets {
     pub(crate) place: Where,
     /// `, ` or `,`
     pub(crate) comma: &'static str,
     /// `: ` or `:`
     pub(crate) colon: &'static str,
     /// Elements on lines of their own; none: all on one line.
-    pub(crate) lines: Option<OwnLines<'t>>,
+    pub(crate) lines: Option<OwnLines>,
 }
 
 /// Elements that stand on lines of their own.
 #[derive(Debug, Clone)]
-pub(crate) struct OwnLines<'t> {
+pub(crate) struct OwnLines {
     /// The white space before each element.
-    pub(crate) prefix: &'t str,
+    pub(crate) prefix: String,
     /// What is added for each level further in.
-    pub(crate) step: &'t str,
+    pub(crate) step: String,
     pub(crate) line_break: &'static str,
     /// Collections inside are written over several lines too.
     pub(crate) deep: bool,
 }
 
-impl Brackets<'_> {
+impl Brackets {
     /// What stands before an element: `\n  ` or nothing.
     pub(crate) fn lead(&self, level: usize) -> String {
-        self.lines.as_ref().map_or_else(String::new, |lines| {
-            [lines.line_break, lines.prefix, &lines.step.repeat(level)].concat()
-        })
+        self.lines
+            .as_ref()
+            .map_or_else(String::new, |lines| [lines.line_break, &lines.prefix, &lines.step.repeat(level)].concat())
     }
 
     pub(crate) fn member(&self, name: &str, value: &Value, at: usize) -> Result<String, Uneditable> {

@@ -20,12 +20,16 @@ pub(crate) struct Style {
 /// so on outwards. Without any example: 2, 1 and 2.
 pub(crate) fn measure(tree: &Tree<'_>, path: &[NodeId]) -> Style {
     let lines = Lines { text: tree.text() };
-    let sequence = nearest(path, |node, skip| search(tree, node, skip, &|key, value| sequence(tree, &lines, key, value)), |up, at| {
-        entry(tree, up, at).and_then(|key| sequence(tree, &lines, key, at))
-    });
-    let step = nearest(path, |node, skip| search(tree, node, skip, &|key, value| mapping(tree, &lines, key, value)), |up, at| {
-        entry(tree, up, at).and_then(|key| mapping(tree, &lines, key, at))
-    });
+    let sequence = nearest(
+        path,
+        |node, skip| search(tree, node, skip, &|key, value| sequence(tree, &lines, key, value)),
+        |up, at| entry(tree, up, at).and_then(|key| sequence(tree, &lines, key, at)),
+    );
+    let step = nearest(
+        path,
+        |node, skip| search(tree, node, skip, &|key, value| mapping(tree, &lines, key, value)),
+        |up, at| entry(tree, up, at).and_then(|key| mapping(tree, &lines, key, at)),
+    );
     let (dash, gap) = sequence.unwrap_or((2, 1));
     Style { dash, gap, step: step.unwrap_or(2) }
 }

@@ -139,6 +139,16 @@ impl<'t> Tree<'t> {
         self.properties(id).map_or(self.node(id).start, |p| p.start) as usize
     }
 
+    pub(crate) fn has_properties(&self, id: NodeId) -> bool {
+        self.node(id).has_properties
+    }
+
+    /// The keys and values of a mapping, or the items of a sequence; nothing for any other node.
+    pub(crate) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let kind = if self.kind(id) == Kind::Mapping { Kind::Mapping } else { Kind::Sequence };
+        self.chain(id, kind)
+    }
+
     fn properties(&self, id: NodeId) -> Option<&Properties> {
         if !self.node(id).has_properties {
             return None;

@@ -8,4 +8,5 @@
 
 mod corpus;
 mod read;
+mod splice;
 mod yaml;

@@ -1,0 +1,121 @@
+//! Edits YAML and JSON as text: RFC 6902 operations in, the few bytes that change out.
+//!
+//! The patch is applied to an [`overlay`] of the document, then one walk along the changes writes the edits, in the
+//! style that surrounds them. Everything else stays as it is, byte for byte: comments, quotes, blank lines, line ends.
+//! What cannot be edited without guessing is refused by name ([`Refusal`]), never printed anew.
+//!
+//! Where new text goes, so that a removal is the exact inverse of an addition:
+//! - items and members stand behind the last one, below its comment and the comments that are indented deeper
+//! - comments at or left of a list's dashes or a mapping's keys stay with what follows them
+//! - a removal takes whole lines, and no comment of its neighbours
+//! - `{}` and `[]` are filled in place, a null gives way to lines below its key
+//!
+//! What is not kept: comments inside a value that the patch replaces or removes.
+
+mod block;
+mod edits;
+mod flow;
+mod lines;
+pub(crate) mod overlay;
+mod plan;
+mod refusal;
+mod render;
+mod style;
+mod writer;
+
+pub use refusal::{Refusal, Uneditable};
+
+use crate::edit::{self, Edit};
+use crate::verify::{self, Mismatch};
+use crate::yaml::{self, NodeId, Tree, YamlError};
+use json_patch::Patch;
+use overlay::Overlay;
+use writer::Writer;
+
+/// How an operation that writes a null is to spell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spelling {
+    /// The operation's path.
+    pub pointer: String,
+    /// What stands between the colon and the end of the value, as [`gave_way`] said: nothing, ` null`, `  ~`.
+    pub raw: String,
+}
+
+/// A patch, turned into edits of the text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spliced {
+    /// Sorted, without overlap, offsets into the tree's text.
+    pub edits: Vec<Edit>,
+    overlay: Overlay,
+}
+
+impl Spliced {
+    /// Checks the edited text, read anew: it must be the old document with the patch applied.
+    ///
+    /// # Errors
+    /// When anything but what the patch says has changed.
+    pub fn verify(&self, old: &Tree<'_>, new: &Tree<'_>) -> Result<(), Mismatch> {
+        verify::verify(old, &self.overlay, new)
+    }
+}
+
+/// Turns a patch into edits.
+///
+/// # Errors
+/// When the patch does not fit the document, or the text cannot be edited safely; see [`Refusal`].
+pub fn splice(tree: &Tree<'_>, patch: &Patch, spellings: &[Spelling]) -> Result<Spliced, Uneditable> {
+    let overlay = overlay::apply(tree, patch, spellings)?;
+    let mut writer = Writer::new(tree);
+    writer.document(&overlay)?;
+    let edits = writer.out.finish(tree)?;
+    Ok(Spliced { edits, overlay })
+}
+
+/// What stands between the colon (or dash) and the end of a null that is to give way to a collection.
+#[must_use]
+pub fn gave_way(tree: &Tree<'_>, node: NodeId) -> String {
+    let text = tree.text();
+    let start = text.get(..tree.outer_start(node)).unwrap_or_default().trim_end_matches([' ', '\t']).len();
+    text.get(start..tree.span(node).end).unwrap_or_default().to_owned()
+}
+
+/// Why a text was not patched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApplyError {
+    /// The text is no YAML document.
+    #[error("not valid YAML: {0}")]
+    Yaml(#[from] YamlError),
+    /// The text cannot be edited safely, or the patch does not fit it.
+    #[error(transparent)]
+    Uneditable(#[from] Uneditable),
+    /// The edited text is not what it should be; nothing of it may be used.
+    #[error(transparent)]
+    Mismatch(#[from] Mismatch),
+}
+
+/// Applies a JSON Patch to the text of one YAML or JSON document and keeps everything else as it is.
+///
+/// ```
+/// use mackerel_agent_injector::splice::apply;
+///
+/// let shelf = "books:   # by author\n- title: 'Kokoro'\n  read: yes\n";
+/// let patch = serde_json::from_str(
+///     r#"[{"op": "add", "path": "/books/-", "value": {"title": "Botchan", "read": false}}]"#,
+/// )?;
+/// assert_eq!(
+///     apply(shelf, &patch)?,
+///     "books:   # by author\n- title: 'Kokoro'\n  read: yes\n- title: Botchan\n  read: false\n",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When the text is not valid YAML, when the patch does not fit the document, when the text cannot be edited safely, or
+/// when the result is not what RFC 6902 says.
+pub fn apply(text: &str, patch: &Patch) -> Result<String, ApplyError> {
+    let tree = yaml::read(text)?;
+    let spliced = splice(&tree, patch, &[])?;
+    let patched = edit::apply(text, &spliced.edits);
+    spliced.verify(&tree, &yaml::read(&patched)?)?;
+    Ok(patched)
+}
