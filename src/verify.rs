@@ -43,7 +43,8 @@ impl Pair<'_, '_, '_> {
             Overlay::Nothing => Err(self.fail(at)),
             Overlay::Old(node) => self.untouched(*node, at),
             Overlay::New(value) => self.written(value, at),
-            Overlay::Null(_) => self.written(&Value::Null, at),
+            // A null comes back with the tag it had.
+            Overlay::Null(_) => self.expect(matches!(resolve(self.new, at), Ok(Resolved::Null)), at),
             Overlay::Map { node, members } => {
                 self.expect(self.same_properties(*node, at) && self.new.kind(at) == Kind::Mapping, at)?;
                 self.members(members, at)
