@@ -6,7 +6,9 @@
 //! - [`spell()`]: how a string is written so that every reader gets it back
 
 mod block;
+mod flow;
 mod json;
+mod plain;
 mod reference;
 mod resolve;
 mod scalar;
@@ -15,10 +17,11 @@ mod tag;
 pub mod tree;
 
 pub use json::{is_merge, to_json};
+pub use plain::read as read_plain;
 pub use reference::read as read_reference;
 pub use resolve::{Resolved, resolve};
 pub use spell::{Where, spell};
-pub use tree::{Kind, NodeId, Style, Tree};
+pub use tree::{Buffer, Kind, NodeId, Style, Tree};
 
 /// Why a text is not a YAML document, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,5 +38,16 @@ pub struct YamlError {
 /// # Errors
 /// When the text is not valid YAML, holds more than one document, or nests deeper than 255 levels.
 pub fn read(text: &str) -> Result<Tree<'_>, YamlError> {
-    reference::read(text)
+    read_into(text, &mut Buffer::default())
+}
+
+/// As [`read`], in memory that [`Tree::recycle`] has given back.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, YamlError> {
+    match plain::read_into(text, buffer) {
+        Some(tree) => Ok(tree),
+        None => reference::read_into(text, std::mem::take(&mut buffer.nodes)),
+    }
 }

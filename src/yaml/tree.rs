@@ -82,6 +82,13 @@ pub(crate) struct Properties {
     pub(crate) aliased: bool,
 }
 
+/// The memory of a tree, to be used again for the next one.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) open: Vec<super::plain::Open>,
+}
+
 /// One document, located.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree<'t> {
@@ -92,6 +99,11 @@ pub struct Tree<'t> {
 }
 
 impl<'t> Tree<'t> {
+    /// Gives the tree's memory to the next one: see [`super::read_into`].
+    pub fn recycle(self, buffer: &mut Buffer) {
+        buffer.nodes = self.nodes;
+    }
+
     /// The text that the spans point into.
     #[must_use]
     pub fn text(&self) -> &'t str {

@@ -7,6 +7,7 @@
 )]
 
 mod corpus;
+mod mutate;
 mod read;
 mod splice;
 mod yaml;

@@ -220,3 +220,49 @@ fn spans_are_sound_on_the_corpus() {
     assert!(read > 20_000, "{read} documents were read");
     assert!(refused < 200, "{refused} documents were refused");
 }
+
+/// Where the plain reader takes a text, the reference reader reads the very same tree.
+pub(crate) fn agree(text: &str, name: &str) -> bool {
+    let Some(plain) = yaml::read_plain(text) else { return false };
+    match yaml::read_reference(text) {
+        Ok(reference) if reference == plain => {}
+        reference => {
+            let reference = reference.map(|tree| events(&tree));
+            panic!("{name}: the readers differ on\n{text}\n{text:?}\n{:?}\n{reference:?}", events(&plain));
+        }
+    }
+    true
+}
+
+#[test]
+fn the_plain_reader_agrees_on_the_suite() {
+    let Some(cases) = suite("plain reader, suite") else { return };
+    let taken = cases
+        .iter()
+        .flat_map(|case| documents(&case.input).map(|document| agree(&case.input[document.span], &case.name)));
+    assert!(taken.filter(|taken| *taken).count() > 50);
+}
+
+#[test]
+fn the_plain_reader_agrees_on_the_corpus() {
+    const WORKLOADS: [&str; 8] =
+        ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "ReplicationController"];
+    let Some(files) = corpus::manifests("plain reader, corpus") else { return };
+    let (mut all, mut taken, mut workloads, mut workloads_taken) = (0, 0, 0, 0);
+    for (name, bytes) in files {
+        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        for document in documents(text) {
+            let text = &text[document.span];
+            let mine = agree(text, &name);
+            all += 1;
+            taken += usize::from(mine);
+            if text.lines().any(|line| line.strip_prefix("kind: ").is_some_and(|kind| WORKLOADS.contains(&kind.trim())))
+            {
+                workloads += 1;
+                workloads_taken += usize::from(mine);
+            }
+        }
+    }
+    println!("the plain reader takes {taken} of {all} documents, {workloads_taken} of {workloads} workloads");
+    assert!(workloads_taken * 10 >= workloads * 9, "{workloads_taken} of {workloads} workloads");
+}
