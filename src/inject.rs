@@ -1,10 +1,21 @@
-//! The way of the data in one place: read, find, decide, patch, splice, verify.
+//! The way of the data in one place: read, find, decide, patch, splice, verify. Writing is the front ends' part.
 
-use crate::config::Config;
+use crate::agent::Agents;
+use crate::change::{Change, Failure, carry_out};
+use crate::config::{Config, OnRefusal};
 use crate::edit::Edit;
-use crate::report::{Finding, Outcome};
+use crate::find::{Table, member};
+use crate::judge::judge;
+use crate::pod_template::PodTemplate;
+use crate::read::list::{self, Cut};
+use crate::read::{self, Glance};
+use crate::report::{Finding, Outcome, Reason};
+use crate::resource::{Resource, item_types, resources, text};
+use crate::yaml::{self, NodeId, Tree, YamlError};
+use json_patch::Patch;
+use kube_core::TypeMeta;
 
-/// Which way, and how far to go.
+/// Which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Direction {
     /// Put the agent in, bring it up to date, or take it out where it is no longer wanted.
@@ -14,32 +25,299 @@ pub enum Direction {
     Uninject,
 }
 
-/// What the caller allows beyond the configuration.
+/// What happens to an agent that was edited by hand since it was injected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HandEdits {
+    /// Refuse.
+    #[default]
+    Respect,
+    /// Overwrite, or take out all the same.
+    Overwrite,
+}
+
+/// What a warning does to the run. The engine gives the same either way; front ends fail the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Warnings {
+    /// It is told.
+    #[default]
+    Tell,
+    /// It holds everything back, as a refusal does.
+    Refuse,
+}
+
+/// Whether outcomes carry their patches, which take more memory than the edits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Patches {
+    /// They do not.
+    #[default]
+    Drop,
+    /// They do.
+    Keep,
+}
+
+/// What the caller asks for beside the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Inject or uninject.
     pub direction: Direction,
-    /// Overwrite what was edited by hand.
-    pub force: bool,
-    /// Refuse where a warning would be given.
-    pub strict: bool,
+    /// What `--force` says.
+    pub hand_edits: HandEdits,
+    /// What `--strict` says.
+    pub warnings: Warnings,
+    /// What `--output patch` needs.
+    pub patches: Patches,
 }
 
 /// What one text gives.
 #[derive(Debug, Clone, Default)]
 pub struct Injection {
-    /// Sorted, without overlap; empty when nothing changes.
+    /// Sorted, without overlap; empty when nothing changes. Front ends must not use them when there is a fault, nor when
+    /// there is a refusal and `onRefusal` is `fail`.
     pub edits: Vec<Edit>,
     /// One per pod template, in order of the text.
     pub outcomes: Vec<Outcome>,
-    /// Findings that belong to no pod template: documents that cannot be read, lost namespaces.
+    /// Refusals that belong to no pod template: documents that cannot be read and might have held one.
     pub findings: Vec<Finding>,
+    /// Results that failed their own check. Never skipped.
+    pub faults: Vec<Finding>,
     /// Resources without a pod template.
     pub without_template: usize,
 }
 
 /// Injects one text: a stream of documents, or a ResourceList.
 #[must_use]
-pub fn inject(_text: &str, _config: &Config, _options: Options) -> Injection {
-    Injection::default()
+pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
+    let table = Table::new(&config.spec.pod_templates);
+    let mut run = Run { config, options, table, agents: Agents::default(), injection: Injection::default() };
+    for document in read::documents(text) {
+        run.document(&text[document.span.clone()], document.span.start);
+    }
+    run.injection
+}
+
+struct Run<'c> {
+    config: &'c Config,
+    options: Options,
+    table: Table,
+    agents: Agents,
+    injection: Injection,
+}
+
+/// Where the resources of a piece of text begin.
+struct Root<'p> {
+    node: NodeId,
+    /// JSON Pointer from the root of the piece's tree: an item that was cut out of a list is a sequence of one.
+    pointer: &'p str,
+    /// What a typed list says of its items.
+    inherited: TypeMeta,
+}
+
+/// How far an injection had come, to go back to.
+struct Lengths {
+    edits: usize,
+    outcomes: usize,
+    findings: usize,
+    faults: usize,
+    without_template: usize,
+}
+
+impl Lengths {
+    fn of(injection: &Injection) -> Self {
+        Self {
+            edits: injection.edits.len(),
+            outcomes: injection.outcomes.len(),
+            findings: injection.findings.len(),
+            faults: injection.faults.len(),
+            without_template: injection.without_template,
+        }
+    }
+
+    fn restore(&self, injection: &mut Injection) {
+        injection.edits.truncate(self.edits);
+        injection.outcomes.truncate(self.outcomes);
+        injection.findings.truncate(self.findings);
+        injection.faults.truncate(self.faults);
+        injection.without_template = self.without_template;
+    }
+}
+
+impl Run<'_> {
+    fn document(&mut self, text: &str, base: usize) {
+        if let Glance::Passed { .. } = read::glance(text, |kind| self.table.knows_kind(kind)) {
+            self.injection.without_template += 1;
+            return;
+        }
+        if list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {
+            return;
+        }
+        match yaml::read(text) {
+            Ok(tree) => {
+                if let Some(root) = tree.root() {
+                    self.piece(&tree, &Root { node: root, pointer: "", inherited: TypeMeta::default() }, base);
+                }
+            }
+            Err(error) => self.unreadable(&error, base),
+        }
+    }
+
+    /// Takes a long list item by item, so that only one of them is in memory as a tree. False, and nothing done, where the
+    /// list must be read as a whole.
+    fn list(&mut self, text: &str, base: usize, cut: &Cut) -> bool {
+        let inherited = cut.envelope().and_then(|envelope| item_types(&envelope, envelope.root()?));
+        let Some(inherited) = inherited else { return false };
+        let before = Lengths::of(&self.injection);
+        for range in &cut.items {
+            let tree = yaml::read(&text[range.clone()]).ok();
+            let item = tree.as_ref().and_then(|tree| Some((tree, list::item(tree)?)));
+            let Some((tree, node)) = item else {
+                before.restore(&mut self.injection);
+                return false;
+            };
+            self.piece(tree, &Root { node, pointer: "/0", inherited: inherited.clone() }, base + range.start);
+        }
+        true
+    }
+
+    /// One document, or one item of a list.
+    fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
+        let found = resources(tree, root.node, &root.inherited);
+        let mut changes = Vec::new();
+        for resource in &found {
+            self.resource(tree, resource, root.pointer, base, &mut changes);
+        }
+        let edits = self.carry_out(tree, changes, base);
+        self.injection.edits.extend(
+            edits
+                .into_iter()
+                .map(|edit| Edit { range: edit.range.start + base..edit.range.end + base, text: edit.text }),
+        );
+    }
+
+    fn unreadable(&mut self, error: &YamlError, base: usize) {
+        self.injection.findings.push(Finding {
+            reason: Reason::Uneditable,
+            message: format!("not valid YAML: {}", error.message),
+            help: Some("correct the document".to_owned()),
+            offset: Some(base + error.offset),
+            pointer: String::new(),
+        });
+    }
+
+    /// Decides for every template of a resource, and notes what is to change.
+    fn resource(&mut self, tree: &Tree<'_>, resource: &Resource, root: &str, base: usize, changes: &mut Vec<Change>) {
+        let templates = match &resource.gvk {
+            Some(gvk) => self.table.templates(tree, resource.node, gvk),
+            None => Vec::new(),
+        };
+        if templates.is_empty() {
+            self.injection.without_template += 1;
+        }
+        for (at, node) in templates {
+            let template = PodTemplate::view(tree, node);
+            let judgement = judge(tree, resource, &at, &template, self.config, self.options, &self.agents);
+            if let Some(action) = judgement.action {
+                changes.push(Change {
+                    outcome: self.injection.outcomes.len(),
+                    resource: format!("{root}{}", resource.pointer),
+                    template: at.clone(),
+                    action,
+                });
+            }
+            let mut outcome = Outcome {
+                identity: resource.identity.clone(),
+                template: at,
+                offset: tree.span(resource.node).start,
+                file: file(tree, resource.node),
+                decision: judgement.decision,
+                warnings: judgement.warnings,
+                patch: Patch(Vec::new()),
+            };
+            shift(&mut outcome, base);
+            self.injection.outcomes.push(outcome);
+        }
+    }
+
+    /// Carries the changes out, and tells the outcomes their patches. A change that cannot be carried out is refused, and
+    /// everything begins again without it, so that no template is left half changed.
+    fn carry_out(&mut self, tree: &Tree<'_>, mut changes: Vec<Change>, base: usize) -> Vec<Edit> {
+        while !changes.is_empty() {
+            match carry_out(tree, &changes) {
+                Ok(done) => {
+                    let kept = changes.iter().zip(done.operations).filter(|_| self.options.patches == Patches::Keep);
+                    for (change, operations) in kept {
+                        if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
+                            outcome.patch = Patch(operations);
+                        }
+                    }
+                    return done.edits;
+                }
+                Err(Failure::Refused { change, uneditable }) => {
+                    let change = changes.remove(change);
+                    let refusal = Finding {
+                        reason: Reason::Uneditable,
+                        message: uneditable.message,
+                        help: Some(uneditable.help),
+                        offset: Some(base + uneditable.offset),
+                        pointer: change.template.clone(),
+                    };
+                    if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
+                        refuse(outcome, change, refusal, base, self.config.spec.on_refusal);
+                    }
+                }
+                Err(Failure::Fault { message, offset }) => {
+                    self.injection.faults.push(Finding {
+                        reason: Reason::VerifyFailed,
+                        message,
+                        help: Some("this is a mistake of this program; please report it with the document".to_owned()),
+                        offset: Some(base + offset),
+                        pointer: String::new(),
+                    });
+                    break;
+                }
+            }
+        }
+        Vec::new()
+    }
+}
+
+/// A change that cannot be made becomes a refusal; one that would only have taken out what nobody wants, a warning.
+fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_refusal: OnRefusal) {
+    let stands_there = !change.action.first.operations.is_empty();
+    let still = Finding {
+        reason: Reason::StillInjected,
+        message: format!("the agent of an earlier run stays: {}", refusal.message),
+        ..refusal.clone()
+    };
+    match change.action.unwanted {
+        Some(unwanted) => {
+            outcome.decision = Finding { offset: unwanted.offset.map(|offset| offset + base), ..unwanted };
+            outcome.warnings.push(still);
+        }
+        None => {
+            outcome.decision = refusal;
+            if stands_there && on_refusal == OnRefusal::Skip {
+                outcome.warnings.push(still);
+            }
+        }
+    }
+}
+
+/// Where a function's orchestrator read the resource.
+fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
+    let annotations = member(tree, member(tree, resource, "metadata")?, "annotations")?;
+    let annotation = |key: &str| {
+        text(tree, annotations, &format!("internal.config.kubernetes.io/{key}"))
+            .or_else(|| text(tree, annotations, &format!("config.kubernetes.io/{key}")))
+    };
+    Some((annotation("path")?, annotation("index").and_then(|index| index.parse().ok())))
+}
+
+/// Offsets in the piece become offsets in the text.
+fn shift(outcome: &mut Outcome, base: usize) {
+    outcome.offset += base;
+    for finding in std::iter::once(&mut outcome.decision).chain(&mut outcome.warnings) {
+        if let Some(offset) = &mut finding.offset {
+            *offset += base;
+        }
+    }
 }

@@ -1,18 +1,32 @@
 //! Puts the Mackerel container agent into the pod templates of Kubernetes manifests and changes no other byte.
 //!
 //! The modules in the order of the data's way. None of them does I/O, reads a clock or the environment;
-//! the front ends do.
+//! the front ends at the end of the list do.
 
-pub mod annotations;
-pub mod cli;
-pub mod config;
-pub mod diagnostic;
-pub mod edit;
-pub mod field_path;
 pub mod inject;
-pub mod post_renderer;
+
 pub mod read;
-pub mod report;
+pub mod yaml;
+
+pub mod find;
+pub mod resource;
+
+pub mod agent;
+pub mod annotations;
+pub mod config;
+pub mod decide;
+mod judge;
+pub mod pod_template;
+
+mod change;
+pub mod edit;
+pub mod patch;
 pub mod splice;
 pub mod verify;
-pub mod yaml;
+
+pub mod diagnostic;
+pub mod field_path;
+pub mod report;
+
+pub mod cli;
+pub mod post_renderer;

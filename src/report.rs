@@ -69,6 +69,7 @@ reasons! {
     Updated = "updated", Done, "the agent was brought up to date";
     Unchanged = "unchanged", Done, "the agent is there and up to date";
     Removed = "removed", Done, "the agent was taken out";
+    NotInjected = "not-injected", Skipped, "there is no agent of ours to take out";
     NotRequested = "not-requested", Skipped, "injection is `annotated` and the template does not ask";
     OptedOut = "opted-out", Skipped, "the template asks to be left alone";
     Disabled = "disabled", Skipped, "injection is `disabled`";
@@ -78,6 +79,7 @@ reasons! {
     HelmTemplate = "helm-template", Skipped, "a template of a Helm chart, not yet a manifest";
     MirrorPod = "mirror-pod", Skipped, "a mirror pod belongs to its kubelet";
     Windows = "windows", Skipped, "the agent does not run on Windows";
+    NoContainers = "no-containers", Skipped, "the template has no containers of its own";
     LocalConfig = "local-config", Skipped, "configuration of a local tool, never applied";
     NativeUnsupported = "native-unsupported", Skipped, "needs a native sidecar, which `kubernetesVersion` does not have";
     AgentPresent = "agent-present", Skipped, "an agent that is not ours is there already";
@@ -87,6 +89,7 @@ reasons! {
     ContainerConflict = "container-conflict", Refused, "another container has our name";
     VolumeConflict = "volume-conflict", Refused, "another volume has our name";
     NativeRefused = "native-refused", Refused, "a native sidecar is asked for, which `kubernetesVersion` does not have";
+    VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
@@ -146,6 +149,6 @@ pub struct Outcome {
     pub decision: Finding,
     /// Warnings beside it.
     pub warnings: Vec<Finding>,
-    /// RFC 6902, pointers from the resource's root; empty when nothing changes.
+    /// RFC 6902, pointers from the resource's root; empty when nothing changes, or when patches are not asked for.
     pub patch: json_patch::Patch,
 }

@@ -20,7 +20,7 @@ mod stdout;
 mod stream;
 mod walk;
 
-use crate::inject::{Direction, Options};
+use crate::inject::{Direction, HandEdits, Options, Patches, Warnings};
 use args::{Cli, Command, Common, LOG_FILE_VARIABLE, Over};
 use clap::{CommandFactory, Parser};
 use function::{Door, Stdin};
@@ -69,16 +69,25 @@ pub fn run() -> ExitCode {
             messages,
         ),
         Some(Command::Inject { over, strict }) => {
-            let options = Options { direction: Direction::Inject, force: over.force, strict };
+            let options = options(Direction::Inject, &over, strict);
             over_paths("inject", &over, options, &common, messages)
         }
         Some(Command::Uninject { over }) => {
-            let options = Options { direction: Direction::Uninject, force: over.force, strict: false };
+            let options = options(Direction::Uninject, &over, false);
             over_paths("uninject", &over, options, &common, messages)
         }
         Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
         Some(Command::Man { command }) => generate::manual(command.as_deref()).map(|()| Exit::Done),
     })
+}
+
+fn options(direction: Direction, over: &Over, strict: bool) -> Options {
+    Options {
+        direction,
+        hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
+        warnings: if strict { Warnings::Refuse } else { Warnings::Tell },
+        patches: if Give::from(over) == Give::Patches { Patches::Keep } else { Patches::Drop },
+    }
 }
 
 fn over_paths(

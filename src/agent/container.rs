@@ -1,0 +1,292 @@
+//! The agent's container and volumes, from the configuration and from what the pod has.
+
+use super::normal::{Digest, Names, take_names};
+use super::order::ordered;
+use super::{CONTAINER, Record, Sidecar, Volume};
+use crate::config::{CONFIG_FOLDER, Config, KubeletAccess};
+use crate::pod_template::{PodTemplate, normal_parts};
+use k8s_openapi::api::core::v1::{
+    Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector, VolumeMount,
+};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Where pods find their ServiceAccount's token, and where the agent looks for it.
+const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// The one writable folder.
+const TMP_FOLDER: &str = "/var/tmp";
+
+/// The agents that one configuration gives. There are few: most templates of a stream get the same.
+#[derive(Debug, Default)]
+pub struct Agents {
+    made: RefCell<Vec<(Shape, Rc<Agent>)>>,
+}
+
+/// What an agent depends on, beside the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    sidecar: Sidecar,
+    automount_off: bool,
+    pod_resources: bool,
+}
+
+impl Agents {
+    /// The agent for one template. `config` is borrowed where the template's annotations change nothing.
+    #[must_use]
+    pub fn agent(&self, config: &Cow<'_, Config>, template: &PodTemplate, sidecar: Sidecar) -> Rc<Agent> {
+        if let Cow::Owned(config) = config {
+            return Rc::new(Agent::new(config, template, sidecar));
+        }
+        let shape = Shape { sidecar, automount_off: template.automount_off, pod_resources: template.pod_resources };
+        let mut made = self.made.borrow_mut();
+        if let Some((_, agent)) = made.iter().find(|(of, _)| *of == shape) {
+            return Rc::clone(agent);
+        }
+        let agent = Rc::new(Agent::new(config, template, sidecar));
+        made.push((shape, Rc::clone(&agent)));
+        agent
+    }
+}
+
+/// Everything that goes into a pod.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    /// The list it goes into.
+    pub sidecar: Sidecar,
+    /// The container, its fields in the order in which a person writes them.
+    pub container: Value,
+    /// The volumes it mounts.
+    pub volumes: Vec<(Volume, Value)>,
+    record: Record,
+}
+
+impl Agent {
+    /// The agent for one template. Annotations are already in `config`.
+    #[must_use]
+    pub fn new(config: &Config, template: &PodTemplate, sidecar: Sidecar) -> Self {
+        let volumes = volumes(config, template);
+        let container = container(config, template, sidecar, &volumes);
+        // Serialising typed Kubernetes values cannot fail: their maps have string keys.
+        let container = ordered(serde_json::to_value(container).unwrap_or_default());
+        let record = record(sidecar, &container, &volumes);
+        Self { sidecar, container, volumes, record }
+    }
+
+    /// The record that goes with it; what was created around it is for the patch to say.
+    #[must_use]
+    pub fn record(&self) -> Record {
+        self.record.clone()
+    }
+
+    /// The names as configured.
+    #[must_use]
+    pub fn names(&self) -> Names {
+        take_names(&mut self.container.clone(), &mut self.volume_values())
+    }
+
+    /// Takes over a name that somebody changed. The record goes on saying what was configured.
+    pub fn keep(&mut self, name: Name, value: &str) {
+        let place = match name {
+            Name::Image => self.container.pointer_mut("/image"),
+            Name::Secret => self
+                .container
+                .get_mut("env")
+                .and_then(Value::as_array_mut)
+                .and_then(|env| env.iter_mut().find(|variable| variable["name"] == "MACKEREL_APIKEY"))
+                .and_then(|variable| variable.pointer_mut("/valueFrom/secretKeyRef/name")),
+            Name::ConfigMap => self
+                .volumes
+                .iter_mut()
+                .find(|(volume, _)| *volume == Volume::Config)
+                .and_then(|(_, value)| value.pointer_mut("/configMap/name")),
+        };
+        if let Some(place) = place {
+            *place = value.into();
+        }
+    }
+
+    fn volume_values(&self) -> Vec<Value> {
+        self.volumes.iter().map(|(_, value)| value.clone()).collect()
+    }
+}
+
+/// A name that others may change without it being a hand edit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Name {
+    /// The container's image.
+    Image,
+    /// The Secret that holds the API key.
+    Secret,
+    /// The ConfigMap that holds the agent's configuration.
+    ConfigMap,
+}
+
+impl Name {
+    /// Every name.
+    pub const ALL: [Name; 3] = [Name::Image, Name::Secret, Name::ConfigMap];
+
+    /// The setting, as a dotted path.
+    #[must_use]
+    pub fn setting(self) -> &'static str {
+        match self {
+            Name::Image => "agent.image",
+            Name::Secret => "apiKey.secretName",
+            Name::ConfigMap => "agent.config.configMapName",
+        }
+    }
+}
+
+fn record(sidecar: Sidecar, container: &Value, volumes: &[(Volume, Value)]) -> Record {
+    let mut parts: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
+    let plan = Digest::of(&json!([sidecar.field(), container, parts]).to_string());
+    let mut container = container.clone();
+    let names = take_names(&mut container, &mut parts);
+    Record {
+        agent: sidecar,
+        plan,
+        value: Digest::of(&normal_parts(&container, &parts).to_string()),
+        image: Digest::of(&names.image),
+        secret: Digest::of(&names.secret),
+        config: names.config_map.as_deref().map(Digest::of),
+        volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
+        status_is_ours: true,
+        created: Vec::new(),
+        was: Vec::new(),
+    }
+}
+
+fn container(config: &Config, template: &PodTemplate, sidecar: Sidecar, volumes: &[(Volume, Value)]) -> Container {
+    let agent = &config.spec.agent;
+    Container {
+        name: CONTAINER.to_owned(),
+        image: Some(agent.image.clone()),
+        image_pull_policy: Some(agent.image_pull_policy.to_string()),
+        restart_policy: (sidecar == Sidecar::Native).then(|| "Always".to_owned()),
+        env: Some(environment(config, sidecar)),
+        resources: resources(config, template),
+        security_context: Some(agent.security_context.clone()).filter(|context| *context != Default::default()),
+        volume_mounts: Some(volumes.iter().map(|(volume, _)| mount(*volume)).collect()),
+        ..Container::default()
+    }
+}
+
+/// The agent's variables in the order of the agent's documentation; the user's come last, or take the place of ours.
+fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
+    let spec = &config.spec;
+    let mut env = vec![
+        plain("MACKEREL_CONTAINER_PLATFORM", "kubernetes"),
+        field("MACKEREL_KUBERNETES_KUBELET_HOST", "status.hostIP"),
+        field("MACKEREL_KUBERNETES_NAMESPACE", "metadata.namespace"),
+        field("MACKEREL_KUBERNETES_POD_NAME", "metadata.name"),
+    ];
+    match spec.kubelet.access() {
+        KubeletAccess::ReadOnly { port } => {
+            env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", port.to_string()));
+        }
+        KubeletAccess::Tls { port, insecure } => {
+            // Exactly "0" sends the agent to the TLS port.
+            env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "0"));
+            if port != 10250 {
+                env.push(plain("MACKEREL_KUBERNETES_KUBELET_PORT", port.to_string()));
+            }
+            // Any value at all, "false" too, switches verification off: it is there or it is not.
+            if insecure {
+                env.push(plain("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS", "true"));
+            }
+        }
+    }
+    env.push(api_key(config, sidecar));
+    if !spec.agent.roles.is_empty() {
+        let roles: Vec<String> = spec.agent.roles.iter().map(ToString::to_string).collect();
+        env.push(plain("MACKEREL_ROLES", roles.join(",")));
+    }
+    if let Some(location) = spec.agent.config.location() {
+        env.push(plain("MACKEREL_AGENT_CONFIG", location));
+    }
+    env.push(plain("MACKEREL_HOST_ID_STORE", spec.agent.host_id_store.as_str()));
+    env.push(plain("MACKEREL_IGNORE_CONTAINER", format!("^{CONTAINER}$")));
+    env.push(plain("TMPDIR", TMP_FOLDER));
+    for variable in &spec.agent.env {
+        match env.iter_mut().find(|ours| ours.name == variable.name) {
+            Some(ours) => *ours = variable.clone(),
+            None => env.push(variable.clone()),
+        }
+    }
+    env
+}
+
+fn plain(name: &str, value: impl Into<String>) -> EnvVar {
+    EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
+}
+
+fn field(name: &str, path: &str) -> EnvVar {
+    let selector = ObjectFieldSelector { api_version: None, field_path: path.to_owned() };
+    let source = EnvVarSource { field_ref: Some(selector), ..EnvVarSource::default() };
+    EnvVar { name: name.to_owned(), value: None, value_from: Some(source) }
+}
+
+fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
+    let selector = SecretKeySelector {
+        name: config.spec.api_key.secret_name.clone(),
+        key: config.spec.api_key.secret_key.clone(),
+        // A native sidecar that cannot be created holds up the whole pod; without the key only the agent fails.
+        optional: (sidecar == Sidecar::Native).then_some(true),
+    };
+    let source = EnvVarSource { secret_key_ref: Some(selector), ..EnvVarSource::default() };
+    EnvVar { name: "MACKEREL_APIKEY".to_owned(), value: None, value_from: Some(source) }
+}
+
+/// Requests and limits, unless the pod has a budget of its own for all containers and nobody set ours.
+fn resources(config: &Config, template: &PodTemplate) -> Option<ResourceRequirements> {
+    let shared_budget = template.pod_resources && !config.is_explicit("agent.resources");
+    let resources = &config.spec.agent.resources;
+    (!shared_budget && *resources != ResourceRequirements::default()).then(|| resources.clone())
+}
+
+fn mount(volume: Volume) -> VolumeMount {
+    let (path, read_only) = match volume {
+        Volume::Tmp => (TMP_FOLDER, None),
+        Volume::Token => (TOKEN_FOLDER, Some(true)),
+        Volume::Config => (CONFIG_FOLDER, Some(true)),
+    };
+    VolumeMount { name: volume.name().to_owned(), mount_path: path.to_owned(), read_only, ..VolumeMount::default() }
+}
+
+fn volumes(config: &Config, template: &PodTemplate) -> Vec<(Volume, Value)> {
+    let spec = &config.spec;
+    // Only the TLS port asks for a token.
+    let needs_token = template.automount_off && matches!(spec.kubelet.access(), KubeletAccess::Tls { .. });
+    let tmp = match &spec.agent.tmp.size_limit {
+        Some(limit) => json!({"sizeLimit": limit}),
+        None => json!({}),
+    };
+    let source = |volume: Volume| match volume {
+        Volume::Tmp => Some(("emptyDir", tmp.clone())),
+        Volume::Token => needs_token.then(|| ("projected", token())),
+        // A ConfigMap that is missing must not hold up the pod.
+        Volume::Config => {
+            let name = spec.agent.config.config_map_name.as_ref()?;
+            Some(("configMap", json!({"name": name, "optional": true})))
+        }
+    };
+    Volume::ALL
+        .into_iter()
+        .filter_map(|volume| {
+            let (kind, source) = source(volume)?;
+            Some((volume, json!({"name": volume.name(), kind: source})))
+        })
+        .collect()
+}
+
+/// What the ServiceAccount admission plugin would have mounted. 3607 seconds is the one lifetime that the API server
+/// extends for clients which read the token once, as the agent does.
+fn token() -> Value {
+    json!({"sources": [
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+    ]})
+}

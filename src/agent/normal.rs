@@ -1,0 +1,210 @@
+//! The normal form of what we added, so that a hand edit is told from a re-print: key order, style, the API server's
+//! defaults and the spelling of quantities do not count. Image, Secret and ConfigMap names are looked at one by one,
+//! because Renovate and kustomize (`images:`, `namePrefix`, generators) change them with good reason.
+
+use serde_json::{Map, Value};
+
+/// A short fingerprint. Not a safeguard against forgery: who can edit the manifest can edit the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digest(u32);
+
+impl Digest {
+    /// FNV-1a (64 bits) folded to 32, as its authors recommend for shorter values.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let hash = text
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        #[allow(clippy::cast_possible_truncation, reason = "folding is the point")]
+        Self((hash >> 32) as u32 ^ hash as u32)
+    }
+
+    /// Reads what [`std::fmt::Display`] wrote.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        (text.len() == 8).then(|| u32::from_str_radix(text, 16).ok().map(Self))?
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}
+
+/// What others may change without it being a hand edit.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Names {
+    /// The container's image.
+    pub image: String,
+    /// The Secret that holds the API key.
+    pub secret: String,
+    /// The ConfigMap that holds the agent's configuration, if there is one.
+    pub config_map: Option<String>,
+}
+
+/// Takes the names out of a container and its volumes, so that the rest can be compared without them.
+#[must_use]
+pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
+    let mut names = Names { image: take(container, "/image").unwrap_or_default(), ..Names::default() };
+    let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
+        env.iter_mut().find(|variable| variable.get("name").and_then(Value::as_str) == Some("MACKEREL_APIKEY"))
+    });
+    if let Some(secret) = key.and_then(|variable| take(variable, "/valueFrom/secretKeyRef/name")) {
+        names.secret = secret;
+    }
+    for volume in volumes {
+        if volume.get("name").and_then(Value::as_str) == Some(super::Volume::Config.name()) {
+            names.config_map = take(volume, "/configMap/name");
+        }
+    }
+    names
+}
+
+fn take(value: &mut Value, pointer: &str) -> Option<String> {
+    match value.pointer_mut(pointer)?.take() {
+        Value::String(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// Values that the API server writes where nothing was said, by the name of their field.
+const DEFAULTS: &[(&str, &str)] = &[
+    ("terminationMessagePath", r#""/dev/termination-log""#),
+    ("terminationMessagePolicy", r#""File""#),
+    ("apiVersion", r#""v1""#),
+    ("defaultMode", "420"),
+    ("readOnly", "false"),
+    ("optional", "false"),
+];
+
+/// The normal form: defaults and empty values dropped, quantities by value, keys sorted.
+#[must_use]
+pub fn normal(value: &Value) -> Value {
+    normal_at(value, Context::Other).unwrap_or(Value::Null)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Context {
+    Other,
+    /// Below `resources.limits` and `resources.requests`: every value is a quantity.
+    Quantities,
+    /// A quantity itself.
+    Quantity,
+}
+
+fn normal_at(value: &Value, context: Context) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::Object(fields) => {
+            let mut sorted: Vec<(&String, Value)> = fields
+                .iter()
+                .filter_map(|(key, field)| {
+                    let field = normal_at(field, context_of(context, key))?;
+                    let default = DEFAULTS.iter().any(|(name, text)| name == key && field.to_string() == *text);
+                    (!default).then_some((key, field))
+                })
+                .collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            let sorted: Map<String, Value> = sorted.into_iter().map(|(key, field)| (key.clone(), field)).collect();
+            (!sorted.is_empty()).then_some(Value::Object(sorted))
+        }
+        Value::Array(items) => {
+            let items: Vec<Value> =
+                items.iter().map(|item| normal_at(item, Context::Other).unwrap_or(Value::Null)).collect();
+            (!items.is_empty()).then_some(Value::Array(items))
+        }
+        Value::String(text) if context == Context::Quantity => {
+            Some(by_value(text).map_or_else(|| value.clone(), Value::String))
+        }
+        Value::Number(number) if context == Context::Quantity => by_value(&number.to_string()).map(Value::String),
+        Value::String(text) if text.is_empty() => None,
+        scalar => Some(scalar.clone()),
+    }
+}
+
+fn context_of(above: Context, key: &str) -> Context {
+    match key {
+        _ if above == Context::Quantities => Context::Quantity,
+        "limits" | "requests" => Context::Quantities,
+        "sizeLimit" => Context::Quantity,
+        _ => Context::Other,
+    }
+}
+
+/// `0.5` and `500m` -> the same text. Source: Kubernetes' serialization format for quantities.
+fn by_value(quantity: &str) -> Option<String> {
+    let digits = quantity.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let suffix = &quantity[digits.len()..];
+    // `1e3` and `1E3` are exponents, `1E` is exa: an exponent is followed by digits and so stands inside `digits`.
+    let (number, exponent) = match digits.split_once(['e', 'E']) {
+        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
+        None => (digits, 0),
+    };
+    let (power_of_ten, power_of_two) = match suffix {
+        "" => (0, 0),
+        "n" => (-9, 0),
+        "u" => (-6, 0),
+        "m" => (-3, 0),
+        "k" => (3, 0),
+        "M" => (6, 0),
+        "G" => (9, 0),
+        "T" => (12, 0),
+        "P" => (15, 0),
+        "E" => (18, 0),
+        "Ki" => (0, 10),
+        "Mi" => (0, 20),
+        "Gi" => (0, 30),
+        "Ti" => (0, 40),
+        "Pi" => (0, 50),
+        "Ei" => (0, 60),
+        _ => return None,
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
+    let mut ten = exponent.checked_add(power_of_ten)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let mut value = mantissa.checked_mul(1 << power_of_two)?;
+    if value == 0 {
+        return Some("0".to_owned());
+    }
+    while value % 10 == 0 {
+        value /= 10;
+        ten = ten.checked_add(1)?;
+    }
+    Some(format!("{value}e{ten}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Digest, by_value, normal};
+    use serde_json::json;
+
+    #[test]
+    fn quantities_are_equal_by_value() {
+        for (a, b) in
+            [("0.5", "500m"), ("64Mi", "65536Ki"), ("1e3", "1k"), ("1", "1000m"), ("1Gi", "1073741824"), ("0", "0Mi")]
+        {
+            assert_eq!(by_value(a), by_value(b), "{a} and {b}");
+        }
+        assert_ne!(by_value("64Mi"), by_value("64M"));
+        assert_eq!(by_value("many"), None);
+    }
+
+    #[test]
+    fn what_the_api_server_adds_does_not_count() {
+        let ours = json!({"name": "a", "env": [{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+            "resources": {"limits": {"cpu": "0.1"}}});
+        let theirs = json!({"resources": {"limits": {"cpu": "100m"}}, "terminationMessagePath": "/dev/termination-log",
+            "env": [{"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}, "name": "N"}], "name": "a"});
+        assert_eq!(normal(&ours).to_string(), normal(&theirs).to_string());
+        let edited = json!({"name": "a", "env": [], "resources": {"limits": {"cpu": "100m"}}});
+        assert_ne!(normal(&ours).to_string(), normal(&edited).to_string());
+    }
+
+    #[test]
+    fn digests_are_stable() {
+        assert_eq!(Digest::of("").to_string(), "4fd0bfc1");
+        assert_eq!(Digest::parse("4fd0bfc1"), Some(Digest::of("")));
+        assert_eq!(Digest::parse("4fd0bfc"), None);
+    }
+}

@@ -1,0 +1,479 @@
+//! Whether a pod template gets the agent, and why: a pure function of the template, its resource and the configuration.
+//!
+//! The order of the rules is the order in which users can turn them off: what nobody asked for is skipped before anything
+//! about it can be refused.
+
+use crate::agent::{Agent, Agents, CONTAINER, Sidecar, Volume};
+use crate::annotations::{self, Annotation, Given, InvalidAnnotation, Request};
+use crate::config::{Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, SidecarKind};
+use crate::find::member;
+use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
+use crate::report::{Finding, Reason};
+use crate::resource::{Resource, text};
+use crate::yaml::Tree;
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// What is to become of a template. Made on the template without our agent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// Put this agent in.
+    Inject(Rc<Agent>),
+    /// Leave it without an agent; nobody asks for one.
+    Skip(Finding),
+    /// Somebody asks, but it must not be done.
+    Refuse(Finding),
+}
+
+/// A decision and what else should be told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// The decision.
+    pub decision: Decision,
+    /// Beside it.
+    pub warnings: Vec<Finding>,
+}
+
+/// Decides for one template.
+#[must_use]
+pub fn decide(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    at: &str,
+    template: &PodTemplate,
+    config: &Config,
+    agents: &Agents,
+) -> Verdict {
+    let mut case = Case { tree, resource, at, template, config, agents, warnings: Vec::new() };
+    let decision = case.decide();
+    Verdict { decision, warnings: case.warnings }
+}
+
+struct Case<'a, 't> {
+    tree: &'a Tree<'t>,
+    resource: &'a Resource,
+    /// JSON Pointer from the resource to the template.
+    at: &'a str,
+    template: &'a PodTemplate,
+    config: &'a Config,
+    agents: &'a Agents,
+    warnings: Vec<Finding>,
+}
+
+impl Case<'_, '_> {
+    fn decide(&mut self) -> Decision {
+        if let Some(skip) = self.out_of_reach().or_else(|| self.not_selected()) {
+            return Decision::Skip(skip);
+        }
+        self.warn_of_misplaced_annotations();
+        if let Err(decision) = self.asks() {
+            return decision;
+        }
+        self.warn_of_unknown_annotations();
+        if let Some(skip) = self.cannot_run() {
+            return Decision::Skip(skip);
+        }
+        let config = match self.with_annotations() {
+            Ok(config) => config,
+            Err(refusal) => return Decision::Refuse(refusal),
+        };
+        let sidecar = match self.sidecar(&config) {
+            Ok(sidecar) => sidecar,
+            Err(decision) => return decision,
+        };
+        let agent = self.agents.agent(&config, self.template, sidecar);
+        match self.conflict(&agent) {
+            Some(refusal) => Decision::Refuse(refusal),
+            None => Decision::Inject(agent),
+        }
+    }
+
+    /// Resources that never get an agent, whatever their owner asks.
+    fn out_of_reach(&self) -> Option<Finding> {
+        if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
+            return Some(self.finding(Reason::LocalConfig, "this resource is configuration of a local tool"));
+        }
+        if self.template.annotation("kubernetes.io/config.mirror").is_some() {
+            return Some(
+                self.finding(Reason::MirrorPod, "a mirror pod shows what its kubelet runs and cannot be changed"),
+            );
+        }
+        if self.config.spec.injection == Injection::Disabled {
+            return Some(self.finding(Reason::Disabled, "`injection` is `disabled`"));
+        }
+        None
+    }
+
+    fn not_selected(&mut self) -> Option<Finding> {
+        let identity = &self.resource.identity;
+        let select = &self.config.spec.select;
+        let namespace = self.namespace();
+        if let Some(namespace) = &namespace
+            && select.exclude_namespaces.contains(namespace)
+        {
+            let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
+            return Some(self.finding(Reason::NamespaceExcluded, message));
+        }
+        if !select.namespaces.is_empty() {
+            match &namespace {
+                Some(namespace) if select.namespaces.contains(namespace) => {}
+                Some(namespace) => {
+                    let message = format!("namespace {namespace} is not in `select.namespaces`");
+                    return Some(self.finding(Reason::NotSelected, message));
+                }
+                None => {
+                    let message = "`select.namespaces` is set, but this resource names no namespace";
+                    let warning = self.finding(Reason::NamespaceUnknown, message);
+                    self.warnings.push(Finding { help: Some("give it with --namespace".to_owned()), ..warning });
+                    return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
+                }
+            }
+        }
+        if !select.kinds.is_empty() && !select.kinds.iter().any(|kind| self.is_kind(kind)) {
+            let message = format!("{} is not in `select.kinds`", identity.kind);
+            return Some(self.finding(Reason::NotSelected, message));
+        }
+        if !select.labels.iter().all(|(key, value)| self.has_label(key, value)) {
+            return Some(self.finding(Reason::NotSelected, "its template has not the labels of `select.labels`"));
+        }
+        let excluded = select.exclude.iter().position(|rule| self.is_excluded(rule, namespace.as_deref()));
+        if let Some(index) = excluded {
+            return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
+        }
+        if self.config.spec.helm_hooks == HelmHooks::Skip
+            && let Some(hook) = self.resource_annotation("helm.sh/hook")
+        {
+            let finding = self.finding(Reason::HelmHook, format!("a Helm hook ({hook})"));
+            let help = "a hook that waits for its pod would wait for the agent too; `helmHooks: inject` injects hooks";
+            return Some(Finding { help: Some(help.to_owned()), ..finding });
+        }
+        None
+    }
+
+    /// The `inject` annotation, and what holds where it is absent.
+    fn asks(&self) -> Result<(), Decision> {
+        let inject = self.template.annotation(Annotation::Inject.key());
+        if let Some(annotation) = inject.filter(|annotation| annotation.value.is_none()) {
+            return Err(Decision::Refuse(self.not_a_string(annotation)));
+        }
+        match annotations::request(&self.given()) {
+            Ok(Request::Inject) => Ok(()),
+            Ok(Request::OptOut) => {
+                let finding = self.finding(Reason::OptedOut, "the template's annotation `inject` is \"false\"");
+                let offset = inject.map(|annotation| annotation.offset);
+                Err(Decision::Skip(Finding { offset, ..finding }))
+            }
+            Ok(Request::None) if self.config.spec.injection == Injection::Always => Ok(()),
+            Ok(Request::None) => Err(Decision::Skip(self.not_requested())),
+            Err(invalid) => Err(Decision::Refuse(self.invalid(invalid))),
+        }
+    }
+
+    fn not_requested(&self) -> Finding {
+        let finding = self.finding(Reason::NotRequested, Reason::NotRequested.sentence());
+        Finding {
+            help: Some(format!("annotate the template with `{}: \"true\"`", Annotation::Inject.key())),
+            ..finding
+        }
+    }
+
+    /// The template's annotations that are strings, as our readers of annotations take them.
+    fn given(&self) -> Vec<Given<'_>> {
+        let annotations = self.template.annotations.iter();
+        annotations.filter_map(|given| Some((&*given.key, given.value.as_deref()?, given.value_offset))).collect()
+    }
+
+    fn invalid(&self, invalid: InvalidAnnotation) -> Finding {
+        let finding = self.finding(Reason::InvalidAnnotation, invalid.message);
+        let pointer = self.annotation_pointer(&invalid.key);
+        Finding { help: invalid.help, offset: Some(invalid.offset), pointer, ..finding }
+    }
+
+    /// `inject: true` is a boolean, which Kubernetes refuses.
+    fn not_a_string(&self, annotation: &pod_template::Annotation) -> Finding {
+        let message = format!("the value of the annotation `{}` is not a string", annotation.key);
+        let finding = self.finding(Reason::InvalidAnnotation, message);
+        let pointer = self.annotation_pointer(&annotation.key);
+        Finding { help: Some("put it in quotes".to_owned()), offset: Some(annotation.value_offset), pointer, ..finding }
+    }
+
+    /// The most repeated mistake of all injectors' users.
+    fn warn_of_misplaced_annotations(&mut self) {
+        let metadata = member(self.tree, self.resource.node, "metadata");
+        let annotations = metadata.and_then(|metadata| member(self.tree, metadata, "annotations"));
+        let Some(annotations) = annotations.filter(|_| !self.at.is_empty()) else { return };
+        let help = format!("move it to {}.metadata.annotations", dotted(self.at));
+        for (key, _) in self.tree.entries(self.tree.resolve(annotations)) {
+            let Some(name) = self.tree.scalar(self.tree.resolve(key)) else { continue };
+            if !name.starts_with(annotations::PREFIX) || self.template.annotation(&name).is_some() {
+                continue;
+            }
+            let message = format!("`{name}` stands on the {}, where it does nothing", self.resource.identity.kind);
+            let finding = self.finding(Reason::MisplacedAnnotation, message);
+            let pointer = format!("/metadata/annotations/{}", crate::patch::escape(&name));
+            let offset = Some(self.tree.span(key).start);
+            self.warnings.push(Finding { help: Some(help.clone()), pointer, offset, ..finding });
+        }
+    }
+
+    fn warn_of_unknown_annotations(&mut self) {
+        let mut warnings = Vec::new();
+        for annotation in &self.template.annotations {
+            if let Some(unknown) = annotations::unknown(&annotation.key) {
+                let message = format!("`{}` is no annotation of ours", annotation.key);
+                let finding = self.finding(Reason::UnknownAnnotation, message);
+                let help = unknown.suggestion.map(|name| format!("did you mean `{name}`?"));
+                let pointer = self.annotation_pointer(&annotation.key);
+                warnings.push(Finding { help, offset: Some(annotation.offset), pointer, ..finding });
+            }
+        }
+        self.warnings.extend(warnings);
+    }
+
+    fn cannot_run(&self) -> Option<Finding> {
+        if self.template.windows {
+            return Some(self.finding(Reason::Windows, "the pod is for Windows nodes, for which there is no agent"));
+        }
+        let own: Vec<_> = self.template.containers.iter().filter(|c| c.list == ContainerList::Containers).collect();
+        if own.is_empty() {
+            return Some(self.finding(Reason::NoContainers, "the template has no containers of its own"));
+        }
+        // With our record the agent is taken out of the view, so whatever agent is left is somebody else's.
+        let present = self.template.containers.iter().find(|container| is_agent(container))?;
+        let name = present.name.as_deref().unwrap_or("without a name");
+        let message = format!("container {name} is an agent already and does not carry our record");
+        let finding = self.finding(Reason::AgentPresent, message);
+        let help = "remove it to have the agent managed by this program";
+        let pointer = format!("{}/spec/{}/{}", self.at, present.list.field(), present.index);
+        let offset = Some(self.tree.span(present.node).start);
+        Some(Finding { help: Some(help.to_owned()), offset, pointer, ..finding })
+    }
+
+    fn with_annotations(&self) -> Result<Cow<'_, Config>, Finding> {
+        let ours = |annotation: &&pod_template::Annotation| Annotation::of(&annotation.key).is_some();
+        if let Some(annotation) = self.template.annotations.iter().filter(ours).find(|a| a.value.is_none()) {
+            return Err(self.not_a_string(annotation));
+        }
+        annotations::overlay(self.config, &self.given()).map_err(|invalid| {
+            let mut invalid = invalid.into_iter();
+            let first = invalid.next().map(|first| self.invalid(first));
+            let others: Vec<String> = invalid.map(|other| other.message).collect();
+            let mut finding =
+                first.unwrap_or_else(|| self.finding(Reason::InvalidAnnotation, "an annotation is invalid"));
+            for other in others {
+                finding.message.push_str("; ");
+                finding.message.push_str(&other);
+            }
+            finding
+        })
+    }
+
+    /// `auto` looks at the restart policy alone, so that every door and the webhook agree.
+    fn sidecar(&self, config: &Config) -> Result<Sidecar, Decision> {
+        let completes = matches!(self.template.restart_policy.as_deref(), Some("Never" | "OnFailure"));
+        let old = config.spec.kubernetes_version < KubernetesVersion::NATIVE_SIDECARS;
+        let version = config.spec.kubernetes_version;
+        match config.spec.sidecar {
+            SidecarKind::Container => Ok(Sidecar::Container),
+            SidecarKind::Auto if !completes => Ok(Sidecar::Container),
+            SidecarKind::Auto | SidecarKind::Native if !old => Ok(Sidecar::Native),
+            SidecarKind::Auto => {
+                let message =
+                    format!("the pod is to complete, which needs a native sidecar; Kubernetes {version} has none");
+                Err(Decision::Skip(self.finding(Reason::NativeUnsupported, message)))
+            }
+            SidecarKind::Native => {
+                let message = format!("a native sidecar is asked for, which Kubernetes {version} does not have");
+                Err(Decision::Refuse(self.finding(Reason::NativeRefused, message)))
+            }
+        }
+    }
+
+    /// Something of the user's that has one of our names.
+    fn conflict(&self, agent: &Agent) -> Option<Finding> {
+        if let Some(container) = self.template.containers.iter().find(|c| c.name.as_deref() == Some(CONTAINER)) {
+            let image = container.image.as_deref().unwrap_or("no image");
+            let message = format!("a container is named {CONTAINER} already, with {image}");
+            let finding = self.finding(Reason::ContainerConflict, message);
+            let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
+            let offset = Some(self.tree.span(container.node).start);
+            return Some(Finding { help: Some("rename it".to_owned()), offset, pointer, ..finding });
+        }
+        let ours: Vec<Volume> = agent.volumes.iter().map(|(volume, _)| *volume).collect();
+        let volume =
+            self.template.volumes.iter().find(|volume| {
+                volume.name.as_deref().is_some_and(|name| ours.iter().any(|ours| ours.name() == name))
+            })?;
+        let name = volume.name.as_deref().unwrap_or_default();
+        let finding = self.finding(Reason::VolumeConflict, format!("a volume is named {name} already"));
+        let pointer = format!("{}/spec/volumes/{}", self.at, volume.index);
+        let offset = Some(self.tree.span(volume.node).start);
+        Some(Finding { help: Some("rename it".to_owned()), offset, pointer, ..finding })
+    }
+
+    fn namespace(&self) -> Option<String> {
+        self.resource.identity.namespace.clone().or_else(|| self.config.spec.namespace.clone())
+    }
+
+    fn group(&self) -> &str {
+        self.resource.gvk.as_ref().map_or("", |gvk| gvk.group.as_str())
+    }
+
+    fn is_kind(&self, pattern: &KindPattern) -> bool {
+        pattern.matches(self.group(), &self.resource.identity.kind)
+    }
+
+    fn is_excluded(&self, rule: &Exclusion, namespace: Option<&str>) -> bool {
+        let identity = &self.resource.identity;
+        rule.group.as_deref().is_none_or(|wanted| wanted == self.group())
+            && rule.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
+            && rule.namespace.as_deref().is_none_or(|wanted| Some(wanted) == namespace)
+            && rule.name.as_deref().is_none_or(|wanted| wanted == identity.name)
+            && rule.labels.iter().all(|(key, value)| self.has_label(key, value))
+    }
+
+    fn has_label(&self, key: &str, value: &str) -> bool {
+        self.template.labels.iter().any(|(k, v)| k == key && v == value)
+    }
+
+    /// An annotation of the resource itself, not of its template.
+    fn resource_annotation(&self, key: &str) -> Option<String> {
+        let metadata = member(self.tree, self.resource.node, "metadata")?;
+        text(self.tree, member(self.tree, metadata, "annotations")?, key)
+    }
+
+    fn annotation_pointer(&self, key: &str) -> String {
+        format!("{}/metadata/annotations/{}", self.at, crate::patch::escape(key))
+    }
+
+    fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
+        Finding {
+            reason,
+            message: message.into(),
+            help: None,
+            offset: Some(self.tree.span(self.template.node).start),
+            pointer: self.at.to_owned(),
+        }
+    }
+}
+
+/// `/spec/template` -> `spec.template`
+fn dotted(pointer: &str) -> String {
+    pointer.split('/').skip(1).collect::<Vec<_>>().join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Decision, decide};
+    use crate::config::{Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, SidecarKind};
+    use crate::find::Table;
+    use crate::pod_template::PodTemplate;
+    use crate::report::Reason;
+    use crate::resource::resources;
+
+    fn reason(text: &str, config: &Config) -> (Reason, Vec<Reason>) {
+        let tree = crate::yaml::read(text).unwrap();
+        let resource = &resources(&tree, tree.root().unwrap(), &kube_core::TypeMeta::default())[0];
+        let templates = Table::new(&[]).templates(&tree, resource.node, resource.gvk.as_ref().unwrap());
+        let (at, node) = &templates[0];
+        let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), config, &super::Agents::default());
+        let reason = match verdict.decision {
+            Decision::Inject(_) => Reason::Injected,
+            Decision::Skip(finding) | Decision::Refuse(finding) => finding.reason,
+        };
+        (reason, verdict.warnings.iter().map(|warning| warning.reason).collect())
+    }
+
+    fn with(change: impl FnOnce(&mut crate::config::Spec)) -> Config {
+        let mut config = Config::default();
+        change(&mut config.spec);
+        config
+    }
+
+    const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, annotations: {META}}\n\
+        spec: {template: {metadata: {labels: {app: web}, annotations: {ANNOTATIONS}}, spec: {POD containers: [{name: web, image: web}]}}}\n";
+
+    fn deployment(meta: &str, annotations: &str, pod: &str) -> String {
+        DEPLOYMENT.replace("META", meta).replace("ANNOTATIONS", annotations).replace("POD", pod)
+    }
+
+    #[test]
+    fn what_the_pod_and_its_owner_say() {
+        let inject = |value: &str| format!("agent-injector.contrib.mackerel.io/inject: {value}");
+        let annotated = with(|spec| spec.injection = Injection::Annotated);
+        let old = with(|spec| spec.kubernetes_version = KubernetesVersion { major: 1, minor: 28 });
+        let native = with(|spec| {
+            spec.sidecar = SidecarKind::Native;
+            spec.kubernetes_version = KubernetesVersion { major: 1, minor: 28 };
+        });
+        let plain = Config::default();
+        for (config, meta, annotations, pod, expected) in [
+            (&plain, "", "", "", Reason::Injected),
+            (&plain, "", &*inject("\"FALSE\""), "", Reason::OptedOut),
+            (&plain, "", &*inject("maybe"), "", Reason::InvalidAnnotation),
+            (&plain, "", &*inject("true"), "", Reason::InvalidAnnotation),
+            (&annotated, "", "", "", Reason::NotRequested),
+            (&annotated, "", &*inject("'True'"), "", Reason::Injected),
+            (&plain, "helm.sh/hook: test", "", "", Reason::HelmHook),
+            (&plain, "config.kubernetes.io/local-config: 'true'", "", "", Reason::LocalConfig),
+            (&plain, "", "kubernetes.io/config.mirror: abc", "", Reason::MirrorPod),
+            (&plain, "", "", "os: {name: windows},", Reason::Windows),
+            (&plain, "", "", "nodeSelector: {kubernetes.io/os: windows},", Reason::Windows),
+            (&plain, "", "", "initContainers: [{name: a, image: x/mackerel-container-agent:1}],", Reason::AgentPresent),
+            (&plain, "", "", "ephemeralContainers: [{name: mackerel-container-agent}],", Reason::ContainerConflict),
+            (&plain, "", "", "volumes: [{name: mackerel-agent-tmp}],", Reason::VolumeConflict),
+            // A volume of ours that this agent does not bring is no conflict.
+            (&plain, "", "", "volumes: [{name: mackerel-agent-token}],", Reason::Injected),
+            (&old, "", "", "restartPolicy: Always,", Reason::Injected),
+            (&old, "", "", "restartPolicy: OnFailure,", Reason::NativeUnsupported),
+            (&native, "", "", "", Reason::NativeRefused),
+        ] {
+            let text = deployment(meta, annotations, pod);
+            assert_eq!(reason(&text, config).0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_the_configuration_selects() {
+        let exclusion =
+            |name: &str| Exclusion { name: Some(name.into()), kind: Some("Deployment".into()), ..Exclusion::default() };
+        let kind = |group: Option<&str>, kind: &str| KindPattern { group: group.map(Into::into), kind: kind.into() };
+        let (selected, excluded, not) = (Reason::Injected, Reason::NamespaceExcluded, Reason::NotSelected);
+        for (config, expected) in [
+            (with(|spec| spec.select.namespaces = vec!["shop".into()]), selected),
+            (with(|spec| spec.select.namespaces = vec!["other".into()]), not),
+            (with(|spec| spec.select.exclude_namespaces = vec!["shop".into()]), excluded),
+            (with(|spec| spec.select.kinds = vec![kind(Some("apps"), "Deployment")]), selected),
+            (with(|spec| spec.select.kinds = vec![kind(Some("batch"), "Deployment")]), not),
+            (with(|spec| spec.select.labels = [("app".into(), "web".into())].into()), selected),
+            (with(|spec| spec.select.labels = [("app".into(), "db".into())].into()), not),
+            (with(|spec| spec.select.exclude = vec![exclusion("web")]), not),
+            (with(|spec| spec.select.exclude = vec![exclusion("db")]), selected),
+            (with(|spec| spec.injection = Injection::Disabled), Reason::Disabled),
+        ] {
+            assert_eq!(reason(&deployment("", "", ""), &config).0, expected, "{config:?}");
+        }
+        let hooks = with(|spec| spec.helm_hooks = HelmHooks::Inject);
+        assert_eq!(reason(&deployment("helm.sh/hook: test", "", ""), &hooks).0, selected);
+    }
+
+    #[test]
+    fn a_resource_that_names_no_namespace_takes_the_configured_one() {
+        let text = deployment("", "", "").replace(", namespace: shop", "");
+        let selecting = with(|spec| spec.select.namespaces = vec!["shop".into()]);
+        assert_eq!(reason(&text, &selecting), (Reason::NotSelected, vec![Reason::NamespaceUnknown]));
+        let given = with(|spec| {
+            spec.select.namespaces = vec!["shop".into()];
+            spec.namespace = Some("shop".into());
+        });
+        assert_eq!(reason(&text, &given), (Reason::Injected, vec![]));
+    }
+
+    #[test]
+    fn an_annotation_on_the_workload_is_told() {
+        let meta = "agent-injector.contrib.mackerel.io/inject: 'true'";
+        let annotated = with(|spec| spec.injection = Injection::Annotated);
+        let misplaced = (Reason::NotRequested, vec![Reason::MisplacedAnnotation]);
+        assert_eq!(reason(&deployment(meta, "", ""), &annotated), misplaced);
+    }
+}

@@ -1,0 +1,154 @@
+//! Where pod templates stand: one table from group and kind to the JSON Pointer of the PodTemplateSpec.
+//!
+//! Group and kind both count: a Volcano `Job` is not a batch `Job`, a Knative `Service` is not a core one. Versions do not
+//! (`extensions/v1beta1` Deployments have their template where `apps/v1` has it).
+
+use crate::config::{PodTemplatePath, Step};
+use crate::patch::escape;
+use crate::yaml::{Kind, NodeId, Tree};
+use kube_core::GroupVersionKind;
+
+/// Group, kind and pointer of every built-in place. The sources are the projects' API types.
+const BUILT_IN: &[(&str, &str, &str)] = &[
+    ("", "Pod", ""),
+    ("", "PodTemplate", "/template"),
+    ("", "ReplicationController", "/spec/template"),
+    ("apps", "ReplicaSet", "/spec/template"),
+    ("apps", "Deployment", "/spec/template"),
+    ("apps", "StatefulSet", "/spec/template"),
+    ("apps", "DaemonSet", "/spec/template"),
+    // Served until Kubernetes 1.15; old manifests and charts still carry it.
+    ("extensions", "ReplicaSet", "/spec/template"),
+    ("extensions", "Deployment", "/spec/template"),
+    ("extensions", "DaemonSet", "/spec/template"),
+    ("batch", "Job", "/spec/template"),
+    ("batch", "CronJob", "/spec/jobTemplate/spec/template"),
+    ("apps.openshift.io", "DeploymentConfig", "/spec/template"),
+    // OpenShift 3 served it without a group, as plain `v1`.
+    ("", "DeploymentConfig", "/spec/template"),
+    ("argoproj.io", "Rollout", "/spec/template"),
+    ("serving.knative.dev", "Service", "/spec/template"),
+    // A Revision's own spec is the PodSpec: like a Pod, it is its own template.
+    ("serving.knative.dev", "Revision", ""),
+    ("apps.kruise.io", "CloneSet", "/spec/template"),
+    ("apps.kruise.io", "StatefulSet", "/spec/template"),
+    ("apps.kruise.io", "DaemonSet", "/spec/template"),
+    ("apps.kruise.io", "BroadcastJob", "/spec/template"),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "/spec/leaderWorkerTemplate/leaderTemplate"),
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "/spec/leaderWorkerTemplate/workerTemplate"),
+    ("jobset.x-k8s.io", "JobSet", "/spec/replicatedJobs/*/template/spec/template"),
+];
+
+/// The built-in places and the configured ones.
+#[derive(Debug, Clone)]
+pub struct Table {
+    places: Vec<Place>,
+}
+
+#[derive(Debug, Clone)]
+struct Place {
+    group: String,
+    kind: String,
+    steps: Vec<Step>,
+}
+
+impl Table {
+    /// The built-in places and `configured` ones.
+    #[must_use]
+    pub fn new(configured: &[PodTemplatePath]) -> Self {
+        let built_in = BUILT_IN.iter().map(|(group, kind, path)| Place {
+            group: (*group).to_owned(),
+            kind: (*kind).to_owned(),
+            steps: path.split('/').skip(1).map(step).collect(),
+        });
+        let configured = configured.iter().map(|place| Place {
+            group: place.group.clone(),
+            kind: place.kind.clone(),
+            steps: place.path.steps.clone(),
+        });
+        Self { places: built_in.chain(configured).collect() }
+    }
+
+    /// True when some group has a kind of this name that holds a pod template. Lists are not kinds: ask [`is_list`].
+    #[must_use]
+    pub fn knows_kind(&self, kind: &str) -> bool {
+        self.places.iter().any(|place| place.kind == kind)
+    }
+
+    /// The pod templates of a resource: pointer from the resource, and node. Places that the resource does not fill are left out.
+    #[must_use]
+    pub fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Vec<(String, NodeId)> {
+        let mut found: Vec<(String, NodeId)> = Vec::new();
+        for place in self.places.iter().filter(|place| place.group == gvk.group && place.kind == gvk.kind) {
+            let before = found.len();
+            walk(tree, resource, &place.steps, String::new(), &mut found);
+            // A configured place may repeat a built-in one.
+            let again = found.split_off(before);
+            found.extend(
+                again
+                    .iter()
+                    .filter(|(pointer, _)| found.iter().all(|(p, _)| p != pointer))
+                    .cloned()
+                    .collect::<Vec<_>>(),
+            );
+        }
+        found
+    }
+}
+
+fn step(text: &str) -> Step {
+    match text {
+        "*" => Step::Each,
+        key => Step::Key(key.to_owned()),
+    }
+}
+
+fn walk(tree: &Tree<'_>, node: NodeId, steps: &[Step], pointer: String, found: &mut Vec<(String, NodeId)>) {
+    let Some((step, rest)) = steps.split_first() else {
+        if tree.kind(tree.resolve(node)) == Kind::Mapping {
+            found.push((pointer, node));
+        }
+        return;
+    };
+    match step {
+        Step::Key(key) => {
+            if let Some(child) = member(tree, node, key) {
+                walk(tree, child, rest, format!("{pointer}/{}", escape(key)), found);
+            }
+        }
+        Step::Each => {
+            for (index, item) in tree.items(tree.resolve(node)).enumerate() {
+                walk(tree, item, rest, format!("{pointer}/{index}"), found);
+            }
+        }
+    }
+}
+
+/// How deep merge keys may refer to each other before they are given up on.
+const MERGE_DEPTH: usize = 16;
+
+/// The member of a mapping as Kubernetes sees it: aliases are looked through, and merge keys (`<<`) where the mapping
+/// itself has no such key.
+#[must_use]
+pub fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
+    merged_member(tree, mapping, key, MERGE_DEPTH)
+}
+
+fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, depth: usize) -> Option<NodeId> {
+    let mapping = tree.resolve(mapping);
+    if let Some(found) = tree.get(mapping, key) {
+        return Some(found);
+    }
+    let depth = depth.checked_sub(1)?;
+    let source = tree.resolve(tree.get(mapping, "<<")?);
+    match tree.kind(source) {
+        Kind::Sequence => tree.items(source).find_map(|item| merged_member(tree, item, key, depth)),
+        _ => merged_member(tree, source, key, depth),
+    }
+}
+
+/// True for a kind whose `items` are resources: `List`, `ResourceList` and typed lists such as `DeploymentList`.
+#[must_use]
+pub fn is_list(kind: &str) -> bool {
+    kind.ends_with("List")
+}

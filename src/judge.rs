@@ -1,0 +1,245 @@
+//! What is to be done about one template: the decision, seen together with the agent that an earlier run may have left.
+//!
+//! An update takes two steps: the old agent is taken out in memory, then the new one goes in. So a changed
+//! configuration gives, by construction, the bytes that it would have given in the first place. Only an agent that
+//! is not where we would put it (another tool printed the manifest again, somebody appended a container) is replaced
+//! where it stands.
+
+use crate::agent::container::Name;
+use crate::agent::normal::Digest;
+use crate::agent::{Agent, Agents, Record};
+use crate::annotations::Annotation;
+use crate::config::{Config, OnRefusal};
+use crate::decide::{Decision, Verdict, decide};
+use crate::inject::{Direction, HandEdits, Options};
+use crate::patch::{Place, TemplatePatch, escape, removal, replacement};
+use crate::pod_template::{Ours, PodTemplate};
+use crate::report::{Finding, Reason};
+use crate::resource::Resource;
+use crate::yaml::Tree;
+use std::rc::Rc;
+
+/// The decision as it is told, and what it takes to carry it out.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Judgement {
+    /// What is told.
+    pub(crate) decision: Finding,
+    /// Told beside it.
+    pub(crate) warnings: Vec<Finding>,
+    /// None: nothing changes.
+    pub(crate) action: Option<Action>,
+}
+
+/// What it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Action {
+    /// Takes out or replaces what stands there. Pointers from the resource.
+    pub(crate) first: TemplatePatch,
+    /// Goes in afterwards.
+    pub(crate) then: Option<(Rc<Agent>, Place)>,
+    /// Where nobody wants the agent any more: what is told if it cannot be taken out.
+    pub(crate) unwanted: Option<Finding>,
+}
+
+/// Judges one template; `at` points to it from its resource.
+#[must_use]
+pub(crate) fn judge(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    at: &str,
+    template: &PodTemplate,
+    config: &Config,
+    options: Options,
+    agents: &Agents,
+) -> Judgement {
+    let bench = Bench { tree, at, template, config, options };
+    let edited = template.ours.as_ref().and_then(|ours| bench.hand_edit(ours));
+    match (options.direction, &template.ours) {
+        (Direction::Uninject, None) => bench.says(Reason::NotInjected, Vec::new(), None),
+        (Direction::Uninject, Some(ours)) => match edited {
+            Some(edited) => Judgement { decision: edited, warnings: Vec::new(), action: None },
+            None => bench.says(Reason::Removed, Vec::new(), Some(bench.removal(ours))),
+        },
+        (Direction::Inject, ours) => {
+            let Verdict { decision, warnings } = decide(tree, resource, at, template, config, agents);
+            match ours {
+                Some(ours) => bench.again(ours, edited, decision, warnings),
+                None => bench.anew(decision, warnings),
+            }
+        }
+    }
+}
+
+struct Bench<'a, 't> {
+    tree: &'a Tree<'t>,
+    at: &'a str,
+    template: &'a PodTemplate,
+    config: &'a Config,
+    options: Options,
+}
+
+impl Bench<'_, '_> {
+    fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
+        Finding {
+            reason,
+            message: message.into(),
+            help: None,
+            offset: Some(self.tree.span(self.template.node).start),
+            pointer: self.at.to_owned(),
+        }
+    }
+
+    fn says(&self, reason: Reason, warnings: Vec<Finding>, action: Option<Action>) -> Judgement {
+        Judgement { decision: self.finding(reason, reason.sentence()), warnings, action }
+    }
+
+    fn removal(&self, ours: &Ours) -> Action {
+        Action { first: removal(self.tree, self.template, self.at, ours), then: None, unwanted: None }
+    }
+
+    /// A template without an agent of ours.
+    fn anew(&self, decision: Decision, warnings: Vec<Finding>) -> Judgement {
+        match decision {
+            Decision::Inject(agent) => {
+                let action =
+                    Action { first: TemplatePatch::default(), then: Some((agent, Place::Last)), unwanted: None };
+                self.says(Reason::Injected, warnings, Some(action))
+            }
+            Decision::Skip(finding) | Decision::Refuse(finding) => {
+                Judgement { decision: finding, warnings, action: None }
+            }
+        }
+    }
+
+    /// A template that carries our record.
+    fn again(&self, ours: &Ours, edited: Option<Finding>, decision: Decision, mut warnings: Vec<Finding>) -> Judgement {
+        let stays = |finding: Finding, mut warnings: Vec<Finding>, message: &str| {
+            warnings.push(self.finding(Reason::StillInjected, message));
+            Judgement { decision: finding, warnings, action: None }
+        };
+        match (decision, edited) {
+            (Decision::Inject(mut agent), None) => {
+                let kept = self.keep_names(ours, &mut agent);
+                warnings.extend(kept);
+                if is_current(ours, &agent) {
+                    return self.says(Reason::Unchanged, warnings, None);
+                }
+                self.says(Reason::Updated, warnings, Some(self.update(ours, agent)))
+            }
+            (Decision::Inject(_), Some(refusal)) | (Decision::Refuse(refusal), _) => {
+                if self.config.spec.on_refusal == OnRefusal::Skip {
+                    return stays(refusal, warnings, "the agent of an earlier run stays as it is");
+                }
+                Judgement { decision: refusal, warnings, action: None }
+            }
+            (Decision::Skip(skip), _) if skip.reason == Reason::Disabled => {
+                stays(skip, warnings, "the agent of an earlier run stays; `uninject` takes it out")
+            }
+            (Decision::Skip(skip), Some(edited)) => {
+                let message = format!("the agent is no longer wanted, but stays: {}", edited.message);
+                stays(skip, warnings, &message)
+            }
+            (Decision::Skip(skip), None) => {
+                let message = format!("the agent was taken out: {}", skip.message);
+                let decision = self.finding(Reason::Removed, message);
+                let action = Action { unwanted: Some(skip), ..self.removal(ours) };
+                Judgement { decision, warnings, action: Some(action) }
+            }
+        }
+    }
+
+    /// What somebody changed in what we added; none where nothing was changed, or it does not matter.
+    fn hand_edit(&self, ours: &Ours) -> Option<Finding> {
+        if self.options.hand_edits == HandEdits::Overwrite {
+            return None;
+        }
+        let message = match (&ours.record, &ours.value) {
+            (None, _) => "the record cannot be read",
+            (Some(_), None) => "a part of what the record names is gone",
+            (Some(record), Some(value)) if Digest::of(&value.to_string()) != record.value => {
+                "the agent is not as it was injected"
+            }
+            _ => return None,
+        };
+        Some(Finding {
+            help: Some("undo the edit, or use --force to overwrite it".to_owned()),
+            offset: Some(ours.offset),
+            pointer: format!("{}/metadata/annotations/{}", self.at, escape(Annotation::Record.key())),
+            ..self.finding(Reason::HandEdited, message)
+        })
+    }
+
+    /// Names that somebody who may (Renovate, kustomize) changed since stay, unless the configuration sets them.
+    fn keep_names(&self, ours: &Ours, agent: &mut Rc<Agent>) -> Vec<Finding> {
+        let Some(record) = &ours.record else { return Vec::new() };
+        let configured = agent.names();
+        let mut kept = Vec::new();
+        for name in Name::ALL {
+            let (recorded, current, wanted) = match name {
+                Name::Image => (Some(record.image), Some(&ours.names.image), Some(&configured.image)),
+                Name::Secret => (Some(record.secret), Some(&ours.names.secret), Some(&configured.secret)),
+                Name::ConfigMap => (record.config, ours.names.config_map.as_ref(), configured.config_map.as_ref()),
+            };
+            let (Some(recorded), Some(current), Some(wanted)) = (recorded, current, wanted) else { continue };
+            let changed = Digest::of(current) != recorded && current != wanted;
+            if changed && !self.is_explicit(name) {
+                Rc::make_mut(agent).keep(name, current);
+                let message = format!("{} stays {current}, which is not what we put there", name.setting());
+                let help = format!("set `{}` to have it changed", name.setting());
+                kept.push(Finding { help: Some(help), ..self.finding(Reason::ValueKept, message) });
+            }
+        }
+        kept
+    }
+
+    fn is_explicit(&self, name: Name) -> bool {
+        let annotation = match name {
+            Name::Image => Annotation::Image,
+            Name::Secret => Annotation::ApiKeySecretName,
+            Name::ConfigMap => Annotation::AgentConfigMapName,
+        };
+        self.config.is_explicit(name.setting()) || self.template.annotation(annotation.key()).is_some()
+    }
+
+    fn update(&self, ours: &Ours, agent: Rc<Agent>) -> Action {
+        let is_last = self.stands_last(ours);
+        if let Some(record) = &ours.record
+            && !is_last
+            && can_replace(ours, record, &agent)
+        {
+            return Action { first: replacement(self.at, ours, record, &agent), then: None, unwanted: None };
+        }
+        let place = match &ours.agent {
+            Some(old) if old.list.field() == agent.sidecar.field() && !is_last => Place::At(old.index),
+            _ => Place::Last,
+        };
+        Action { then: Some((agent, place)), ..self.removal(ours) }
+    }
+
+    /// True where everything of ours stands where an injection would put it.
+    fn stands_last(&self, ours: &Ours) -> bool {
+        let agent = ours.agent.as_ref().is_some_and(|agent| {
+            let mut others = self.template.containers.iter().filter(|other| other.list == agent.list);
+            others.all(|other| other.index < agent.index)
+        });
+        let volumes = ours.volumes.iter().all(|(_, volume)| {
+            volume.as_ref().is_some_and(|volume| self.template.volumes.iter().all(|other| other.index < volume.index))
+        });
+        let annotations = self.template.annotations.iter().all(|annotation| annotation.offset < ours.offset);
+        agent && volumes && annotations
+    }
+}
+
+fn can_replace(ours: &Ours, record: &Record, agent: &Agent) -> bool {
+    let complete = ours.agent.is_some() && ours.volumes.iter().all(|(_, volume)| volume.is_some());
+    let status = ours.status || !record.status_is_ours;
+    let same_volumes = ours.volumes.iter().map(|(volume, _)| volume).eq(agent.volumes.iter().map(|(volume, _)| volume));
+    complete && status && same_volumes && record.agent == agent.sidecar
+}
+
+/// True where an injection would add, to the letter, what the record says was added, and nobody put a name of theirs in
+/// the place of one that we insist on.
+fn is_current(ours: &Ours, agent: &Agent) -> bool {
+    let Some(record) = &ours.record else { return false };
+    record.plan == agent.record().plan && (ours.status || !record.status_is_ours) && ours.names == agent.names()
+}

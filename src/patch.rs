@@ -1,0 +1,293 @@
+//! RFC 6902 operations for one pod template, built directly from what is wanted, never by comparing documents.
+//!
+//! The order is fixed: metadata, containers, volumes. Parents that are missing are created; a parent that stands there
+//! as a null gives way. What was created and what gave way is remembered in the record, so that [`removal`] is the exact
+//! inverse of [`insertion`].
+
+use crate::agent::record::{Parent, Record};
+use crate::agent::{Agent, Sidecar};
+use crate::annotations::Annotation;
+use crate::pod_template::{Ours, PodTemplate};
+use crate::splice::{Spelling, gave_way};
+use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation};
+use serde_json::{Map, Value, json};
+
+/// What `status` says beside an agent: the original injector then leaves the pod alone.
+pub(crate) const INJECTED: &str = "injected";
+
+/// Operations, and how restored nulls are to be spelled.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TemplatePatch {
+    /// Pointers from the document's root.
+    pub operations: Vec<PatchOperation>,
+    /// For the operations that put a null back.
+    pub spellings: Vec<Spelling>,
+}
+
+impl TemplatePatch {
+    /// The same operations, seen from further up.
+    #[must_use]
+    pub fn below(&self, prefix: &str) -> Self {
+        let moved = |path: &PointerBuf| pointer(&format!("{prefix}{path}"));
+        let operations = self.operations.iter().map(|operation| match operation {
+            PatchOperation::Add(add) => {
+                PatchOperation::Add(AddOperation { path: moved(&add.path), value: add.value.clone() })
+            }
+            PatchOperation::Remove(remove) => PatchOperation::Remove(RemoveOperation { path: moved(&remove.path) }),
+            PatchOperation::Replace(replace) => {
+                PatchOperation::Replace(ReplaceOperation { path: moved(&replace.path), value: replace.value.clone() })
+            }
+            // Nothing here moves, copies or tests.
+            other => other.clone(),
+        });
+        let spellings = self
+            .spellings
+            .iter()
+            .map(|spelling| Spelling { pointer: format!("{prefix}{}", spelling.pointer), ..spelling.clone() });
+        Self { operations: operations.collect(), spellings: spellings.collect() }
+    }
+}
+
+/// Where the agent goes in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Behind all others.
+    Last,
+    /// Where an earlier one stood.
+    At(usize),
+}
+
+/// What stands where a collection is needed.
+enum Found {
+    Collection,
+    Null { raw: String },
+    Missing,
+}
+
+/// A place in the template that holds something else than the collection it must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotACollection {
+    /// Which.
+    pub parent: &'static str,
+    /// Where it stands.
+    pub offset: usize,
+}
+
+struct Builder<'a, 't> {
+    tree: &'a Tree<'t>,
+    /// Pointer from the document's root to the template.
+    at: &'a str,
+    patch: TemplatePatch,
+}
+
+/// What adds the agent to a template that carries none of ours, and the record that goes with it.
+///
+/// # Errors
+/// When `metadata`, `annotations`, `volumes` or `initContainers` holds something that is neither a collection nor null.
+pub fn insertion(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    at: &str,
+    agent: &Agent,
+    place: Place,
+) -> Result<(TemplatePatch, Record), NotACollection> {
+    let mut record =
+        Record { status_is_ours: template.annotation(Annotation::Status.key()).is_none(), ..agent.record() };
+    let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
+    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
+    let note = |record: &mut Record, parent: Parent, found: &Found| match found {
+        Found::Collection => {}
+        Found::Null { raw } if raw.is_empty() => {}
+        Found::Null { raw } => record.was.push((parent, raw.clone())),
+        Found::Missing => record.created.push(parent),
+    };
+
+    let metadata = builder.found(template.metadata, Kind::Mapping, "metadata")?;
+    let annotations = match metadata {
+        Found::Collection => {
+            builder.found(child(template.metadata, "annotations"), Kind::Mapping, "metadata.annotations")?
+        }
+        _ => Found::Missing,
+    };
+    note(&mut record, Parent::Metadata, &metadata);
+    note(&mut record, Parent::Annotations, &annotations);
+
+    let list = child(template.spec, agent.sidecar.field());
+    let containers = builder.found(list, Kind::Sequence, agent.sidecar.field())?;
+    if agent.sidecar == Sidecar::Native {
+        note(&mut record, Parent::InitContainers, &containers);
+    }
+    let volumes = builder.found(child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
+    note(&mut record, Parent::Volumes, &volumes);
+
+    builder.add_annotations(&metadata, &annotations, &record);
+    let field = agent.sidecar.field();
+    match (containers, place) {
+        (Found::Collection, Place::Last) => builder.add(&format!("/spec/{field}/-"), agent.container.clone()),
+        (Found::Collection, Place::At(index)) => {
+            builder.add(&format!("/spec/{field}/{index}"), agent.container.clone())
+        }
+        _ => builder.add(&format!("/spec/{field}"), json!([agent.container])),
+    }
+    match volumes {
+        Found::Collection => {
+            for (_, volume) in &agent.volumes {
+                builder.add("/spec/volumes/-", volume.clone());
+            }
+        }
+        _ => builder.add("/spec/volumes", agent.volumes.iter().map(|(_, volume)| volume.clone()).collect()),
+    }
+    Ok((builder.patch, record))
+}
+
+/// What takes out everything that the record names, and puts back what gave way.
+#[must_use]
+pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -> TemplatePatch {
+    let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
+    let record = ours.record.as_ref();
+    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
+
+    let annotations = child(template.metadata, "annotations");
+    let keys: Vec<&str> = [Annotation::Status.key(), Annotation::Record.key()]
+        .into_iter()
+        .filter(|key| *key == Annotation::Record.key() || record.is_some_and(|record| record.status_is_ours))
+        .filter(|key| child(annotations, key).is_some())
+        .collect();
+    let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.resolve(node)).count());
+    let only_ours = members(annotations) == keys.len();
+    let whole_metadata = only_ours && members(template.metadata) == 1 && has_created(record, Parent::Annotations);
+    if !(whole_metadata && builder.empty(Parent::Metadata, template.metadata, record))
+        && !(only_ours && builder.empty(Parent::Annotations, annotations, record))
+    {
+        for key in &keys {
+            builder.remove(&format!("/metadata/annotations/{}", escape(key)));
+        }
+    }
+
+    let items = |node: Option<NodeId>| node.map_or(0, |node| tree.items(tree.resolve(node)).count());
+    if let Some(agent) = &ours.agent {
+        let list = child(template.spec, agent.list.field());
+        let parent = (agent.list.field() == Sidecar::Native.field()).then_some(Parent::InitContainers);
+        let emptied = items(list) == 1 && parent.is_some_and(|parent| builder.empty(parent, list, record));
+        if !emptied {
+            builder.remove(&format!("/spec/{}/{}", agent.list.field(), agent.index));
+        }
+    }
+
+    let mut indices: Vec<usize> = ours.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.index)).collect();
+    indices.sort_unstable_by(|a, b| b.cmp(a));
+    let list = child(template.spec, "volumes");
+    if indices.is_empty() || items(list) > indices.len() || !builder.empty(Parent::Volumes, list, record) {
+        for index in indices {
+            builder.remove(&format!("/spec/volumes/{index}"));
+        }
+    }
+    builder.patch
+}
+
+/// What brings an agent up to date where it stands: same list, same volumes. What was created around it stays so.
+#[must_use]
+pub fn replacement(at: &str, ours: &Ours, old: &Record, agent: &Agent) -> TemplatePatch {
+    let record = Record {
+        created: old.created.clone(),
+        was: old.was.clone(),
+        status_is_ours: old.status_is_ours,
+        ..agent.record()
+    };
+    let replace = |path: String, value: Value| {
+        PatchOperation::Replace(ReplaceOperation { path: pointer(&format!("{at}{path}")), value })
+    };
+    let annotation = replace(
+        format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
+        Value::String(record.to_string()),
+    );
+    let container = ours
+        .agent
+        .iter()
+        .map(|old| replace(format!("/spec/{}/{}", old.list.field(), old.index), agent.container.clone()));
+    let volumes = ours.volumes.iter().zip(&agent.volumes).filter_map(|((_, old), (_, new))| {
+        Some(replace(format!("/spec/volumes/{}", old.as_ref()?.index), new.clone()))
+    });
+    TemplatePatch {
+        operations: std::iter::once(annotation).chain(container).chain(volumes).collect(),
+        spellings: Vec::new(),
+    }
+}
+
+fn has_created(record: Option<&Record>, parent: Parent) -> bool {
+    record.is_some_and(|record| record.created.contains(&parent))
+}
+
+impl Builder<'_, '_> {
+    fn found(&self, node: Option<NodeId>, kind: Kind, parent: &'static str) -> Result<Found, NotACollection> {
+        let Some(node) = node else { return Ok(Found::Missing) };
+        let value = self.tree.resolve(node);
+        if self.tree.kind(value) == kind {
+            return Ok(Found::Collection);
+        }
+        match resolve(self.tree, value) {
+            Ok(Resolved::Null) if self.tree.kind(value) == Kind::Scalar => {
+                Ok(Found::Null { raw: gave_way(self.tree, node) })
+            }
+            _ => Err(NotACollection { parent, offset: self.tree.span(node).start }),
+        }
+    }
+
+    fn add(&mut self, path: &str, value: Value) {
+        let path = pointer(&format!("{}{path}", self.at));
+        self.patch.operations.push(PatchOperation::Add(AddOperation { path, value }));
+    }
+
+    fn remove(&mut self, path: &str) {
+        let path = pointer(&format!("{}{path}", self.at));
+        self.patch.operations.push(PatchOperation::Remove(RemoveOperation { path }));
+    }
+
+    fn add_annotations(&mut self, metadata: &Found, annotations: &Found, record: &Record) {
+        let mut ours = Map::new();
+        if record.status_is_ours {
+            ours.insert(Annotation::Status.key().to_owned(), INJECTED.into());
+        }
+        ours.insert(Annotation::Record.key().to_owned(), record.to_string().into());
+        match (metadata, annotations) {
+            (Found::Collection, Found::Collection) => {
+                for (key, value) in ours {
+                    self.add(&format!("/metadata/annotations/{}", escape(&key)), value);
+                }
+            }
+            (Found::Collection, _) => self.add("/metadata/annotations", Value::Object(ours)),
+            _ => self.add("/metadata", json!({ "annotations": ours })),
+        }
+    }
+
+    /// A parent that holds nothing but ours becomes what it was: absent, or a null as it was written. False for one that
+    /// was an empty collection in brackets: `[]` comes back by taking ours out of it.
+    fn empty(&mut self, parent: Parent, node: Option<NodeId>, record: Option<&Record>) -> bool {
+        let path = parent.pointer();
+        if has_created(record, parent) {
+            self.remove(path);
+            return true;
+        }
+        let was = record.and_then(|record| record.was.iter().find(|(was, _)| *was == parent));
+        let is_flow = node.is_some_and(|node| self.tree.style(self.tree.resolve(node)) == Style::Flow);
+        if was.is_none() && is_flow {
+            return false;
+        }
+        let path = pointer(&format!("{}{path}", self.at));
+        let raw = was.map(|(_, raw)| raw.clone()).unwrap_or_default();
+        self.patch.spellings.push(Spelling { pointer: path.to_string(), raw });
+        self.patch.operations.push(PatchOperation::Replace(ReplaceOperation { path, value: Value::Null }));
+        true
+    }
+}
+
+/// Every pointer here is made of constants, indices and escaped keys.
+pub(crate) fn pointer(text: &str) -> PointerBuf {
+    PointerBuf::parse(text).unwrap_or_default()
+}
+
+pub(crate) fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}

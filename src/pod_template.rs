@@ -1,0 +1,294 @@
+//! What decisions look at: a small view of a pod template, with our own agent told apart from everything else.
+//!
+//! Every decision is made on the template without our agent, so that a changed configuration gives what it would have
+//! given in the first place.
+
+use crate::agent::normal::{Names, normal, take_names};
+use crate::agent::{CONTAINER, Record, Sidecar, Volume, is_agent_image};
+use crate::annotations::Annotation as Key;
+use crate::find::member;
+use crate::resource::text;
+use crate::yaml::{Kind, NodeId, Resolved, Tree, resolve, to_json};
+use serde_json::Value;
+
+/// One annotation of the template.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Annotation {
+    /// Its key.
+    pub key: String,
+    /// Its value; none where it is not a string, which Kubernetes refuses.
+    pub value: Option<String>,
+    /// Where its key stands.
+    pub offset: usize,
+    /// Where its value stands.
+    pub value_offset: usize,
+}
+
+/// The list that a container stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContainerList {
+    /// `containers`
+    Containers,
+    /// `initContainers`
+    InitContainers,
+    /// `ephemeralContainers`
+    EphemeralContainers,
+}
+
+impl ContainerList {
+    const ALL: [ContainerList; 3] =
+        [ContainerList::Containers, ContainerList::InitContainers, ContainerList::EphemeralContainers];
+
+    /// The field of the PodSpec.
+    #[must_use]
+    pub fn field(self) -> &'static str {
+        match self {
+            ContainerList::Containers => "containers",
+            ContainerList::InitContainers => "initContainers",
+            ContainerList::EphemeralContainers => "ephemeralContainers",
+        }
+    }
+}
+
+/// One container, as far as decisions need it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Container {
+    /// The list it stands in.
+    pub list: ContainerList,
+    /// Its place in that list.
+    pub index: usize,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Its image, if it has one.
+    pub image: Option<String>,
+    /// Where it stands.
+    pub node: NodeId,
+}
+
+/// One volume.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PodVolume {
+    /// Its place in `volumes`.
+    pub index: usize,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// Where it stands.
+    pub node: NodeId,
+}
+
+/// The view.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PodTemplate {
+    /// Its mapping.
+    pub node: NodeId,
+    /// `metadata`, if the key is there.
+    pub metadata: Option<NodeId>,
+    /// `spec`, if the key is there.
+    pub spec: Option<NodeId>,
+    /// All annotations but ours (`status` and `record`).
+    pub annotations: Vec<Annotation>,
+    /// All labels that are strings.
+    pub labels: Vec<(String, String)>,
+    /// All containers but our agent.
+    pub containers: Vec<Container>,
+    /// All volumes but ours.
+    pub volumes: Vec<PodVolume>,
+    /// `spec.restartPolicy`
+    pub restart_policy: Option<String>,
+    /// `spec.automountServiceAccountToken: false`
+    pub automount_off: bool,
+    /// `spec.os.name` or the node selector says Windows.
+    pub windows: bool,
+    /// `spec.resources` is set: the pod's containers share one budget.
+    pub pod_resources: bool,
+    /// What carries our record.
+    pub ours: Option<Ours>,
+}
+
+/// What we find of an earlier injection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ours {
+    /// The record; none where it cannot be read.
+    pub record: Option<Record>,
+    /// Where the record stands.
+    pub offset: usize,
+    /// `status: injected` stands beside it.
+    pub status: bool,
+    /// The agent that the record names; none where it is gone.
+    pub agent: Option<Container>,
+    /// The volumes that the record names, each with its place; none for one that is gone.
+    pub volumes: Vec<(Volume, Option<PodVolume>)>,
+    /// The normal form of agent and volumes without their names; none where a part is gone.
+    pub value: Option<Value>,
+    /// The names in use.
+    pub names: Names,
+}
+
+impl PodTemplate {
+    /// Looks at the template at `node`.
+    #[must_use]
+    pub fn view(tree: &Tree<'_>, node: NodeId) -> Self {
+        let metadata = member(tree, node, "metadata");
+        let spec = member(tree, node, "spec");
+        let below = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| member(tree, parent, key));
+        let mut annotations = annotations_of(tree, below(metadata, "annotations"));
+        let mut containers: Vec<Container> = ContainerList::ALL
+            .into_iter()
+            .flat_map(|list| containers_of(tree, below(spec, list.field()), list))
+            .collect();
+        let mut volumes = volumes_of(tree, below(spec, "volumes"));
+        let ours = take_ours(tree, &mut annotations, &mut containers, &mut volumes);
+        Self {
+            node,
+            metadata,
+            spec,
+            annotations,
+            labels: labels_of(tree, below(metadata, "labels")),
+            containers,
+            volumes,
+            restart_policy: spec.and_then(|spec| text(tree, spec, "restartPolicy")),
+            automount_off: below(spec, "automountServiceAccountToken")
+                .is_some_and(|value| matches!(resolve(tree, tree.resolve(value)), Ok(Resolved::Bool(false)))),
+            windows: is_windows(tree, spec),
+            pod_resources: below(spec, "resources")
+                .is_some_and(|value| tree.kind(tree.resolve(value)) == Kind::Mapping),
+            ours,
+        }
+    }
+
+    /// The value of an annotation that is a string.
+    #[must_use]
+    pub fn annotation(&self, key: &str) -> Option<&Annotation> {
+        self.annotations.iter().rev().find(|annotation| annotation.key == key)
+    }
+}
+
+fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<Annotation> {
+    entries(tree, node)
+        .map(|(key, name, value)| Annotation {
+            key: name,
+            value: match resolve(tree, tree.resolve(value)) {
+                Ok(Resolved::Str(text)) if tree.kind(tree.resolve(value)) == Kind::Scalar => Some(text.into_owned()),
+                _ => None,
+            },
+            offset: tree.span(key).start,
+            value_offset: tree.span(value).start,
+        })
+        .collect()
+}
+
+fn labels_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<(String, String)> {
+    let node = node.map(|node| tree.resolve(node));
+    entries(tree, node)
+        .filter_map(|(_, key, value)| Some((key, tree.scalar(tree.resolve(value))?.into_owned())))
+        .collect()
+}
+
+/// The entries of a mapping whose keys are scalars.
+fn entries<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (NodeId, String, NodeId)> + 'a {
+    node.map(|node| tree.resolve(node))
+        .into_iter()
+        .flat_map(|node| tree.entries(node))
+        .filter_map(|(key, value)| Some((key, tree.scalar(tree.resolve(key))?.into_owned(), value)))
+}
+
+fn containers_of(tree: &Tree<'_>, node: Option<NodeId>, list: ContainerList) -> Vec<Container> {
+    items(tree, node)
+        .map(|(index, node)| Container {
+            list,
+            index,
+            name: text(tree, node, "name"),
+            image: text(tree, node, "image"),
+            node,
+        })
+        .collect()
+}
+
+fn volumes_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodVolume> {
+    items(tree, node).map(|(index, node)| PodVolume { index, name: text(tree, node, "name"), node }).collect()
+}
+
+fn items<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (usize, NodeId)> + 'a {
+    node.map(|node| tree.resolve(node)).into_iter().flat_map(|node| tree.items(node)).enumerate()
+}
+
+fn is_windows(tree: &Tree<'_>, spec: Option<NodeId>) -> bool {
+    let says = |parent: &str, key: &str| {
+        spec.and_then(|spec| member(tree, spec, parent))
+            .and_then(|parent| text(tree, parent, key))
+            .is_some_and(|os| os.eq_ignore_ascii_case("windows"))
+    };
+    says("os", "name") || says("nodeSelector", "kubernetes.io/os") || says("nodeSelector", "beta.kubernetes.io/os")
+}
+
+/// Takes out of the lists what an earlier injection put there, as the record says.
+fn take_ours(
+    tree: &Tree<'_>,
+    annotations: &mut Vec<Annotation>,
+    containers: &mut Vec<Container>,
+    volumes: &mut Vec<PodVolume>,
+) -> Option<Ours> {
+    let at = annotations.iter().rposition(|annotation| annotation.key == Key::Record.key())?;
+    let annotation = annotations.remove(at);
+    let status = annotations.iter().position(|annotation| annotation.key == Key::Status.key());
+    let status = status.map(|at| annotations.remove(at)).and_then(|annotation| annotation.value);
+    let record = annotation.value.as_deref().and_then(Record::parse);
+    let lists = match record.as_ref().map(|record| record.agent) {
+        Some(Sidecar::Native) => &[ContainerList::InitContainers][..],
+        Some(Sidecar::Container) => &[ContainerList::Containers],
+        None => &[ContainerList::Containers, ContainerList::InitContainers],
+    };
+    let is_ours =
+        |container: &Container| lists.contains(&container.list) && container.name.as_deref() == Some(CONTAINER);
+    let agent = containers.iter().position(is_ours).map(|at| containers.remove(at));
+    let is_named = |volume: &Volume| volumes.iter().any(|other| other.name.as_deref() == Some(volume.name()));
+    let named: Vec<Volume> = match &record {
+        Some(record) => record.volumes.clone(),
+        None => Volume::ALL.into_iter().filter(is_named).collect(),
+    };
+    let taken: Vec<(Volume, Option<PodVolume>)> = named
+        .into_iter()
+        .map(|volume| {
+            let at = volumes.iter().position(|candidate| candidate.name.as_deref() == Some(volume.name()));
+            (volume, at.map(|at| volumes.remove(at)))
+        })
+        .collect();
+    let (value, names) = match value_of(tree, agent.as_ref(), &taken) {
+        Some((value, names)) => (Some(value), names),
+        None => (None, Names::default()),
+    };
+    Some(Ours {
+        record,
+        offset: annotation.offset,
+        status: status.as_deref() == Some(crate::patch::INJECTED),
+        agent,
+        volumes: taken,
+        value,
+        names,
+    })
+}
+
+/// The normal form of what stands there, or none where a part of it is gone.
+fn value_of(
+    tree: &Tree<'_>,
+    agent: Option<&Container>,
+    volumes: &[(Volume, Option<PodVolume>)],
+) -> Option<(Value, Names)> {
+    let mut container = to_json(tree, agent?.node).ok()?;
+    let mut volumes =
+        volumes.iter().map(|(_, volume)| to_json(tree, volume.as_ref()?.node).ok()).collect::<Option<Vec<Value>>>()?;
+    let names = take_names(&mut container, &mut volumes);
+    Some((normal_parts(&container, &volumes), names))
+}
+
+/// The normal form that a record's `value` is the fingerprint of.
+#[must_use]
+pub fn normal_parts(container: &Value, volumes: &[Value]) -> Value {
+    Value::Array(std::iter::once(container).chain(volumes).map(normal).collect())
+}
+
+/// True for a container that is an agent, whoever put it there.
+#[must_use]
+pub fn is_agent(container: &Container) -> bool {
+    container.image.as_deref().is_some_and(is_agent_image)
+}
