@@ -27,6 +27,8 @@ pub mod verify;
 pub mod diagnostic;
 pub mod field_path;
 pub mod report;
+pub mod tolerance;
 
 pub mod cli;
+pub mod krm_fn;
 pub mod post_renderer;

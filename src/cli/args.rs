@@ -3,6 +3,8 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// Names the configuration file where neither `--config` nor a functionConfig does.
+pub(crate) const CONFIG_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_CONFIG";
 /// Names the log file where `--log-file` does not.
 pub(crate) const LOG_FILE_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_LOG_FILE";
 
@@ -67,10 +69,21 @@ Examples:
         #[command(flatten)]
         over: Over,
     },
+    /// Describe and check the configuration
+    #[command(
+        subcommand,
+        disable_help_subcommand = true,
+        after_help = "\
+Examples:
+  mackerel-agent-injector config validate agent-injector.yaml
+  mackerel-agent-injector config validate - < agent-injector.yaml
+  mackerel-agent-injector config schema > agent-injector.schema.json"
+    )]
+    Config(ConfigCommand),
     /// Print completions for a shell
     #[command(after_help = "\
 Examples:
-  mackerel-agent-injector completions bash > ~/.local/share/bash-completion/completions/mackerel-agent-injector
+  mackerel-agent-injector completions bash > mackerel-agent-injector.bash
   mackerel-agent-injector completions zsh > ~/.zfunc/_mackerel-agent-injector
   mackerel-agent-injector completions fish | source")]
     Completions {
@@ -121,4 +134,16 @@ pub(crate) struct Over {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     Patch,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the configuration's JSON Schema
+    Schema,
+    /// Check a configuration: of FILE, else of `--config`
+    Validate {
+        /// Configuration file; `-` is stdin
+        #[arg(value_name = "FILE")]
+        file: Option<PathBuf>,
+    },
 }

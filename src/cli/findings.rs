@@ -1,11 +1,11 @@
 //! Outcomes and findings of one text as messages.
 
 use super::messages::{Message, Messages};
-use crate::config::OnRefusal;
 use crate::diagnostic::{Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
 use crate::inject::Injection;
-use crate::report::{Class, Finding, Identity, Outcome, Severity};
+use crate::report::{Finding, Identity, Outcome, Severity};
+use crate::tolerance::Tolerance;
 use std::io;
 
 /// One input, for messages that point into it.
@@ -21,16 +21,19 @@ pub(crate) fn report(
     messages: &mut Messages,
     input: Input<'_>,
     injection: &Injection,
-    on_refusal: OnRefusal,
+    tolerance: Tolerance,
 ) -> io::Result<()> {
     let mut teller = Teller { renderer: Renderer::new(messages.colour()), input };
     messages.passed_by(injection.without_template);
+    for fault in &injection.faults {
+        messages.add(Severity::Error, |severity| teller.message(fault, severity, None))?;
+    }
     for finding in &injection.findings {
-        messages.add(severity(finding, on_refusal), |severity| teller.message(finding, severity, None))?;
+        messages.add(tolerance.severity(finding), |severity| teller.message(finding, severity, None))?;
     }
     for outcome in &injection.outcomes {
         let decision = &outcome.decision;
-        match severity(decision, on_refusal) {
+        match tolerance.severity(decision) {
             Severity::Info => {
                 messages.decided(decision.reason, || teller.line(decision, Severity::Info, Some(outcome)))?
             }
@@ -40,10 +43,55 @@ pub(crate) fn report(
             }
         }
         for warning in &outcome.warnings {
-            messages.add(severity(warning, on_refusal), |severity| teller.message(warning, severity, Some(outcome)))?;
+            messages.add(tolerance.severity(warning), |severity| teller.message(warning, severity, Some(outcome)))?;
         }
     }
     Ok(())
+}
+
+/// Hands over what a function call has to say: the orchestrator's user knows resources and files, not our stdin.
+pub(crate) fn report_call(messages: &mut Messages, injection: &Injection, tolerance: Tolerance) -> io::Result<()> {
+    messages.passed_by(injection.without_template);
+    for fault in &injection.faults {
+        messages.add(Severity::Error, |severity| call_message(fault, severity, None))?;
+    }
+    for finding in &injection.findings {
+        messages.add(tolerance.severity(finding), |severity| call_message(finding, severity, None))?;
+    }
+    for outcome in &injection.outcomes {
+        let decision = &outcome.decision;
+        match tolerance.severity(decision) {
+            Severity::Info => {
+                messages.decided(decision.reason, || call_message(decision, Severity::Info, Some(outcome)).line)?;
+            }
+            severity => {
+                messages.count(decision.reason);
+                messages.add(severity, |severity| call_message(decision, severity, Some(outcome)))?;
+            }
+        }
+        for warning in &outcome.warnings {
+            messages.add(tolerance.severity(warning), |severity| call_message(warning, severity, Some(outcome)))?;
+        }
+    }
+    Ok(())
+}
+
+/// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
+fn call_message(finding: &Finding, severity: Severity, outcome: Option<&Outcome>) -> Message {
+    let mut line = format!("{}[{}]: ", severity.name(), finding.reason.id());
+    if let Some(outcome) = outcome {
+        line += &subject(outcome, finding);
+        if let Some((path, _)) = &outcome.file {
+            line += &format!(" ({path})");
+        }
+        line += ": ";
+    }
+    line += &finding.message;
+    if let Some(help) = &finding.help {
+        line += &format!("; {help}");
+    }
+    let line = visible(&line).into_owned();
+    Message { picture: line.clone(), line }
 }
 
 /// Makes messages about one text, counting its lines once.
@@ -77,15 +125,6 @@ impl Teller<'_> {
         let help = finding.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
         let line = format!("{place}: {}[{}]: {subject}{}{help}", severity.name(), finding.reason.id(), finding.message);
         visible(&line).into_owned()
-    }
-}
-
-/// How much a finding matters to this run: a refusal holds everything back, unless refused templates may be passed by.
-pub(crate) fn severity(finding: &Finding, on_refusal: OnRefusal) -> Severity {
-    match (finding.reason.class(), on_refusal) {
-        (Class::Done | Class::Skipped, _) => Severity::Info,
-        (Class::Warning, _) | (Class::Refused, OnRefusal::Skip) => Severity::Warning,
-        (Class::Refused, OnRefusal::Fail) => Severity::Error,
     }
 }
 

@@ -12,14 +12,16 @@ use crate::diagnostic::{Lines, visible};
 use crate::edit::{Edit, pieces};
 use crate::inject::{Injection, Options, inject};
 use crate::report::{Class, Identity, Outcome, Reason, Severity};
+use crate::tolerance::Tolerance;
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// What the user wants to have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Give {
     /// The manifests, on stdout.
+    #[default]
     Manifests,
     /// The files, changed.
     InPlace,
@@ -54,38 +56,49 @@ struct Worked {
     edits: Vec<Edit>,
 }
 
+/// What was asked for by arguments.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Asked {
+    pub(crate) give: Give,
+    pub(crate) options: Options,
+}
+
+/// What a run goes by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run<'c> {
+    pub(crate) give: Give,
+    pub(crate) options: Options,
+    pub(crate) config: &'c Config,
+}
+
+impl<'c> Run<'c> {
+    pub(crate) fn new(asked: Asked, config: &'c Config) -> Self {
+        Self { give: asked.give, options: asked.options, config }
+    }
+
+    pub(crate) fn tolerance(self) -> Tolerance {
+        Tolerance::of(self.config, self.options)
+    }
+}
+
 /// What all texts gave.
-struct Gathered<'r> {
-    give: Give,
-    config: &'r Config,
-    options: Options,
-    /// What `give` needs of them, and no more.
+struct Gathered<'c> {
+    run: Run<'c>,
+    /// What has to be given of them, and no more.
     texts: Vec<Worked>,
     printed: String,
     changed: bool,
 }
 
 /// Gives what became of one text that came on stdin.
-pub(crate) fn text(
-    text: String,
-    injection: Injection,
-    give: Give,
-    config: &Config,
-    messages: &mut Messages,
-) -> anyhow::Result<Exit> {
-    let mut gathered = Gathered::new(give, config, Options::default());
+pub(crate) fn text(text: String, injection: Injection, run: Run<'_>, messages: &mut Messages) -> anyhow::Result<Exit> {
+    let mut gathered = Gathered::new(run);
     gathered.take(Path::new(STDIN), None, text, injection, messages)?;
     gathered.finish(messages)
 }
 
 /// Works over files and folders.
-pub(crate) fn files(
-    paths: &[PathBuf],
-    give: Give,
-    config: &Config,
-    options: Options,
-    messages: &mut Messages,
-) -> anyhow::Result<Exit> {
+pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) -> anyhow::Result<Exit> {
     let found = walk::files(paths);
     for error in &found.errors {
         messages.error(error)?;
@@ -99,7 +112,7 @@ pub(crate) fn files(
             reason.sentence()
         ))?;
     }
-    let mut gathered = Gathered::new(give, config, options);
+    let mut gathered = Gathered::new(run);
     let mut progress = Progress::over(found.files.len());
     for (done, file) in found.files.iter().enumerate() {
         progress.at(done);
@@ -109,9 +122,9 @@ pub(crate) fn files(
     gathered.finish(messages)
 }
 
-impl<'r> Gathered<'r> {
-    fn new(give: Give, config: &'r Config, options: Options) -> Self {
-        Self { give, config, options, texts: Vec::new(), printed: String::new(), changed: false }
+impl<'c> Gathered<'c> {
+    fn new(run: Run<'c>) -> Self {
+        Self { run, texts: Vec::new(), printed: String::new(), changed: false }
     }
 
     fn file(&mut self, file: &Found, messages: &mut Messages) -> anyhow::Result<()> {
@@ -121,7 +134,7 @@ impl<'r> Gathered<'r> {
             Err(Unreadable::NotText(not)) if may_be_other(&not.bytes) => passed_by(messages, &file.path, &not.message)?,
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
-                let injection = inject(&text, self.config, self.options);
+                let injection = inject(&text, self.run.config, self.run.options);
                 match injection.findings.iter().find(|finding| finding.reason.class() == Class::Refused) {
                     Some(broken) if may_be_other(text.as_bytes()) => passed_by(messages, &file.path, &broken.message)?,
                     _ => self.take(&file.path, Some(state), text, injection, messages)?,
@@ -142,13 +155,13 @@ impl<'r> Gathered<'r> {
     ) -> anyhow::Result<()> {
         let name = path.display().to_string();
         let input = Input { name: &name, text: &text };
-        findings::report(messages, input, &injection, self.config.spec.on_refusal)?;
+        findings::report(messages, input, &injection, self.run.tolerance())?;
         let changed = !injection.edits.is_empty();
         self.changed |= changed;
-        if matches!(self.give, Give::Check | Give::CheckAndDiff) && messages.loudness() != Loudness::Errors {
+        if matches!(self.run.give, Give::Check | Give::CheckAndDiff) && messages.loudness() != Loudness::Errors {
             list(&mut self.printed, input, &injection);
         }
-        match self.give {
+        match self.run.give {
             Give::Diff | Give::CheckAndDiff => self.printed.push_str(&diff::unified(path, &text, &injection.edits)),
             Give::Patches => patches(&mut self.printed, &injection.outcomes)?,
             Give::InPlace if !changed => {}
@@ -163,7 +176,7 @@ impl<'r> Gathered<'r> {
     /// All is known: writes everything or nothing.
     fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
         let mut prepared = Vec::new();
-        if self.give == Give::InPlace && !messages.has_errors() {
+        if self.run.give == Give::InPlace && !messages.has_errors() {
             for (number, worked) in self.texts.iter().enumerate() {
                 let Some(state) = worked.state else { continue };
                 match in_place::prepare(&worked.path, state, pieces(&worked.text, &worked.edits), number) {
@@ -178,7 +191,7 @@ impl<'r> Gathered<'r> {
             return Ok(Exit::Trouble);
         }
         messages.log_summary(Ending::Written)?;
-        match self.give {
+        match self.run.give {
             Give::InPlace => in_place::commit(prepared)?,
             Give::Manifests => {
                 let texts: Vec<&str> = self.texts.iter().map(|worked| &*worked.text).collect();
@@ -192,7 +205,7 @@ impl<'r> Gathered<'r> {
             Give::Check | Give::Patches => stdout::write([self.printed.as_str()])?,
         }
         messages.show(Some(Ending::Written));
-        let checked = matches!(self.give, Give::Check | Give::CheckAndDiff);
+        let checked = matches!(self.run.give, Give::Check | Give::CheckAndDiff);
         Ok(if checked && self.changed { Exit::Found } else { Exit::Done })
     }
 }
@@ -208,11 +221,14 @@ fn passed_by(messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> 
 /// `web.yaml:3:1: apps/v1/Deployment/prod/web would be injected`
 fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
     let mut lines = Lines::new(input.text.as_bytes());
-    for outcome in injection.outcomes.iter().filter(|outcome| !outcome.patch.is_empty()) {
+    for outcome in &injection.outcomes {
+        let reason = outcome.decision.reason;
+        if reason.class() != Class::Done || reason == Reason::Unchanged {
+            continue;
+        }
         let at = lines.position(outcome.offset);
         let resource = resource(&outcome.identity);
-        let id = outcome.decision.reason.id();
-        let line = format!("{}:{}:{}: {resource} would be {id}", input.name, at.line, at.column);
+        let line = format!("{}:{}:{}: {resource} would be {}", input.name, at.line, at.column, reason.id());
         list.push_str(&visible(&line));
         list.push('\n');
     }

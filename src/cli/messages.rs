@@ -13,6 +13,9 @@ use std::path::Path;
 /// Errors that are shown, and warnings without `-v`; of the rest only the number is.
 const SHOWN: usize = 20;
 
+/// Warnings that a function call shows.
+const SHOWN_TO_ORCHESTRATOR: usize = 3;
+
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Loudness {
@@ -23,6 +26,8 @@ pub(crate) enum Loudness {
     Summary,
     /// `-v`: every warning, and one line per resource.
     Resources,
+    /// A function call: errors come first, since kpt shows the first four lines, and most stands in the results.
+    Orchestrator,
 }
 
 /// One message in its two forms.
@@ -49,8 +54,14 @@ pub(crate) struct Messages {
 
 #[derive(Debug, Default)]
 struct Shown {
-    pictures: Vec<String>,
+    messages: Vec<Message>,
     count: usize,
+}
+
+impl Shown {
+    fn pictures(&self, more: Option<String>) -> Vec<String> {
+        self.messages.iter().map(|message| message.picture.clone()).chain(more).collect()
+    }
 }
 
 impl Messages {
@@ -88,7 +99,7 @@ impl Messages {
             return Ok(());
         }
         let line = line();
-        self.log(&line)?;
+        log(&mut self.log, &line)?;
         if self.loudness == Loudness::Resources {
             self.decisions.push(line);
         }
@@ -101,28 +112,30 @@ impl Messages {
 
     /// Something worth a line that is neither wrong nor a decision about a pod template.
     pub(crate) fn note(&mut self, line: String) -> io::Result<()> {
-        self.log(&line)?;
+        log(&mut self.log, &line)?;
         self.notes.push(line);
         Ok(())
     }
 
     /// An error or a warning.
     pub(crate) fn add(&mut self, severity: Severity, message: impl FnOnce(Severity) -> Message) -> io::Result<()> {
-        let (shown, limit) = match severity {
-            Severity::Error => (&mut self.errors, SHOWN),
-            _ if self.loudness == Loudness::Resources => (&mut self.warnings, usize::MAX),
+        let (shown, limit) = match (severity, self.loudness) {
+            (Severity::Error, _) => (&mut self.errors, SHOWN),
+            (_, Loudness::Resources) => (&mut self.warnings, usize::MAX),
+            (_, Loudness::Orchestrator) => (&mut self.warnings, SHOWN_TO_ORCHESTRATOR),
             _ => (&mut self.warnings, SHOWN),
         };
         shown.count += 1;
-        let wanted = shown.pictures.len() < limit;
+        let wanted = shown.messages.len() < limit;
         if !wanted && self.log.is_none() {
             return Ok(());
         }
-        let Message { line, picture } = message(severity);
+        let message = message(severity);
+        log(&mut self.log, &message.line)?;
         if wanted {
-            shown.pictures.push(picture);
+            shown.messages.push(message);
         }
-        self.log(&line)
+        Ok(())
     }
 
     /// An error that points into no text.
@@ -133,54 +146,69 @@ impl Messages {
 
     /// An input that cannot be read.
     pub(crate) fn unreadable(&mut self, name: &str, error: &Unreadable) -> io::Result<()> {
-        let not = match error {
-            Unreadable::Io(error) => return self.error(format!("{name}: {}", plain(error))),
-            Unreadable::NotText(not) => not,
-        };
-        let range = not.offset..not.offset + 1;
-        let place = Place { name: name.into(), text: &not.bytes, range };
-        let diagnostic = Diagnostic::error(&*not.message).at(place).with_help(Some(not.help.to_owned()));
-        let mut renderer = Renderer::new(self.colour());
-        self.add(Severity::Error, |_| Message {
-            line: renderer.line(&diagnostic) + "; " + not.help,
-            picture: renderer.picture(&diagnostic).trim_end().to_owned(),
-        })
+        match error {
+            Unreadable::Io(error) => self.error(format!("{name}: {}", plain(error))),
+            Unreadable::NotText(not) => {
+                let place = Place { name: name.into(), text: &not.bytes, range: not.offset..not.offset + 1 };
+                self.diagnostic(&Diagnostic::error(&*not.message).at(place).with_help(Some(not.help.to_owned())))
+            }
+        }
     }
 
-    fn log(&mut self, line: &str) -> io::Result<()> {
-        let Some(log) = &mut self.log else { return Ok(()) };
-        // One write per line, so that the lines of renderers that run side by side do not mix.
-        log.write_all((line.replace('\n', " ") + "\n").as_bytes())
+    /// What is wrong with a text.
+    pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
+        let mut renderer = Renderer::new(Colour::Never);
+        let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        let line = renderer.line(diagnostic) + &help;
+        let picture = Renderer::new(self.colour()).picture(diagnostic).trim_end().to_owned();
+        self.add(diagnostic.severity, |_| Message { line, picture })
+    }
+
+    /// What the errors so far are, one line each, for those who cannot see stderr.
+    pub(crate) fn error_lines(&self) -> impl Iterator<Item = &str> {
+        self.errors.messages.iter().map(|message| &*message.line)
     }
 
     /// Logs the summary: before the output, because a log that cannot be written holds that back.
     pub(crate) fn log_summary(&mut self, ending: Ending) -> io::Result<()> {
         let summary = self.summary(ending);
-        self.log(&summary)
+        log(&mut self.log, &summary)
+    }
+
+    /// What follows is for an orchestrator, unless the user has asked for more or less.
+    pub(crate) fn for_orchestrator(&mut self) {
+        if self.loudness == Loudness::Summary {
+            self.loudness = Loudness::Orchestrator;
+        }
     }
 
     /// Prints to stderr what there is to say, then the summary if there is one.
     pub(crate) fn show(&self, ending: Option<Ending>) {
-        let mut lines: Vec<&str> = Vec::new();
-        let more_warnings = more(&self.warnings, "warning", "; `-v` shows them all");
-        let more_errors = more(&self.errors, "error", "");
-        let summary = ending.map(|ending| self.summary(ending));
-        if self.loudness != Loudness::Errors {
-            let said = [&self.decisions, &self.notes, &self.warnings.pictures].into_iter().flatten();
-            lines.extend(said.chain(&more_warnings).map(String::as_str));
-        }
-        lines.extend(self.errors.pictures.iter().chain(&more_errors).map(String::as_str));
-        if self.loudness != Loudness::Errors || self.has_errors() {
-            lines.extend(summary.as_deref());
-        }
+        let how = if self.loudness == Loudness::Orchestrator { "in the results" } else { "`-v` shows them all" };
+        let warnings = self.warnings.pictures(more(&self.warnings, "warning", &format!("; {how}")));
+        let errors = self.errors.pictures(more(&self.errors, "error", ""));
+        let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
+        let parts: &[&[String]] = match self.loudness {
+            Loudness::Errors if self.has_errors() => &[&errors, &summary],
+            Loudness::Errors => &[],
+            Loudness::Orchestrator => &[&errors, &summary, &warnings, &self.notes],
+            Loudness::Summary | Loudness::Resources => &[&self.decisions, &self.notes, &warnings, &errors, &summary],
+        };
+        let lines = parts.concat();
         if !lines.is_empty() {
             // Whoever closed stderr does not want to hear.
             let _ = io::stderr().lock().write_all((lines.join("\n") + "\n").as_bytes());
         }
     }
 
-    /// `3 injected, 1 skipped (opted-out), 12 without pod template`
-    pub(crate) fn summary(&self, ending: Ending) -> String {
+    /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
+    fn summary(&self, ending: Ending) -> String {
+        let errors = || plural(self.errors.count, "error");
+        match ending {
+            Ending::NothingWritten => return errors() + "; nothing was written",
+            Ending::GivenBack => return errors() + "; the items are as they came",
+            Ending::Written => {}
+        }
         let mut parts = Vec::new();
         let of = |class: Class| self.counts.iter().filter(move |(reason, _)| reason.class() == class);
         parts.extend(of(Class::Done).map(|(reason, count)| format!("{count} {}", reason.id())));
@@ -199,17 +227,10 @@ impl Messages {
         if self.warnings.count > 0 {
             parts.push(plural(self.warnings.count, "warning"));
         }
-        if self.errors.count > 0 {
-            parts.push(plural(self.errors.count, "error"));
-        }
         if parts.is_empty() {
             parts.push("no resources".to_owned());
         }
-        let ending = match ending {
-            Ending::Written => "",
-            Ending::NothingWritten => "; nothing was written",
-        };
-        parts.join(", ") + ending
+        parts.join(", ")
     }
 }
 
@@ -220,10 +241,18 @@ pub(crate) enum Ending {
     Written,
     /// Errors held all of it back.
     NothingWritten,
+    /// A function call was answered with errors as its results.
+    GivenBack,
+}
+
+fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
+    let Some(log) = log else { return Ok(()) };
+    // One write per line, so that the lines of renderers that run side by side do not mix.
+    log.write_all((line.replace('\n', " ") + "\n").as_bytes())
 }
 
 fn more(shown: &Shown, what: &str, how: &str) -> Option<String> {
-    match shown.count - shown.pictures.len() {
+    match shown.count - shown.messages.len() {
         0 => None,
         rest => Some(format!("… and {}{how}", plural(rest, &format!("more {what}")))),
     }

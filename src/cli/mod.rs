@@ -2,20 +2,22 @@
 //!
 //! - `args`: what may be typed
 //! - `walk`, `input`: which texts
-//! - `inject`, `function`: the commands that work over texts
+//! - `configuration`: which configuration counts
+//! - `inject`, `stdin`: what is done with them
 //! - `stdout`, `stream`, `diff`, `in_place`: the ways out
 //! - `messages`, `findings`, `progress`: what is said beside
 
 mod args;
+mod configuration;
 mod diff;
 mod findings;
-mod function;
 mod generate;
 mod in_place;
 mod inject;
 mod input;
 mod messages;
 mod progress;
+mod stdin;
 mod stdout;
 mod stream;
 mod walk;
@@ -23,13 +25,14 @@ mod walk;
 use crate::inject::{Direction, HandEdits, Options, Patches, Warnings};
 use args::{Cli, Command, Common, LOG_FILE_VARIABLE, Over};
 use clap::{CommandFactory, Parser};
-use function::{Door, Stdin};
-use inject::Give;
+use inject::{Asked, Give, Run};
 use messages::{Loudness, Messages};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use stdin::Door;
+use walk::plain;
 
 /// As diff's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +51,19 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Why a run ends is among the messages already.
+#[derive(Debug, thiserror::Error)]
+#[error("see the messages")]
+struct Told;
+
 /// Does what the arguments ask for.
 #[must_use]
 pub fn run() -> ExitCode {
     if let Some(configuration) = legacy_plugin_argument() {
         let common = Common { config: Some(configuration), ..Common::default() };
-        return within(Loudness::default(), &common, |messages| function::legacy_plugin(&common, messages));
+        return within(Loudness::default(), &common, |messages| {
+            stdin::answer(Door::LegacyPlugin, Asked::default(), &common, messages)
+        });
     }
     let Cli { command, common } = Cli::parse();
     let loudness = match &command {
@@ -63,41 +73,36 @@ pub fn run() -> ExitCode {
     };
     within(loudness, &common, |messages| match command {
         None if io::stdin().is_terminal() => Ok(help(None)),
-        None => function::stdin(
-            Stdin { door: Door::Helm, give: Give::Manifests, options: Options::default() },
-            &common,
-            messages,
-        ),
+        None => stdin::answer(Door::Helm, Asked::default(), &common, messages),
         Some(Command::Inject { over, strict }) => {
-            let options = options(Direction::Inject, &over, strict);
-            over_paths("inject", &over, options, &common, messages)
+            let warnings = if strict { Warnings::Refuse } else { Warnings::Tell };
+            over_paths("inject", &over, Direction::Inject, warnings, &common, messages)
         }
         Some(Command::Uninject { over }) => {
-            let options = options(Direction::Uninject, &over, false);
-            over_paths("uninject", &over, options, &common, messages)
+            over_paths("uninject", &over, Direction::Uninject, Warnings::Tell, &common, messages)
         }
+        Some(Command::Config(command)) => configuration::command(command, &common, messages),
         Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
         Some(Command::Man { command }) => generate::manual(command.as_deref()).map(|()| Exit::Done),
     })
 }
 
-fn options(direction: Direction, over: &Over, strict: bool) -> Options {
-    Options {
-        direction,
-        hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
-        warnings: if strict { Warnings::Refuse } else { Warnings::Tell },
-        patches: if Give::from(over) == Give::Patches { Patches::Keep } else { Patches::Drop },
-    }
-}
-
 fn over_paths(
-    name: &str,
+    command: &str,
     over: &Over,
-    options: Options,
+    direction: Direction,
+    warnings: Warnings,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
     let give = Give::from(over);
+    let options = Options {
+        direction,
+        hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
+        warnings,
+        patches: if give == Give::Patches { Patches::Keep } else { Patches::Drop },
+    };
+    let asked = Asked { give, options };
     let is_stdin = |path: &PathBuf| path.as_path() == Path::new("-");
     match over.paths.as_slice() {
         [] | [_] if over.paths.iter().all(is_stdin) => {
@@ -105,14 +110,17 @@ fn over_paths(
                 anyhow::bail!("`-i` changes files, and none is named; name some, or leave `-i` away to get stdout");
             }
             if over.paths.is_empty() && io::stdin().is_terminal() {
-                return Ok(help(Some(name)));
+                return Ok(help(Some(command)));
             }
-            function::stdin(Stdin { door: Door::Command, give, options }, common, messages)
+            stdin::answer(Door::Command, asked, common, messages)
         }
         paths if paths.iter().any(is_stdin) => {
             anyhow::bail!("`-` is stdin and cannot stand beside files; for a file of that name write `./-`")
         }
-        paths => inject::files(paths, give, &crate::config::Config::default(), options, messages),
+        paths => {
+            let config = configuration::base(common, messages)?;
+            inject::files(paths, Run::new(asked, &config), messages)
+        }
     }
 }
 
@@ -130,15 +138,23 @@ fn within(loudness: Loudness, common: &Common, run: impl FnOnce(&mut Messages) -
     let log_file = common.log_file.clone().or_else(|| variable(LOG_FILE_VARIABLE).map(PathBuf::from));
     let (mut messages, opened) = match Messages::new(loudness, log_file.as_deref()) {
         Ok(messages) => (messages, Ok(())),
-        Err(error) => (Messages::default(), Err(anyhow::Error::new(error).context("the log file cannot be opened"))),
+        Err(error) => {
+            let name = log_file.unwrap_or_default();
+            (
+                Messages::default(),
+                Err(anyhow::anyhow!("the log file {} cannot be written: {}", name.display(), plain(&error))),
+            )
+        }
     };
     let exit = opened.and_then(|()| run(&mut messages)).unwrap_or_else(|error| {
         // As ripgrep and grep see it: `| head` is no error.
         if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
             return Exit::Done;
         }
-        // Whether it can be logged or not, it is shown.
-        let _ = messages.error(format!("{error:#}"));
+        if !error.is::<Told>() {
+            // Whether it can be logged or not, it is shown.
+            let _ = messages.error(format!("{error:#}"));
+        }
         messages.show(None);
         Exit::Trouble
     });

@@ -66,18 +66,20 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
             }
             !templates
         });
+    // `.` gives `web.yaml`, not `./web.yaml`.
+    let shown = |path: &Path| path.strip_prefix("./").unwrap_or(path).to_owned();
     for entry in walk.build() {
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) && is_manifest(entry.path()) => {
                 if seen.insert(identity(entry.path())) {
-                    found.files.push(Found { path: entry.into_path(), why: Why::Walked });
+                    found.files.push(Found { path: shown(entry.path()), why: Why::Walked });
                 }
             }
             Ok(_) => {}
             Err(error) => found.errors.push(error.to_string()),
         }
     }
-    found.chart_templates.extend(charts.try_iter());
+    found.chart_templates.extend(charts.try_iter().map(|path: PathBuf| shown(&path)));
 }
 
 /// `Chart.yaml` stands beside `templates/`. A folder of that name without a chart may hold manifests.

@@ -6,8 +6,13 @@
     reason = "clippy.toml allows them in #[test] functions only, not in their helpers"
 )]
 
+mod cli;
+mod commands;
 mod corpus;
+mod krm_fn;
 mod mutate;
+mod post_renderer;
+mod program;
 mod read;
 mod splice;
 mod yaml;

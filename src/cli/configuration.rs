@@ -1,0 +1,78 @@
+//! Which configuration counts: a functionConfig, else `--config`, else the variable, else the defaults; never two of them.
+
+use super::args::{CONFIG_VARIABLE, Common, ConfigCommand};
+use super::input::{STDIN, Unreadable, read_file, read_stdin};
+use super::messages::Messages;
+use super::{Exit, Told, stdout, variable};
+use crate::config::{Base, Config, Sources, load, schema};
+use crate::krm_fn::{Envelope, FunctionConfig};
+use std::path::{Path, PathBuf};
+
+/// The configuration of everything but a function call that brings its own.
+pub(crate) fn base(common: &Common, messages: &mut Messages) -> anyhow::Result<Config> {
+    let Some(path) = named(common) else { return loaded(sources(Base::Defaults, common), messages) };
+    let name = path.display().to_string();
+    let text = readable(&name, read_file(&path).map(|file| file.text), messages)?;
+    loaded(sources(Base::Text { name: &name, text: &text }, common), messages)
+}
+
+/// The configuration of a function call.
+pub(crate) fn of_call(
+    envelope: &Envelope<'_>,
+    text: &str,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Config> {
+    let Some(FunctionConfig { tree, node, start }) = envelope.function_config() else { return base(common, messages) };
+    if common.config.is_some() {
+        anyhow::bail!("the ResourceList has a functionConfig and `--config` is given too; leave one of them away");
+    }
+    if variable(CONFIG_VARIABLE).is_some() {
+        messages.note(format!("info: {CONFIG_VARIABLE} is ignored, because the ResourceList has a functionConfig"))?;
+    }
+    loaded(sources(Base::Node { name: STDIN, text, start, tree, node }, common), messages)
+}
+
+/// `config schema`, `config validate`.
+pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+    match command {
+        ConfigCommand::Schema => stdout::write([&*serde_json::to_string_pretty(&schema())?, "\n"])?,
+        ConfigCommand::Validate { file } => {
+            let Some(path) = file.or_else(|| named(common)) else {
+                anyhow::bail!("no configuration is named: write `config validate FILE`, with `-` for stdin");
+            };
+            let is_stdin = path.as_path() == Path::new("-");
+            let name = if is_stdin { STDIN.to_owned() } else { path.display().to_string() };
+            let text = if is_stdin { read_stdin() } else { read_file(&path).map(|file| file.text) };
+            let text = readable(&name, text, messages)?;
+            loaded(sources(Base::Text { name: &name, text: &text }, common), messages)?;
+            stdout::write([&*name, ": valid\n"])?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn named(common: &Common) -> Option<PathBuf> {
+    common.config.clone().or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from))
+}
+
+fn readable(name: &str, text: Result<String, Unreadable>, messages: &mut Messages) -> anyhow::Result<String> {
+    text.or_else(|error| {
+        messages.unreadable(name, &error)?;
+        Err(Told.into())
+    })
+}
+
+fn sources<'a>(base: Base<'a>, common: &'a Common) -> Sources<'a> {
+    Sources { base, set: &common.set, namespace: common.namespace.as_deref() }
+}
+
+fn loaded(sources: Sources<'_>, messages: &mut Messages) -> anyhow::Result<Config> {
+    match load(&sources) {
+        Ok(config) => Ok(config),
+        Err(diagnostics) => {
+            diagnostics.iter().try_for_each(|diagnostic| messages.diagnostic(diagnostic))?;
+            Err(Told.into())
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Whatever comes on stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
+
+use super::args::Common;
+use super::inject::{self, Asked, Give, Run};
+use super::input::{STDIN, read_stdin};
+use super::messages::{Ending, Messages};
+use super::{Exit, Told, configuration, findings, stdout};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::edit::pieces;
+use crate::krm_fn::{self, Call, Verdict};
+use crate::post_renderer;
+
+/// Who calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// No command: a post-renderer, unless a ResourceList comes.
+    Helm,
+    /// `inject -` or `uninject -`.
+    Command,
+    /// kustomize's legacy exec plugin: documents, never a ResourceList.
+    LegacyPlugin,
+}
+
+pub(crate) fn answer(door: Door, asked: Asked, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+    let text = match read_stdin() {
+        Ok(text) => text,
+        Err(error) => {
+            messages.unreadable(STDIN, &error)?;
+            return Err(Told.into());
+        }
+    };
+    if door != Door::LegacyPlugin && krm_fn::is_call(&text) {
+        return call(text, asked, common, messages);
+    }
+    let config = configuration::base(common, messages)?;
+    let run = Run::new(asked, &config);
+    let injection = match door {
+        Door::Helm => post_renderer::render(&text, &config, run.options),
+        Door::Command | Door::LegacyPlugin => crate::inject::inject(&text, &config, run.options),
+    };
+    inject::text(text, injection, run, messages)
+}
+
+/// A function call: whatever goes wrong from here on, the orchestrator gets its ResourceList back.
+fn call(text: String, asked: Asked, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+    let call = Call::new(&text);
+    let envelope = match call.as_ref().map_err(Clone::clone).and_then(Call::envelope) {
+        Ok(envelope) => envelope,
+        Err(error) => {
+            let place = Place { name: STDIN.into(), text: text.as_bytes(), range: error.offset..error.offset };
+            messages
+                .diagnostic(&Diagnostic::error(format!("not a readable ResourceList: {}", error.message)).at(place))?;
+            return Err(Told.into());
+        }
+    };
+    let config = configuration::of_call(&envelope, &text, common, messages);
+    // `inject - --diff`: nobody waits for results.
+    if asked.give != Give::Manifests {
+        drop(envelope);
+        drop(call);
+        let config = config?;
+        let run = Run::new(asked, &config);
+        let injection = crate::inject::inject(&text, &config, run.options);
+        return inject::text(text, injection, run, messages);
+    }
+    messages.for_orchestrator();
+    let answer = match config {
+        Ok(config) => {
+            let run = Run::new(asked, &config);
+            let injection = crate::inject::inject(&text, &config, run.options);
+            findings::report_call(messages, &injection, run.tolerance())?;
+            envelope.answer(&injection, run.tolerance())
+        }
+        Err(error) => {
+            if !error.is::<Told>() {
+                messages.error(error)?;
+            }
+            envelope.failure(messages.error_lines())
+        }
+    };
+    let (ending, exit) = match answer.verdict {
+        Verdict::Done => (Ending::Written, Exit::Done),
+        Verdict::Refused => (Ending::GivenBack, Exit::Trouble),
+    };
+    messages.log_summary(ending)?;
+    stdout::write(pieces(&text, &answer.edits))?;
+    messages.show(Some(ending));
+    Ok(exit)
+}

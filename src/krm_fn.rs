@@ -1,0 +1,470 @@
+//! The KRM function of kustomize and kpt: a ResourceList in, the same bytes with the edits and `results` out.
+
+use crate::edit::Edit;
+use crate::field_path::field_path;
+use crate::inject::Injection;
+use crate::read;
+use crate::read::list::{self, Cut};
+use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
+use crate::splice::splice;
+use crate::tolerance::Tolerance;
+use crate::yaml::{self, Kind, NodeId, Tree, YamlError, to_json};
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation};
+use serde_json::{Map, Value, json};
+
+/// A ResourceList in pieces: a long one is never in memory as one tree.
+#[derive(Debug)]
+pub struct Call<'t> {
+    /// The one document.
+    document: &'t str,
+    /// Where it begins in the text.
+    base: usize,
+    cut: Option<Cut>,
+}
+
+/// What stands beside the items.
+#[derive(Debug)]
+pub struct Envelope<'c> {
+    call: &'c Call<'c>,
+    tree: Tree<'c>,
+    root: NodeId,
+}
+
+/// What goes back to the orchestrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
+    pub edits: Vec<Edit>,
+    /// Whether the orchestrator must take it for a failure.
+    pub verdict: Verdict,
+}
+
+/// Success or failure of a call; the exit code says it, results do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// All went well.
+    Done,
+    /// The items are as they came.
+    Refused,
+}
+
+/// True when the text is a function call: its first document is a ResourceList.
+#[must_use]
+pub fn is_call(text: &str) -> bool {
+    // Helm's streams are long, and almost none holds the word at all.
+    if memchr::memmem::find(text.as_bytes(), b"ResourceList").is_none() {
+        return false;
+    }
+    let first = read::documents(text).map(|document| &text[document.span]).find(|document| !is_empty(document));
+    let Some(first) = first else { return false };
+    let first = first.trim_start_matches('\u{feff}');
+    if first.trim_start().starts_with('{') {
+        return yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root)));
+    }
+    first.lines().any(|line| {
+        let value = ["kind:", "\"kind\":", "'kind':"].iter().find_map(|key| line.strip_prefix(key));
+        let value = value.map(|value| value.split_once(" #").map_or(value, |(value, _)| value).trim());
+        matches!(value, Some("ResourceList" | "\"ResourceList\"" | "'ResourceList'"))
+    })
+}
+
+/// Nothing but comments, blank lines, directives and markers.
+fn is_empty(document: &str) -> bool {
+    let means_nothing = |line: &str| line.is_empty() || line.starts_with(['#', '%']) || ["---", "..."].contains(&line);
+    document.trim_start_matches('\u{feff}').lines().all(|line| means_nothing(line.trim()))
+}
+
+impl<'t> Call<'t> {
+    /// Finds the list in the text.
+    ///
+    /// # Errors
+    /// When there is more than one document.
+    pub fn new(text: &'t str) -> Result<Self, YamlError> {
+        let mut documents =
+            read::documents(text).map(|document| document.span).filter(|span| !is_empty(&text[span.clone()]));
+        let first = documents.next().unwrap_or(0..text.len());
+        if let Some(next) = documents.next() {
+            let message = "another document follows, and a function call is a single one".to_owned();
+            return Err(YamlError { offset: next.start, message });
+        }
+        let document = &text[first.clone()];
+        Ok(Self { document, base: first.start, cut: list::cut(document) })
+    }
+
+    /// Reads the envelope.
+    ///
+    /// # Errors
+    /// - the list is not valid YAML; only the envelope where the items can be told apart without reading them
+    /// - its root is no mapping, or its `apiVersion` is neither `config.kubernetes.io/v1` nor `v1beta1`
+    pub fn envelope(&self) -> Result<Envelope<'_>, YamlError> {
+        let tree = match self.cut.as_ref().and_then(Cut::envelope) {
+            Some(tree) => tree,
+            None => {
+                yaml::read(self.document).map_err(|error| YamlError { offset: error.offset + self.base, ..error })?
+            }
+        };
+        let error = |offset: usize, message: String| YamlError { offset, message };
+        let root = tree.root().ok_or_else(|| error(self.base, "it is empty".to_owned()))?;
+        let envelope = Envelope { call: self, tree, root };
+        let tree = &envelope.tree;
+        if tree.kind(root) != Kind::Mapping {
+            return Err(error(envelope.place(tree.span(root).start), "it is no mapping".to_owned()));
+        }
+        if let Some(version) = tree.get(root, "apiVersion") {
+            let found = tree.scalar(version).unwrap_or_default();
+            if !matches!(&*found, "config.kubernetes.io/v1" | "config.kubernetes.io/v1beta1") {
+                let message =
+                    format!("its apiVersion `{found}` is not known, only `config.kubernetes.io/v1` and `v1beta1`");
+                return Err(error(envelope.place(tree.span(version).start), message));
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+/// The functionConfig of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct FunctionConfig<'e> {
+    /// The tree that it stands in.
+    pub tree: &'e Tree<'e>,
+    /// The object.
+    pub node: NodeId,
+    /// Where the text of the tree begins in the call's, as far as this object goes.
+    pub start: usize,
+}
+
+impl<'c> Envelope<'c> {
+    /// A place of the tree as a place in the call's text.
+    fn place(&self, offset: usize) -> usize {
+        let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
+        self.call.base + cut.map_or(offset, |cut| cut.place(offset))
+    }
+
+    /// The functionConfig, if it says anything: kpt sends a ConfigMap without data where the user gave none.
+    #[must_use]
+    pub fn function_config(&'c self) -> Option<FunctionConfig<'c>> {
+        let tree = &self.tree;
+        let has_entries = |node: NodeId| tree.entries(node).next().is_some();
+        let node = tree.resolve(tree.get(self.root, "functionConfig")?);
+        let says_something = match tree.kind(node) {
+            Kind::Mapping
+                if tree.get(node, "kind").and_then(|kind| tree.scalar(kind)).as_deref() == Some("ConfigMap") =>
+            {
+                tree.get(node, "data").is_some_and(|data| tree.kind(data) != Kind::Mapping || has_entries(data))
+            }
+            Kind::Mapping => has_entries(node),
+            Kind::Scalar => !matches!(tree.raw(node), "" | "null" | "~"),
+            Kind::Sequence | Kind::Alias => true,
+        };
+        let offset = tree.span(node).start;
+        says_something.then(|| FunctionConfig { tree, node, start: self.place(offset) - offset })
+    }
+
+    /// The answer to what the items gave.
+    #[must_use]
+    pub fn answer(&self, injection: &Injection, tolerance: Tolerance) -> Answer {
+        let earlier = self.earlier_results();
+        let told = tell(injection, tolerance);
+        let refused = told.iter().any(|(severity, _)| *severity == Severity::Error);
+        let mut results: Vec<Value> = Vec::new();
+        for (severity, result) in told {
+            // What was refused did not happen to the others either.
+            let counts = !refused || severity == Severity::Error;
+            if counts && !earlier.contains(&result) && !results.contains(&result) && !was_removed(&earlier, &result) {
+                results.push(result);
+            }
+        }
+        let mut edits = if refused { Vec::new() } else { injection.edits.clone() };
+        edits.extend(self.add_results(results));
+        // Stable: where the last item and the envelope end together, the item's lines come first.
+        edits.sort_by_key(|edit| edit.range.start);
+        Answer { edits, verdict: if refused { Verdict::Refused } else { Verdict::Done } }
+    }
+
+    /// The answer where no item was looked at, because of the configuration or the arguments.
+    pub fn failure<'m>(&self, messages: impl Iterator<Item = &'m str>) -> Answer {
+        let earlier = self.earlier_results();
+        let results = messages.map(|message| json!({ "message": message, "severity": Severity::Error.name() }));
+        let edits = self.add_results(results.filter(|result| !earlier.contains(result)).collect());
+        Answer { edits, verdict: Verdict::Refused }
+    }
+
+    /// The results of the functions before us, or of ourselves in an earlier run.
+    fn earlier_results(&self) -> Vec<Value> {
+        let results = self.tree.get(self.root, "results").and_then(|node| to_json(&self.tree, node).ok());
+        match results {
+            Some(Value::Array(results)) => results,
+            Some(Value::Object(mut wrapped)) => match wrapped.remove("items") {
+                Some(Value::Array(results)) => results,
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// Adds to the results that are there. Where the splicer cannot, the messages on stderr have to do.
+    fn add_results(&self, results: Vec<Value>) -> Vec<Edit> {
+        if results.is_empty() {
+            return Vec::new();
+        }
+        let tree = &self.tree;
+        let sequence =
+            |node: NodeId| (tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()).then_some(node);
+        let there = tree.get(self.root, "results");
+        let append = |list: &str| results.iter().map(|result| add(&format!("{list}/-"), result.clone())).collect();
+        let operations: Vec<PatchOperation> = match there {
+            None => vec![add("/results", Value::Array(results))],
+            Some(node) if sequence(node).is_some() => append("/results"),
+            // kpt still reads the form of v1alpha1 times.
+            Some(node) if tree.get(node, "items").and_then(sequence).is_some() => append("/results/items"),
+            Some(_) => vec![PatchOperation::Replace(ReplaceOperation {
+                path: PointerBuf::from_tokens(["results"]),
+                value: Value::Array(results),
+            })],
+        };
+        let edits = splice(tree, &Patch(operations.clone()), &[]).map(|spliced| spliced.edits).unwrap_or_default();
+        let body = there.is_none().then(|| self.as_the_items_stand(&operations)).flatten();
+        let in_style = |edit: Edit| match &body {
+            Some(body) => Edit { text: edit.text.replace(edit.text.trim_matches('\n'), body), ..edit },
+            None => edit,
+        };
+        edits.into_iter().map(|edit| self.in_document(in_style(edit))).collect()
+    }
+
+    /// The lines of new results as the splicer writes them where it sees how the items' dashes stand, which the envelope
+    /// without its items does not show.
+    fn as_the_items_stand(&self, operations: &[PatchOperation]) -> Option<String> {
+        let first = self.call.cut.as_ref().filter(|_| self.is_cut())?.items.first()?;
+        let item = &self.call.document[first.clone()];
+        let indent = &item[..item.len() - item.trim_start_matches(' ').len()];
+        let model = format!("items:\n{indent}- a: 1\n");
+        let tree = yaml::read(&model).ok()?;
+        let spliced = splice(&tree, &Patch(operations.to_vec()), &[]).ok()?;
+        spliced.edits.first().map(|edit| edit.text.trim_matches('\n').to_owned())
+    }
+
+    /// An edit of the envelope as one of the call's text.
+    ///
+    /// Where `items` is the last key, what the splicer puts behind it belongs behind the items:
+    /// ```yaml
+    /// items:
+    /// results: …    # in the envelope
+    /// ```
+    fn in_document(&self, edit: Edit) -> Edit {
+        let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
+        let items = self.tree.get(self.root, "items").map(|items| self.tree.span(items).end);
+        if let (Some(key), Some([first, .., last] | [first @ last])) = (items, cut.map(|cut| &*cut.items))
+            && (key..=first.start).contains(&edit.range.start)
+        {
+            let end = self.call.base + last.end;
+            let lines = edit.text.trim_matches('\n');
+            let ends_in_line = !self.call.document[..last.end].ends_with('\n');
+            let text = if ends_in_line { format!("\n{lines}") } else { format!("{lines}\n") };
+            return Edit { range: end..end, text };
+        }
+        Edit { range: self.place(edit.range.start)..self.place(edit.range.end), text: edit.text }
+    }
+
+    fn is_cut(&self) -> bool {
+        !std::ptr::eq(self.tree.text(), self.call.document)
+    }
+}
+
+fn add(path: &str, value: Value) -> PatchOperation {
+    PatchOperation::Add(AddOperation { path: PointerBuf::from_tokens(path.split('/').skip(1)), value })
+}
+
+fn is_resource_list(tree: &Tree<'_>, root: NodeId) -> bool {
+    tree.get(root, "kind").and_then(|kind| tree.scalar(kind)).is_some_and(|kind| kind == "ResourceList")
+}
+
+/// Everything worth a result, in order of the text.
+fn tell(injection: &Injection, tolerance: Tolerance) -> Vec<(Severity, Value)> {
+    let mut told = Vec::new();
+    for fault in &injection.faults {
+        told.push((Severity::Error, result(Severity::Error, fault, None)));
+    }
+    for finding in &injection.findings {
+        let severity = tolerance.severity(finding);
+        told.push((severity, result(severity, finding, None)));
+    }
+    for outcome in &injection.outcomes {
+        let decision = is_worth_telling(outcome.decision.reason).then_some(&outcome.decision);
+        for finding in decision.into_iter().chain(&outcome.warnings) {
+            let severity = tolerance.severity(finding);
+            told.push((severity, result(severity, finding, Some(outcome))));
+        }
+    }
+    told
+}
+
+/// What nobody asked for and nobody has to know is left out: else a package's every resource would have its line in each
+/// render. `unchanged` is left out so that a second run adds nothing to the first.
+fn is_worth_telling(reason: Reason) -> bool {
+    use Reason::{Disabled, LocalConfig, NotRequested, NotSelected, Unchanged};
+    !matches!(reason, Unchanged | NotRequested | NotSelected | Disabled | LocalConfig)
+}
+
+/// A template that lost its agent is skipped from then on: the earlier result has said so.
+fn was_removed(earlier: &[Value], result: &Value) -> bool {
+    let reason = |result: &Value| result.pointer("/tags/reason").and_then(Value::as_str).map(str::to_owned);
+    let is_skipped = Reason::ALL
+        .iter()
+        .any(|known| known.class() == Class::Skipped && reason(result).as_deref() == Some(known.id()));
+    is_skipped
+        && earlier.iter().any(|before| {
+            reason(before).as_deref() == Some(Reason::Removed.id())
+                && ["resourceRef", "file"].iter().all(|field| before.get(field) == result.get(field))
+        })
+}
+
+fn result(severity: Severity, finding: &Finding, outcome: Option<&Outcome>) -> Value {
+    let mut result = Map::new();
+    let message = match &finding.help {
+        Some(help) => format!("{}; {help}", finding.message),
+        None => finding.message.clone(),
+    };
+    result.insert("message".to_owned(), message.into());
+    result.insert("severity".to_owned(), severity.name().into());
+    if let Some(outcome) = outcome {
+        result.insert("resourceRef".to_owned(), resource_ref(&outcome.identity));
+        let pointer = if finding.pointer.is_empty() { &outcome.template } else { &finding.pointer };
+        let path = field_path(pointer);
+        if !path.is_empty() {
+            result.insert("field".to_owned(), json!({ "path": path }));
+        }
+        match &outcome.file {
+            Some((path, Some(index))) => result.insert("file".to_owned(), json!({ "path": path, "index": index })),
+            Some((path, None)) => result.insert("file".to_owned(), json!({ "path": path })),
+            None => None,
+        };
+    }
+    result.insert("tags".to_owned(), json!({ "reason": finding.reason.id() }));
+    Value::Object(result)
+}
+
+fn resource_ref(identity: &Identity) -> Value {
+    let mut reference = Map::new();
+    reference.insert("apiVersion".to_owned(), identity.api_version.clone().into());
+    reference.insert("kind".to_owned(), identity.kind.clone().into());
+    if let Some(namespace) = &identity.namespace {
+        reference.insert("namespace".to_owned(), namespace.clone().into());
+    }
+    reference.insert("name".to_owned(), identity.name.clone().into());
+    Value::Object(reference)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::OnRefusal;
+    use crate::edit::apply;
+    use crate::inject::Warnings;
+
+    const TOLERANCE: Tolerance = Tolerance { on_refusal: OnRefusal::Fail, warnings: Warnings::Tell };
+
+    fn finding(reason: Reason, message: &str) -> Finding {
+        Finding { reason, message: message.to_owned(), help: None, offset: None, pointer: String::new() }
+    }
+
+    fn outcome(decision: Finding) -> Outcome {
+        Outcome {
+            identity: Identity { api_version: "v1".into(), kind: "Pod".into(), namespace: None, name: "a".into() },
+            template: String::new(),
+            offset: 0,
+            file: None,
+            decision,
+            warnings: Vec::new(),
+            patch: Patch::default(),
+        }
+    }
+
+    fn answered(text: &str, injection: &Injection) -> String {
+        let call = Call::new(text).unwrap();
+        apply(text, &call.envelope().unwrap().answer(injection, TOLERANCE).edits)
+    }
+
+    #[test]
+    fn tells_a_call_from_a_stream() {
+        for call in [
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n",
+            "items: []\nkind: 'ResourceList' # last\n",
+            "# comment\n---\nkind: ResourceList\n",
+            "\u{feff}kind: ResourceList\r\n",
+            "{\"items\": [], \"kind\": \"ResourceList\"}",
+        ] {
+            assert!(is_call(call), "{call:?}");
+        }
+        for stream in [
+            "",
+            "kind: List\nitems: []\n",
+            "kind: ConfigMap\ndata:\n  kind: ResourceList\n",
+            "kind: ConfigMap\n---\nkind: ResourceList\n",
+            "kind: ConfigMap # not a ResourceList\n",
+            "{\"kind\": \"List\", \"items\": [{\"kind\": \"ResourceList\"}]}",
+        ] {
+            assert!(!is_call(stream), "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn results_stand_behind_everything_else() {
+        let injection =
+            Injection { outcomes: vec![outcome(finding(Reason::Injected, "added"))], ..Injection::default() };
+        let result = |indent: &str| {
+            format!(
+                "results:\n{indent}- message: added\n{indent}  severity: info\n{indent}  resourceRef:\n{indent}    apiVersion: v1\n\
+                 {indent}    kind: Pod\n{indent}    name: a\n{indent}  tags:\n{indent}    reason: injected\n"
+            )
+        };
+        let head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n";
+        let item = "- kind: Pod\n  metadata: {name: a}\n";
+        for text in [
+            format!("{head}{item}"),
+            format!("{head}{item}# the end\n"),
+            format!("{head}{item}functionConfig: {{}}\n"),
+            format!("---\n{head}{item}"),
+        ] {
+            let answer = answered(&text, &injection);
+            assert_eq!(answer, format!("{text}{}", result("")));
+            assert_eq!(answered(&answer, &injection), answer, "an equal result is not added twice");
+        }
+        let indented = "kind: ResourceList\nitems:\n  - kind: Pod\n";
+        assert_eq!(answered(indented, &injection), format!("{indented}{}", result("  ")));
+        let open = format!("{head}{}", item.trim_end());
+        assert_eq!(answered(&open, &injection), format!("{open}\n{}", result("").trim_end()));
+    }
+
+    #[test]
+    fn a_refusal_takes_back_the_edits_and_the_other_results() {
+        let text = "kind: ResourceList\nitems:\n- kind: Pod\n";
+        let injection = Injection {
+            edits: vec![Edit::insert(40, "never")],
+            outcomes: vec![outcome(finding(Reason::Injected, "added")), outcome(finding(Reason::HandEdited, "edited"))],
+            ..Injection::default()
+        };
+        let call = Call::new(text).unwrap();
+        let answer = call.envelope().unwrap().answer(&injection, TOLERANCE);
+        assert_eq!(answer.verdict, Verdict::Refused);
+        let out = apply(text, &answer.edits);
+        assert!(
+            out.starts_with(text) && out.contains("edited") && !out.contains("added") && !out.contains("never"),
+            "{out}"
+        );
+    }
+
+    #[test]
+    fn what_nobody_asked_for_and_what_was_said_before_is_not_told() {
+        let text = "kind: ResourceList\nitems:\n- kind: Pod\n";
+        let with = |reason| Injection { outcomes: vec![outcome(finding(reason, "why"))], ..Injection::default() };
+        for quiet in
+            [Reason::Unchanged, Reason::NotRequested, Reason::NotSelected, Reason::Disabled, Reason::LocalConfig]
+        {
+            assert_eq!(answered(text, &with(quiet)), text);
+        }
+        let removed = answered(text, &with(Reason::Removed));
+        assert_ne!(removed, text);
+        assert_eq!(answered(&removed, &with(Reason::OptedOut)), removed, "what was removed is skipped from then on");
+    }
+}

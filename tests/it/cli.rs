@@ -1,0 +1,337 @@
+//! The command line's wiring: what is injected and why is tested elsewhere.
+
+use crate::program::{Folder, Ran, WEB, ran};
+use std::process::{Command, Stdio};
+
+const BROKEN: &str = "apiVersion: apps/v1\nkind: Deployment\nspec: [\n";
+const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n";
+const IMAGE: &str = "image: mackerel/mackerel-container-agent";
+
+/// The Deployment with the agent, as `inject -` gives it.
+fn injected() -> String {
+    let ran = Folder::with(&[]).run_with(&["inject", "-"], WEB);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains(IMAGE));
+    ran.stdout
+}
+
+#[test]
+fn stdin_is_injected_with_or_without_a_dash_and_uninject_gives_it_back() {
+    let folder = Folder::with(&[]);
+    let injected = injected();
+    assert_eq!(folder.run_with(&["inject"], WEB).stdout, injected);
+    assert_eq!(folder.run_with(&["uninject"], &injected).stdout, WEB);
+    assert_eq!(folder.run_with(&["uninject", "-"], WEB).stdout, WEB);
+}
+
+#[test]
+fn in_place_touches_only_files_that_change() {
+    let folder = Folder::with(&[("a/web.yaml", WEB), ("a/settings.yaml", CONFIG_MAP)]);
+    let before = std::fs::metadata(folder.path("a/settings.yaml")).unwrap();
+    let ran = folder.run(&["inject", "-i", "a"]);
+    assert_eq!(
+        ran,
+        Ran { code: Some(0), stdout: String::new(), stderr: "1 injected, 1 without pod template\n".to_owned() }
+    );
+    assert_eq!(folder.read("a/web.yaml"), injected());
+    assert_eq!(
+        std::fs::metadata(folder.path("a/settings.yaml")).unwrap().modified().unwrap(),
+        before.modified().unwrap()
+    );
+    assert_eq!(folder.run(&["uninject", "--in-place", "a"]).code, Some(0));
+    assert_eq!(folder.read("a/web.yaml"), WEB);
+}
+
+#[test]
+fn one_error_holds_back_every_file_and_stdout() {
+    let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN), ("c.yaml", BROKEN)]);
+    for args in [&["inject", "-i", "a.yaml", "b.yaml", "c.yaml"][..], &["inject", "."], &["inject", "--diff", "."]] {
+        let ran = folder.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+        assert!(
+            ran.stderr.contains("b.yaml:") && ran.stderr.contains("c.yaml:"),
+            "every error is shown: {}",
+            ran.stderr
+        );
+        assert!(ran.stderr.ends_with("2 errors; nothing was written\n"), "{}", ran.stderr);
+    }
+    assert_eq!(folder.read("a.yaml"), WEB);
+    assert_eq!(std::fs::read_dir(folder.root()).unwrap().count(), 3, "nothing is left over");
+}
+
+#[test]
+fn on_refusal_skip_passes_by_what_cannot_be_done() {
+    let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN)]);
+    let ran = folder.run(&["inject", "-i", "--set", "onRefusal=skip", "."]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("b.yaml:3:") && ran.stderr.contains("warning[uneditable]"), "{}", ran.stderr);
+    assert!(folder.read("a.yaml").contains(IMAGE));
+    assert_eq!(folder.read("b.yaml"), BROKEN);
+}
+
+#[cfg(unix)]
+#[test]
+fn in_place_keeps_the_mode_and_follows_a_named_link() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = Folder::with(&[("real/web.yaml", WEB)]);
+    std::fs::set_permissions(folder.path("real/web.yaml"), std::fs::Permissions::from_mode(0o640)).unwrap();
+    symlink("real/web.yaml", folder.path("link.yaml")).unwrap();
+    assert_eq!(folder.run(&["inject", "-i", "link.yaml"]).code, Some(0));
+    assert!(folder.path("link.yaml").is_symlink());
+    assert!(folder.read("real/web.yaml").contains(IMAGE));
+    assert_eq!(std::fs::metadata(folder.path("real/web.yaml")).unwrap().permissions().mode() & 0o7777, 0o640);
+}
+
+#[test]
+fn a_kill_leaves_each_file_old_or_new() {
+    let files: Vec<(String, &str)> = (0..200).map(|number| (format!("{number}.yaml"), WEB)).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    let new = injected();
+    let (mut old_seen, mut new_seen) = (0, 0);
+    for delay in 0..40 {
+        let folder = Folder::with(&files);
+        let mut command = folder.command(&["inject", "-i", "."]);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        for (name, _) in &files {
+            match folder.read(name) {
+                text if text == WEB => old_seen += 1,
+                text if text == new => new_seen += 1,
+                text => panic!("{name} is neither old nor new: {text}"),
+            }
+        }
+    }
+    assert!(old_seen > 0, "no kill came early enough to prove anything ({new_seen} new)");
+}
+
+#[test]
+fn the_diff_is_one_that_git_applies() {
+    let crlf = WEB.replace('\n', "\r\n");
+    let files = [
+        ("web.yaml", WEB),
+        ("my app/crlf.yaml", &*crlf),
+        ("no-newline.yaml", WEB.trim_end()),
+        ("settings.yaml", CONFIG_MAP),
+    ];
+    let folder = Folder::with(&files);
+    let diff = folder.run(&["inject", "--diff", "."]);
+    assert_eq!(diff.code, Some(0));
+    assert!(diff.stdout.contains("--- a/web.yaml\n+++ b/web.yaml\n@@ -"), "{}", diff.stdout);
+    let git = |args: &[&str], stdin: &str| {
+        let mut command = Command::new("git");
+        command.current_dir(folder.root()).args(args);
+        let ran = ran(command, stdin.as_bytes());
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    };
+    git(&["init", "-q"], "");
+    git(&["apply", "--whitespace=nowarn", "-"], &diff.stdout);
+    let applied: Vec<_> = files.iter().map(|(name, _)| folder.read(name)).collect();
+    let other = Folder::with(&files);
+    assert_eq!(other.run(&["inject", "-i", "."]).code, Some(0));
+    for ((name, _), applied) in files.iter().zip(applied) {
+        assert_eq!(applied, other.read(name), "{name}");
+    }
+}
+
+#[test]
+fn check_lists_what_would_change_and_exits_1() {
+    let folder = Folder::with(&[("web.yaml", WEB), ("settings.yaml", CONFIG_MAP)]);
+    let listed = "web.yaml:1:1: apps/v1/Deployment/web would be injected\n";
+    let ran = folder.run(&["inject", "--check", "web.yaml", "settings.yaml"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), listed));
+    let both = folder.run(&["inject", "--check", "--diff", "web.yaml", "settings.yaml"]);
+    assert_eq!(both.code, Some(1));
+    assert!(both.stdout.starts_with(&format!("{listed}--- a/web.yaml\n")), "{}", both.stdout);
+    let quiet = folder.run(&["inject", "--check", "-q", "web.yaml"]);
+    assert_eq!(quiet, Ran { code: Some(1), stdout: String::new(), stderr: String::new() });
+    assert_eq!(folder.read("web.yaml"), WEB);
+    folder.run(&["inject", "-i", "."]);
+    let done = folder.run(&["inject", "--check", "."]);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn output_patch_is_one_object_per_changed_resource_and_line() {
+    let folder = Folder::with(&[("web.yaml", &format!("{WEB}---\n{CONFIG_MAP}"))]);
+    let ran = folder.run(&["inject", "--output", "patch", "web.yaml"]);
+    assert_eq!(ran.code, Some(0));
+    let lines: Vec<serde_json::Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 1);
+    let keys: Vec<_> = lines[0].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(keys, ["apiVersion", "kind", "name", "patch"]);
+    let patch: json_patch::Patch = serde_json::from_value(lines[0]["patch"].clone()).unwrap();
+    assert!(patch.iter().any(|operation| operation.path().as_str() == "/spec/template/spec/containers/-"), "{patch:?}");
+}
+
+#[test]
+fn several_inputs_are_one_stream() {
+    let json = "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\"}";
+    let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", CONFIG_MAP.trim_end()), ("c.json", json)]);
+    let ran = folder.run(&["inject", "."]);
+    let web = injected();
+    assert_eq!(ran.stdout, format!("{web}---\n{}\n---\n{json}", CONFIG_MAP.trim_end()));
+    assert_eq!(ran.stderr, "1 injected, 2 without pod template\n");
+}
+
+#[test]
+fn a_charts_templates_are_left_alone_and_reported_once() {
+    let template = "{{- if .Values.on }}\napiVersion: apps/v1\nkind: Deployment\n{{- end }}\n";
+    let folder = Folder::with(&[
+        ("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
+        ("web/templates/a.yaml", template),
+        ("web/templates/b.yaml", template),
+    ]);
+    let ran = folder.run(&["inject", "-i", "web"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stderr.matches("info[helm-template]").count(), 1, "{}", ran.stderr);
+    assert_eq!(
+        folder.run(&["inject", "-i", "web/templates/a.yaml"]).code,
+        Some(2),
+        "a template that is named is an error"
+    );
+}
+
+#[test]
+fn a_walked_file_that_is_no_manifest_is_passed_by_and_a_named_one_is_an_error() {
+    let folder = Folder::with(&[("web.yaml", WEB), ("odd.yaml", "a: [\n")]);
+    std::fs::write(folder.path("latin1.yaml"), b"name: caf\xe9\n").unwrap();
+    let ran = folder.run(&["inject", "-i", "."]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.stderr.matches("warning[unreadable-file]").count(), 2, "{}", ran.stderr);
+    assert_eq!(folder.run(&["inject", "odd.yaml"]).code, Some(2));
+    let latin1 = folder.run(&["inject", "latin1.yaml"]);
+    assert_eq!(latin1.code, Some(2));
+    assert!(
+        latin1.stderr.starts_with("error: not UTF-8: byte 0xe9 at offset 9\n --> latin1.yaml:1:10\n"),
+        "{}",
+        latin1.stderr
+    );
+}
+
+#[test]
+fn utf16_is_named() {
+    let utf16: Vec<u8> = "\u{feff}kind: Pod\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let ran = Folder::with(&[]).run_with(&["inject", "-"], utf16);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.starts_with("error: this is UTF-16"), "{}", ran.stderr);
+}
+
+#[test]
+fn quiet_says_nothing_and_verbose_says_each_resource() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    assert_eq!(folder.run(&["inject", "-q", "web.yaml"]).stderr, "");
+    let verbose = folder.run(&["inject", "-v", "web.yaml"]).stderr;
+    assert!(verbose.starts_with("web.yaml:7:5: info[injected]: apps/v1/Deployment/web"), "{verbose}");
+}
+
+#[test]
+fn strict_takes_warnings_for_errors() {
+    let misplaced = WEB.replace(
+        "  name: web\n",
+        "  name: web\n  annotations:\n    agent-injector.contrib.mackerel.io/inject: \"true\"\n",
+    );
+    let folder = Folder::with(&[("web.yaml", &misplaced)]);
+    assert_eq!(folder.run(&["inject", "web.yaml"]).code, Some(0));
+    let ran = folder.run(&["inject", "--strict", "web.yaml"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("error[misplaced-annotation]"), "{}", ran.stderr);
+}
+
+#[test]
+fn force_overwrites_hand_edits() {
+    let edited = injected().replace("value: kubernetes", "value: ecs");
+    let folder = Folder::with(&[("web.yaml", &edited)]);
+    assert_eq!(folder.run(&["inject", "-i", "web.yaml"]).code, Some(2));
+    assert_eq!(folder.run(&["inject", "-i", "--force", "web.yaml"]).code, Some(0));
+    assert_eq!(folder.read("web.yaml"), injected());
+}
+
+#[test]
+fn the_configuration_comes_from_the_argument_else_the_variable_and_set_goes_on_top() {
+    let config = |image: &str| {
+        format!(
+            "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {{agent: {{image: {image}}}}}\n"
+        )
+    };
+    let folder = Folder::with(&[("one.yaml", &config("r/one:1")), ("two.yaml", &config("r/two:2"))]);
+    let output = |args: &[&str], variable: Option<&str>| {
+        let mut command = folder.command(args);
+        command.envs(variable.map(|value| ("MACKEREL_AGENT_INJECTOR_CONFIG", value)));
+        ran(command, WEB.as_bytes()).stdout
+    };
+    assert!(output(&["inject", "-"], Some("one.yaml")).contains("image: r/one:1"));
+    assert!(output(&["inject", "--config", "two.yaml", "-"], Some("one.yaml")).contains("image: r/two:2"));
+    let set =
+        output(&["inject", "--config", "two.yaml", "--set", "agent.image=r/a:1", "--set", "agent.image=r/b:2"], None);
+    assert!(set.contains("image: r/b:2"));
+}
+
+#[test]
+fn namespace_is_that_of_resources_that_name_none() {
+    let folder = Folder::with(&[]);
+    let ran = folder.run_with(&["inject", "--namespace", "kube-system", "-"], WEB);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), WEB));
+    assert_eq!(ran.stderr, "1 skipped (namespace-excluded)\n");
+    let last = folder.run_with(&["inject", "--namespace", "kube-system", "--set", "namespace=prod", "-"], WEB);
+    assert_eq!(last.stdout, WEB, "--namespace counts after every --set");
+}
+
+#[test]
+fn a_wrong_configuration_stops_the_run_and_says_where() {
+    let folder = Folder::with(&[(
+        "wrong.yaml",
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  agnet: {}\n",
+    )]);
+    let ran = folder.run_with(&["inject", "--config", "wrong.yaml", "-"], WEB);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.contains("--> wrong.yaml:4:3"), "{}", ran.stderr);
+    let validated = folder.run(&["config", "validate", "wrong.yaml"]);
+    assert_eq!((validated.code, &validated.stderr), (Some(2), &ran.stderr));
+}
+
+#[test]
+fn the_schema_is_json() {
+    let schema: serde_json::Value = serde_json::from_str(&Folder::with(&[]).run(&["config", "schema"]).stdout).unwrap();
+    assert!(schema.is_object());
+}
+
+#[test]
+fn the_log_file_gets_every_decision_and_is_appended_to() {
+    let folder = Folder::with(&[("web.yaml", WEB), ("settings.yaml", CONFIG_MAP)]);
+    folder.run(&["inject", "--log-file", "log", "-q", "--diff", "web.yaml", "settings.yaml"]);
+    let mut command = folder.command(&["inject", "--diff", "no/such.yaml"]);
+    command.env("MACKEREL_AGENT_INJECTOR_LOG_FILE", "log");
+    ran(command, b"");
+    let log = folder.read("log");
+    let lines: Vec<_> = log.lines().collect();
+    assert!(lines[0].starts_with("web.yaml:7:5: info[injected]: apps/v1/Deployment/web"), "{log}");
+    assert_eq!(
+        &lines[1..],
+        [
+            "1 injected, 1 without pod template",
+            "error: no/such.yaml: no such file or directory",
+            "1 error; nothing was written"
+        ]
+    );
+}
+
+#[test]
+fn a_closed_pipe_is_quiet() {
+    let folder = Folder::with(&[("web.yaml", &format!("{WEB}---\n").repeat(5000))]);
+    let mut command = folder.command(&["inject", "-q", "web.yaml"]);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
+}
+
+#[test]
+fn more_than_twenty_errors_are_counted() {
+    let files: Vec<(String, &str)> = (10..35).map(|number| (format!("{number}.yaml"), BROKEN)).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    let stderr = Folder::with(&files).run(&["inject", "."]).stderr;
+    assert_eq!(stderr.matches("error[uneditable]").count(), 20);
+    assert!(stderr.ends_with("… and 5 more errors\n25 errors; nothing was written\n"), "{stderr}");
+}

@@ -1,0 +1,156 @@
+//! The KRM function: wiring only.
+
+use crate::program::{Folder, Ran, WEB, ran};
+use serde_json::{Value, json};
+
+/// A call for WEB as kpt makes it.
+fn call(rest: &str) -> String {
+    let item = WEB.replace(
+        "  name: web\n",
+        "  name: web\n  annotations:\n    config.kubernetes.io/index: '0'\n    config.kubernetes.io/path: 'deploy.yaml'\n",
+    );
+    let item = item.lines().map(|line| format!("  {line}\n")).collect::<String>().replacen("  api", "- api", 1);
+    format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{item}{rest}")
+}
+
+fn parsed(ran: &Ran) -> Value {
+    serde_yaml::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+#[test]
+fn a_call_is_answered_with_the_agent_and_a_result_and_a_second_one_with_the_same_bytes() {
+    for args in [&[][..], &["inject", "-"], &["inject"]] {
+        let folder = Folder::with(&[]);
+        let first = folder.run_with(args, call(""));
+        assert_eq!(first.code, Some(0), "{first:?}");
+        let list = parsed(&first);
+        assert_eq!(list["items"][0]["spec"]["template"]["spec"]["containers"][1]["name"], "mackerel-container-agent");
+        assert_eq!(list["results"].as_array().unwrap().len(), 1);
+        let result = &list["results"][0];
+        assert_eq!(result["severity"], "info");
+        assert_eq!(result["tags"], json!({"reason": "injected"}));
+        assert_eq!(result["resourceRef"], json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}));
+        assert_eq!(result["field"], json!({"path": "spec.template"}));
+        assert_eq!(result["file"], json!({"path": "deploy.yaml", "index": 0}));
+        assert_eq!(first.stderr, "1 injected\n");
+        let second = folder.run_with(args, &first.stdout);
+        assert_eq!(second.stdout, first.stdout);
+    }
+}
+
+#[test]
+fn uninject_answers_a_call_too() {
+    let folder = Folder::with(&[]);
+    let injected = folder.run_with(&[], call("")).stdout;
+    let list = parsed(&folder.run_with(&["uninject", "-"], &injected));
+    assert_eq!(list["items"][0]["spec"]["template"]["spec"]["containers"].as_array().unwrap().len(), 1);
+    assert_eq!(list["results"][1]["tags"], json!({"reason": "removed"}));
+}
+
+#[test]
+fn earlier_results_are_kept() {
+    let ran = Folder::with(&[]).run_with(&[], call("results:\n- message: from before   # theirs\n  severity: info\n"));
+    assert!(
+        ran.stdout.contains("results:\n- message: from before   # theirs\n  severity: info\n- message: "),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn json_of_v1beta1_is_answered_in_json() {
+    let yaml: Value = serde_yaml::from_str(&call("").replace("io/v1", "io/v1beta1")).unwrap();
+    let ran = Folder::with(&[]).run_with(&[], serde_json::to_string_pretty(&yaml).unwrap());
+    let list: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    assert_eq!(list["results"][0]["tags"]["reason"], "injected");
+}
+
+#[test]
+fn a_refusal_gives_the_list_back_with_the_error_as_its_only_result() {
+    let refused =
+        call("").replacen("image: \"web:1\"", "image: other/mackerel-container-agent\n            name: again", 1);
+    let call = call("").replace("- name: web          # the app", "- name: mackerel-container-agent");
+    let _ = refused;
+    let ran = Folder::with(&[]).run_with(&[], &call);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stdout.starts_with(&call), "{}", ran.stdout);
+    let results = parsed(&ran)["results"].clone();
+    assert_eq!(results.as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&results[0]["severity"], &results[0]["tags"]["reason"]),
+        (&json!("error"), &json!("container-conflict"))
+    );
+    let first = ran.stderr.lines().next().unwrap();
+    let message = results[0]["message"].as_str().unwrap();
+    assert!(
+        first.starts_with("error[container-conflict]: apps/v1/Deployment/web ") && first.ends_with(message),
+        "{first}"
+    );
+}
+
+#[test]
+fn a_function_config_counts_and_leaves_no_room_for_another() {
+    let config = |image: &str| {
+        format!(
+            "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {{agent: {{image: {image}}}}}\n"
+        )
+    };
+    let nested = config("r/one:1").lines().map(|line| format!("  {line}\n")).collect::<String>();
+    let call_with = call(&format!("functionConfig:\n{nested}"));
+    let folder = Folder::with(&[("two.yaml", &config("r/two:2"))]);
+
+    let plain = folder.run_with(&[], &call_with);
+    assert!(plain.stdout.contains("image: r/one:1"), "{plain:?}");
+
+    let mut command = folder.command(&[]);
+    command.env("MACKEREL_AGENT_INJECTOR_CONFIG", "two.yaml");
+    let ignored = ran(command, call_with.as_bytes());
+    assert_eq!(ignored.stdout, plain.stdout);
+    assert!(ignored.stderr.contains("MACKEREL_AGENT_INJECTOR_CONFIG is ignored"), "{}", ignored.stderr);
+
+    let both = folder.run_with(&["--config", "two.yaml"], &call_with);
+    assert_eq!(both.code, Some(2));
+    assert!(both.stderr.starts_with("error: the ResourceList has a functionConfig and `--config` is given too"));
+    assert_eq!(parsed(&both)["results"][0]["severity"], "error");
+}
+
+#[test]
+fn a_config_map_and_an_empty_function_config_work() {
+    let folder = Folder::with(&[]);
+    let map = |data: &str| {
+        call(&format!(
+            "functionConfig:\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: function-input}}\n  data: {data}\n"
+        ))
+    };
+    assert!(folder.run_with(&[], map("{agent.image: 'r/one:1'}")).stdout.contains("image: r/one:1"));
+    for nothing in [map("{}"), call("functionConfig: {}\n"), call("functionConfig: null\n"), call("functionConfig:\n")]
+    {
+        let ran = folder.run_with(&["--set", "agent.image=r/set:1"], &nothing);
+        assert!(ran.stdout.contains("image: r/set:1"), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_is_no_readable_resource_list_gives_nothing_on_stdout() {
+    for broken in [
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: [\n",
+        "apiVersion: config.kubernetes.io/v9\nkind: ResourceList\nitems: []\n",
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n---\na: 1\n",
+    ] {
+        let ran = Folder::with(&[]).run_with(&[], broken);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{broken}");
+        assert!(ran.stderr.starts_with("error: not a readable ResourceList: "), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_list_in_a_file_gets_no_results() {
+    let folder = Folder::with(&[("list.yaml", &call(""))]);
+    let stdout = folder.run(&["inject", "list.yaml"]).stdout;
+    assert!(stdout.contains("name: mackerel-container-agent\n") && !stdout.contains("results:"), "{stdout}");
+}
+
+#[test]
+fn a_diff_of_a_call_shows_no_results() {
+    let ran = Folder::with(&[]).run_with(&["inject", "--diff", "-"], call(""));
+    assert!(ran.stdout.starts_with("--- a/<stdin>\n") && !ran.stdout.contains("+results"), "{}", ran.stdout);
+}
