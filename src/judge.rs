@@ -121,7 +121,8 @@ impl Bench<'_, '_> {
             (Decision::Inject(mut agent), None) => {
                 let kept = self.keep_names(ours, &mut agent);
                 warnings.extend(kept);
-                if is_current(ours, &agent) {
+                // With `--force` a hand edit comes this far, and the record does not know of it.
+                if is_current(ours, &agent) && edit(ours).is_none() {
                     return self.says(Reason::Unchanged, warnings, None);
                 }
                 self.says(Reason::Updated, warnings, Some(self.update(ours, agent)))
@@ -153,14 +154,7 @@ impl Bench<'_, '_> {
         if self.options.hand_edits == HandEdits::Overwrite {
             return None;
         }
-        let message = match (&ours.record, &ours.value) {
-            (None, _) => "the record cannot be read",
-            (Some(_), None) => "a part of what the record names is gone",
-            (Some(record), Some(value)) if Digest::of(&value.to_string()) != record.value => {
-                "the agent is not as it was injected"
-            }
-            _ => return None,
-        };
+        let message = edit(ours)?;
         Some(Finding {
             help: Some("undo the edit, or use --force to overwrite it".to_owned()),
             offset: Some(ours.offset),
@@ -235,6 +229,18 @@ fn can_replace(ours: &Ours, record: &Record, agent: &Agent) -> bool {
     let status = ours.status || !record.status_is_ours;
     let same_volumes = ours.volumes.iter().map(|(volume, _)| volume).eq(agent.volumes.iter().map(|(volume, _)| volume));
     complete && status && same_volumes && record.agent == agent.sidecar
+}
+
+/// How what stands there differs from what the record says, but for the names that may be changed.
+fn edit(ours: &Ours) -> Option<&'static str> {
+    match (&ours.record, &ours.value) {
+        (None, _) => Some("the record cannot be read"),
+        (Some(_), None) => Some("a part of what the record names is gone"),
+        (Some(record), Some(value)) if Digest::of(&value.to_string()) != record.value => {
+            Some("the agent is not as it was injected")
+        }
+        _ => None,
+    }
 }
 
 /// True where an injection would add, to the letter, what the record says was added, and nobody put a name of theirs in
