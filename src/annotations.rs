@@ -177,7 +177,10 @@ pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<
     }
     if found.is_empty() {
         let complaints = annotated.contradictions();
-        found.extend(complaints.into_iter().map(|(key, offset, complaint)| invalid(&key, offset, complaint)));
+        found.extend(complaints.into_iter().map(|(key, offset, complaint)| {
+            let what = format!("cannot stand: {}", complaint.what);
+            invalid(&key, offset, Complaint { what, ..complaint })
+        }));
     }
     if found.is_empty() { Ok(Cow::Owned(annotated.finish())) } else { Err(found) }
 }

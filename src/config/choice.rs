@@ -62,11 +62,8 @@ use serde_json::{Value as Json, json};
 /// The complaint about a word that is none of the choices.
 pub(crate) fn no_choice(text: &str, words: &[&'static str]) -> Complaint {
     let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    let help = match closest(text, words.iter().copied()) {
-        Some(word) => format!("did you mean `{word}`?"),
-        None => format!("write one of {}", listed.join(", ")),
-    };
-    Complaint::new(format!("`{text}` is not one of {}", listed.join(", "))).with_help(help)
+    let help = closest(text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+    Complaint { what: format!("must be one of {}, found `{text}`", listed.join(", ")), help }
 }
 
 /// The choices, each with its sentence.

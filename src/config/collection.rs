@@ -104,13 +104,10 @@ impl Setting for BTreeMap<String, String> {
 }
 
 fn read_entry(key: &str, value: &Value<'_>, reading: &mut Reading<'_>, entries: &mut BTreeMap<String, String>) {
-    let range = value.range();
     reading.within_entry(key, |reading| {
         if let Err(complaint) = Rule::MetadataName.test(key) {
-            return reading.problem(
-                range,
-                Complaint { what: format!("is no key of a label: it {}", complaint.what), ..complaint },
-            );
+            let what = format!("is no label: the key {}", complaint.what);
+            return reading.problem_at_name(Complaint { what, ..complaint });
         }
         if let Some(text) = scalar::read::<String>(value, reading) {
             entries.insert(key.to_owned(), text);

@@ -8,6 +8,7 @@ mod annotated;
 mod choice;
 mod collection;
 mod contradiction;
+mod example;
 mod kubernetes_type;
 mod origin;
 mod path;
@@ -32,6 +33,7 @@ pub(crate) use reading::Complaint;
 pub(crate) use suggestion::closest;
 
 pub use agent::{Agent, AgentConfig, CONFIG_FOLDER, HostIdStore, HostStatus, ImagePullPolicy, LogLevel, Tmp};
+pub use example::example;
 pub use origin::Origin;
 pub use role::Role;
 pub use schema::schema;
@@ -44,6 +46,7 @@ pub use spec::{
 pub use template_path::{PodTemplatePath, Step, TemplatePath};
 pub use version::KubernetesVersion;
 
+use setting::Setting as _;
 use std::collections::BTreeMap;
 
 /// The `apiVersion` of our configuration object.
@@ -89,6 +92,13 @@ impl Config {
     /// Every setting that somebody set, by its dotted path below `spec`, in the order of the paths.
     pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
         self.origins.iter().map(|(path, origin)| (path.as_str(), origin))
+    }
+
+    /// The value of a setting as a configuration would write it, `null` where it has none; a dotted path below `spec`.
+    /// None when there is no such setting.
+    #[must_use]
+    pub fn value(&self, path: &str) -> Option<serde_json::Value> {
+        setting::json_at(&self.spec.fields(), &path::parts(path))
     }
 }
 

@@ -168,11 +168,11 @@ impl<'a> Reading<'a> {
 
     pub(crate) fn wrong_type(&mut self, wanted: &str, value: &Value<'_>) {
         let complaint = Complaint::new(format!("must be {wanted}, found {}", value.type_name()));
-        let help = match wanted {
-            "a list" => Some("write it in brackets: `[a, b]`"),
+        let help = match (wanted, value.written()) {
+            ("a list", Some(item)) if !item.is_empty() && item.len() < 80 => Some(format!("write `[{item}]`")),
             _ => None,
         };
-        self.problem(value.range(), Complaint { help: help.map(str::to_owned), ..complaint });
+        self.problem(value.range(), Complaint { help, ..complaint });
     }
 
     /// Complains about a field that does not exist.
@@ -180,6 +180,7 @@ impl<'a> Reading<'a> {
         let inside = self.dotted(None);
         let help = match suggestion::closest(name, known.iter().copied()) {
             Some(known) => Some(format!("did you mean `{}`?", self.dotted(Some(known)))),
+            None if name == "spec" && inside.is_empty() => Some("paths begin below `spec`".to_owned()),
             None if self.lists > 0 => None,
             None => suggestion::elsewhere(name).map(|path| format!("did you mean `{path}`?")),
         };

@@ -50,12 +50,20 @@ pub(crate) trait Scalar: Sized {
 
 /// Reads one value. What is wrong goes to `reading`.
 pub(crate) fn read<T: Scalar>(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<T> {
-    let parsed = value.scalar(T::FORM).and_then(|text| {
+    let parsed = value.scalar(T::FORM).map_err(|complaint| or_better::<T>(value, complaint)).and_then(|text| {
         let parsed = T::parse(&text)?;
         reading.rule().map_or(Ok(()), |rule| rule.test(&text))?;
         Ok(parsed)
     });
     parsed.map_err(|complaint| reading.problem(value.range(), complaint)).ok()
+}
+
+/// Quotes would not help a value that is wrong in quotes too.
+fn or_better<T: Scalar>(value: &Value<'_>, complaint: Complaint) -> Complaint {
+    match value.written() {
+        Some(written) if T::FORM == Form::Text && !written.is_empty() => T::parse(written).err().unwrap_or(complaint),
+        _ => complaint,
+    }
 }
 
 impl<T: Scalar> Setting for T {
@@ -77,10 +85,12 @@ impl<T: Scalar> Setting for T {
 
 impl<T: Scalar> Setting for Option<T> {
     fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
+        // An API group may be empty, and then that is its value.
+        let is_empty = |text: &str| text.is_empty() && reading.rule().is_none_or(|rule| rule.test("").is_err());
         let is_unset = match value {
-            Value::Node { .. } => value.is_null() || value.scalar(T::FORM).is_ok_and(|text| text.is_empty()),
+            Value::Node { .. } => value.is_null() || value.scalar(T::FORM).is_ok_and(|text| is_empty(&text)),
             // Where `null` is no value of the type, it can only mean: none.
-            Value::Text { text, .. } => text.is_empty() || (*text == "null" && T::parse(text).is_err()),
+            Value::Text { text, .. } => is_empty(text) || (*text == "null" && T::parse(text).is_err()),
         };
         if is_unset {
             reading.given(value);

@@ -2,8 +2,12 @@
 
 use super::setting::{Field, Setting as _};
 use super::spec::Spec;
+use super::unsupported::without_effect;
 use super::{API_VERSION, KIND};
 use serde_json::{Map, Value as Json, json};
+
+/// What stands behind the description of a setting without effect.
+pub(super) const NOT_SUPPORTED: &str = "Not supported yet.";
 
 /// JSON Schema (2020-12) of the configuration object, for editors and checks. Descriptions and defaults are those of
 /// the types.
@@ -11,6 +15,9 @@ use serde_json::{Map, Value as Json, json};
 pub fn schema() -> Json {
     let mut spec = Spec::default().schema();
     describe(&mut spec, "The settings. Each has a default.", None);
+    for path in without_effect() {
+        say_without_effect(&mut spec, path);
+    }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": KIND,
@@ -28,6 +35,18 @@ pub fn schema() -> Json {
             "spec": spec,
         },
     })
+}
+
+/// Adds to a setting's description that it has no effect yet.
+fn say_without_effect(spec: &mut Json, dotted: &str) {
+    let mut setting = Some(spec);
+    for part in dotted.split('.') {
+        setting = setting.and_then(|group| group.get_mut("properties")?.get_mut(part));
+    }
+    if let Some(Json::String(description)) = setting.and_then(|setting| setting.get_mut("description")) {
+        description.push(' ');
+        description.push_str(NOT_SUPPORTED);
+    }
 }
 
 /// The schema of one setting: of its type, with documentation, rule and default.
@@ -65,4 +84,56 @@ fn describe(schema: &mut Json, description: &str, default: Option<Json>) {
         described.insert("default".to_owned(), default);
     }
     *object = described;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::setting::Setting;
+
+    fn walk(setting: &dyn Setting, path: &str, visit: &mut impl FnMut(&str, &Field<'_>)) {
+        for field in setting.fields() {
+            let path = format!("{path}.{}", field.name);
+            visit(&path, &field);
+            walk(field.setting, &path, visit);
+        }
+    }
+
+    #[test]
+    fn each_doc_comment_tells_the_default_that_the_table_has() {
+        walk(&Spec::default(), "spec", &mut |path, field| {
+            let description = field.description();
+            if !field.setting.fields().is_empty() {
+                return;
+            }
+            let (_, default) = description.split_once("Default: ").unwrap_or_else(|| panic!("{path} tells no default"));
+            let value = field.setting.json();
+            match default.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+                Some((written, _)) => {
+                    assert_eq!(serde_yaml::from_str::<Json>(written).unwrap(), value, "{path}");
+                }
+                None if path == "spec.agent.securityContext" => {}
+                None => assert!(value.is_null() || value == json!([]) || value == json!({}), "{path} has {value}"),
+            }
+        });
+    }
+
+    #[test]
+    fn the_schema_has_description_rule_and_default_where_people_look_for_them() {
+        let spec = &schema()["properties"]["spec"]["properties"];
+        assert_eq!(spec["injection"]["enum"], json!(["always", "annotated", "disabled"]));
+        assert!(spec["injection"]["description"].as_str().unwrap().contains("`annotated`: Only those that ask"));
+        assert_eq!(spec["kubelet"]["properties"]["port"]["minimum"], json!(1));
+        assert_eq!(spec["kubelet"]["properties"]["port"]["default"], json!(10250));
+        assert!(spec["select"]["properties"]["namespaces"]["items"]["pattern"].is_string());
+        assert!(spec["agent"]["properties"]["memo"]["description"].as_str().unwrap().ends_with(NOT_SUPPORTED));
+        assert!(spec["agent"]["properties"]["memo"]["type"] == json!(["string", "null"]));
+    }
+
+    #[test]
+    fn every_setting_without_effect_exists() {
+        for path in without_effect() {
+            assert!(crate::config::Config::default().value(path).is_some(), "{path}");
+        }
+    }
 }

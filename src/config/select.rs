@@ -107,7 +107,11 @@ impl Item for Exclusion {
     }
 
     fn item_json(&self) -> Json {
-        self.json()
+        let mut json = self.json();
+        if let Some(object) = json.as_object_mut() {
+            object.retain(|_, value| !value.is_null() && value.as_object().is_none_or(|labels| !labels.is_empty()));
+        }
+        json
     }
 
     fn item_schema() -> Json {

@@ -53,6 +53,21 @@ impl Field<'_> {
     }
 }
 
+/// The value at a dotted path, as a configuration would write it; `null` where nothing is set.
+pub(crate) fn json_at(fields: &[Field<'_>], parts: &[String]) -> Option<Json> {
+    let (name, rest) = parts.split_first()?;
+    let field = fields.iter().find(|field| field.name == name)?;
+    let inner = field.setting.fields();
+    if !inner.is_empty() && !rest.is_empty() {
+        return json_at(&inner, rest);
+    }
+    let mut value = field.setting.json();
+    for part in rest {
+        value = value.get_mut(part).map(Json::take).unwrap_or_default();
+    }
+    Some(value)
+}
+
 /// A group of settings, as the table declares it.
 pub(crate) trait Group: Sized {
     const NAMES: &'static [&'static str];

@@ -143,11 +143,11 @@ fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config,
             reading.within(name, None, |reading| {
                 let Some(found) = scalar::read::<String>(value, reading) else { return };
                 if !is_config_map && found != wanted {
-                    let complaint = Complaint::new(format!("must be `{wanted}`, found `{found}`"));
-                    reading.problem(
-                        value.range(),
-                        complaint.with_help("a ConfigMap with dotted paths in `data` works too"),
-                    );
+                    let mut complaint = Complaint::new(format!("must be `{wanted}`, found `{found}`"));
+                    if name == "kind" {
+                        complaint = complaint.with_help("a ConfigMap with dotted paths in `data` works too");
+                    }
+                    reading.problem(value.range(), complaint);
                 }
             });
         }
@@ -204,7 +204,7 @@ fn read_data(value: &Value<'_>, spec: &mut Spec, reading: &mut Reading<'_>) {
         let Value::Node { tree, id, places } = value else { return };
         let Some(text) = tree.scalar(*id) else {
             let complaint = Complaint::new(format!("must be a string, found {}", value.type_name()));
-            return reading.within(dotted, None, |reading| reading.problem(value.range(), complaint));
+            return reading.problem_below(&[dotted.to_owned()], value.range(), complaint);
         };
         // `"[a, b]"`: the text stands in the source as it is, behind the quote.
         let within = tree.span(*id);

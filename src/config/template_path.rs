@@ -11,7 +11,7 @@ use std::fmt;
 settings! {
     /// A kind with pod templates.
     pub struct PodTemplatePath {
-        /// The API group, without version; `""` is the core group.
+        /// The API group, without version.
         "group" group: String = String::new(), Group;
         /// The kind.
         "kind" kind: String = String::new(), Kind;
@@ -86,11 +86,12 @@ impl Item for PodTemplatePath {
         let mut item = PodTemplatePath::default();
         let before = reading.problems.len();
         item.read(value, reading);
-        let missing = match (item.kind.is_empty(), item.path.steps.is_empty()) {
-            (true, _) => Some("`kind`"),
-            (_, true) => Some("`path`"),
-            _ => None,
-        };
+        let parts = [
+            (item.group.is_empty(), "`group`"),
+            (item.kind.is_empty(), "`kind`"),
+            (item.path.steps.is_empty(), "`path`"),
+        ];
+        let missing = parts.iter().find(|(is_missing, _)| *is_missing).map(|(_, name)| name);
         if let (Some(missing), true) = (missing, reading.problems.len() == before) {
             let complaint = Complaint::new(format!("needs {missing}"));
             let help = "for example {group: example.com, kind: App, path: /spec/template}";
@@ -106,7 +107,7 @@ impl Item for PodTemplatePath {
     fn item_schema() -> Json {
         let mut schema = PodTemplatePath::default().schema();
         if let Some(object) = schema.as_object_mut() {
-            object.insert("required".to_owned(), json!(["kind", "path"]));
+            object.insert("required".to_owned(), json!(["group", "kind", "path"]));
         }
         schema
     }

@@ -70,6 +70,14 @@ impl<'v> Value<'v> {
         }
     }
 
+    /// A document's single value as it is written.
+    pub(crate) fn written(&self) -> Option<&'v str> {
+        match self {
+            Value::Node { tree, id, .. } if tree.kind(*id) == Kind::Scalar => Some(tree.raw(*id)),
+            _ => None,
+        }
+    }
+
     /// The characters of a single value, when its type is the wanted one.
     pub(crate) fn scalar(&self, form: Form) -> Result<Cow<'v, str>, Complaint> {
         let (tree, id) = match self {

@@ -8,7 +8,9 @@
 
 mod cli;
 mod commands;
+mod configs;
 mod corpus;
+mod json_schema;
 mod krm_fn;
 mod mutate;
 mod post_renderer;

@@ -1,0 +1,359 @@
+//! `tests/configs/{valid,invalid}/<rule>.yaml`, one file per rule. Beside each invalid one stands what the user reads,
+//! beside each valid one the settings it makes that are not the defaults. `UPDATE_EXPECTED=1` writes those files anew.
+
+use crate::json_schema::broken;
+use mackerel_agent_injector::annotations::{self, Annotation};
+use mackerel_agent_injector::config::{
+    API_VERSION, Base, Config, KIND, Origin, Sources, example, load, schema, validate,
+};
+use mackerel_agent_injector::diagnostic::{Colour, Renderer};
+use mackerel_agent_injector::yaml;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The configurations of a folder, by name.
+fn configurations(folder: &str) -> Vec<(String, PathBuf)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configs").join(folder);
+    let mut found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    found.sort();
+    assert!(found.len() > 10);
+    found.into_iter().map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect()
+}
+
+/// Compares with the file beside the configuration; returns its name when they differ.
+fn differs(path: &Path, actual: &str) -> Option<String> {
+    let expected = path.with_extension("txt");
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        fs::write(&expected, actual).unwrap();
+    }
+    let wanted = fs::read_to_string(&expected).unwrap_or_default();
+    (wanted != actual).then(|| format!("{}\n--- expected\n{wanted}\n--- actual\n{actual}", expected.display()))
+}
+
+#[test]
+fn each_invalid_configuration_says_what_is_wrong_and_where() {
+    let mut wrong = Vec::new();
+    for (name, path) in configurations("invalid") {
+        let text = fs::read_to_string(&path).unwrap();
+        let diagnostics = validate(&name, &text);
+        assert!(!diagnostics.is_empty(), "{name} is taken for valid");
+        let mut renderer = Renderer::new(Colour::Never);
+        let shown: Vec<String> = diagnostics.iter().map(|diagnostic| renderer.picture(diagnostic)).collect();
+        wrong.extend(differs(&path, &shown.join("\n")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_valid_configuration_sets_what_it_says() {
+    let mut wrong = Vec::new();
+    for (name, path) in configurations("valid") {
+        let text = fs::read_to_string(&path).unwrap();
+        let sources = Sources { base: Base::Text { name: &name, text: &text }, ..Sources::default() };
+        let config = load(&sources).unwrap_or_else(|errors| panic!("{name}: {errors:#?}"));
+        let settings = config
+            .explicit()
+            .map(|(path, origin)| format!("{path} = {} ({origin})\n", config.value(path).unwrap_or_default()));
+        let mut shown = format!("name = {}\n", config.name);
+        shown.extend(settings);
+        wrong.extend(differs(&path, &shown));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn from_yaml(name: &str, text: &str) -> Config {
+    let sources = Sources { base: Base::Text { name, text }, ..Sources::default() };
+    load(&sources).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{text}"))
+}
+
+fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
+    let set: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    load(&Sources { set: &set, ..Sources::default() }).map_err(|errors| {
+        let mut renderer = Renderer::new(Colour::Never);
+        errors.iter().map(|error| renderer.line(error)).collect()
+    })
+}
+
+/// One setting by every door: its path, the value as text, the same in a configuration file, and by annotation where there
+/// is one.
+type Door = (&'static str, &'static str, &'static str, Option<(&'static str, &'static str)>);
+
+const DOORS: &[Door] = &[
+    ("injection", "annotated", "{injection: annotated}", None),
+    ("onRefusal", "skip", "{onRefusal: skip}", None),
+    ("namespace", "shop", "{namespace: shop}", None),
+    ("select.kinds", "[Job, apps/Deployment]", "{select: {kinds: [Job, apps/Deployment]}}", None),
+    ("select.namespaces", "[a, 'b']", "{select: {namespaces: [a, b]}}", None),
+    ("select.excludeNamespaces", "[]", "{select: {excludeNamespaces: []}}", None),
+    ("select.labels", "{a.b/c: d}", "{select: {labels: {a.b/c: d}}}", None),
+    ("select.labels.a\\.b/c", "1.30", "{select: {labels: {a.b/c: '1.30'}}}", None),
+    ("select.exclude", "[{kind: Job, name: x}]", "{select: {exclude: [{kind: Job, name: x}]}}", None),
+    ("helmHooks", "inject", "{helmHooks: inject}", None),
+    ("sidecar", "auto", "{sidecar: auto}", Some(("sidecar", "auto"))),
+    ("kubernetesVersion", "1.30", "{kubernetesVersion: '1.30'}", None),
+    ("platform", "kubernetes", "{platform: kubernetes}", Some(("platform", "kubernetes"))),
+    ("kubelet.port", "1250", "{kubelet: {port: 1250}}", Some(("kubelet-port", "1250"))),
+    ("kubelet.insecureTLS", "true", "{kubelet: {insecureTLS: true}}", Some(("kubelet-insecure-tls", "TRUE"))),
+    ("kubelet.readOnlyPort", "10255", "{kubelet: {readOnlyPort: 10255}}", Some(("kubelet-read-only-port", "10255"))),
+    ("kubelet", "{readOnlyPort: 10255}", "{kubelet: {readOnlyPort: 10255}}", Some(("kubelet-read-only-port", "10255"))),
+    ("apiKey.secretName", "a", "{apiKey: {secretName: a}}", Some(("mackerel_apikey.secret_name", "a"))),
+    ("apiKey.secretKey", "007", "{apiKey: {secretKey: '007'}}", Some(("api-key-secret-key", "007"))),
+    ("agent.image", "r:5000/a:1.0", "{agent: {image: 'r:5000/a:1.0'}}", Some(("image", "r:5000/a:1.0"))),
+    ("agent.imagePullPolicy", "Never", "{agent: {imagePullPolicy: Never}}", None),
+    ("agent.roles", "[a:b, c:d]", "{agent: {roles: ['a:b', 'c:d']}}", Some(("roles", "a:b,c:d"))),
+    (
+        "agent.config.configMapName",
+        "a",
+        "{agent: {config: {configMapName: a}}}",
+        Some(("mackerel_agent_config.configmap_name", "a")),
+    ),
+    (
+        "agent.config.configMapKey",
+        "a",
+        "{agent: {config: {configMapKey: a}}}",
+        Some(("agent-config-configmap-key", "a")),
+    ),
+    (
+        "agent.config.url",
+        "s3://a/b",
+        "{agent: {config: {url: s3://a/b}}}",
+        Some(("env.mackerel_agent_config", "s3://a/b")),
+    ),
+    ("agent.env", "[{name: A, value: b=c}]", "{agent: {env: [{name: A, value: b=c}]}}", None),
+    ("agent.resources", "{limits: {cpu: 1}}", "{agent: {resources: {limits: {cpu: '1'}}}}", Some(("cpu-limit", "1"))),
+    ("agent.resources.limits", "null", "{agent: {resources: {limits: null}}}", None),
+    (
+        "agent.resources.limits.memory",
+        "1Gi",
+        "{agent: {resources: {limits: {memory: 1Gi}}}}",
+        Some(("memory-limit", "1Gi")),
+    ),
+    (
+        "agent.resources.requests.cpu",
+        "0.1",
+        "{agent: {resources: {requests: {cpu: 0.1}}}}",
+        Some(("cpu-request", "0.1")),
+    ),
+    (
+        "agent.resources.requests.memory",
+        "1",
+        "{agent: {resources: {requests: {memory: 1}}}}",
+        Some(("memory-request", "1")),
+    ),
+    ("agent.resources.limits.nvidia\\.com/gpu", "1", "{agent: {resources: {limits: {nvidia.com/gpu: 1}}}}", None),
+    ("agent.securityContext.runAsUser", "null", "{agent: {securityContext: {runAsUser: null}}}", None),
+    ("agent.securityContext.runAsUser", "1000", "{agent: {securityContext: {runAsUser: 1000}}}", None),
+    (
+        "agent.securityContext.capabilities.drop",
+        "[NET_RAW]",
+        "{agent: {securityContext: {capabilities: {drop: [NET_RAW]}}}}",
+        None,
+    ),
+    (
+        "agent.securityContext",
+        "{seccompProfile: {localhostProfile: a}}",
+        "{agent: {securityContext: {seccompProfile: {localhostProfile: a}}}}",
+        None,
+    ),
+    ("agent.tmp.sizeLimit", "null", "{agent: {tmp: {sizeLimit: null}}}", None),
+    ("agent.tmp.sizeLimit", "1Gi", "{agent: {tmp: {sizeLimit: 1Gi}}}", None),
+    (
+        "podTemplates",
+        "[{group: a.b, kind: C, path: /d/*}]",
+        "{podTemplates: [{group: a.b, kind: C, path: /d/*}]}",
+        None,
+    ),
+];
+
+#[test]
+fn a_setting_means_the_same_by_every_door() {
+    for (path, value, in_file, by_annotation) in DOORS {
+        let file = format!("apiVersion: {API_VERSION}\nkind: {KIND}\nspec: {in_file}\n");
+        let wanted = from_yaml("file.yaml", &file).spec;
+
+        let argument = format!("{path}={value}");
+        let given = from_arguments(&[&argument]).unwrap_or_else(|errors| panic!("{argument}: {errors:#?}"));
+        assert_eq!(given.spec, wanted, "--set {argument}");
+        assert_eq!(*given.origin(path), Origin::Argument { number: 1 }, "--set {argument}");
+
+        let quoted = value.replace('\'', "''");
+        let data = format!("apiVersion: v1\nkind: ConfigMap\ndata:\n  {path}: '{quoted}'\n");
+        assert_eq!(from_yaml("config-map.yaml", &data).spec, wanted, "ConfigMap {path}");
+
+        if let Some((name, value)) = by_annotation {
+            let key = format!("{}{name}", annotations::PREFIX);
+            let default = Config::default();
+            let annotated = annotations::overlay(&default, &[(&key, value, 7)]).unwrap();
+            assert_eq!(annotated.spec, wanted, "annotation {name}");
+            let leaf = Annotation::of(&key).unwrap().setting().unwrap();
+            assert_eq!(*annotated.origin(leaf), Origin::Annotation { key, offset: 7 });
+        }
+    }
+}
+
+#[test]
+fn every_setting_that_has_effect_is_tried_by_every_door() {
+    let default = Config::default();
+    let tried = |path: &str| DOORS.iter().any(|(door, ..)| *door == path || door.starts_with(&format!("{path}.")));
+    let missing: Vec<String> = settings(&schema()["properties"]["spec"], "")
+        .into_iter()
+        .filter(|path| default.value(path).is_some() && !tried(path))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+/// The dotted paths of the settings that a schema describes as having effect.
+fn settings(schema: &serde_json::Value, inside: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, setting) in schema["properties"].as_object().unwrap() {
+        let path = format!("{inside}{name}");
+        if setting["description"].as_str().unwrap().ends_with("Not supported yet.") {
+            continue;
+        }
+        match setting.get("default") {
+            Some(_) => found.push(path),
+            None => found.extend(settings(setting, &format!("{path}."))),
+        }
+    }
+    found
+}
+
+#[test]
+fn a_bad_argument_is_named_with_its_number_and_column() {
+    for (arguments, expected) in [
+        (&["agent.image"][..], "--set #1:1:1: error: `--set` needs a path and a value"),
+        (&["agent.image="], "--set #1:1:13: error: `agent.image` must not be empty"),
+        (&["injection=always", "agent.imag=a"], "--set #2:1:1: error: there is no setting `agent.imag`"),
+        (&["=a"], "--set #1:1:1: error: there is no setting ``"),
+        (&["agent=a"], "--set #1:1:7: error: `agent` must be a mapping, found a string"),
+        (&["agent="], "--set #1:1:7: error: `agent` has no value"),
+        (&["agent.roles=a:b"], "--set #1:1:13: error: `agent.roles` must be a list, found a string"),
+        (&["agent.roles=[a:b, web]"], "--set #1:1:19: error: `agent.roles[1]` must be a role, found `web`"),
+        (&["agent.roles=[a:b"], "--set #1:1:13: error: `agent.roles` is not valid YAML: this bracket is never closed"),
+        (
+            &["kubelet.port=many"],
+            "--set #1:1:14: error: `kubelet.port` must be a whole number up to 65535, found `many`",
+        ),
+        (&["agent.env=[{name: A, valeu: b}]"], "--set #1:1:22: error: `agent.env[0]` has no field `valeu`"),
+        (
+            &["agent.securityContext.runAsUsr=1"],
+            "--set #1:1:32: error: `agent.securityContext` has no field `runAsUsr`",
+        ),
+        (
+            &["agent.securityContext.runAsUser.a=1"],
+            "--set #1:1:35: error: `agent.securityContext.runAsUser` is a single value and has no `a`",
+        ),
+        (
+            &["kubelet.port=1", "kubelet.readOnlyPort=2"],
+            "--set #2:1:1: error: `kubelet.readOnlyPort` and `kubelet.port` cannot stand together: the read-only port has no TLS",
+        ),
+        (&["qos=keep"], "--set #1:1:1: error: `qos` is not supported yet"),
+    ] {
+        assert_eq!(from_arguments(arguments).unwrap_err(), [expected], "{arguments:?}");
+    }
+}
+
+#[test]
+fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
+    let file = format!(
+        "{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {{namespace: a, agent: {{image: a, roles: [a:a]}}}}}}"
+    );
+    let set = ["agent.image=b", "namespace=b", "agent.image=c", "agent.roles=[b:b]"].map(str::to_owned);
+    let base = Base::Text { name: "c.yaml", text: &file };
+    let config = load(&Sources { base, set: &set, namespace: Some("c") }).unwrap();
+    assert_eq!(config.spec.agent.image, "c");
+    assert_eq!(config.spec.namespace.as_deref(), Some("c"));
+    assert_eq!(config.spec.agent.roles.len(), 1);
+    assert_eq!(*config.origin("agent.image"), Origin::Argument { number: 3 });
+    assert_eq!(*config.origin("namespace"), Origin::Namespace);
+    assert_eq!(*config.origin("agent.memo"), Origin::Default);
+    assert!(config.is_explicit("agent") && config.is_explicit("agent.roles") && !config.is_explicit("agent.resources"));
+
+    let unset = load(&Sources { base, set: &[], namespace: Some("") }).unwrap();
+    assert_eq!(unset.spec.namespace, None);
+    let bad = load(&Sources { base, set: &[], namespace: Some("A") }).unwrap_err();
+    assert_eq!(
+        Renderer::new(Colour::Never).line(&bad[0]),
+        "--namespace:1:1: error: `namespace` must be the name of a namespace, found `A`"
+    );
+}
+
+#[test]
+fn a_function_config_is_read_where_it_stands() {
+    let text = format!(
+        "# first\n---\nkind: ResourceList\nfunctionConfig:\n  apiVersion: {API_VERSION}\n  kind: {KIND}\n  spec:\n    injection: never\n    agent: {{roles: [a:b]}}\n"
+    );
+    let start = text.find("---").unwrap();
+    let tree = yaml::read(&text[start..]).unwrap();
+    let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
+    let base = Base::Node { name: "<stdin>", text: &text, start, tree: &tree, node };
+    let errors = load(&Sources { base, ..Sources::default() }).unwrap_err();
+    let shown = Renderer::new(Colour::Never).line(&errors[0]);
+    assert_eq!(
+        shown,
+        "<stdin>:8:16: error: `injection` must be one of `always`, `annotated`, `disabled`, found `never`"
+    );
+}
+
+#[test]
+fn the_schema_accepts_the_example_and_every_valid_configuration() {
+    let schema = schema();
+    let accepts = |name: &str, text: &str| {
+        let value: serde_json::Value = serde_yaml::from_str(text).unwrap();
+        let errors = broken(&schema, &value, "");
+        assert!(errors.is_empty(), "{name}: {errors:#?}");
+    };
+    accepts("the example", &example());
+    for (name, path) in configurations("valid") {
+        let text = fs::read_to_string(path).unwrap();
+        // Empty files and ConfigMaps are other doors.
+        if text.contains(KIND) && !name.starts_with("null-stands") {
+            accepts(&name, &text);
+        }
+    }
+}
+
+/// What an editor can see without our checks: names, types, choices, patterns.
+#[test]
+fn the_schema_refuses_what_it_can_describe() {
+    let schema = schema();
+    for name in [
+        "another-kind",
+        "another-version",
+        "bad-config-url",
+        "bad-kind",
+        "bad-name",
+        "bad-pod-template-path",
+        "bad-port",
+        "bad-role",
+        "empty-name",
+        "exclude-that-names-nothing",
+        "list-without-brackets",
+        "unknown-kubernetes-field",
+        "unknown-setting",
+        "unknown-top-level-key",
+        "value-of-no-choice",
+        "wrong-type",
+    ] {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configs/invalid").join(name).with_extension("yaml");
+        let value: serde_json::Value = serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        assert!(!broken(&schema, &value, "").is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn the_documentation_holds_this_schema_and_this_example() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/config");
+    let schema = format!("{:#}\n", schema());
+    for (name, wanted) in [("schema.json", schema), ("example.yaml", example())] {
+        let path = folder.join(name);
+        if std::env::var_os("UPDATE_EXPECTED").is_some() {
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(&path, &wanted).unwrap();
+        }
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        assert!(written == wanted, "{} is out of date: run this test with UPDATE_EXPECTED=1", path.display());
+    }
+}
