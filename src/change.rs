@@ -1,13 +1,13 @@
 //! Carries out what was judged: splices operations into the text and checks the result, in at most two steps.
 
-use crate::agent::Agent;
 use crate::edit::{self, Edit};
+use crate::inject::Patches;
 use crate::judge::Action;
-use crate::patch::{Place, TemplatePatch, insertion};
+use crate::patch::{TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
-use crate::splice::{Spliced, splice};
+use crate::splice::{Uneditable, splice_operations};
 use crate::yaml::{self, NodeId, Tree};
-use json_patch::{Patch, PatchOperation};
+use json_patch::Patch;
 
 /// What becomes of one template of the piece in hand.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,15 +18,24 @@ pub(crate) struct Change {
     pub(crate) resource: String,
     /// JSON Pointer from the resource to the template.
     pub(crate) template: String,
+    /// The template as it stands.
+    pub(crate) view: PodTemplate,
     pub(crate) action: Action,
+}
+
+impl Change {
+    /// JSON Pointer from the piece's root to the template.
+    fn path(&self) -> String {
+        format!("{}{}", self.resource, self.template)
+    }
 }
 
 /// Changes carried out.
 pub(crate) struct Done {
     /// On the piece's text.
     pub(crate) edits: Vec<Edit>,
-    /// Per change; pointers from the resource.
-    pub(crate) operations: Vec<Vec<PatchOperation>>,
+    /// Per change, pointers from the resource; empty unless patches are to be kept.
+    pub(crate) patches: Vec<Patch>,
 }
 
 /// Why nothing was carried out.
@@ -46,52 +55,56 @@ pub(crate) struct Refusal {
 }
 
 /// Carries out all changes or none.
-pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change]) -> Result<Done, Failure> {
-    let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.below(&change.resource)).collect();
-    let (taken, between) = step(tree, &first)?;
+pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change], keep: Patches) -> Result<Done, Failure> {
+    let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
+    let (taken, between) = step(tree, first)?;
     let between = match &between {
         Some(text) => Some(reread(text)?),
         None => None,
     };
-    let now = between.as_ref().unwrap_or(tree);
     let second: Vec<TemplatePatch> = changes
         .iter()
         .enumerate()
-        .map(|(index, change)| match &change.action.then {
-            None => Ok(TemplatePatch::default()),
-            Some((agent, place)) => goes_in(now, change, agent, *place).map_err(|uneditable| {
-                let offset = if between.is_some() { 0 } else { uneditable.offset };
-                Failure::Refused { change: index, uneditable: Refusal { offset, ..uneditable } }
-            }),
+        .map(|(index, change)| {
+            goes_in(tree, between.as_ref(), change).map_err(|uneditable| Failure::Refused { change: index, uneditable })
         })
         .collect::<Result<_, _>>()?;
-    let below: Vec<TemplatePatch> =
-        changes.iter().zip(&second).map(|(change, patch)| patch.below(&change.resource)).collect();
-    let (added, _) = step(now, &below)?;
-    let operations = changes
-        .iter()
-        .zip(second)
-        .map(|(change, second)| change.action.first.operations.iter().cloned().chain(second.operations).collect())
-        .collect();
+    let patches = match keep {
+        Patches::Drop => Vec::new(),
+        Patches::Keep => changes
+            .iter()
+            .zip(&second)
+            .map(|(change, second)| change.action.first.then(second).seen_from(&change.resource))
+            .collect(),
+    };
+    let (added, _) = step(between.as_ref().unwrap_or(tree), second)?;
     let edits = match (taken.is_empty(), added.is_empty()) {
         (_, true) => taken,
         (true, false) => added,
         (false, false) => edit::compose(tree.text(), &taken, &added),
     };
-    Ok(Done { edits, operations })
+    Ok(Done { edits, patches })
 }
 
-/// The operations that put the agent in, pointers from the resource.
-fn goes_in(tree: &Tree<'_>, change: &Change, agent: &Agent, place: Place) -> Result<TemplatePatch, Refusal> {
-    let node = locate(tree, &format!("{}{}", change.resource, change.template));
-    let template = node.map(|node| PodTemplate::view(tree, node));
-    let gone = || Refusal { message: "the template is gone".to_owned(), help: "report it".to_owned(), offset: 0 };
-    let (patch, _) =
-        insertion(tree, &template.ok_or_else(gone)?, &change.template, agent, place).map_err(|odd| Refusal {
-            message: format!("`{}` is neither a collection nor null", odd.parent),
-            help: "correct it; Kubernetes would refuse it too".to_owned(),
-            offset: odd.offset,
-        })?;
+/// The operations that put the agent in, on the text that the first step left, if it changed anything.
+fn goes_in(tree: &Tree<'_>, between: Option<&Tree<'_>>, change: &Change) -> Result<TemplatePatch, Refusal> {
+    let Some((agent, place)) = &change.action.then else { return Ok(TemplatePatch::default()) };
+    let path = change.path();
+    let inserted = match between {
+        None => insertion(tree, &change.view, &path, agent, *place),
+        Some(between) => {
+            let gone =
+                || Refusal { message: "the template is gone".to_owned(), help: "report it".to_owned(), offset: 0 };
+            let node = locate(between, &path).ok_or_else(gone)?;
+            insertion(between, &PodTemplate::view(between, node), &path, agent, *place)
+        }
+    };
+    let (patch, _) = inserted.map_err(|odd| Refusal {
+        message: format!("`{}` is neither a collection nor null", odd.parent),
+        help: "correct it; Kubernetes would refuse it too".to_owned(),
+        // A place in the text between is no place of the user's.
+        offset: if between.is_some() { tree.span(change.view.node).start } else { odd.offset },
+    })?;
     Ok(patch)
 }
 
@@ -107,34 +120,37 @@ fn locate(tree: &Tree<'_>, pointer: &str) -> Option<NodeId> {
 }
 
 /// Splices the patches into the text and verifies the result. Without operations: no edits, no new text.
-fn step(tree: &Tree<'_>, patches: &[TemplatePatch]) -> Result<(Vec<Edit>, Option<String>), Failure> {
-    let mut all = TemplatePatch::default();
-    let mut one: Option<Spliced> = None;
-    let mut count = 0;
-    for (change, patch) in patches.iter().enumerate().filter(|(_, patch)| !patch.operations.is_empty()) {
-        let spliced = splice(tree, &Patch(patch.operations.clone()), &patch.spellings);
-        one = Some(spliced.map_err(|uneditable| Failure::Refused {
-            change,
-            uneditable: Refusal {
-                message: format!("{}: {uneditable}", uneditable.refusal.word()),
-                help: uneditable.refusal.help().to_owned(),
-                offset: uneditable.offset,
-            },
-        })?);
-        all.operations.extend(patch.operations.iter().cloned());
-        all.spellings.extend(patch.spellings.iter().cloned());
-        count += 1;
+fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>) -> Result<(Vec<Edit>, Option<String>), Failure> {
+    let mut patches: Vec<(usize, TemplatePatch)> =
+        patches.into_iter().enumerate().filter(|(_, patch)| !patch.operations.is_empty()).collect();
+    // Which of several cannot be made shows only one by one.
+    if patches.len() > 1 {
+        for (change, patch) in &patches {
+            let alone = splice_operations(tree, patch.operations.clone(), &patch.spellings);
+            alone.map_err(|uneditable| refused(*change, &uneditable))?;
+        }
     }
-    let Some(one) = one else { return Ok((Vec::new(), None)) };
-    // Templates do not overlap, so what can be done to each can be done to all.
-    let spliced = if count == 1 { Ok(one) } else { splice(tree, &Patch(all.operations), &all.spellings) };
-    let spliced =
-        spliced.map_err(|uneditable| Failure::Fault { message: uneditable.to_string(), offset: uneditable.offset })?;
+    let Some((change, mut all)) = patches.pop() else { return Ok((Vec::new(), None)) };
+    for (_, patch) in patches {
+        all.operations.extend(patch.operations);
+        all.spellings.extend(patch.spellings);
+    }
+    let spliced = splice_operations(tree, all.operations, &all.spellings);
+    let spliced = spliced.map_err(|uneditable| refused(change, &uneditable))?;
     let text = edit::apply(tree.text(), &spliced.edits);
     spliced
         .verify(tree, &reread(&text)?)
         .map_err(|mismatch| Failure::Fault { message: mismatch.to_string(), offset: mismatch.offset })?;
     Ok((spliced.edits, Some(text)))
+}
+
+fn refused(change: usize, uneditable: &Uneditable) -> Failure {
+    let uneditable = Refusal {
+        message: format!("{}: {uneditable}", uneditable.refusal.word()),
+        help: uneditable.refusal.help().to_owned(),
+        offset: uneditable.offset,
+    };
+    Failure::Refused { change, uneditable }
 }
 
 fn reread(text: &str) -> Result<Tree<'_>, Failure> {

@@ -214,12 +214,15 @@ impl Run<'_> {
         }
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
-            let judgement = judge(tree, resource, &at, &template, self.config, self.options, &self.agents);
+            let holder = format!("{root}{}", resource.pointer);
+            let path = format!("{holder}{at}");
+            let judgement = judge(tree, resource, (&at, &path), &template, self.config, self.options, &self.agents);
             if let Some(action) = judgement.action {
                 changes.push(Change {
                     outcome: self.injection.outcomes.len(),
-                    resource: format!("{root}{}", resource.pointer),
+                    resource: holder,
                     template: at.clone(),
+                    view: template,
                     action,
                 });
             }
@@ -241,12 +244,11 @@ impl Run<'_> {
     /// everything begins again without it, so that no template is left half changed.
     fn carry_out(&mut self, tree: &Tree<'_>, mut changes: Vec<Change>, base: usize) -> Vec<Edit> {
         while !changes.is_empty() {
-            match carry_out(tree, &changes) {
+            match carry_out(tree, &changes, self.options.patches) {
                 Ok(done) => {
-                    let kept = changes.iter().zip(done.operations).filter(|_| self.options.patches == Patches::Keep);
-                    for (change, operations) in kept {
+                    for (change, patch) in changes.iter().zip(done.patches) {
                         if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
-                            outcome.patch = Patch(operations);
+                            outcome.patch = patch;
                         }
                     }
                     return done.edits;

@@ -33,7 +33,7 @@ pub(crate) struct Judgement {
 /// What it takes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Action {
-    /// Takes out or replaces what stands there. Pointers from the resource.
+    /// Takes out or replaces what stands there.
     pub(crate) first: TemplatePatch,
     /// Goes in afterwards.
     pub(crate) then: Option<(Rc<Agent>, Place)>,
@@ -41,18 +41,18 @@ pub(crate) struct Action {
     pub(crate) unwanted: Option<Finding>,
 }
 
-/// Judges one template; `at` points to it from its resource.
+/// Judges one template; `at` points to it from its resource, `path` from the root of the tree.
 #[must_use]
 pub(crate) fn judge(
     tree: &Tree<'_>,
     resource: &Resource,
-    at: &str,
+    (at, path): (&str, &str),
     template: &PodTemplate,
     config: &Config,
     options: Options,
     agents: &Agents,
 ) -> Judgement {
-    let bench = Bench { tree, at, template, config, options };
+    let bench = Bench { tree, at, path, template, config, options };
     let edited = template.ours.as_ref().and_then(|ours| bench.hand_edit(ours));
     match (options.direction, &template.ours) {
         (Direction::Uninject, None) => bench.says(Reason::NotInjected, Vec::new(), None),
@@ -73,6 +73,7 @@ pub(crate) fn judge(
 struct Bench<'a, 't> {
     tree: &'a Tree<'t>,
     at: &'a str,
+    path: &'a str,
     template: &'a PodTemplate,
     config: &'a Config,
     options: Options,
@@ -94,7 +95,7 @@ impl Bench<'_, '_> {
     }
 
     fn removal(&self, ours: &Ours) -> Action {
-        Action { first: removal(self.tree, self.template, self.at, ours), then: None, unwanted: None }
+        Action { first: removal(self.tree, self.template, self.path, ours), then: None, unwanted: None }
     }
 
     /// A template without an agent of ours.
@@ -201,7 +202,7 @@ impl Bench<'_, '_> {
             && !is_last
             && can_replace(ours, record, &agent)
         {
-            return Action { first: replacement(self.at, ours, record, &agent), then: None, unwanted: None };
+            return Action { first: replacement(self.path, ours, record, &agent), then: None, unwanted: None };
         }
         let place = match &ours.agent {
             Some(old) if old.list.field() == agent.sidecar.field() && !is_last => Place::At(old.index),

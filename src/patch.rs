@@ -11,7 +11,7 @@ use crate::pod_template::{Ours, PodTemplate};
 use crate::splice::{Spelling, gave_way};
 use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, PatchOperation, RemoveOperation, ReplaceOperation};
+use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, ReplaceOperation};
 use serde_json::{Map, Value, json};
 
 /// What `status` says beside an agent: the original injector then leaves the pod alone.
@@ -27,26 +27,27 @@ pub struct TemplatePatch {
 }
 
 impl TemplatePatch {
-    /// The same operations, seen from further up.
-    #[must_use]
-    pub fn below(&self, prefix: &str) -> Self {
-        let moved = |path: &PointerBuf| pointer(&format!("{prefix}{path}"));
-        let operations = self.operations.iter().map(|operation| match operation {
-            PatchOperation::Add(add) => {
-                PatchOperation::Add(AddOperation { path: moved(&add.path), value: add.value.clone() })
-            }
-            PatchOperation::Remove(remove) => PatchOperation::Remove(RemoveOperation { path: moved(&remove.path) }),
+    /// These operations and then the others.
+    pub(crate) fn then(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.operations.extend(other.operations.iter().cloned());
+        both.spellings.extend(other.spellings.iter().cloned());
+        both
+    }
+
+    /// The operations with pointers that begin at a resource, which stands at `prefix`.
+    pub(crate) fn seen_from(self, prefix: &str) -> Patch {
+        let near = |path: PointerBuf| pointer(path.as_str().strip_prefix(prefix).unwrap_or(path.as_str()));
+        let operations = self.operations.into_iter().map(|operation| match operation {
+            PatchOperation::Add(add) => PatchOperation::Add(AddOperation { path: near(add.path), ..add }),
+            PatchOperation::Remove(remove) => PatchOperation::Remove(RemoveOperation { path: near(remove.path) }),
             PatchOperation::Replace(replace) => {
-                PatchOperation::Replace(ReplaceOperation { path: moved(&replace.path), value: replace.value.clone() })
+                PatchOperation::Replace(ReplaceOperation { path: near(replace.path), ..replace })
             }
             // Nothing here moves, copies or tests.
-            other => other.clone(),
+            other => other,
         });
-        let spellings = self
-            .spellings
-            .iter()
-            .map(|spelling| Spelling { pointer: format!("{prefix}{}", spelling.pointer), ..spelling.clone() });
-        Self { operations: operations.collect(), spellings: spellings.collect() }
+        Patch(operations.collect())
     }
 }
 

@@ -28,7 +28,7 @@ pub use refusal::{Refusal, Uneditable};
 use crate::edit::{self, Edit};
 use crate::verify::{self, Mismatch};
 use crate::yaml::{self, NodeId, Tree, YamlError};
-use json_patch::Patch;
+use json_patch::{Patch, PatchOperation};
 use overlay::Overlay;
 use writer::Writer;
 
@@ -64,7 +64,16 @@ impl Spliced {
 /// # Errors
 /// When the patch does not fit the document, or the text cannot be edited safely; see [`Refusal`].
 pub fn splice(tree: &Tree<'_>, patch: &Patch, spellings: &[Spelling]) -> Result<Spliced, Uneditable> {
-    let overlay = overlay::apply(tree, patch, spellings)?;
+    splice_operations(tree, patch.0.clone(), spellings)
+}
+
+/// As [`splice`]; the operations' values are moved, because copying them costs more than splicing them.
+pub(crate) fn splice_operations(
+    tree: &Tree<'_>,
+    operations: Vec<PatchOperation>,
+    spellings: &[Spelling],
+) -> Result<Spliced, Uneditable> {
+    let overlay = overlay::apply(tree, operations, spellings)?;
     let mut writer = Writer::new(tree);
     writer.document(&overlay)?;
     let edits = writer.out.finish(tree)?;

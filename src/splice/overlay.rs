@@ -3,8 +3,8 @@
 use super::Spelling;
 use super::refusal::{Refusal, Uneditable};
 use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree};
+use json_patch::PatchOperation;
 use json_patch::jsonptr::{Pointer, Token, index::Index};
-use json_patch::{Patch, PatchOperation};
 use serde_json::{Map, Value};
 
 /// A node as it will be.
@@ -43,13 +43,17 @@ enum Target<'o> {
 }
 
 /// Applies the operations, one by one.
-pub(crate) fn apply(tree: &Tree<'_>, patch: &Patch, spellings: &[Spelling]) -> Result<Overlay, Uneditable> {
+pub(crate) fn apply(
+    tree: &Tree<'_>,
+    operations: Vec<PatchOperation>,
+    spellings: &[Spelling],
+) -> Result<Overlay, Uneditable> {
     let mut root = tree.root().map_or(Overlay::Nothing, Overlay::Old);
-    for operation in patch.iter() {
+    for operation in operations {
         let mut document = Document { tree, root: &mut root };
         match operation {
-            PatchOperation::Add(op) => document.add(&op.path, spelled(&op.path, &op.value, spellings))?,
-            PatchOperation::Replace(op) => document.replace(&op.path, spelled(&op.path, &op.value, spellings))?,
+            PatchOperation::Add(op) => document.add(&op.path, spelled(&op.path, op.value, spellings))?,
+            PatchOperation::Replace(op) => document.replace(&op.path, spelled(&op.path, op.value, spellings))?,
             PatchOperation::Remove(op) => document.remove(&op.path)?,
             PatchOperation::Copy(op) => {
                 let value = document.read(&op.from)?;
@@ -75,9 +79,9 @@ pub(crate) fn apply(tree: &Tree<'_>, patch: &Patch, spellings: &[Spelling]) -> R
     Ok(root)
 }
 
-fn spelled(path: &Pointer, value: &Value, spellings: &[Spelling]) -> Overlay {
+fn spelled(path: &Pointer, value: Value, spellings: &[Spelling]) -> Overlay {
     let spelling = spellings.iter().find(|spelling| value.is_null() && spelling.pointer == path.as_str());
-    spelling.map_or_else(|| Overlay::New(value.clone()), |spelling| Overlay::Null(spelling.raw.clone()))
+    spelling.map_or_else(|| Overlay::New(value), |spelling| Overlay::Null(spelling.raw.clone()))
 }
 
 /// Equal as JSON, numbers by value: 1 is 1.0.
