@@ -5,7 +5,7 @@ use crate::inject::Patches;
 use crate::judge::Action;
 use crate::patch::{TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
-use crate::splice::{Uneditable, splice_operations};
+use crate::splice::{Memo, Uneditable, splice_operations};
 use crate::yaml::{self, NodeId, Tree};
 use json_patch::Patch;
 
@@ -55,9 +55,9 @@ pub(crate) struct Refusal {
 }
 
 /// Carries out all changes or none.
-pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change], keep: Patches) -> Result<Done, Failure> {
+pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change], keep: Patches, memo: &Memo) -> Result<Done, Failure> {
     let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
-    let (taken, between) = step(tree, first)?;
+    let (taken, between) = step(tree, first, memo)?;
     let between = match &between {
         Some(text) => Some(reread(text)?),
         None => None,
@@ -77,7 +77,7 @@ pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change], keep: Patches) -> R
             .map(|(change, second)| change.action.first.then(second).seen_from(&change.resource))
             .collect(),
     };
-    let (added, _) = step(between.as_ref().unwrap_or(tree), second)?;
+    let (added, _) = step(between.as_ref().unwrap_or(tree), second, memo)?;
     let edits = match (taken.is_empty(), added.is_empty()) {
         (_, true) => taken,
         (true, false) => added,
@@ -120,13 +120,13 @@ fn locate(tree: &Tree<'_>, pointer: &str) -> Option<NodeId> {
 }
 
 /// Splices the patches into the text and verifies the result. Without operations: no edits, no new text.
-fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>) -> Result<(Vec<Edit>, Option<String>), Failure> {
+fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Vec<Edit>, Option<String>), Failure> {
     let mut patches: Vec<(usize, TemplatePatch)> =
         patches.into_iter().enumerate().filter(|(_, patch)| !patch.operations.is_empty()).collect();
     // Which of several cannot be made shows only one by one.
     if patches.len() > 1 {
         for (change, patch) in &patches {
-            let alone = splice_operations(tree, patch.operations.clone(), &patch.spellings);
+            let alone = splice_operations(tree, patch.operations.clone(), &patch.spellings, memo);
             alone.map_err(|uneditable| refused(*change, &uneditable))?;
         }
     }
@@ -135,11 +135,11 @@ fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>) -> Result<(Vec<Edit>, Opti
         all.operations.extend(patch.operations);
         all.spellings.extend(patch.spellings);
     }
-    let spliced = splice_operations(tree, all.operations, &all.spellings);
+    let spliced = splice_operations(tree, all.operations, &all.spellings, memo);
     let spliced = spliced.map_err(|uneditable| refused(change, &uneditable))?;
     let text = edit::apply(tree.text(), &spliced.edits);
     spliced
-        .verify(tree, &reread(&text)?)
+        .verify_again(tree, &reread(&text)?, memo)
         .map_err(|mismatch| Failure::Fault { message: mismatch.to_string(), offset: mismatch.offset })?;
     Ok((spliced.edits, Some(text)))
 }

@@ -11,6 +11,7 @@ use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
 use crate::report::{Finding, Outcome, Reason};
 use crate::resource::{Resource, item_types, resources, text};
+use crate::splice::Memo;
 use crate::yaml::{self, NodeId, Tree, YamlError};
 use json_patch::Patch;
 use kube_core::TypeMeta;
@@ -88,7 +89,14 @@ pub struct Injection {
 #[must_use]
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     let table = Table::new(&config.spec.pod_templates);
-    let mut run = Run { config, options, table, agents: Agents::default(), injection: Injection::default() };
+    let mut run = Run {
+        config,
+        options,
+        table,
+        agents: Agents::default(),
+        memo: Memo::default(),
+        injection: Injection::default(),
+    };
     for document in read::documents(text) {
         run.document(&text[document.span.clone()], document.span.start);
     }
@@ -100,6 +108,7 @@ struct Run<'c> {
     options: Options,
     table: Table,
     agents: Agents,
+    memo: Memo,
     injection: Injection,
 }
 
@@ -185,12 +194,33 @@ impl Run<'_> {
         for resource in &found {
             self.resource(tree, resource, root.pointer, base, &mut changes);
         }
-        let edits = self.carry_out(tree, changes, base);
+        let edits = match tree.collection_key() {
+            Some(key) => self.unreadable_keys(changes, base + tree.span(key).start, base),
+            None => self.carry_out(tree, changes, base),
+        };
         self.injection.edits.extend(
             edits
                 .into_iter()
                 .map(|edit| Edit { range: edit.range.start + base..edit.range.end + base, text: edit.text }),
         );
+    }
+
+    /// `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key, but nothing that Kubernetes reads.
+    fn unreadable_keys(&mut self, changes: Vec<Change>, offset: usize, base: usize) -> Vec<Edit> {
+        for change in changes {
+            let refusal = Finding {
+                reason: Reason::Uneditable,
+                message: "collection-key: a key of this document is a mapping or a list, which Kubernetes cannot read"
+                    .to_owned(),
+                help: Some("is this a template that has not been rendered? Give its result instead".to_owned()),
+                offset: Some(offset),
+                pointer: change.template.clone(),
+            };
+            if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
+                refuse(outcome, change, refusal, base, self.config.spec.on_refusal);
+            }
+        }
+        Vec::new()
     }
 
     fn unreadable(&mut self, error: &YamlError, base: usize) {
@@ -244,7 +274,7 @@ impl Run<'_> {
     /// everything begins again without it, so that no template is left half changed.
     fn carry_out(&mut self, tree: &Tree<'_>, mut changes: Vec<Change>, base: usize) -> Vec<Edit> {
         while !changes.is_empty() {
-            match carry_out(tree, &changes, self.options.patches) {
+            match carry_out(tree, &changes, self.options.patches, &self.memo) {
                 Ok(done) => {
                     for (change, patch) in changes.iter().zip(done.patches) {
                         if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {

@@ -178,7 +178,7 @@ impl Bench<'_, '_> {
             let (Some(recorded), Some(current), Some(wanted)) = (recorded, current, wanted) else { continue };
             let changed = Digest::of(current) != recorded && current != wanted;
             if changed && !self.is_explicit(name) {
-                Rc::make_mut(agent).keep(name, current);
+                *agent = Rc::new(agent.with(name, current));
                 let message = format!("{} stays {current}, which is not what we put there", name.setting());
                 let help = format!("set `{}` to have it changed", name.setting());
                 kept.push(Finding { help: Some(help), ..self.finding(Reason::ValueKept, message) });

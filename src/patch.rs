@@ -8,11 +8,12 @@ use crate::agent::record::{Parent, Record};
 use crate::agent::{Agent, Sidecar};
 use crate::annotations::Annotation;
 use crate::pod_template::{Ours, PodTemplate};
-use crate::splice::{Spelling, gave_way};
+use crate::splice::{Operation, Spelling, gave_way};
 use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
+use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, Patch, PatchOperation, RemoveOperation, ReplaceOperation};
 use serde_json::{Map, Value, json};
+use std::rc::Rc;
 
 /// What `status` says beside an agent: the original injector then leaves the pod alone.
 pub(crate) const INJECTED: &str = "injected";
@@ -21,9 +22,9 @@ pub(crate) const INJECTED: &str = "injected";
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TemplatePatch {
     /// Pointers from the document's root.
-    pub operations: Vec<PatchOperation>,
+    pub(crate) operations: Vec<Operation>,
     /// For the operations that put a null back.
-    pub spellings: Vec<Spelling>,
+    pub(crate) spellings: Vec<Spelling>,
 }
 
 impl TemplatePatch {
@@ -39,15 +40,13 @@ impl TemplatePatch {
     pub(crate) fn seen_from(self, prefix: &str) -> Patch {
         let near = |path: PointerBuf| pointer(path.as_str().strip_prefix(prefix).unwrap_or(path.as_str()));
         let operations = self.operations.into_iter().map(|operation| match operation {
-            PatchOperation::Add(add) => PatchOperation::Add(AddOperation { path: near(add.path), ..add }),
-            PatchOperation::Remove(remove) => PatchOperation::Remove(RemoveOperation { path: near(remove.path) }),
-            PatchOperation::Replace(replace) => {
-                PatchOperation::Replace(ReplaceOperation { path: near(replace.path), ..replace })
-            }
+            Operation::Add { path, value } => Operation::Add { path: near(path), value },
+            Operation::Remove { path } => Operation::Remove { path: near(path) },
+            Operation::Replace { path, value } => Operation::Replace { path: near(path), value },
             // Nothing here moves, copies or tests.
             other => other,
         });
-        Patch(operations.collect())
+        Patch(operations.map(Into::into).collect())
     }
 }
 
@@ -126,19 +125,19 @@ pub fn insertion(
     builder.add_annotations(&metadata, &annotations, &record);
     let field = agent.sidecar.field();
     match (containers, place) {
-        (Found::Collection, Place::Last) => builder.add(&format!("/spec/{field}/-"), agent.container.clone()),
+        (Found::Collection, Place::Last) => builder.add(&format!("/spec/{field}/-"), Rc::clone(&agent.container)),
         (Found::Collection, Place::At(index)) => {
-            builder.add(&format!("/spec/{field}/{index}"), agent.container.clone())
+            builder.add(&format!("/spec/{field}/{index}"), Rc::clone(&agent.container))
         }
-        _ => builder.add(&format!("/spec/{field}"), json!([agent.container])),
+        _ => builder.add(&format!("/spec/{field}"), Rc::clone(&agent.container_list)),
     }
     match volumes {
         Found::Collection => {
             for (_, volume) in &agent.volumes {
-                builder.add("/spec/volumes/-", volume.clone());
+                builder.add("/spec/volumes/-", Rc::clone(volume));
             }
         }
-        _ => builder.add("/spec/volumes", agent.volumes.iter().map(|(_, volume)| volume.clone()).collect()),
+        _ => builder.add("/spec/volumes", Rc::clone(&agent.volume_list)),
     }
     Ok((builder.patch, record))
 }
@@ -197,19 +196,17 @@ pub fn replacement(at: &str, ours: &Ours, old: &Record, agent: &Agent) -> Templa
         status_is_ours: old.status_is_ours,
         ..agent.record()
     };
-    let replace = |path: String, value: Value| {
-        PatchOperation::Replace(ReplaceOperation { path: pointer(&format!("{at}{path}")), value })
-    };
+    let replace = |path: String, value: Rc<Value>| Operation::Replace { path: pointer(&format!("{at}{path}")), value };
     let annotation = replace(
         format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
-        Value::String(record.to_string()),
+        Rc::new(Value::String(record.to_string())),
     );
     let container = ours
         .agent
         .iter()
-        .map(|old| replace(format!("/spec/{}/{}", old.list.field(), old.index), agent.container.clone()));
+        .map(|old| replace(format!("/spec/{}/{}", old.list.field(), old.index), Rc::clone(&agent.container)));
     let volumes = ours.volumes.iter().zip(&agent.volumes).filter_map(|((_, old), (_, new))| {
-        Some(replace(format!("/spec/volumes/{}", old.as_ref()?.index), new.clone()))
+        Some(replace(format!("/spec/volumes/{}", old.as_ref()?.index), Rc::clone(new)))
     });
     TemplatePatch {
         operations: std::iter::once(annotation).chain(container).chain(volumes).collect(),
@@ -236,14 +233,14 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn add(&mut self, path: &str, value: Value) {
+    fn add(&mut self, path: &str, value: Rc<Value>) {
         let path = pointer(&format!("{}{path}", self.at));
-        self.patch.operations.push(PatchOperation::Add(AddOperation { path, value }));
+        self.patch.operations.push(Operation::Add { path, value });
     }
 
     fn remove(&mut self, path: &str) {
         let path = pointer(&format!("{}{path}", self.at));
-        self.patch.operations.push(PatchOperation::Remove(RemoveOperation { path }));
+        self.patch.operations.push(Operation::Remove { path });
     }
 
     fn add_annotations(&mut self, metadata: &Found, annotations: &Found, record: &Record) {
@@ -255,11 +252,11 @@ impl Builder<'_, '_> {
         match (metadata, annotations) {
             (Found::Collection, Found::Collection) => {
                 for (key, value) in ours {
-                    self.add(&format!("/metadata/annotations/{}", escape(&key)), value);
+                    self.add(&format!("/metadata/annotations/{}", escape(&key)), Rc::new(value));
                 }
             }
-            (Found::Collection, _) => self.add("/metadata/annotations", Value::Object(ours)),
-            _ => self.add("/metadata", json!({ "annotations": ours })),
+            (Found::Collection, _) => self.add("/metadata/annotations", Rc::new(Value::Object(ours))),
+            _ => self.add("/metadata", Rc::new(json!({ "annotations": ours }))),
         }
     }
 
@@ -279,7 +276,7 @@ impl Builder<'_, '_> {
         let path = pointer(&format!("{}{path}", self.at));
         let raw = was.map(|(_, raw)| raw.clone()).unwrap_or_default();
         self.patch.spellings.push(Spelling { pointer: path.to_string(), raw });
-        self.patch.operations.push(PatchOperation::Replace(ReplaceOperation { path, value: Value::Null }));
+        self.patch.operations.push(Operation::Replace { path, value: Rc::new(Value::Null) });
         true
     }
 }

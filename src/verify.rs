@@ -2,6 +2,7 @@
 //!
 //! The two trees are walked side by side, with the overlay between them. No third document is built.
 
+use crate::splice::Memo;
 use crate::splice::overlay::{Key, Member, Overlay, is_key};
 use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
 use serde_json::Value;
@@ -15,10 +16,11 @@ pub struct Mismatch {
 }
 
 /// Compares `new` with `old` as the overlay changes it.
-pub(crate) fn verify(old: &Tree<'_>, overlay: &Overlay, new: &Tree<'_>) -> Result<(), Mismatch> {
-    let pair = Pair { old, new };
+pub(crate) fn verify(old: &Tree<'_>, overlay: &Overlay, new: &Tree<'_>, memo: &Memo) -> Result<(), Mismatch> {
+    let pair = Pair { old, new, memo };
     match (overlay, new.root()) {
-        (Overlay::Nothing | Overlay::Null(_) | Overlay::New(Value::Null), None) => Ok(()),
+        (Overlay::Nothing | Overlay::Null(_), None) => Ok(()),
+        (Overlay::New(value), None) if value.is_null() => Ok(()),
         (_, None) => Err(Mismatch { offset: 0 }),
         (overlay, Some(root)) => pair.node(overlay, root),
     }
@@ -27,6 +29,7 @@ pub(crate) fn verify(old: &Tree<'_>, overlay: &Overlay, new: &Tree<'_>) -> Resul
 struct Pair<'a, 'o, 'n> {
     old: &'a Tree<'o>,
     new: &'a Tree<'n>,
+    memo: &'a Memo,
 }
 
 impl Pair<'_, '_, '_> {
@@ -42,7 +45,14 @@ impl Pair<'_, '_, '_> {
         match overlay {
             Overlay::Nothing => Err(self.fail(at)),
             Overlay::Old(node) => self.untouched(*node, at),
-            Overlay::New(value) => self.written(value, at),
+            Overlay::New(value) => {
+                let raw = self.new.raw(at);
+                if !self.memo.is_verified(value, raw) {
+                    self.written(value, at)?;
+                    self.memo.remember_verified(value, raw);
+                }
+                Ok(())
+            }
             // A null comes back with the tag it had.
             Overlay::Null(_) => self.expect(matches!(resolve(self.new, at), Ok(Resolved::Null)), at),
             Overlay::Map { node, members } => {

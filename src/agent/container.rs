@@ -57,9 +57,13 @@ pub struct Agent {
     /// The list it goes into.
     pub sidecar: Sidecar,
     /// The container, its fields in the order in which a person writes them.
-    pub container: Value,
+    pub container: Rc<Value>,
+    /// The container as the only item of a list.
+    pub container_list: Rc<Value>,
     /// The volumes it mounts.
-    pub volumes: Vec<(Volume, Value)>,
+    pub volumes: Vec<(Volume, Rc<Value>)>,
+    /// The volumes as a list.
+    pub volume_list: Rc<Value>,
     record: Record,
 }
 
@@ -72,7 +76,19 @@ impl Agent {
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
         let container = ordered(serde_json::to_value(container).unwrap_or_default());
         let record = record(sidecar, &container, &volumes);
-        Self { sidecar, container, volumes, record }
+        Self::of(sidecar, container, volumes, record)
+    }
+
+    fn of(sidecar: Sidecar, container: Value, volumes: Vec<(Volume, Value)>, record: Record) -> Self {
+        let volume_list = volumes.iter().map(|(_, value)| value.clone()).collect();
+        Self {
+            sidecar,
+            container_list: Rc::new(json!([container])),
+            container: Rc::new(container),
+            volumes: volumes.into_iter().map(|(volume, value)| (volume, Rc::new(value))).collect(),
+            volume_list: Rc::new(volume_list),
+            record,
+        }
     }
 
     /// The record that goes with it; what was created around it is for the patch to say.
@@ -84,32 +100,32 @@ impl Agent {
     /// The names as configured.
     #[must_use]
     pub fn names(&self) -> Names {
-        take_names(&mut self.container.clone(), &mut self.volume_values())
+        let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
+        take_names(&mut Value::clone(&self.container), &mut volumes)
     }
 
-    /// Takes over a name that somebody changed. The record goes on saying what was configured.
-    pub fn keep(&mut self, name: Name, value: &str) {
+    /// The same agent with a name that somebody changed. The record goes on saying what was configured.
+    #[must_use]
+    pub fn with(&self, name: Name, text: &str) -> Self {
+        let mut container = Value::clone(&self.container);
+        let mut volumes: Vec<(Volume, Value)> =
+            self.volumes.iter().map(|(volume, value)| (*volume, Value::clone(value))).collect();
         let place = match name {
-            Name::Image => self.container.pointer_mut("/image"),
-            Name::Secret => self
-                .container
+            Name::Image => container.pointer_mut("/image"),
+            Name::Secret => container
                 .get_mut("env")
                 .and_then(Value::as_array_mut)
                 .and_then(|env| env.iter_mut().find(|variable| variable["name"] == "MACKEREL_APIKEY"))
                 .and_then(|variable| variable.pointer_mut("/valueFrom/secretKeyRef/name")),
-            Name::ConfigMap => self
-                .volumes
+            Name::ConfigMap => volumes
                 .iter_mut()
                 .find(|(volume, _)| *volume == Volume::Config)
                 .and_then(|(_, value)| value.pointer_mut("/configMap/name")),
         };
         if let Some(place) = place {
-            *place = value.into();
+            *place = text.into();
         }
-    }
-
-    fn volume_values(&self) -> Vec<Value> {
-        self.volumes.iter().map(|(_, value)| value.clone()).collect()
+        Self::of(self.sidecar, container, volumes, self.record())
     }
 }
 

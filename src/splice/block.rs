@@ -124,9 +124,19 @@ impl Writer<'_, '_> {
     ) -> Result<String, Uneditable> {
         let mut block = self.new_block(place, behind);
         for new in new {
+            let layout = new.name.is_none().then(|| block.layout(shape.column, shape.gap));
+            let known = layout.as_ref().zip(new.shared).and_then(|(layout, value)| self.memo.text(value, layout));
+            if let Some(text) = known {
+                block.paste(&text);
+                continue;
+            }
+            let start = block.text.len();
             match new.name {
                 Some(name) => block.member(shape.column, name, new.value)?,
                 None => block.item(shape.column, shape.gap, new.value)?,
+            }
+            if let Some((layout, value)) = layout.zip(new.shared) {
+                self.memo.remember_text(value, layout, &block.text[start..]);
             }
         }
         Ok(block.text)
@@ -255,7 +265,8 @@ impl Writer<'_, '_> {
             Some(start) => (start, None),
             None => (element.start, Some(Behind::Dash)),
         };
-        let text = self.lines_of(shape, &[New { name: None, value: new }], self.lines.start(start), behind)?;
+        let text =
+            self.lines_of(shape, &[New { name: None, value: new, shared: None }], self.lines.start(start), behind)?;
         self.out.replace(start..below, text);
         Ok(())
     }

@@ -16,6 +16,8 @@ mod block;
 mod edits;
 mod flow;
 mod lines;
+mod memo;
+mod operation;
 pub(crate) mod overlay;
 mod plan;
 mod refusal;
@@ -23,12 +25,14 @@ mod render;
 mod style;
 mod writer;
 
+pub(crate) use memo::Memo;
+pub(crate) use operation::Operation;
 pub use refusal::{Refusal, Uneditable};
 
 use crate::edit::{self, Edit};
 use crate::verify::{self, Mismatch};
 use crate::yaml::{self, NodeId, Tree, YamlError};
-use json_patch::{Patch, PatchOperation};
+use json_patch::Patch;
 use overlay::Overlay;
 use writer::Writer;
 
@@ -55,7 +59,12 @@ impl Spliced {
     /// # Errors
     /// When anything but what the patch says has changed.
     pub fn verify(&self, old: &Tree<'_>, new: &Tree<'_>) -> Result<(), Mismatch> {
-        verify::verify(old, &self.overlay, new)
+        self.verify_again(old, new, &Memo::default())
+    }
+
+    /// As [`Spliced::verify`], for many documents.
+    pub(crate) fn verify_again(&self, old: &Tree<'_>, new: &Tree<'_>, memo: &Memo) -> Result<(), Mismatch> {
+        verify::verify(old, &self.overlay, new, memo)
     }
 }
 
@@ -64,17 +73,19 @@ impl Spliced {
 /// # Errors
 /// When the patch does not fit the document, or the text cannot be edited safely; see [`Refusal`].
 pub fn splice(tree: &Tree<'_>, patch: &Patch, spellings: &[Spelling]) -> Result<Spliced, Uneditable> {
-    splice_operations(tree, patch.0.clone(), spellings)
+    let operations = patch.0.iter().cloned().map(Operation::from).collect();
+    splice_operations(tree, operations, spellings, &Memo::default())
 }
 
-/// As [`splice`]; the operations' values are moved, because copying them costs more than splicing them.
+/// As [`splice`], for many documents.
 pub(crate) fn splice_operations(
     tree: &Tree<'_>,
-    operations: Vec<PatchOperation>,
+    operations: Vec<Operation>,
     spellings: &[Spelling],
+    memo: &Memo,
 ) -> Result<Spliced, Uneditable> {
     let overlay = overlay::apply(tree, operations, spellings)?;
-    let mut writer = Writer::new(tree);
+    let mut writer = Writer::new(tree, memo);
     writer.document(&overlay)?;
     let edits = writer.out.finish(tree)?;
     Ok(Spliced { edits, overlay })

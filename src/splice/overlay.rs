@@ -1,11 +1,12 @@
 //! The document as it will be: the old tree, with changes laid over it along the paths that the patch touches.
 
 use super::Spelling;
+use super::operation::Operation;
 use super::refusal::{Refusal, Uneditable};
 use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree};
-use json_patch::PatchOperation;
 use json_patch::jsonptr::{Pointer, Token, index::Index};
 use serde_json::{Map, Value};
+use std::rc::Rc;
 
 /// A node as it will be.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +20,7 @@ pub(crate) enum Overlay {
     /// A sequence of the text, something in it changed.
     Seq { node: NodeId, items: Vec<Overlay> },
     /// A value of the patch.
-    New(Value),
+    New(Rc<Value>),
     /// A null that is to be spelled so.
     Null(String),
 }
@@ -45,32 +46,32 @@ enum Target<'o> {
 /// Applies the operations, one by one.
 pub(crate) fn apply(
     tree: &Tree<'_>,
-    operations: Vec<PatchOperation>,
+    operations: Vec<Operation>,
     spellings: &[Spelling],
 ) -> Result<Overlay, Uneditable> {
     let mut root = tree.root().map_or(Overlay::Nothing, Overlay::Old);
     for operation in operations {
         let mut document = Document { tree, root: &mut root };
         match operation {
-            PatchOperation::Add(op) => document.add(&op.path, spelled(&op.path, op.value, spellings))?,
-            PatchOperation::Replace(op) => document.replace(&op.path, spelled(&op.path, op.value, spellings))?,
-            PatchOperation::Remove(op) => document.remove(&op.path)?,
-            PatchOperation::Copy(op) => {
-                let value = document.read(&op.from)?;
-                document.add(&op.path, Overlay::New(value))?;
+            Operation::Add { path, value } => document.add(&path, spelled(&path, value, spellings))?,
+            Operation::Replace { path, value } => document.replace(&path, spelled(&path, value, spellings))?,
+            Operation::Remove { path } => document.remove(&path)?,
+            Operation::Copy { from, path } => {
+                let value = document.read(&from)?;
+                document.add(&path, Overlay::New(Rc::new(value)))?;
             }
-            PatchOperation::Move(op) => {
-                if op.path.starts_with(&op.from) && op.path.len() != op.from.len() {
+            Operation::Move { from, path } => {
+                if path.starts_with(&from) && path.len() != from.len() {
                     return Err(Refusal::MovedIntoItself.at(0));
                 }
-                let value = document.read(&op.from)?;
-                if op.path != op.from {
-                    document.remove(&op.from)?;
-                    document.add(&op.path, Overlay::New(value))?;
+                let value = document.read(&from)?;
+                if path != from {
+                    document.remove(&from)?;
+                    document.add(&path, Overlay::New(Rc::new(value)))?;
                 }
             }
-            PatchOperation::Test(op) => {
-                if !equal(&document.read(&op.path)?, &op.value) {
+            Operation::Test { path, value } => {
+                if !equal(&document.read(&path)?, &value) {
                     return Err(Refusal::TestFailed.at(document.offset()));
                 }
             }
@@ -79,7 +80,7 @@ pub(crate) fn apply(
     Ok(root)
 }
 
-fn spelled(path: &Pointer, value: Value, spellings: &[Spelling]) -> Overlay {
+fn spelled(path: &Pointer, value: Rc<Value>, spellings: &[Spelling]) -> Overlay {
     let spelling = spellings.iter().find(|spelling| value.is_null() && spelling.pointer == path.as_str());
     spelling.map_or_else(|| Overlay::New(value), |spelling| Overlay::Null(spelling.raw.clone()))
 }
@@ -123,7 +124,7 @@ impl Document<'_, '_> {
             };
         }
         if let Target::Text(Overlay::New(value)) = at {
-            at = Target::Json(value);
+            at = Target::Json(Rc::make_mut(value));
         }
         Ok(Some((at, last)))
     }
@@ -324,14 +325,14 @@ impl Overlay {
             Overlay::Seq { items, .. } => {
                 element(token, items.len()).and_then(|at| items.get_mut(at)).map(Target::Text)
             }
-            Overlay::New(value) => json_child(value, token).map(Target::Json),
+            Overlay::New(value) => json_child(Rc::make_mut(value), token).map(Target::Json),
             _ => None,
         })
     }
 
     fn into_value(self) -> Value {
         match self {
-            Overlay::New(value) => value,
+            Overlay::New(value) => Rc::unwrap_or_clone(value),
             _ => Value::Null,
         }
     }
@@ -341,7 +342,7 @@ impl Overlay {
         match self {
             Overlay::Nothing | Overlay::Null(_) => Ok(Value::Null),
             Overlay::Old(node) => json(tree, *node),
-            Overlay::New(value) => Ok(value.clone()),
+            Overlay::New(value) => Ok(Value::clone(value)),
             Overlay::Seq { items, .. } => items.iter().map(|item| item.to_value(tree)).collect(),
             Overlay::Map { members, .. } => {
                 let mut map = Map::with_capacity(members.len());

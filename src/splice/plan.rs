@@ -5,6 +5,7 @@ use super::overlay::{Key, Member, Overlay};
 use super::refusal::{Refusal, Uneditable};
 use crate::yaml::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
+use std::rc::Rc;
 
 /// A member or an item, as it stands in the text.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +37,8 @@ pub(crate) struct New<'o> {
     /// Of a member.
     pub(crate) name: Option<&'o str>,
     pub(crate) value: &'o Value,
+    /// The same value, where it came from a patch.
+    pub(crate) shared: Option<&'o Rc<Value>>,
 }
 
 pub(crate) struct Plan<'o> {
@@ -89,7 +92,7 @@ pub(crate) fn mapping<'o>(
             Key::New(name) => Some(name.as_str()),
             Key::Old(_) => None,
         };
-        steps.push(Step::Insert(New { name, value: value(&member.value) }));
+        steps.push(Step::Insert(new(name, &member.value)));
     }
     Ok(Plan { elements, steps })
 }
@@ -110,7 +113,7 @@ pub(crate) fn sequence<'o>(
         for at in gone {
             steps.push(new.next().map_or(Step::Remove(at), |item| Step::Replace(at, item)));
         }
-        steps.extend(new.map(|item| Step::Insert(New { name: None, value: value(item) })));
+        steps.extend(new.map(|item| Step::Insert(self::new(None, item))));
     };
     for item in items {
         let old = match item {
@@ -132,10 +135,10 @@ pub(crate) fn sequence<'o>(
     Ok(Plan { elements, steps })
 }
 
-fn value(overlay: &Overlay) -> &Value {
+fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {
     match overlay {
-        Overlay::New(value) => value,
-        _ => &Value::Null,
+        Overlay::New(value) => New { name, value, shared: Some(value) },
+        _ => New { name, value: &Value::Null, shared: None },
     }
 }
 

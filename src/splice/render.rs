@@ -44,6 +44,16 @@ pub(crate) fn key(name: &str, place: Where, at: usize) -> Result<String, Unedita
     if key.chars().count() < LONGEST_KEY { Ok(key) } else { Err(Refusal::LongKey.at(at)) }
 }
 
+/// What the text of an item depends on, beside its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    style: Style,
+    line_break: &'static str,
+    indented: bool,
+    column: usize,
+    gap: usize,
+}
+
 /// Writes members and items of block collections, each on lines of its own.
 pub(crate) struct Block {
     style: Style,
@@ -64,6 +74,17 @@ impl Block {
         if !std::mem::take(&mut self.indented) {
             self.text.extend(std::iter::repeat_n(' ', column));
         }
+    }
+
+    /// What the text of an item depends on, beside its value.
+    pub(crate) fn layout(&self, column: usize, gap: usize) -> Layout {
+        Layout { style: self.style, line_break: self.line_break, indented: self.indented, column, gap }
+    }
+
+    /// Takes over an item's text that was written in the same layout before.
+    pub(crate) fn paste(&mut self, text: &str) {
+        self.indented = false;
+        self.text.push_str(text);
     }
 
     pub(crate) fn member(&mut self, column: usize, name: &str, value: &Value) -> Result<(), Uneditable> {

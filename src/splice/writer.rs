@@ -2,6 +2,7 @@
 
 use super::edits::Edits;
 use super::lines::Lines;
+use super::memo::Memo;
 use super::overlay::Overlay;
 use super::plan::{self, Plan, Step};
 use super::refusal::Uneditable;
@@ -11,6 +12,7 @@ pub(crate) struct Writer<'a, 't> {
     pub(super) tree: &'a Tree<'t>,
     pub(super) lines: Lines<'t>,
     pub(super) out: Edits,
+    pub(super) memo: &'a Memo,
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<NodeId>,
 }
@@ -24,8 +26,8 @@ pub(super) enum Slot {
 }
 
 impl<'a, 't> Writer<'a, 't> {
-    pub(crate) fn new(tree: &'a Tree<'t>) -> Self {
-        Self { tree, lines: Lines { text: tree.text() }, out: Edits::default(), path: Vec::new() }
+    pub(crate) fn new(tree: &'a Tree<'t>, memo: &'a Memo) -> Self {
+        Self { tree, memo, lines: Lines { text: tree.text() }, out: Edits::default(), path: Vec::new() }
     }
 
     pub(crate) fn document(&mut self, overlay: &Overlay) -> Result<(), Uneditable> {

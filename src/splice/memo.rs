@@ -1,0 +1,54 @@
+//! What was written and read back before: a stream's pod templates mostly get the same container, in the same layout.
+
+use super::render::Layout;
+use serde_json::Value;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Kept from one splice to the next. Values are told apart by identity, so each is kept alive here.
+#[derive(Debug, Default)]
+pub(crate) struct Memo {
+    written: RefCell<Vec<Written>>,
+    verified: RefCell<Vec<(Rc<Value>, Box<str>)>>,
+}
+
+#[derive(Debug)]
+struct Written {
+    value: Rc<Value>,
+    layout: Layout,
+    text: Rc<str>,
+}
+
+/// More than any real stream has: layouts times kinds of agents. Beyond it, work is done again.
+const MOST: usize = 256;
+
+impl Memo {
+    /// The text of a value in a layout, if it was written before.
+    pub(crate) fn text(&self, value: &Rc<Value>, layout: &Layout) -> Option<Rc<str>> {
+        let written = self.written.borrow();
+        let same = |written: &&Written| Rc::ptr_eq(&written.value, value) && written.layout == *layout;
+        written.iter().find(same).map(|written| Rc::clone(&written.text))
+    }
+
+    /// Remembers the text of a value in a layout.
+    pub(crate) fn remember_text(&self, value: &Rc<Value>, layout: Layout, text: &str) {
+        let mut written = self.written.borrow_mut();
+        if written.len() < MOST {
+            written.push(Written { value: Rc::clone(value), layout, text: text.into() });
+        }
+    }
+
+    /// True where this very text was read back as this very value before. The text of a node, its indentation within,
+    /// decides what it is read as.
+    pub(crate) fn is_verified(&self, value: &Rc<Value>, raw: &str) -> bool {
+        self.verified.borrow().iter().any(|(known, text)| Rc::ptr_eq(known, value) && **text == *raw)
+    }
+
+    /// Remembers that a text was read back as a value.
+    pub(crate) fn remember_verified(&self, value: &Rc<Value>, raw: &str) {
+        let mut verified = self.verified.borrow_mut();
+        if verified.len() < MOST {
+            verified.push((Rc::clone(value), raw.into()));
+        }
+    }
+}
