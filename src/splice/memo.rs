@@ -22,6 +22,11 @@ struct Written {
 /// More than any real stream has: layouts times kinds of agents. Beyond it, work is done again.
 const MOST: usize = 256;
 
+/// A value that nobody else holds, such as a record, will not come again.
+fn is_shared(value: &Rc<Value>) -> bool {
+    Rc::strong_count(value) > 1
+}
+
 impl Memo {
     /// The text of a value in a layout, if it was written before.
     pub(crate) fn text(&self, value: &Rc<Value>, layout: &Layout) -> Option<Rc<str>> {
@@ -33,7 +38,7 @@ impl Memo {
     /// Remembers the text of a value in a layout.
     pub(crate) fn remember_text(&self, value: &Rc<Value>, layout: Layout, text: &str) {
         let mut written = self.written.borrow_mut();
-        if written.len() < MOST {
+        if written.len() < MOST && is_shared(value) {
             written.push(Written { value: Rc::clone(value), layout, text: text.into() });
         }
     }
@@ -47,7 +52,7 @@ impl Memo {
     /// Remembers that a text was read back as a value.
     pub(crate) fn remember_verified(&self, value: &Rc<Value>, raw: &str) {
         let mut verified = self.verified.borrow_mut();
-        if verified.len() < MOST {
+        if verified.len() < MOST && is_shared(value) {
             verified.push((Rc::clone(value), raw.into()));
         }
     }
