@@ -16,5 +16,9 @@ mod mutate;
 mod post_renderer;
 mod program;
 mod read;
+#[cfg(unix)]
+mod real_tools;
 mod splice;
+#[cfg(unix)]
+mod tools;
 mod yaml;
