@@ -41,7 +41,7 @@ pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'
         buffer.nodes = reader.nodes;
         return None;
     }
-    Some(Tree { text, nodes: reader.nodes, properties: Vec::new() })
+    Some(Tree { text, nodes: reader.nodes, properties: Vec::new(), declares_tags: false })
 }
 
 /// No control characters, no bare carriage returns, and nothing that some reader takes for a line break or refuses.

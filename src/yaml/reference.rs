@@ -35,7 +35,7 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
     }
     nodes.clear();
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let tree = Tree { text, nodes, properties: Vec::new() };
+    let tree = Tree { text, nodes, properties: Vec::new(), declares_tags: false };
     let mut builder = Builder { tree, open: Vec::new(), cursor: bom, anchors: Vec::new(), documents: 0 };
     builder.run()?;
     Ok(builder.tree)
@@ -120,6 +120,7 @@ impl Builder<'_> {
                 }
                 if *explicit {
                     self.cursor = range.end;
+                    self.tree.declares_tags = self.tree.text.get(..range.start).unwrap_or_default().contains("%TAG");
                 }
             }
             Event::Scalar(_, ScalarStyle::Plain, ..) if range.is_empty() => self.null(before)?,

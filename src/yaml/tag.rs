@@ -18,7 +18,8 @@ pub(crate) fn of<'t>(tree: &Tree<'t>, id: NodeId) -> Option<Cow<'t, str>> {
     // `!!int`, `!e!int` or `!int`: the handle ends with the second `!`, if there is one.
     let split = raw.get(1..).and_then(|rest| rest.find('!')).map_or(1, |found| found + 2);
     let (handle, suffix) = raw.split_at(split);
-    Some(match declared(tree.text, handle) {
+    let declared = if tree.declares_tags { declared(tree.text, handle) } else { None };
+    Some(match declared {
         Some(prefix) => Cow::Owned(format!("{prefix}{suffix}")),
         None if handle == "!!" => Cow::Owned(format!("{CORE}{suffix}")),
         None => Cow::Borrowed(raw),

@@ -96,6 +96,8 @@ pub struct Tree<'t> {
     pub(crate) nodes: Vec<Node>,
     /// Sorted by node.
     pub(crate) properties: Vec<Properties>,
+    /// A `%TAG` directive stands at the head: tags may mean anything.
+    pub(crate) declares_tags: bool,
 }
 
 impl<'t> Tree<'t> {

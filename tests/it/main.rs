@@ -6,6 +6,7 @@
     reason = "clippy.toml allows them in #[test] functions only, not in their helpers"
 )]
 
+mod bounds;
 mod cli;
 mod commands;
 mod configs;
@@ -13,6 +14,7 @@ mod corpus;
 mod json_schema;
 mod krm_fn;
 mod mutate;
+mod oracles;
 mod post_renderer;
 mod program;
 mod read;

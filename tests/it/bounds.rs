@@ -1,0 +1,66 @@
+//! Hostile input: a clear answer, soon, and memory in proportion.
+
+use mackerel_agent_injector::read::{Glance, documents, glance, list};
+use mackerel_agent_injector::yaml;
+
+const TOO_DEEP: &str = "the document nests deeper than 255 levels";
+
+#[test]
+fn a_hundred_thousand_brackets() {
+    for text in [
+        "[".repeat(100_000),
+        "{a: ".repeat(100_000),
+        format!("a: {}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        "- ".repeat(100_000),
+        (0..2_000).map(|depth| format!("{:depth$}a:\n", "")).collect(),
+    ] {
+        assert_eq!(yaml::read(&text).map(|_| ()).map_err(|error| error.message), Err(TOO_DEEP.to_owned()));
+        assert!(list::cut(&text).is_none());
+        assert_eq!(glance(&text, |_| false), Glance::MustBeRead);
+    }
+}
+
+#[test]
+fn the_deepest_that_is_read() {
+    let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    assert!(yaml::read(&nested(255)).is_ok());
+    assert!(yaml::read(&nested(256)).is_err());
+    // Block and flow count together.
+    assert!(yaml::read(&format!("a: {}", nested(254))).is_ok());
+    assert!(yaml::read(&format!("a: {}", nested(255))).is_err());
+}
+
+#[test]
+fn a_scalar_of_twenty_megabytes() {
+    let long = "x".repeat(20 << 20);
+    for text in [format!("a: {long}\n"), format!("a: \"{long}\"\n"), format!("a: |\n  {long}\n")] {
+        let tree = yaml::read(&text).unwrap();
+        let value = tree.get(tree.root().unwrap(), "a").unwrap();
+        assert_eq!(tree.scalar(value).unwrap().trim_end().len(), long.len());
+    }
+    let lines = format!("a: |\n{}", "  x\n".repeat(5 << 20));
+    let tree = yaml::read(&lines).unwrap();
+    assert_eq!(tree.scalar(tree.get(tree.root().unwrap(), "a").unwrap()).unwrap().len(), 2 * (5 << 20));
+}
+
+#[test]
+fn a_million_documents() {
+    let text = "---\nkind: A\n".repeat(1_000_000);
+    let mut buffer = yaml::Buffer::default();
+    let mut count = 0;
+    for document in documents(&text) {
+        yaml::read_into(&text[document.span], &mut buffer).unwrap().recycle(&mut buffer);
+        count += 1;
+    }
+    assert_eq!(count, 1_000_000);
+    // Nothing between the markers, and dashes that are none.
+    assert_eq!(documents(&"---\n".repeat(1_000_000)).count(), 1_000_000);
+    assert_eq!(documents(&"-".repeat(10_000_000)).count(), 1);
+    assert_eq!(documents(&format!("{}---\n", "# c\n".repeat(1_000_000))).count(), 1);
+}
+
+#[test]
+fn a_list_of_a_million_items() {
+    let text = format!("kind: List\nitems:\n{}", "- a: 1\n".repeat(1_000_000));
+    assert_eq!(list::cut(&text).unwrap().items.len(), 1_000_000);
+}
