@@ -143,7 +143,7 @@ pub fn request(annotations: &[Given<'_>]) -> Result<Request, InvalidAnnotation> 
         "false" => Ok(Request::OptOut),
         _ => {
             let what = format!("must be `true` or `false`, found `{value}`");
-            Err(invalid(key, offset, Complaint::new(what).with_help("write it in quotes: `\"true\"`")))
+            Err(invalid(key, offset, Complaint::new(what).with_help("write `\"true\"` or `\"false\"`, in quotes")))
         }
     }
 }

@@ -81,7 +81,7 @@ impl Case<'_, '_> {
             Ok(sidecar) => sidecar,
             Err(decision) => return decision,
         };
-        let agent = self.agents.agent(&config, self.template, sidecar);
+        let agent = self.agents.agent(config, self.template, sidecar);
         match self.conflict(&agent) {
             Some(refusal) => Decision::Refuse(refusal),
             None => Decision::Inject(agent),

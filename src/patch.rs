@@ -158,9 +158,9 @@ pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -
     let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.resolve(node)).count());
     let only_ours = members(annotations) == keys.len();
     let whole_metadata = only_ours && members(template.metadata) == 1 && has_created(record, Parent::Annotations);
-    if !(whole_metadata && builder.empty(Parent::Metadata, template.metadata, record))
-        && !(only_ours && builder.empty(Parent::Annotations, annotations, record))
-    {
+    let emptied = (whole_metadata && builder.empty(Parent::Metadata, template.metadata, record))
+        || (only_ours && builder.empty(Parent::Annotations, annotations, record));
+    if !emptied {
         for key in &keys {
             builder.remove(&format!("/metadata/annotations/{}", escape(key)));
         }

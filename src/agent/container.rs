@@ -36,8 +36,8 @@ struct Shape {
 impl Agents {
     /// The agent for one template. `config` is borrowed where the template's annotations change nothing.
     #[must_use]
-    pub fn agent(&self, config: &Cow<'_, Config>, template: &PodTemplate, sidecar: Sidecar) -> Rc<Agent> {
-        if let Cow::Owned(config) = config {
+    pub fn agent(&self, config: Cow<'_, Config>, template: &PodTemplate, sidecar: Sidecar) -> Rc<Agent> {
+        if let Cow::Owned(config) = &config {
             return Rc::new(Agent::new(config, template, sidecar));
         }
         let shape = Shape { sidecar, automount_off: template.automount_off, pod_resources: template.pod_resources };
@@ -45,7 +45,7 @@ impl Agents {
         if let Some((_, agent)) = made.iter().find(|(of, _)| *of == shape) {
             return Rc::clone(agent);
         }
-        let agent = Rc::new(Agent::new(config, template, sidecar));
+        let agent = Rc::new(Agent::new(&config, template, sidecar));
         made.push((shape, Rc::clone(&agent)));
         agent
     }

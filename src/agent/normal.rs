@@ -68,15 +68,17 @@ fn take(value: &mut Value, pointer: &str) -> Option<String> {
     }
 }
 
-/// Values that the API server writes where nothing was said, by the name of their field.
-const DEFAULTS: &[(&str, &str)] = &[
-    ("terminationMessagePath", r#""/dev/termination-log""#),
-    ("terminationMessagePolicy", r#""File""#),
-    ("apiVersion", r#""v1""#),
-    ("defaultMode", "420"),
-    ("readOnly", "false"),
-    ("optional", "false"),
-];
+/// True for a value that the API server writes where nothing was said.
+fn is_default(field: &str, value: &Value) -> bool {
+    match (field, value) {
+        ("terminationMessagePath", Value::String(path)) => path == "/dev/termination-log",
+        ("terminationMessagePolicy", Value::String(policy)) => policy == "File",
+        ("apiVersion", Value::String(version)) => version == "v1",
+        ("defaultMode", Value::Number(mode)) => mode.as_u64() == Some(0o644),
+        ("readOnly" | "optional", Value::Bool(set)) => !set,
+        _ => false,
+    }
+}
 
 /// The normal form: defaults and empty values dropped, quantities by value, keys sorted.
 #[must_use]
@@ -101,8 +103,7 @@ fn normal_at(value: &Value, context: Context) -> Option<Value> {
                 .iter()
                 .filter_map(|(key, field)| {
                     let field = normal_at(field, context_of(context, key))?;
-                    let default = DEFAULTS.iter().any(|(name, text)| name == key && field.to_string() == *text);
-                    (!default).then_some((key, field))
+                    (!is_default(key, &field)).then_some((key, field))
                 })
                 .collect();
             sorted.sort_by_key(|(key, _)| *key);
