@@ -75,8 +75,8 @@ Examples:
         disable_help_subcommand = true,
         after_help = "\
 Examples:
+  mackerel-agent-injector config example > agent-injector.yaml
   mackerel-agent-injector config validate agent-injector.yaml
-  mackerel-agent-injector config validate - < agent-injector.yaml
   mackerel-agent-injector config schema > agent-injector.schema.json"
     )]
     Config(ConfigCommand),
@@ -140,6 +140,8 @@ pub(crate) enum Output {
 pub(crate) enum ConfigCommand {
     /// Print the configuration's JSON Schema
     Schema,
+    /// Print a commented configuration with every default
+    Example,
     /// Check a configuration: of FILE, else of `--config`
     Validate {
         /// Configuration file; `-` is stdin

@@ -4,7 +4,7 @@ use super::args::{CONFIG_VARIABLE, Common, ConfigCommand};
 use super::input::{STDIN, Unreadable, read_file, read_stdin};
 use super::messages::Messages;
 use super::{Exit, Told, stdout, variable};
-use crate::config::{Base, Config, Sources, load, schema};
+use crate::config::{Base, Config, Sources, example, load, schema};
 use crate::krm_fn::{Envelope, FunctionConfig};
 use std::path::{Path, PathBuf};
 
@@ -33,10 +33,11 @@ pub(crate) fn of_call(
     loaded(sources(Base::Node { name: STDIN, text, start, tree, node }, common), messages)
 }
 
-/// `config schema`, `config validate`.
+/// `config schema`, `config example`, `config validate`.
 pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
     match command {
         ConfigCommand::Schema => stdout::write([&*serde_json::to_string_pretty(&schema())?, "\n"])?,
+        ConfigCommand::Example => stdout::write([&*example()])?,
         ConfigCommand::Validate { file } => {
             let Some(path) = file.or_else(|| named(common)) else {
                 anyhow::bail!("no configuration is named: write `config validate FILE`, with `-` for stdin");

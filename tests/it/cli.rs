@@ -292,8 +292,12 @@ fn a_wrong_configuration_stops_the_run_and_says_where() {
 }
 
 #[test]
-fn the_schema_is_json() {
-    let schema: serde_json::Value = serde_json::from_str(&Folder::with(&[]).run(&["config", "schema"]).stdout).unwrap();
+fn the_printed_example_is_valid_and_the_schema_is_json() {
+    let folder = Folder::with(&[]);
+    let example = folder.run(&["config", "example"]).stdout;
+    let ran = folder.run_with(&["config", "validate", "-"], &example);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "<stdin>: valid\n"), "{}", ran.stderr);
+    let schema: serde_json::Value = serde_json::from_str(&folder.run(&["config", "schema"]).stdout).unwrap();
     assert!(schema.is_object());
 }
 
