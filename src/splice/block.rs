@@ -157,30 +157,44 @@ impl Writer<'_, '_> {
     fn remove(&mut self, plan: &Plan<'_>, index: usize) -> Result<(), Uneditable> {
         let Some(element) = plan.elements.get(index) else { return Ok(()) };
         let below = self.lines.below(element.end)?;
-        if let Some(start) = self.own_lines(element) {
+        let stays = plan.steps.iter().find_map(plan::kept);
+        let Some(start) = self.own_lines(element) else {
+            return match stays {
+                Some(stays) => self.remove_behind_dash(&plan.elements, stays),
+                None => {
+                    self.out.delete(element.start..below);
+                    Ok(())
+                }
+            };
+        };
+        let compact = plan.elements.first().is_some_and(|first| self.own_lines(first).is_none());
+        if !(compact && stays.is_some_and(|stays| index < stays)) {
             self.out.delete(start..below);
+        }
+        Ok(())
+    }
+
+    /// `- a: 1` without `a`: the first member that stays takes its place behind the dash.
+    fn remove_behind_dash(&mut self, elements: &[Element], stays: usize) -> Result<(), Uneditable> {
+        let (Some(gone), Some(stays)) = (elements.get(..stays), elements.get(stays)) else { return Ok(()) };
+        let Some(first) = gone.first() else { return Ok(()) };
+        let mut below = self.lines.below(first.end)?;
+        let mut blank = true;
+        for (element, next) in gone.iter().zip(gone.iter().skip(1).chain([stays])) {
+            blank &= self.lines.slice(self.lines.below(element.end)?, next.start).trim_matches(' ').is_empty();
+        }
+        if blank {
+            self.out.delete(first.start..stays.start);
             return Ok(());
         }
-        // `- a: 1` without `a`: the next member takes its place behind the dash.
-        let stays = plan.steps.iter().find_map(plan::kept).and_then(|at| plan.elements.get(at));
-        let next = plan.elements.get(index + 1);
-        match (stays, next) {
-            (Some(stays), Some(next)) if stays.start == next.start => {
-                if self.lines.slice(below, next.start).trim_matches(' ').is_empty() {
-                    self.out.delete(element.start..next.start);
-                } else {
-                    // Comments stand between: the dash stays alone on its line.
-                    let dash = self.lines.slice(0, element.start).trim_end_matches(' ').len();
-                    self.out.delete(dash..self.lines.before_break(below.min(self.lines.text.len())));
-                }
-                Ok(())
-            }
-            (None, _) => {
-                self.out.delete(element.start..below);
-                Ok(())
-            }
-            _ => Err(Refusal::Layout.at(element.start)),
+        // Comments or blank lines stand between: the dash stays alone on its line.
+        let dash = self.lines.slice(0, first.start).trim_end_matches(' ').len();
+        self.out.delete(dash..self.lines.before_break(below));
+        for element in gone.iter().skip(1) {
+            below = self.lines.below(element.end)?;
+            self.out.delete(self.own_lines(element).unwrap_or(element.start)..below);
         }
+        Ok(())
     }
 
     /// Nothing is left: `{}` or `[]` stands for the collection.

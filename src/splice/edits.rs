@@ -3,7 +3,8 @@
 use super::lines::Lines;
 use super::refusal::{Refusal, Uneditable};
 use crate::edit::Edit;
-use crate::yaml::{Style, Tree};
+use crate::yaml::tree::NONE;
+use crate::yaml::{Kind, Style, Tree};
 use std::ops::Range;
 
 /// Edits as they come; at one place, what was added first stands first.
@@ -42,6 +43,10 @@ impl Edits {
         }
         close(&mut joined, tree);
         joined.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
+        let lines = Lines { text: tree.text() };
+        if let Some(edit) = joined.iter().find(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range)) {
+            return Err(Refusal::Swallowed.at(edit.range.end));
+        }
         Ok(joined)
     }
 }
@@ -76,15 +81,44 @@ fn close(edits: &mut [Edit], tree: &Tree<'_>) {
     }
 }
 
+/// True when a comment or a blank line would become text of the block scalar in front of what is removed.
+///
+/// ```text
+/// a: |
+///   text
+/// b: 1        without this line,
+///   # note    this one is text
+/// ```
+fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
+    let next = lines.next_line_with_content(gone.end);
+    let comment = lines.is_at(next, b'#').then(|| next - lines.start(next));
+    let blank = lines.line_end(gone.end) < next;
+    if comment.is_none() && !blank {
+        return false;
+    }
+    let before = tree.nodes.partition_point(|node| (node.start as usize) < gone.start);
+    let mut before = tree.nodes.iter().take(before).rev();
+    let last = before.find(|node| !matches!(node.kind, Kind::Mapping | Kind::Sequence));
+    last.filter(|node| matches!(node.style, Style::Literal | Style::Folded)).is_some_and(|node| {
+        let deep = comment.is_some_and(|column| node.child != NONE && column >= node.child as usize);
+        deep || blank && chomping(lines, node.start as usize).contains('+')
+    })
+}
+
+/// What stands behind the `|` or `>` of a block scalar.
+fn chomping<'t>(lines: &Lines<'t>, start: usize) -> &'t str {
+    let header = lines.slice(start, lines.line_end(start));
+    header.split('#').next().unwrap_or_default()
+}
+
 /// True when the break before `at` belongs to the value of a block scalar.
 fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
     let before = tree.nodes.iter().rev().filter(|node| (node.start as usize) < at);
     let last = before.filter(|node| matches!(node.style, Style::Literal | Style::Folded)).max_by_key(|node| node.start);
     last.is_some_and(|node| {
         let span = node.start as usize..node.end as usize;
-        let header = lines.slice(span.start, lines.line_end(span.start));
-        let header = header.split('#').next().unwrap_or_default();
-        !header.contains('-') && lines.slice(span.end, at).trim_matches(['\n', '\r', ' ', '\t']).is_empty()
+        !chomping(lines, span.start).contains('-')
+            && lines.slice(span.end, at).trim_matches(['\n', '\r', ' ', '\t']).is_empty()
     })
 }
 

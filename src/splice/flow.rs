@@ -37,20 +37,32 @@ impl<'t> Writer<'_, 't> {
         let mut last: Option<usize> = None;
         let mut front = Vec::new();
         let mut behind: Vec<New<'_>> = Vec::new();
+        let mut gone: Option<(usize, usize)> = None;
         for step in &plan.steps {
             if let Some(index) = plan::kept(step) {
                 self.append(&brackets, plan, last, &std::mem::take(&mut behind))?;
                 last = Some(index);
             }
             match *step {
+                Step::Remove(index) => {
+                    gone = Some((gone.map_or(index, |(first, _)| first), index));
+                    continue;
+                }
                 Step::Keep(_) => {}
                 Step::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
                 Step::Replace(index, new) => self.replace_element(&brackets, plan, index, new)?,
-                Step::Remove(index) => self.remove_element(plan, index),
-                Step::Insert(new) if last.is_none() => front.push(new),
-                Step::Insert(new) => behind.push(new),
+                Step::Insert(new) if last.is_none() => {
+                    front.push(new);
+                    continue;
+                }
+                Step::Insert(new) => {
+                    behind.push(new);
+                    continue;
+                }
             }
+            self.remove_elements(plan, gone.take(), false);
         }
+        self.remove_elements(plan, gone, !behind.is_empty());
         self.append(&brackets, plan, last, &behind)?;
         self.prepend(&brackets, plan, &front)
     }
@@ -148,35 +160,28 @@ impl<'t> Writer<'_, 't> {
         }
     }
 
-    fn remove_element(&mut self, plan: &Plan<'_>, index: usize) {
+    /// Removes neighbours, from the first to the last. `followed`: new elements stand behind them.
+    fn remove_elements(&mut self, plan: &Plan<'_>, gone: Option<(usize, usize)>, followed: bool) {
         let elements = &plan.elements;
-        let Some(element) = elements.get(index) else { return };
-        let first_kept = plan.steps.iter().find_map(plan::kept);
-        let last_kept = plan.steps.iter().rev().find_map(plan::kept);
-        let before = index.checked_sub(1).and_then(|before| elements.get(before));
-        match (before, first_kept) {
-            (Some(before), Some(kept)) if kept < index => {
-                let (above, own) = (self.tail(before.end), self.tail(element.end));
-                let is_last = last_kept.is_none_or(|last| last < index);
-                match (above.comment, above.comma, own.comma) {
-                    // The comment of the element above stays.
-                    (Some(comment), Some(_), Some(comma)) => self.out.delete(comment..own.comment.unwrap_or(comma)),
-                    (Some(comment), Some(comma), None) if is_last && index + 1 == elements.len() => {
-                        self.out.delete(comma - 1..comma);
-                        self.out.delete(comment..element.end);
-                    }
-                    _ => self.out.delete(before.end..element.end),
+        let Some((first, last)) = gone else { return };
+        let (Some(from), Some(to)) = (elements.get(first), elements.get(last)) else { return };
+        let Some(before) = first.checked_sub(1).and_then(|before| elements.get(before)) else {
+            // Nothing stands before them: up to the next element, if there is one.
+            let end = elements.get(last + 1).map_or(to.end, |next| next.start);
+            self.out.delete(from.start..end);
+            return;
+        };
+        let (above, own) = (self.tail(before.end), self.tail(to.end));
+        match (above.comment, above.comma, own.comma) {
+            // The comment of the element above stays.
+            (Some(comment), Some(_), Some(comma)) => self.out.delete(comment..own.comment.unwrap_or(comma)),
+            (Some(comment), Some(comma), None) if last + 1 == elements.len() => {
+                if !followed {
+                    self.out.delete(comma - 1..comma);
                 }
+                self.out.delete(comment..to.end);
             }
-            (_, Some(kept)) => {
-                // Nothing stays before it: up to the next element.
-                let next = elements.get(index + 1).filter(|_| index < kept);
-                self.out.delete(element.start..next.map_or(element.end, |next| next.start));
-            }
-            (_, None) => {
-                let next = elements.get(index + 1);
-                self.out.delete(element.start..next.map_or(element.end, |next| next.start));
-            }
+            _ => self.out.delete(before.end..to.end),
         }
     }
 

@@ -144,6 +144,12 @@ impl<'t> Lines<'t> {
         at
     }
 
+    /// Skips blank lines, then the indentation, from a line start on.
+    pub(crate) fn next_line_with_content(&self, at: usize) -> usize {
+        let blank = |byte: &&u8| is_blank(**byte) || is_break(**byte);
+        at + self.bytes().get(at..).unwrap_or_default().iter().take_while(blank).count()
+    }
+
     pub(crate) fn is_at(&self, at: usize, wanted: u8) -> bool {
         self.byte(at) == Some(wanted)
     }

@@ -72,6 +72,9 @@ refusals! {
     OpenBlockScalar = "open-block-scalar",
         "the text ends inside a block scalar, without a line break: anything added behind it would change its value",
         "end the file with a line break";
+    Swallowed = "swallowed",
+        "a comment or blank line would become part of the block scalar above it when what stands between them goes",
+        "remove the comment or blank line, or indent the comment less";
     Layout = "layout",
         "the text is laid out in a way that cannot be edited safely",
         "put the collection on lines of its own";

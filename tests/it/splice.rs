@@ -181,6 +181,13 @@ fn the_first_item_behind_another_dash_is_removed() {
 }
 
 #[test]
+fn several_behind_another_dash_are_removed() {
+    let both = json!([{"op": "remove", "path": "/0/0"}, {"op": "remove", "path": "/0/0"}]);
+    given("- - a\n  - b\n  - c\n").patched_with(both.clone()).gives("- - c\n");
+    given("- - a\n  - b\n  # about c\n  - c\n").patched_with(both).gives("-\n  # about c\n  - c\n");
+}
+
+#[test]
 fn a_list_that_becomes_empty() {
     given("list: # why\n  - a\n  - b\nnext: 1\n")
         .patched_with(json!([{"op": "remove", "path": "/list/0"}, {"op": "remove", "path": "/list/0"}]))
@@ -457,6 +464,14 @@ fn behind_a_block_scalar_that_the_texts_end_cuts_off() {
     given("a: |\n  x\nb: 1").remove("/b").gives("a: |\n  x\n");
 }
 
+#[test]
+fn nothing_slips_into_a_block_scalar() {
+    given("a: |\n  x\nb: 1\n  # note\n").remove("/b").refuses(Refusal::Swallowed);
+    given("a: |\n    x\nb: 1\n  # note\n").remove("/b").gives("a: |\n    x\n  # note\n");
+    given("a: |+\n  x\nb: 1\n\nc: 1\n").remove("/b").refuses(Refusal::Swallowed);
+    given("a: |\n  x\nb: 1\n\nc: 1\n").remove("/b").gives("a: |\n  x\n\nc: 1\n");
+}
+
 // Nulls
 
 fn filled_and_restored(text: &str, path: &str, value: Value, expected: &str) {
@@ -553,6 +568,16 @@ fn comments_between_elements_in_brackets() {
         .gives("a: [\n  x, # ex\n  z,\n  y # why\n]\n")
         .and_without(&["/a/1"]);
     given("a: [\n  x, # ex\n  y, # why\n  z\n]\n").remove("/a/1").gives("a: [\n  x, # ex\n  z\n]\n");
+}
+
+#[test]
+fn neighbours_in_brackets_go_below_a_comment() {
+    let text = "a: {\n  x: 1, # why\n  v: 2,\n  w: 3\n}\n";
+    let removes = json!([{"op": "remove", "path": "/a/v"}, {"op": "remove", "path": "/a/w"}]);
+    given(text).patched_with(removes.clone()).gives("a: {\n  x: 1 # why\n}\n");
+    let mut operations = removes;
+    operations.as_array_mut().unwrap().push(json!({"op": "add", "path": "/a/z", "value": 4}));
+    given(text).patched_with(operations).gives("a: {\n  x: 1, # why\n  z: 4,\n}\n");
 }
 
 #[test]
