@@ -40,21 +40,21 @@ impl<T: Scalar> Item for T {
 impl<T: Item> Setting for Vec<T> {
     fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
         let before = reading.problems.len();
-        let mut items: Vec<T> = Vec::new();
+        let mut items: Vec<(usize, T)> = Vec::new();
         value.list(reading, |index, value, reading| {
             reading.within_item(index, |reading| {
                 let Some(item) = T::read_item(value, reading) else { return };
                 let is_twin = |other: &T| item.identity().is_some() && other.identity() == item.identity();
-                if let Some(twin) = items.iter().position(is_twin) {
+                if let Some((twin, _)) = items.iter().find(|(_, other)| is_twin(other)) {
                     let what = format!("has the same name as item {twin}: `{}`", item.identity().unwrap_or_default());
                     return reading.problem(value.range(), Complaint::new(what));
                 }
-                items.push(item);
+                items.push((index, item));
             });
         });
         if reading.problems.len() == before {
             reading.given(value);
-            *self = items;
+            *self = items.into_iter().map(|(_, item)| item).collect();
         }
     }
 

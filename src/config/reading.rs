@@ -124,8 +124,11 @@ impl<'a> Reading<'a> {
         };
         let depth = self.path.len();
         self.path.extend_from_slice(trail);
-        self.origins.insert(self.dotted(None), origin);
+        let path = self.dotted(None);
         self.path.truncate(depth);
+        // What was set of it before is gone.
+        self.origins.retain(|set, _| !super::is_at_or_below(set, &path));
+        self.origins.insert(path, origin);
     }
 
     /// Notes that a field is as if nobody had set it.

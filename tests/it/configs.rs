@@ -270,6 +270,9 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     assert_eq!(*config.origin("agent.memo"), Origin::Default);
     assert!(config.is_explicit("agent") && config.is_explicit("agent.roles") && !config.is_explicit("agent.resources"));
 
+    let replaced = from_arguments(&["select.labels.a=b", "select.labels={c: d}", "select.labels.e=f"]).unwrap();
+    assert_eq!(replaced.explicit().map(|(path, _)| path).collect::<Vec<_>>(), ["select.labels", "select.labels.e"]);
+
     let unset = load(&Sources { base, set: &[], namespace: Some("") }).unwrap();
     assert_eq!(unset.spec.namespace, None);
     let bad = load(&Sources { base, set: &[], namespace: Some("A") }).unwrap_err();
