@@ -163,9 +163,9 @@ impl<'c> Envelope<'c> {
 
     /// The answer to what the items gave.
     #[must_use]
-    pub fn answer(&self, injection: &Injection, tolerance: Tolerance) -> Answer {
+    pub fn answer(&self, injection: Injection, tolerance: Tolerance) -> Answer {
         let earlier = self.earlier_results();
-        let told = tell(injection, tolerance);
+        let told = tell(&injection, tolerance);
         let refused = told.iter().any(|(severity, _)| *severity == Severity::Error);
         let mut results: Vec<Value> = Vec::new();
         for (severity, result) in told {
@@ -175,7 +175,7 @@ impl<'c> Envelope<'c> {
                 results.push(result);
             }
         }
-        let mut edits = if refused { Vec::new() } else { injection.edits.clone() };
+        let mut edits = if refused { Vec::new() } else { injection.edits };
         edits.extend(self.add_results(results));
         // Stable: where the last item and the envelope end together, the item's lines come first.
         edits.sort_by_key(|edit| edit.range.start);
@@ -382,7 +382,7 @@ mod tests {
 
     fn answered(text: &str, injection: &Injection) -> String {
         let call = Call::new(text).unwrap();
-        apply(text, &call.envelope().unwrap().answer(injection, TOLERANCE).edits)
+        apply(text, &call.envelope().unwrap().answer(injection.clone(), TOLERANCE).edits)
     }
 
     #[test]
@@ -445,7 +445,7 @@ mod tests {
             ..Injection::default()
         };
         let call = Call::new(text).unwrap();
-        let answer = call.envelope().unwrap().answer(&injection, TOLERANCE);
+        let answer = call.envelope().unwrap().answer(injection, TOLERANCE);
         assert_eq!(answer.verdict, Verdict::Refused);
         let out = apply(text, &answer.edits);
         assert!(

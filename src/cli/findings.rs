@@ -1,7 +1,7 @@
 //! Outcomes and findings of one text as messages.
 
 use super::messages::{Message, Messages};
-use crate::diagnostic::{Diagnostic, Renderer, visible};
+use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
 use crate::inject::Injection;
 use crate::report::{Finding, Identity, Outcome, Severity};
@@ -16,116 +16,104 @@ pub(crate) struct Input<'t> {
     pub(crate) text: &'t str,
 }
 
+/// How findings are worded.
+pub(crate) enum Wording<'t> {
+    /// For whoever can open the input: by its lines, errors with a picture.
+    Places { renderer: Renderer<'t>, input: Input<'t> },
+    /// For the user of an orchestrator, who knows resources and files but not our stdin: one line each.
+    Resources,
+}
+
 /// Hands over everything there is to say about one text.
 pub(crate) fn report(
     messages: &mut Messages,
-    input: Input<'_>,
+    mut wording: Wording<'_>,
     injection: &Injection,
     tolerance: Tolerance,
 ) -> io::Result<()> {
-    let mut teller = Teller { renderer: Renderer::new(messages.colour()), input };
     messages.passed_by(injection.without_template);
     for fault in &injection.faults {
-        messages.add(Severity::Error, |severity| teller.message(fault, severity, None))?;
+        messages.add(Severity::Error, |severity| wording.message(fault, severity, None))?;
     }
     for finding in &injection.findings {
-        messages.add(tolerance.severity(finding), |severity| teller.message(finding, severity, None))?;
+        messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, None))?;
     }
     for outcome in &injection.outcomes {
         let decision = &outcome.decision;
         match tolerance.severity(decision) {
             Severity::Info => {
-                messages.decided(decision.reason, || teller.line(decision, Severity::Info, Some(outcome)))?
+                messages.decided(decision.reason, || wording.line(decision, Severity::Info, Some(outcome)))?;
             }
             severity => {
                 messages.count(decision.reason);
-                messages.add(severity, |severity| teller.message(decision, severity, Some(outcome)))?;
+                messages.add(severity, |severity| wording.message(decision, severity, Some(outcome)))?;
             }
         }
         for warning in &outcome.warnings {
-            messages.add(tolerance.severity(warning), |severity| teller.message(warning, severity, Some(outcome)))?;
+            messages.add(tolerance.severity(warning), |severity| wording.message(warning, severity, Some(outcome)))?;
         }
     }
     Ok(())
 }
 
-/// Hands over what a function call has to say: the orchestrator's user knows resources and files, not our stdin.
-pub(crate) fn report_call(messages: &mut Messages, injection: &Injection, tolerance: Tolerance) -> io::Result<()> {
-    messages.passed_by(injection.without_template);
-    for fault in &injection.faults {
-        messages.add(Severity::Error, |severity| call_message(fault, severity, None))?;
+impl<'t> Wording<'t> {
+    pub(crate) fn places(input: Input<'t>, colour: Colour) -> Self {
+        Wording::Places { renderer: Renderer::new(colour), input }
     }
-    for finding in &injection.findings {
-        messages.add(tolerance.severity(finding), |severity| call_message(finding, severity, None))?;
-    }
-    for outcome in &injection.outcomes {
-        let decision = &outcome.decision;
-        match tolerance.severity(decision) {
-            Severity::Info => {
-                messages.decided(decision.reason, || call_message(decision, Severity::Info, Some(outcome)).line)?;
-            }
-            severity => {
-                messages.count(decision.reason);
-                messages.add(severity, |severity| call_message(decision, severity, Some(outcome)))?;
-            }
-        }
-        for warning in &outcome.warnings {
-            messages.add(tolerance.severity(warning), |severity| call_message(warning, severity, Some(outcome)))?;
-        }
-    }
-    Ok(())
-}
 
-/// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
-fn call_message(finding: &Finding, severity: Severity, outcome: Option<&Outcome>) -> Message {
-    let mut line = format!("{}[{}]: ", severity.name(), finding.reason.id());
-    if let Some(outcome) = outcome {
-        line += &subject(outcome, finding);
-        if let Some((path, _)) = &outcome.file {
-            line += &format!(" ({path})");
-        }
-        line += ": ";
-    }
-    line += &finding.message;
-    if let Some(help) = &finding.help {
-        line += &format!("; {help}");
-    }
-    let line = visible(&line).into_owned();
-    Message { picture: line.clone(), line }
-}
-
-/// Makes messages about one text, counting its lines once.
-struct Teller<'t> {
-    renderer: Renderer<'t>,
-    input: Input<'t>,
-}
-
-impl Teller<'_> {
     fn message(&mut self, finding: &Finding, severity: Severity, outcome: Option<&Outcome>) -> Message {
         let line = self.line(finding, severity, outcome);
-        if severity != Severity::Error {
+        let (Wording::Places { renderer, input }, Severity::Error) = (self, severity) else {
             return Message { picture: line.clone(), line };
-        }
-        let mut diagnostic = Diagnostic::of(finding, severity, self.input.name, self.input.text.as_bytes());
+        };
+        let mut diagnostic = Diagnostic::of(finding, severity, input.name, input.text.as_bytes());
         if let Some(outcome) = outcome {
             diagnostic.notes.push(format!("in {}", subject(outcome, finding)));
         }
-        Message { picture: self.renderer.picture(&diagnostic).trim_end().to_owned(), line }
+        if let Some(source) = finding.offset.and_then(|offset| source(input.text, offset)) {
+            diagnostic.notes.push(format!("rendered from {source}"));
+        }
+        Message { picture: renderer.picture(&diagnostic).trim_end().to_owned(), line }
     }
 
-    /// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`
+    /// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`, or
+    /// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
     fn line(&mut self, finding: &Finding, severity: Severity, outcome: Option<&Outcome>) -> String {
-        let Input { name, text } = self.input;
-        let offset = finding.offset.or(outcome.map(|outcome| outcome.offset));
-        let place = match offset.map(|offset| self.renderer.position(text.as_bytes(), offset)) {
-            Some(at) => format!("{name}:{}:{}", at.line, at.column),
-            None => name.to_owned(),
-        };
-        let subject = outcome.map(|outcome| subject(outcome, finding) + ": ").unwrap_or_default();
-        let help = finding.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-        let line = format!("{place}: {}[{}]: {subject}{}{help}", severity.name(), finding.reason.id(), finding.message);
+        let mut line = String::new();
+        let mut file = None;
+        match self {
+            Wording::Places { renderer, input } => {
+                line += input.name;
+                if let Some(offset) = finding.offset.or(outcome.map(|outcome| outcome.offset)) {
+                    let at = renderer.position(input.text.as_bytes(), offset);
+                    line += &format!(":{}:{}", at.line, at.column);
+                }
+                line += ": ";
+            }
+            Wording::Resources => file = outcome.and_then(|outcome| outcome.file.as_ref()),
+        }
+        line += &format!("{}[{}]: ", severity.name(), finding.reason.id());
+        if let Some(outcome) = outcome {
+            line += &subject(outcome, finding);
+            if let Some((path, _)) = file {
+                line += &format!(" ({path})");
+            }
+            line += ": ";
+        }
+        line += &finding.message;
+        if let Some(help) = &finding.help {
+            line += &format!("; {help}");
+        }
         visible(&line).into_owned()
     }
+}
+
+/// The template that Helm 3 names in a comment at the beginning of what came out of it.
+fn source(text: &str, offset: usize) -> Option<&str> {
+    let before = text.get(..offset)?;
+    let document = before.rfind("\n---").map_or(before, |start| &before[start..]);
+    let (_, source) = document.rsplit_once("\n# Source: ")?;
+    source.lines().next()
 }
 
 /// `apps/v1/Deployment/prod/web spec.template.spec.hostNetwork`
@@ -145,6 +133,15 @@ pub(crate) fn resource(identity: &Identity) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn helms_comment_says_where_a_document_comes_from() {
+        let text = "---\n# Source: web/templates/a.yaml\na: 1\n---\n# Source: web/templates/b.yaml\nb: 2\n---\nc: 3\n";
+        let of = |what: &str| source(text, text.find(what).unwrap());
+        assert_eq!(of("a: 1"), Some("web/templates/a.yaml"));
+        assert_eq!(of("b: 2"), Some("web/templates/b.yaml"));
+        assert_eq!(of("c: 3"), None);
+    }
 
     #[test]
     fn resources_are_named_as_kpt_names_them() {

@@ -1,7 +1,7 @@
 //! `inject` and `uninject`: over files, folders or stdin; to stdout, in place, or as a diff, a list, patches.
 
 use super::args::{Output, Over};
-use super::findings::{self, Input, resource};
+use super::findings::{self, Input, Wording, resource};
 use super::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
 use super::messages::{Ending, Loudness, Message, Messages};
 use super::progress::Progress;
@@ -155,7 +155,8 @@ impl<'c> Gathered<'c> {
     ) -> anyhow::Result<()> {
         let name = path.display().to_string();
         let input = Input { name: &name, text: &text };
-        findings::report(messages, input, &injection, self.run.tolerance())?;
+        let wording = Wording::places(input, messages.colour());
+        findings::report(messages, wording, &injection, self.run.tolerance())?;
         let changed = !injection.edits.is_empty();
         self.changed |= changed;
         if matches!(self.run.give, Give::Check | Give::CheckAndDiff) && messages.loudness() != Loudness::Errors {

@@ -164,9 +164,12 @@ impl Messages {
         self.add(diagnostic.severity, |_| Message { line, picture })
     }
 
-    /// What the errors so far are, one line each, for those who cannot see stderr.
+    /// What the errors so far are, one line each, without their place on stdin, which an orchestrator's user cannot see.
     pub(crate) fn error_lines(&self) -> impl Iterator<Item = &str> {
-        self.errors.messages.iter().map(|message| &*message.line)
+        self.errors
+            .messages
+            .iter()
+            .map(|message| message.line.split_once("error: ").map_or(&*message.line, |(_, what)| what))
     }
 
     /// Logs the summary: before the output, because a log that cannot be written holds that back.

@@ -1,10 +1,11 @@
 //! Whatever comes on stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
 
 use super::args::Common;
+use super::findings::{self, Wording};
 use super::inject::{self, Asked, Give, Run};
 use super::input::{STDIN, read_stdin};
 use super::messages::{Ending, Messages};
-use super::{Exit, Told, configuration, findings, stdout};
+use super::{Exit, Told, configuration, stdout};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::edit::pieces;
 use crate::krm_fn::{self, Call, Verdict};
@@ -68,8 +69,8 @@ fn call(text: String, asked: Asked, common: &Common, messages: &mut Messages) ->
         Ok(config) => {
             let run = Run::new(asked, &config);
             let injection = crate::inject::inject(&text, &config, run.options);
-            findings::report_call(messages, &injection, run.tolerance())?;
-            envelope.answer(&injection, run.tolerance())
+            findings::report(messages, Wording::Resources, &injection, run.tolerance())?;
+            envelope.answer(injection, run.tolerance())
         }
         Err(error) => {
             if !error.is::<Told>() {

@@ -1,5 +1,6 @@
 //! The way out: slices in one go, nothing joined together before.
 
+use super::walk::plain;
 use std::io::{self, BufWriter, Write};
 
 /// Pieces larger than this go out as they lie in memory.
@@ -7,10 +8,11 @@ const BUFFER: usize = 64 * 1024;
 
 pub(crate) fn write<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
-    for piece in pieces {
-        out.write_all(piece.as_bytes())?;
-    }
-    out.flush()
+    let write = || {
+        pieces.into_iter().try_for_each(|piece| out.write_all(piece.as_bytes()))?;
+        out.flush()
+    };
+    write().map_err(|error: io::Error| io::Error::new(error.kind(), format!("stdout: {}", plain(&error))))
 }
 
 /// In colours where a terminal takes them.

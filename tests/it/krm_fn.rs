@@ -66,10 +66,7 @@ fn json_of_v1beta1_is_answered_in_json() {
 
 #[test]
 fn a_refusal_gives_the_list_back_with_the_error_as_its_only_result() {
-    let refused =
-        call("").replacen("image: \"web:1\"", "image: other/mackerel-container-agent\n            name: again", 1);
     let call = call("").replace("- name: web          # the app", "- name: mackerel-container-agent");
-    let _ = refused;
     let ran = Folder::with(&[]).run_with(&[], &call);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stdout.starts_with(&call), "{}", ran.stdout);
@@ -111,6 +108,10 @@ fn a_function_config_counts_and_leaves_no_room_for_another() {
     assert_eq!(both.code, Some(2));
     assert!(both.stderr.starts_with("error: the ResourceList has a functionConfig and `--config` is given too"));
     assert_eq!(parsed(&both)["results"][0]["severity"], "error");
+
+    let wrong = folder.run_with(&[], call_with.replace("agent:", "agnet:"));
+    assert_eq!(wrong.code, Some(2));
+    assert_eq!(parsed(&wrong)["results"][0]["message"], "there is no setting `agnet`; did you mean `agent`?");
 }
 
 #[test]

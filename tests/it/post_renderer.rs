@@ -40,12 +40,15 @@ fn blank_input_is_answered_with_a_comment() {
 #[test]
 fn an_error_leaves_stdout_empty_and_is_in_the_log_file() {
     let folder = Folder::with(&[]);
-    let ran =
-        folder.run_with(&["--log-file", "log"], format!("{WEB}---\napiVersion: apps/v1\nkind: Deployment\nspec: [\n"));
+    let ran = folder.run_with(
+        &["--log-file", "log"],
+        format!("{WEB}---\n# Source: web/templates/broken.yaml\napiVersion: apps/v1\nkind: Deployment\nspec: [\n"),
+    );
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     let first = ran.stderr.lines().next().unwrap();
     assert!(first.starts_with("error[uneditable]: "), "{}", ran.stderr);
-    assert!(folder.read("log").contains("<stdin>:17:"), "{}", folder.read("log"));
+    assert!(ran.stderr.contains("= note: rendered from web/templates/broken.yaml\n"), "{}", ran.stderr);
+    assert!(folder.read("log").contains("<stdin>:18:"), "{}", folder.read("log"));
 }
 
 #[test]
