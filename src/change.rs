@@ -1,11 +1,12 @@
 //! Carries out what was judged: splices operations into the text and checks the result, in at most two steps.
 
 use crate::edit::{self, Edit};
+use crate::find;
 use crate::inject::Patches;
 use crate::judge::Action;
 use crate::patch::{TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
-use crate::splice::{Memo, Uneditable, splice_operations};
+use crate::splice::{Memo, Operation, Spelling, Uneditable, splice_operations};
 use crate::yaml::{self, NodeId, Tree};
 use json_patch::Patch;
 
@@ -108,40 +109,34 @@ fn goes_in(tree: &Tree<'_>, between: Option<&Tree<'_>>, change: &Change) -> Resu
     Ok(patch)
 }
 
-/// The node at a JSON Pointer, aliases looked through.
+/// The node at a JSON Pointer.
 fn locate(tree: &Tree<'_>, pointer: &str) -> Option<NodeId> {
-    pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| {
-        let node = tree.resolve(node);
-        match token.parse::<usize>() {
-            Ok(index) if tree.items(node).next().is_some() => tree.items(node).nth(index),
-            _ => crate::find::member(tree, node, &token.replace("~1", "/").replace("~0", "~")),
-        }
-    })
+    pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| find::step(tree, node, token))
 }
 
 /// Splices the patches into the text and verifies the result. Without operations: no edits, no new text.
 fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Vec<Edit>, Option<String>), Failure> {
-    let mut patches: Vec<(usize, TemplatePatch)> =
-        patches.into_iter().enumerate().filter(|(_, patch)| !patch.operations.is_empty()).collect();
-    // Which of several cannot be made shows only one by one.
-    if patches.len() > 1 {
-        for (change, patch) in &patches {
-            let alone = splice_operations(tree, patch.operations.clone(), &patch.spellings, memo);
-            alone.map_err(|uneditable| refused(*change, &uneditable))?;
-        }
+    let operations: Vec<Operation> = patches.iter().flat_map(|patch| patch.operations.iter().cloned()).collect();
+    if operations.is_empty() {
+        return Ok((Vec::new(), None));
     }
-    let Some((change, mut all)) = patches.pop() else { return Ok((Vec::new(), None)) };
-    for (_, patch) in patches {
-        all.operations.extend(patch.operations);
-        all.spellings.extend(patch.spellings);
-    }
-    let spliced = splice_operations(tree, all.operations, &all.spellings, memo);
-    let spliced = spliced.map_err(|uneditable| refused(change, &uneditable))?;
+    let spellings: Vec<Spelling> = patches.iter().flat_map(|patch| patch.spellings.iter().cloned()).collect();
+    let spliced = splice_operations(tree, operations, &spellings, memo);
+    let spliced =
+        spliced.map_err(|uneditable| culprit(tree, patches, memo).unwrap_or_else(|| refused(0, &uneditable)))?;
     let text = edit::apply(tree.text(), &spliced.edits);
     spliced
         .verify_again(tree, &reread(&text)?, memo)
         .map_err(|mismatch| Failure::Fault { message: mismatch.to_string(), offset: mismatch.offset })?;
     Ok((spliced.edits, Some(text)))
+}
+
+/// Which of several cannot be made shows one by one.
+fn culprit(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Option<Failure> {
+    patches.into_iter().enumerate().find_map(|(change, patch)| {
+        let alone = splice_operations(tree, patch.operations, &patch.spellings, memo);
+        alone.err().map(|uneditable| refused(change, &uneditable))
+    })
 }
 
 fn refused(change: usize, uneditable: &Uneditable) -> Failure {

@@ -6,11 +6,12 @@
 use crate::agent::{Agent, Agents, CONTAINER, Sidecar, Volume};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, Request};
 use crate::config::{Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, SidecarKind};
-use crate::find::member;
+use crate::field_path::field_path;
+use crate::find::{member, step};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
-use crate::yaml::Tree;
+use crate::yaml::{NodeId, Tree};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -66,10 +67,10 @@ impl Case<'_, '_> {
             return Decision::Skip(skip);
         }
         self.warn_of_misplaced_annotations();
+        self.warn_of_unknown_annotations();
         if let Err(decision) = self.asks() {
             return decision;
         }
-        self.warn_of_unknown_annotations();
         if let Some(skip) = self.cannot_run() {
             return Decision::Skip(skip);
         }
@@ -197,22 +198,36 @@ impl Case<'_, '_> {
         Finding { help: Some("put it in quotes".to_owned()), offset: Some(annotation.value_offset), pointer, ..finding }
     }
 
-    /// The most repeated mistake of all injectors' users.
+    /// The most repeated mistake of all injectors' users: the annotation stands on the workload, or half-way to its pods.
     fn warn_of_misplaced_annotations(&mut self) {
-        let metadata = member(self.tree, self.resource.node, "metadata");
-        let annotations = metadata.and_then(|metadata| member(self.tree, metadata, "annotations"));
-        let Some(annotations) = annotations.filter(|_| !self.at.is_empty()) else { return };
-        let help = format!("move it to {}.metadata.annotations", dotted(self.at));
+        let help = format!("move it to {}", field_path(&format!("{}/metadata/annotations", self.at)));
+        let mut node = Some(self.resource.node);
+        let mut at = String::new();
+        for token in self.at.split('/').skip(1) {
+            if let Some(holder) = node {
+                self.warn_of_annotations_of(holder, &at, &help);
+            }
+            at = format!("{at}/{token}");
+            node = node.and_then(|node| step(self.tree, node, token));
+        }
+    }
+
+    fn warn_of_annotations_of(&mut self, holder: NodeId, at: &str, help: &str) {
+        let metadata = member(self.tree, holder, "metadata");
+        let Some(annotations) = metadata.and_then(|metadata| member(self.tree, metadata, "annotations")) else {
+            return;
+        };
         for (key, _) in self.tree.entries(self.tree.resolve(annotations)) {
             let Some(name) = self.tree.scalar(self.tree.resolve(key)) else { continue };
             if !name.starts_with(annotations::PREFIX) || self.template.annotation(&name).is_some() {
                 continue;
             }
-            let message = format!("`{name}` stands on the {}, where it does nothing", self.resource.identity.kind);
-            let finding = self.finding(Reason::MisplacedAnnotation, message);
-            let pointer = format!("/metadata/annotations/{}", crate::patch::escape(&name));
+            let place = if at.is_empty() { self.resource.identity.kind.clone() } else { field_path(at) };
+            let finding =
+                self.finding(Reason::MisplacedAnnotation, format!("`{name}` stands on {place}, where it does nothing"));
+            let pointer = format!("{at}/metadata/annotations/{}", crate::patch::escape(&name));
             let offset = Some(self.tree.span(key).start);
-            self.warnings.push(Finding { help: Some(help.clone()), pointer, offset, ..finding });
+            self.warnings.push(Finding { help: Some(help.to_owned()), pointer, offset, ..finding });
         }
     }
 
@@ -355,11 +370,6 @@ impl Case<'_, '_> {
             pointer: self.at.to_owned(),
         }
     }
-}
-
-/// `/spec/template` -> `spec.template`
-fn dotted(pointer: &str) -> String {
-    pointer.split('/').skip(1).collect::<Vec<_>>().join(".")
 }
 
 #[cfg(test)]

@@ -59,7 +59,7 @@ impl Table {
         let built_in = BUILT_IN.iter().map(|(group, kind, path)| Place {
             group: (*group).to_owned(),
             kind: (*kind).to_owned(),
-            steps: path.split('/').skip(1).map(step).collect(),
+            steps: path.split('/').skip(1).map(step_of).collect(),
         });
         let configured = configured.iter().map(|place| Place {
             group: place.group.clone(),
@@ -96,7 +96,7 @@ impl Table {
     }
 }
 
-fn step(text: &str) -> Step {
+fn step_of(text: &str) -> Step {
     match text {
         "*" => Step::Each,
         key => Step::Key(key.to_owned()),
@@ -124,26 +124,37 @@ fn walk(tree: &Tree<'_>, node: NodeId, steps: &[Step], pointer: String, found: &
     }
 }
 
-/// How deep merge keys may refer to each other before they are given up on.
-const MERGE_DEPTH: usize = 16;
-
 /// The member of a mapping as Kubernetes sees it: aliases are looked through, and merge keys (`<<`) where the mapping
 /// itself has no such key.
 #[must_use]
 pub fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
-    merged_member(tree, mapping, key, MERGE_DEPTH)
+    merged_member(tree, mapping, key, &mut Vec::new())
 }
 
-fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, depth: usize) -> Option<NodeId> {
+/// `seen`: a mapping that did not have the key need not be asked again, however many merge keys lead to it.
+fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<NodeId> {
     let mapping = tree.resolve(mapping);
     if let Some(found) = tree.get(mapping, key) {
         return Some(found);
     }
-    let depth = depth.checked_sub(1)?;
     let source = tree.resolve(tree.get(mapping, "<<")?);
+    if seen.contains(&source) {
+        return None;
+    }
+    seen.push(source);
     match tree.kind(source) {
-        Kind::Sequence => tree.items(source).find_map(|item| merged_member(tree, item, key, depth)),
-        _ => merged_member(tree, source, key, depth),
+        Kind::Sequence => tree.items(source).find_map(|item| merged_member(tree, item, key, seen)),
+        _ => merged_member(tree, source, key, seen),
+    }
+}
+
+/// One token of a JSON Pointer further down; aliases and merge keys are looked through.
+#[must_use]
+pub fn step(tree: &Tree<'_>, node: NodeId, token: &str) -> Option<NodeId> {
+    let node = tree.resolve(node);
+    match (tree.kind(node), token.parse()) {
+        (Kind::Sequence, Ok(index)) => tree.items(node).nth(index),
+        _ => member(tree, node, &token.replace("~1", "/").replace("~0", "~")),
     }
 }
 

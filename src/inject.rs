@@ -2,7 +2,7 @@
 
 use crate::agent::Agents;
 use crate::change::{Change, Failure, carry_out};
-use crate::config::{Config, OnRefusal};
+use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::edit::Edit;
 use crate::find::{Table, member};
 use crate::judge::judge;
@@ -224,6 +224,17 @@ impl Run<'_> {
     }
 
     fn unreadable(&mut self, error: &YamlError, base: usize) {
+        if self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject {
+            // Nothing is wanted, so nothing can be refused.
+            self.injection.findings.push(Finding {
+                reason: Reason::UnreadableDocument,
+                message: format!("a document that is not valid YAML was passed by: {}", error.message),
+                help: None,
+                offset: Some(base + error.offset),
+                pointer: String::new(),
+            });
+            return;
+        }
         self.injection.findings.push(Finding {
             reason: Reason::Uneditable,
             message: format!("not valid YAML: {}", error.message),

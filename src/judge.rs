@@ -11,6 +11,7 @@ use crate::agent::{Agent, Agents, Record};
 use crate::annotations::Annotation;
 use crate::config::{Config, OnRefusal};
 use crate::decide::{Decision, Verdict, decide};
+use crate::hand_edit::HandEdit;
 use crate::inject::{Direction, HandEdits, Options};
 use crate::patch::{Place, TemplatePatch, escape, removal, replacement};
 use crate::pod_template::{Ours, PodTemplate};
@@ -57,7 +58,10 @@ pub(crate) fn judge(
     match (options.direction, &template.ours) {
         (Direction::Uninject, None) => bench.says(Reason::NotInjected, Vec::new(), None),
         (Direction::Uninject, Some(ours)) => match edited {
-            Some(edited) => Judgement { decision: edited, warnings: Vec::new(), action: None },
+            Some(edit) => {
+                let decision = bench.hand_edited(edit, ours, None);
+                Judgement { decision, warnings: Vec::new(), action: None }
+            }
             None => bench.says(Reason::Removed, Vec::new(), Some(bench.removal(ours))),
         },
         (Direction::Inject, ours) => {
@@ -113,7 +117,13 @@ impl Bench<'_, '_> {
     }
 
     /// A template that carries our record.
-    fn again(&self, ours: &Ours, edited: Option<Finding>, decision: Decision, mut warnings: Vec<Finding>) -> Judgement {
+    fn again(
+        &self,
+        ours: &Ours,
+        edited: Option<HandEdit>,
+        decision: Decision,
+        mut warnings: Vec<Finding>,
+    ) -> Judgement {
         let stays = |finding: Finding, mut warnings: Vec<Finding>, message: &str| {
             warnings.push(self.finding(Reason::StillInjected, message));
             Judgement { decision: finding, warnings, action: None }
@@ -123,22 +133,18 @@ impl Bench<'_, '_> {
                 let kept = self.keep_names(ours, &mut agent);
                 warnings.extend(kept);
                 // With `--force` a hand edit comes this far, and the record does not know of it.
-                if is_current(ours, &agent) && edit(ours).is_none() {
+                if is_current(ours, &agent) && HandEdit::of(ours).is_none() {
                     return self.says(Reason::Unchanged, warnings, None);
                 }
                 self.says(Reason::Updated, warnings, Some(self.update(ours, agent)))
             }
-            (Decision::Inject(_), Some(refusal)) | (Decision::Refuse(refusal), _) => {
-                if self.config.spec.on_refusal == OnRefusal::Skip {
-                    return stays(refusal, warnings, "the agent of an earlier run stays as it is");
-                }
-                Judgement { decision: refusal, warnings, action: None }
-            }
+            (Decision::Inject(agent), Some(edit)) => self.refused(self.hand_edited(edit, ours, Some(&agent)), warnings),
+            (Decision::Refuse(refusal), _) => self.refused(refusal, warnings),
             (Decision::Skip(skip), _) if skip.reason == Reason::Disabled => {
                 stays(skip, warnings, "the agent of an earlier run stays; `uninject` takes it out")
             }
-            (Decision::Skip(skip), Some(edited)) => {
-                let message = format!("the agent is no longer wanted, but stays: {}", edited.message);
+            (Decision::Skip(skip), Some(edit)) => {
+                let message = format!("the agent is no longer wanted, but stays: {}", edit.message(ours, None));
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), None) => {
@@ -150,23 +156,33 @@ impl Bench<'_, '_> {
         }
     }
 
-    /// What somebody changed in what we added; none where nothing was changed, or it does not matter.
-    fn hand_edit(&self, ours: &Ours) -> Option<Finding> {
-        if self.options.hand_edits == HandEdits::Overwrite {
-            return None;
+    /// A refusal of a template that carries our record.
+    fn refused(&self, refusal: Finding, mut warnings: Vec<Finding>) -> Judgement {
+        if self.config.spec.on_refusal == OnRefusal::Skip {
+            warnings.push(self.finding(Reason::StillInjected, "the agent of an earlier run stays as it is"));
         }
-        let message = edit(ours)?;
-        Some(Finding {
-            help: Some("undo the edit, or use --force to overwrite it".to_owned()),
+        Judgement { decision: refusal, warnings, action: None }
+    }
+
+    /// What somebody changed in what we added; none where nothing was changed, or `--force` says that it does not matter.
+    fn hand_edit(&self, ours: &Ours) -> Option<HandEdit> {
+        let edit = HandEdit::of(ours)?;
+        let overwritten = self.options.hand_edits == HandEdits::Overwrite && edit != HandEdit::NewerRecord;
+        (!overwritten).then_some(edit)
+    }
+
+    fn hand_edited(&self, edit: HandEdit, ours: &Ours, wanted: Option<&Agent>) -> Finding {
+        Finding {
+            help: Some(edit.help().to_owned()),
             offset: Some(ours.offset),
             pointer: format!("{}/metadata/annotations/{}", self.at, escape(Annotation::Record.key())),
-            ..self.finding(Reason::HandEdited, message)
-        })
+            ..self.finding(Reason::HandEdited, edit.message(ours, wanted))
+        }
     }
 
     /// Names that somebody who may (Renovate, kustomize) changed since stay, unless the configuration sets them.
     fn keep_names(&self, ours: &Ours, agent: &mut Rc<Agent>) -> Vec<Finding> {
-        let Some(record) = &ours.record else { return Vec::new() };
+        let Ok(record) = &ours.record else { return Vec::new() };
         let configured = agent.names();
         let mut kept = Vec::new();
         for name in Name::ALL {
@@ -198,7 +214,7 @@ impl Bench<'_, '_> {
 
     fn update(&self, ours: &Ours, agent: Rc<Agent>) -> Action {
         let is_last = self.stands_last(ours);
-        if let Some(record) = &ours.record
+        if let Ok(record) = &ours.record
             && !is_last
             && can_replace(ours, record, &agent)
         {
@@ -232,21 +248,9 @@ fn can_replace(ours: &Ours, record: &Record, agent: &Agent) -> bool {
     complete && status && same_volumes && record.agent == agent.sidecar
 }
 
-/// How what stands there differs from what the record says, but for the names that may be changed.
-fn edit(ours: &Ours) -> Option<&'static str> {
-    match (&ours.record, &ours.value) {
-        (None, _) => Some("the record cannot be read"),
-        (Some(_), None) => Some("a part of what the record names is gone"),
-        (Some(record), Some(value)) if Digest::of(&value.to_string()) != record.value => {
-            Some("the agent is not as it was injected")
-        }
-        _ => None,
-    }
-}
-
 /// True where an injection would add, to the letter, what the record says was added, and nobody put a name of theirs in
 /// the place of one that we insist on.
 fn is_current(ours: &Ours, agent: &Agent) -> bool {
-    let Some(record) = &ours.record else { return false };
+    let Ok(record) = &ours.record else { return false };
     record.plan == agent.record().plan && (ours.status || !record.status_is_ours) && ours.names == agent.names()
 }

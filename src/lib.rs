@@ -15,6 +15,7 @@ pub mod agent;
 pub mod annotations;
 pub mod config;
 pub mod decide;
+mod hand_edit;
 mod judge;
 pub mod pod_template;
 

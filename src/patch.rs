@@ -146,7 +146,7 @@ pub fn insertion(
 #[must_use]
 pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -> TemplatePatch {
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
-    let record = ours.record.as_ref();
+    let record = ours.record.as_ref().ok();
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
 
     let annotations = child(template.metadata, "annotations");

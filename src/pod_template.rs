@@ -4,6 +4,7 @@
 //! given in the first place.
 
 use crate::agent::normal::{Names, normal, take_names};
+use crate::agent::record::Unreadable;
 use crate::agent::{CONTAINER, Record, Sidecar, Volume, is_agent_image};
 use crate::annotations::Annotation as Key;
 use crate::find::member;
@@ -108,8 +109,8 @@ pub struct PodTemplate {
 /// What we find of an earlier injection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ours {
-    /// The record; none where it cannot be read.
-    pub record: Option<Record>,
+    /// The record, or why it cannot be read.
+    pub record: Result<Record, Unreadable>,
     /// Where the record stands.
     pub offset: usize,
     /// `status: injected` stands beside it.
@@ -232,19 +233,19 @@ fn take_ours(
     let annotation = annotations.remove(at);
     let status = annotations.iter().position(|annotation| annotation.key == Key::Status.key());
     let status = status.map(|at| annotations.remove(at)).and_then(|annotation| annotation.value);
-    let record = annotation.value.as_deref().and_then(Record::parse);
+    let record = annotation.value.as_deref().map_or(Err(Unreadable::Broken), Record::parse);
     let lists = match record.as_ref().map(|record| record.agent) {
-        Some(Sidecar::Native) => &[ContainerList::InitContainers][..],
-        Some(Sidecar::Container) => &[ContainerList::Containers],
-        None => &[ContainerList::Containers, ContainerList::InitContainers],
+        Ok(Sidecar::Native) => &[ContainerList::InitContainers][..],
+        Ok(Sidecar::Container) => &[ContainerList::Containers],
+        Err(_) => &[ContainerList::Containers, ContainerList::InitContainers],
     };
     let is_ours =
         |container: &Container| lists.contains(&container.list) && container.name.as_deref() == Some(CONTAINER);
     let agent = containers.iter().position(is_ours).map(|at| containers.remove(at));
     let is_named = |volume: &Volume| volumes.iter().any(|other| other.name.as_deref() == Some(volume.name()));
     let named: Vec<Volume> = match &record {
-        Some(record) => record.volumes.clone(),
-        None => Volume::ALL.into_iter().filter(is_named).collect(),
+        Ok(record) => record.volumes.clone(),
+        Err(_) => Volume::ALL.into_iter().filter(is_named).collect(),
     };
     let taken: Vec<(Volume, Option<PodVolume>)> = named
         .into_iter()

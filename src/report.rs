@@ -92,6 +92,7 @@ reasons! {
     VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
+    UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is wanted";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
     NamespaceUnknown = "namespace-unknown", Warning, "`select` asks for a namespace and the resource names none";
     StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";

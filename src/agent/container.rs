@@ -8,9 +8,11 @@ use crate::pod_template::{PodTemplate, normal_parts};
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector, VolumeMount,
 };
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Where pods find their ServiceAccount's token, and where the agent looks for it.
@@ -95,6 +97,15 @@ impl Agent {
     #[must_use]
     pub fn record(&self) -> Record {
         self.record.clone()
+    }
+
+    /// The normal form of container and volumes without their names, as a record's `value` is the fingerprint of.
+    #[must_use]
+    pub fn normal(&self) -> Value {
+        let mut container = Value::clone(&self.container);
+        let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
+        let _ = take_names(&mut container, &mut volumes);
+        normal_parts(&container, &volumes)
     }
 
     /// The names as configured.
@@ -255,11 +266,19 @@ fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
     EnvVar { name: "MACKEREL_APIKEY".to_owned(), value: None, value_from: Some(source) }
 }
 
-/// Requests and limits, unless the pod has a budget of its own for all containers and nobody set ours.
+/// Requests and limits. Where the pod has a budget of its own for all containers, only those that somebody set.
 fn resources(config: &Config, template: &PodTemplate) -> Option<ResourceRequirements> {
-    let shared_budget = template.pod_resources && !config.is_explicit("agent.resources");
-    let resources = &config.spec.agent.resources;
-    (!shared_budget && *resources != ResourceRequirements::default()).then(|| resources.clone())
+    let mut resources = config.spec.agent.resources.clone();
+    if template.pod_resources {
+        let keep = |list: &mut Option<BTreeMap<String, Quantity>>, field: &str| {
+            let mut kept = list.take().unwrap_or_default();
+            kept.retain(|name, _| config.is_explicit(&format!("agent.resources.{field}.{name}")));
+            *list = Some(kept).filter(|kept| !kept.is_empty());
+        };
+        keep(&mut resources.requests, "requests");
+        keep(&mut resources.limits, "limits");
+    }
+    (resources != ResourceRequirements::default()).then_some(resources)
 }
 
 fn mount(volume: Volume) -> VolumeMount {

@@ -75,6 +75,7 @@ fn is_default(field: &str, value: &Value) -> bool {
         ("terminationMessagePolicy", Value::String(policy)) => policy == "File",
         ("apiVersion", Value::String(version)) => version == "v1",
         ("defaultMode", Value::Number(mode)) => mode.as_u64() == Some(0o644),
+        ("divisor", Value::String(divisor)) => divisor == "0",
         ("readOnly" | "optional", Value::Bool(set)) => !set,
         _ => false,
     }
@@ -128,7 +129,7 @@ fn context_of(above: Context, key: &str) -> Context {
     match key {
         _ if above == Context::Quantities => Context::Quantity,
         "limits" | "requests" => Context::Quantities,
-        "sizeLimit" => Context::Quantity,
+        "sizeLimit" | "divisor" => Context::Quantity,
         _ => Context::Other,
     }
 }

@@ -108,14 +108,32 @@ fn list(f: &mut fmt::Formatter<'_>, name: &str, items: impl Iterator<Item = Stri
     if items.is_empty() { Ok(()) } else { write!(f, ";{name}={}", items.join("+")) }
 }
 
+/// Why a record cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unreadable {
+    /// It has a format that a later program writes.
+    Newer,
+    /// It is no record.
+    Broken,
+}
+
 impl Record {
-    /// Reads a record; none where it is not one, or of a format that this program does not know.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let mut fields = text.split(';');
-        if fields.next()? != FORMAT {
-            return None;
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// When it is none, or of a format that this program does not know.
+    pub fn parse(text: &str) -> Result<Self, Unreadable> {
+        let format = text.split(';').next().unwrap_or_default();
+        let number = format.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
+        match number {
+            Some(1) => Self::parse_fields(text).ok_or(Unreadable::Broken),
+            Some(_) => Err(Unreadable::Newer),
+            None => Err(Unreadable::Broken),
         }
+    }
+
+    fn parse_fields(text: &str) -> Option<Self> {
+        let fields = text.split(';').skip(1);
         let fields: Vec<(&str, &str)> = fields.map(|field| field.split_once('=')).collect::<Option<_>>()?;
         let known = ["agent", "plan", "value", "image", "secret", "config", "volumes", "status", "created", "was"];
         if fields.iter().any(|(name, _)| !known.contains(name)) {
@@ -198,7 +216,7 @@ fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Digest, Parent, Record, Sidecar, Volume};
+    use super::{Digest, Parent, Record, Sidecar, Unreadable, Volume};
 
     #[test]
     fn a_record_reads_back_as_it_was_written() {
@@ -214,16 +232,17 @@ mod tests {
             created: vec![Parent::Metadata, Parent::Annotations],
             was: vec![(Parent::Volumes, " null".to_owned()), (Parent::InitContainers, "  ~".to_owned())],
         };
-        assert_eq!(Record::parse(&record.to_string()), Some(record.clone()));
+        assert_eq!(Record::parse(&record.to_string()), Ok(record.clone()));
         assert!(record.to_string().ends_with(
             ";volumes=tmp+config;status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e"
         ));
     }
 
     #[test]
-    fn what_is_not_a_record_of_this_format_is_none() {
-        for text in ["", "v1", "v2;agent=container", "v1;agent=container;plan=1;value=2", "injected"] {
-            assert_eq!(Record::parse(text), None, "{text}");
+    fn what_is_not_a_record_of_this_format_is_told_apart() {
+        for text in ["", "v1", "v1;agent=container;plan=1;value=2", "injected", "v;agent=native"] {
+            assert_eq!(Record::parse(text), Err(Unreadable::Broken), "{text}");
         }
+        assert_eq!(Record::parse("v2;agent=container"), Err(Unreadable::Newer));
     }
 }
