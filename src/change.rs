@@ -41,8 +41,8 @@ pub(crate) struct Done {
 
 /// Why nothing was carried out.
 pub(crate) enum Failure {
-    /// One of the changes cannot be made safely.
-    Refused { change: usize, uneditable: Refusal },
+    /// These changes cannot be made safely.
+    Refused(Vec<(usize, Refusal)>),
     /// The result is not what the patch says: a mistake of ours.
     Fault { message: String, offset: usize },
 }
@@ -63,13 +63,17 @@ pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change], keep: Patches, memo
         Some(text) => Some(reread(text)?),
         None => None,
     };
-    let second: Vec<TemplatePatch> = changes
-        .iter()
-        .enumerate()
-        .map(|(index, change)| {
-            goes_in(tree, between.as_ref(), change).map_err(|uneditable| Failure::Refused { change: index, uneditable })
-        })
-        .collect::<Result<_, _>>()?;
+    let mut second = Vec::with_capacity(changes.len());
+    let mut refused = Vec::new();
+    for (index, change) in changes.iter().enumerate() {
+        match goes_in(tree, between.as_ref(), change) {
+            Ok(patch) => second.push(patch),
+            Err(refusal) => refused.push((index, refusal)),
+        }
+    }
+    if !refused.is_empty() {
+        return Err(Failure::Refused(refused));
+    }
     let patches = match keep {
         Patches::Drop => Vec::new(),
         Patches::Keep => changes
@@ -122,8 +126,7 @@ fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Ve
     }
     let spellings: Vec<Spelling> = patches.iter().flat_map(|patch| patch.spellings.iter().cloned()).collect();
     let spliced = splice_operations(tree, operations, &spellings, memo);
-    let spliced =
-        spliced.map_err(|uneditable| culprit(tree, patches, memo).unwrap_or_else(|| refused(0, &uneditable)))?;
+    let spliced = spliced.map_err(|uneditable| Failure::Refused(culprits(tree, patches, &uneditable, memo)))?;
     let text = edit::apply(tree.text(), &spliced.edits);
     spliced
         .verify_again(tree, &reread(&text)?, memo)
@@ -131,21 +134,22 @@ fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Ve
     Ok((spliced.edits, Some(text)))
 }
 
-/// Which of several cannot be made shows one by one.
-fn culprit(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Option<Failure> {
-    patches.into_iter().enumerate().find_map(|(change, patch)| {
+/// Which of several cannot be made shows one by one; `together` is what was said of all of them.
+fn culprits(tree: &Tree<'_>, patches: Vec<TemplatePatch>, together: &Uneditable, memo: &Memo) -> Vec<(usize, Refusal)> {
+    let alone = patches.into_iter().enumerate().filter_map(|(change, patch)| {
         let alone = splice_operations(tree, patch.operations, &patch.spellings, memo);
-        alone.err().map(|uneditable| refused(change, &uneditable))
-    })
+        Some((change, refusal(&alone.err()?)))
+    });
+    let culprits: Vec<(usize, Refusal)> = alone.collect();
+    if culprits.is_empty() { vec![(0, refusal(together))] } else { culprits }
 }
 
-fn refused(change: usize, uneditable: &Uneditable) -> Failure {
-    let uneditable = Refusal {
+fn refusal(uneditable: &Uneditable) -> Refusal {
+    Refusal {
         message: format!("{}: {uneditable}", uneditable.refusal.word()),
         help: uneditable.refusal.help().to_owned(),
         offset: uneditable.offset,
-    };
-    Failure::Refused { change, uneditable }
+    }
 }
 
 fn reread(text: &str) -> Result<Tree<'_>, Failure> {

@@ -294,17 +294,19 @@ impl Run<'_> {
                     }
                     return done.edits;
                 }
-                Err(Failure::Refused { change, uneditable }) => {
-                    let change = changes.remove(change);
-                    let refusal = Finding {
-                        reason: Reason::Uneditable,
-                        message: uneditable.message,
-                        help: Some(uneditable.help),
-                        offset: Some(base + uneditable.offset),
-                        pointer: change.template.clone(),
-                    };
-                    if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
-                        refuse(outcome, change, refusal, base, self.config.spec.on_refusal);
+                Err(Failure::Refused(refused)) => {
+                    for (change, uneditable) in refused.into_iter().rev() {
+                        let change = changes.remove(change);
+                        let refusal = Finding {
+                            reason: Reason::Uneditable,
+                            message: uneditable.message,
+                            help: Some(uneditable.help),
+                            offset: Some(base + uneditable.offset),
+                            pointer: change.template.clone(),
+                        };
+                        if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
+                            refuse(outcome, change, refusal, base, self.config.spec.on_refusal);
+                        }
                     }
                 }
                 Err(Failure::Fault { message, offset }) => {
