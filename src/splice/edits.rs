@@ -4,7 +4,7 @@ use super::lines::Lines;
 use super::refusal::{Refusal, Uneditable};
 use crate::edit::Edit;
 use crate::yaml::tree::NONE;
-use crate::yaml::{Kind, Style, Tree};
+use crate::yaml::{Style, Tree};
 use std::ops::Range;
 
 /// Edits as they come; at one place, what was added first stands first.
@@ -98,7 +98,7 @@ fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
     }
     let before = tree.nodes.partition_point(|node| (node.start as usize) < gone.start);
     let mut before = tree.nodes.iter().take(before).rev();
-    let last = before.find(|node| !matches!(node.kind, Kind::Mapping | Kind::Sequence));
+    let last = before.find(|node| node.style != Style::Block);
     last.filter(|node| matches!(node.style, Style::Literal | Style::Folded)).is_some_and(|node| {
         let deep = comment.is_some_and(|column| node.child != NONE && column >= node.child as usize);
         deep || blank && chomping(lines, node.start as usize).contains('+')

@@ -26,7 +26,7 @@ impl<'t> Writer<'_, 't> {
         if self.tree.has_explicit_key(node) {
             return Err(Refusal::ExplicitKey.at(span.start));
         }
-        let brackets = self.brackets(node, &plan.elements);
+        let brackets = self.brackets(node, &plan.elements, None);
         if plan.elements.is_empty() {
             return self.fill_empty(node, plan, brackets);
         }
@@ -50,7 +50,7 @@ impl<'t> Writer<'_, 't> {
                 }
                 Step::Keep(_) => {}
                 Step::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
-                Step::Replace(index, new) => self.replace_element(&brackets, plan, index, new)?,
+                Step::Replace(index, new) => self.replace_element(node, plan, index, new)?,
                 Step::Insert(new) if last.is_none() => {
                     front.push(new);
                     continue;
@@ -187,7 +187,7 @@ impl<'t> Writer<'_, 't> {
 
     fn replace_element(
         &mut self,
-        brackets: &Brackets,
+        node: NodeId,
         plan: &Plan<'_>,
         index: usize,
         new: &Overlay,
@@ -202,7 +202,8 @@ impl<'t> Writer<'_, 't> {
             Overlay::New(value) => value,
             _ => return Ok(()),
         };
-        let text = self.beside(brackets, element).value(new, 0, element.start)?;
+        let brackets = self.brackets(node, &plan.elements, Some(element.value));
+        let text = self.beside(&brackets, element).value(new, 0, element.start)?;
         match element.mark {
             Some(mark) if span.start.max(mark) >= span.end => {
                 self.out.insert(mark, format!("{}{text}", brackets.colon.trim_start_matches(':')));
@@ -222,7 +223,7 @@ impl<'t> Writer<'_, 't> {
         let kind = self.tree.kind(node);
         let collection = matches!(kind, Kind::Mapping | Kind::Sequence) && self.tree.style(node) == Style::Flow;
         let elements = if collection { self.flow_elements(node)? } else { Vec::new() };
-        let mut brackets = self.brackets(node, &elements);
+        let mut brackets = self.brackets(node, &elements, None);
         brackets.lines = match (brackets.lines, elements.first()) {
             (Some(lines), Some(first)) => self.lines.indentation(first.start).map(|_| {
                 // The value stands one step further out than its elements.
@@ -262,12 +263,13 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// Measures how the collection is written; what it does not show, the brackets around it do.
-    fn brackets(&self, node: NodeId, elements: &[Element]) -> Brackets {
+    /// `except` goes, and says nothing.
+    fn brackets(&self, node: NodeId, elements: &[Element], except: Option<NodeId>) -> Brackets {
         let around = self.path.iter().rev().skip_while(|id| **id == node).copied();
         let around: Vec<NodeId> = around.take_while(|id| self.tree.style(*id) == Style::Flow).collect();
         let own = [node];
         let chain = || own.iter().chain(&around).copied();
-        let place = chain().find_map(|id| self.place(id)).unwrap_or_else(|| {
+        let place = chain().find_map(|id| self.place(id, except)).unwrap_or_else(|| {
             let in_block = self.path.first().is_some_and(|root| self.tree.style(*root) == Style::Block);
             if in_block { Where::Flow } else { Where::Json }
         });
@@ -281,7 +283,7 @@ impl<'t> Writer<'_, 't> {
         }
     }
 
-    fn place(&self, node: NodeId) -> Option<Where> {
+    fn place(&self, node: NodeId, except: Option<NodeId>) -> Option<Where> {
         let quoted = |id: NodeId| match self.tree.style(id) {
             Style::DoubleQuoted => Some(Where::Json),
             Style::SingleQuoted => Some(Where::Flow),
@@ -290,7 +292,7 @@ impl<'t> Writer<'_, 't> {
         };
         match self.tree.kind(node) {
             Kind::Mapping => self.tree.entries(node).find_map(|(key, _)| quoted(key)),
-            _ => self.tree.items(node).find_map(quoted),
+            _ => self.tree.items(node).filter(|item| Some(*item) != except).find_map(quoted),
         }
     }
 

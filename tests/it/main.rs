@@ -25,6 +25,7 @@ mod read;
 mod real_tools;
 mod splice;
 mod splice_corpus;
+mod splice_everywhere;
 mod splice_properties;
 #[cfg(unix)]
 mod tools;

@@ -469,6 +469,7 @@ fn nothing_slips_into_a_block_scalar() {
     given("a: |\n  x\nb: 1\n  # note\n").remove("/b").refuses(Refusal::Swallowed);
     given("a: |\n    x\nb: 1\n  # note\n").remove("/b").gives("a: |\n    x\n  # note\n");
     given("a: |+\n  x\nb: 1\n\nc: 1\n").remove("/b").refuses(Refusal::Swallowed);
+    given("a: |+\n  x\nz: {}\nb: 1\n\nc: 1\n").remove("/b").gives("a: |+\n  x\nz: {}\n\nc: 1\n");
     given("a: |\n  x\nb: 1\n\nc: 1\n").remove("/b").gives("a: |\n  x\n\nc: 1\n");
 }
 

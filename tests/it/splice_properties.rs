@@ -3,8 +3,9 @@
 use crate::layout::{Tape, document};
 use crate::splice::visible;
 use json_patch::Patch;
-use mackerel_agent_injector::splice::{ApplyError, apply, splice};
-use mackerel_agent_injector::yaml::{self, to_json};
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::splice::{ApplyError, Spelling, apply, gave_way, splice};
+use mackerel_agent_injector::yaml::{self, Kind, NodeId, Tree, to_json};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -99,7 +100,6 @@ fn tape() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..160)
 }
 
-/// `json_patch` compares numbers by how they are written; so small a difference is none.
 fn check_patch(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let text = document(&mut Tape::new(layout));
     let Some(before) = read_json(&text) else { return Ok(()) };
@@ -158,6 +158,77 @@ fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What was added is brought up to date where it stands: the bytes are those of adding the new value at once.
+fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
+    let text = document(&mut Tape::new(layout));
+    let Some(value) = read_json(&text) else { return Ok(()) };
+    let mut tape = Tape::new(choices);
+    let Some((add, remove)) = addition(&mut tape, &value, 0) else { return Ok(()) };
+    let mut other = add.clone();
+    other["value"] = new_value(&mut tape);
+    let replace = json!({"op": "replace", "path": remove["path"], "value": other["value"]});
+    let (Ok(first), Ok(expected)) = (apply(&text, &patch(vec![add.clone()])), apply(&text, &patch(vec![other]))) else {
+        return Ok(());
+    };
+    let shown = || format!("{add}, then {replace}\n{}\n{}", visible(&text), visible(&first));
+    match apply(&first, &patch(vec![replace.clone()])) {
+        Ok(upgraded) => prop_assert_eq!(visible(&upgraded), visible(&expected), "{}", shown()),
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
+    }
+    Ok(())
+}
+
+/// A null that gave way to a collection comes back as it was written.
+fn check_null(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
+    let text = document(&mut Tape::new(layout));
+    let Some(value) = read_json(&text) else { return Ok(()) };
+    let mut tape = Tape::new(choices);
+    let mut found = Vec::new();
+    places(&value, "", &mut found);
+    found.retain(|(path, value)| value.is_null() && !path.is_empty());
+    if found.is_empty() {
+        return Ok(());
+    }
+    let path = found[tape.pick(found.len())].0.clone();
+    let tree = yaml::read(&text).unwrap();
+    let Some(node) = node_at(&tree, &path) else { return Ok(()) };
+    // An item's blanks at the end of its line are not kept.
+    let parent = path.rsplit_once('/').and_then(|(parent, _)| node_at(&tree, parent));
+    if parent.is_none_or(|parent| tree.kind(parent) != Kind::Mapping) {
+        return Ok(());
+    }
+    let spelling = Spelling { pointer: path.clone(), raw: gave_way(&tree, node) };
+    let value = if tape.pick(2) == 0 { json!({"a": {"b": [1, {}]}}) } else { json!([{"c": "d", "e": 5}]) };
+    let there = match apply(&text, &patch(vec![json!({"op": "replace", "path": path, "value": value})])) {
+        Ok(there) => there,
+        Err(ApplyError::Uneditable(_)) => return Ok(()),
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {path}\n{}", visible(&text)))),
+    };
+    let filled = yaml::read(&there).unwrap();
+    let null = patch(vec![json!({"op": "replace", "path": path, "value": null})]);
+    let shown = || format!("{path}\n{}\n{}", visible(&text), visible(&there));
+    let back = match splice(&filled, &null, &[spelling]) {
+        Ok(spliced) => edit::apply(&there, &spliced.edits),
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
+    };
+    prop_assert_eq!(visible(&back), visible(&text), "{}", shown());
+    Ok(())
+}
+
+fn node_at(tree: &Tree<'_>, path: &str) -> Option<NodeId> {
+    let mut at = tree.root()?;
+    for token in path.split('/').skip(1) {
+        let name = token.replace("~1", "/").replace("~0", "~");
+        at = match tree.kind(at) {
+            Kind::Mapping => tree.get(at, &name)?,
+            Kind::Sequence => tree.items(at).nth(name.parse().ok()?)?,
+            // Behind an alias, nothing is edited.
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -169,6 +240,16 @@ proptest! {
     #[test]
     fn removing_what_was_added_gives_the_original_bytes(layout in tape(), choices in tape()) {
         check_inverse(&layout, &choices)?;
+    }
+
+    #[test]
+    fn replacing_what_was_added_is_adding_the_other_value(layout in tape(), choices in tape()) {
+        check_upgrade(&layout, &choices)?;
+    }
+
+    #[test]
+    fn a_null_that_gave_way_comes_back_as_it_was_written(layout in tape(), choices in tape()) {
+        check_null(&layout, &choices)?;
     }
 
     /// The last line of defence has to see it when anything else in the text changes.
