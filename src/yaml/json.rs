@@ -14,16 +14,22 @@ use serde_json::{Map, Number, Value};
 /// - a value that does not fit its tag, infinity or not-a-number
 /// - a key that is null, a collection, or an integer beyond 2^63 - 1
 /// - a merge key whose value is not a mapping or a list of mappings
+/// - more than 1,000 levels, once aliases are expanded
 /// - an alias inside its own anchor, or more aliases than a document of its size can need (go-yaml's bound)
 pub fn to_json(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
-    Reader { tree, decoded: 0, aliased: 0, alias_depth: 0, expanding: Vec::new() }.value(id)
+    Reader { tree, decoded: 0, aliased: 0, alias_depth: 0, depth: 0, expanding: Vec::new() }.value(id)
 }
+
+/// The text itself nests 255 levels at most, but `a: &a [[[]]]`, `b: &b [[[*a]]]` … may go on for ever.
+const DEEPEST: u32 = 1000;
 
 struct Reader<'r, 't> {
     tree: &'r Tree<'t>,
     decoded: u32,
     aliased: u32,
     alias_depth: u32,
+    /// Levels above the node in hand, those that aliases bring included.
+    depth: u32,
     /// The aliases that are being expanded.
     expanding: Vec<NodeId>,
 }
@@ -51,6 +57,16 @@ impl Reader<'_, '_> {
 
     fn value(&mut self, id: NodeId) -> Result<Value, YamlError> {
         self.count(id)?;
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.error(id, "this document nests too deep once its aliases are expanded"));
+        }
+        let value = self.node(id);
+        self.depth -= 1;
+        value
+    }
+
+    fn node(&mut self, id: NodeId) -> Result<Value, YamlError> {
         match self.tree.kind(id) {
             Kind::Alias => self.expand(id, Self::value),
             Kind::Scalar => match resolve(self.tree, id)? {
