@@ -1,20 +1,19 @@
 //! Whole processes: how long they take and how much memory they held.
 
+use crate::clock::{Of, Taken, timed};
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
 
 /// The argument that makes this program measure one child in place of everything else.
 pub(crate) const ONE_CHILD: &str = "--one-child";
 
 /// Start to end of one run. Standard output goes to /dev/null; anything but success is an error.
-pub(crate) fn time(program: &Path, arguments: &[&Path]) -> io::Result<Duration> {
+pub(crate) fn time(program: &Path, arguments: &[&Path]) -> io::Result<Taken> {
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let started = Instant::now();
-    let status = command.status()?;
-    let taken = started.elapsed();
+    let (status, taken) = timed(Of::Children, || command.status());
+    let status = status?;
     if status.success() { Ok(taken) } else { Err(io::Error::other(format!("{} gave {status}", program.display()))) }
 }
 

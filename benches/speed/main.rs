@@ -1,8 +1,7 @@
 //! `cargo bench`: one run, one table of ratios.
 //!
-//! Everything is measured in the same run on the same machine, ours and what we compare with in turn, so that a busy
-//! machine slows down both. The minimum is the figure to compare, the median shows how quiet the machine was.
-//! Ratios mean something, times do not.
+//! Everything is measured in the same run on the same machine, ours and what we compare with in turn. Ratios are those of
+//! processor time, the least of several runs, so that they hold on a busy machine too; wall time stands beside it.
 //!
 //! - `cargo bench` on generated streams of 1 and 50 MB (see `streams`)
 //! - `cargo bench -- FILE…` on files of yours
@@ -12,8 +11,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark stops where it cannot go on")]
 
 mod children;
+mod clock;
 mod streams;
 
+use clock::{Of, Taken, timed};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::{Options, inject};
@@ -22,7 +23,7 @@ use serde::Deserialize as _;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use streams::Form;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mackerel-agent-injector");
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
         files
     };
 
-    println!("| stream | program | min | median | MB/s | times ours |");
+    println!("| stream | program | processor time | wall time | MB/s | times ours |");
     println!("| --- | --- | ---: | ---: | ---: | ---: |");
     for file in &files {
         throughput(file);
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
         memory(file, folder.path());
     }
     if own {
-        println!("\n| one document of 1.1 KB, whole processes | min | median | times cat |");
+        println!("\n| one document of 1.1 KB, whole processes | processor time | wall time | times cat |");
         println!("| --- | ---: | ---: | ---: |");
         start_up(folder.path());
         println!("\n| twice as many | from | to | time |");
@@ -92,29 +93,32 @@ fn generated() -> impl Iterator<Item = (&'static str, String)> {
     })
 }
 
-/// Sorted times of the same thing.
+/// The same thing, several times.
 #[derive(Default)]
-struct Times(Vec<Duration>);
+struct Times(Vec<Taken>);
 
 impl Times {
-    fn add(&mut self, time: Duration) {
-        let at = self.0.partition_point(|other| *other <= time);
-        self.0.insert(at, time);
+    fn add(&mut self, taken: Taken) {
+        self.0.push(taken);
     }
 
-    fn min(&self) -> f64 {
-        self.0[0].as_secs_f64()
+    fn add_ours<T>(&mut self, run: impl FnOnce() -> T) {
+        self.add(timed(Of::Us, || black_box(run())).1);
     }
 
-    fn median(&self) -> f64 {
-        self.0[self.0.len() / 2].as_secs_f64()
+    /// Least processor time, in seconds.
+    fn cpu(&self) -> f64 {
+        self.least(|taken| taken.cpu)
     }
-}
 
-fn timed<T>(run: impl FnOnce() -> T) -> Duration {
-    let started = Instant::now();
-    black_box(run());
-    started.elapsed()
+    /// Least wall time, in seconds.
+    fn wall(&self) -> f64 {
+        self.least(|taken| taken.wall)
+    }
+
+    fn least(&self, of: impl Fn(&Taken) -> Duration) -> f64 {
+        self.0.iter().map(of).min().unwrap_or_default().as_secs_f64()
+    }
 }
 
 /// Read, inject, verify, and put the output together: what every front end does with a text.
@@ -136,9 +140,9 @@ fn throughput(file: &Path) {
     for _ in 0..rounds {
         let arguments = [Path::new("inject"), file];
         process.add(children::time(Path::new(PROGRAM), &arguments).expect("the program injects"));
-        ours.add(timed(|| whole_inject(&text)));
-        load_dump.add(timed(|| load_and_dump(&text)));
-        lines.add(timed(|| memchr::memchr_iter(b'\n', black_box(text.as_bytes())).count()));
+        ours.add_ours(|| whole_inject(&text));
+        load_dump.add_ours(|| load_and_dump(&text));
+        lines.add_ours(|| memchr::memchr_iter(b'\n', black_box(text.as_bytes())).count());
     }
     for (program, times) in [
         ("inject, the whole process", &process),
@@ -148,10 +152,10 @@ fn throughput(file: &Path) {
     ] {
         println!(
             "| {name} | {program} | {} | {} | {:.0} | {:.2} |",
-            human(times.min()),
-            human(times.median()),
-            text.len() as f64 / MB as f64 / times.min(),
-            times.min() / process.min(),
+            human(times.cpu()),
+            human(times.wall()),
+            text.len() as f64 / MB as f64 / times.cpu(),
+            times.cpu() / process.cpu(),
         );
     }
 }
@@ -188,19 +192,19 @@ fn start_up(folder: &Path) {
         ("--version", Path::new(PROGRAM), &[Path::new("--version")]),
     ];
     let mut times = [const { Times(Vec::new()) }; 3];
-    for _ in 0..300 {
+    for _ in 0..500 {
         for ((_, program, arguments), times) in runs.iter().zip(&mut times) {
             times.add(children::time(program, arguments).expect("it runs"));
         }
     }
-    let (cat_min, cat_median) = (times[0].min(), times[0].median());
+    let (cpu, wall) = (times[0].cpu(), times[0].wall());
     for ((name, ..), times) in runs.iter().zip(&times) {
         println!(
-            "| {name} | {} | {} | {:.2} (medians: {:.2}) |",
-            human(times.min()),
-            human(times.median()),
-            times.min() / cat_min,
-            times.median() / cat_median,
+            "| {name} | {} | {} | {:.2} (wall: {:.2}) |",
+            human(times.cpu()),
+            human(times.wall()),
+            times.cpu() / cpu,
+            times.wall() / wall,
         );
     }
 }
@@ -215,10 +219,10 @@ fn linearity() {
         let (small, large) = (text(from), text(2 * from));
         let [mut one, mut two] = [const { Times(Vec::new()) }; 2];
         for _ in 0..15 {
-            one.add(timed(|| whole_inject(&small)));
-            two.add(timed(|| whole_inject(&large)));
+            one.add_ours(|| whole_inject(&small));
+            two.add_ours(|| whole_inject(&large));
         }
-        println!("| {what} | {from} | {} | {:.2} times |", 2 * from, two.min() / one.min());
+        println!("| {what} | {from} | {} | {:.2} times |", 2 * from, two.cpu() / one.cpu());
     }
 }
 
