@@ -232,7 +232,7 @@ fn helm_fails_when_we_refuse() {
     }
 }
 
-/// A user with a home folder of their own, a copy of `examples/` in it, where they are, and the program on their PATH.
+/// A user with a home folder of their own, a copy of `examples/` and `helm-plugin/` in it, where they are, and the program on their PATH.
 struct User {
     folder: Rc<TempDir>,
     /// The folder on the PATH: `with` us, or `without` us and with `cat` under our name.
@@ -250,7 +250,9 @@ impl User {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
-        copy(&repository.join("examples"), &folder.path().join("examples"));
+        for part in ["examples", "helm-plugin"] {
+            copy(&repository.join(part), &folder.path().join(part));
+        }
         for (bin, program) in [
             ("with", Path::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"))),
             ("without", &repository.join("tests/tools/identity")),
@@ -279,7 +281,7 @@ impl User {
         command.env("PATH", path.unwrap()).env("HOME", folder).env("XDG_CONFIG_HOME", bin);
         // Helm 3 cannot read a plugin of Helm 4.
         if tool.to_string_lossy().contains("helm-4") {
-            command.env("HELM_PLUGINS", folder.join("examples/helm/plugin"));
+            command.env("HELM_PLUGINS", folder);
         }
         let output = command.output().unwrap();
         Said {
