@@ -82,13 +82,30 @@ pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change], keep: Patches, memo
             .map(|(change, second)| change.action.first.then(second).seen_from(&change.resource))
             .collect(),
     };
-    let (added, _) = step(between.as_ref().unwrap_or(tree), second, memo)?;
+    let (added, _) = match &between {
+        None => step(tree, second, memo)?,
+        Some(between) => step(between, second, memo).map_err(|failure| in_original(failure, tree, changes))?,
+    };
     let edits = match (taken.is_empty(), added.is_empty()) {
         (_, true) => taken,
         (true, false) => added,
         (false, false) => edit::compose(tree.text(), &taken, &added),
     };
     Ok(Done { edits, patches })
+}
+
+/// A place in the text between is no place of the user's: the template is shown instead.
+fn in_original(failure: Failure, tree: &Tree<'_>, changes: &[Change]) -> Failure {
+    let start = |change: usize| changes.get(change).map_or(0, |change| tree.span(change.view.node).start);
+    match failure {
+        Failure::Refused(refused) => Failure::Refused(
+            refused
+                .into_iter()
+                .map(|(change, refusal)| (change, Refusal { offset: start(change), ..refusal }))
+                .collect(),
+        ),
+        Failure::Fault { message, .. } => Failure::Fault { message, offset: start(0) },
+    }
 }
 
 /// The operations that put the agent in, on the text that the first step left, if it changed anything.

@@ -62,11 +62,18 @@ pub fn is_call(text: &str) -> bool {
     if first.trim_start().starts_with('{') {
         return yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root)));
     }
-    first.lines().any(|line| {
-        let value = ["kind:", "\"kind\":", "'kind':"].iter().find_map(|key| line.strip_prefix(key));
-        let value = value.map(|value| value.split_once(" #").map_or(value, |(value, _)| value).trim());
-        matches!(value, Some("ResourceList" | "\"ResourceList\"" | "'ResourceList'"))
-    })
+    let mut kinds = first.lines().filter_map(|line| {
+        let value = ["kind:", "\"kind\":", "'kind':"].iter().find_map(|key| line.strip_prefix(key))?;
+        Some(value.split_once(" #").map_or(value, |(value, _)| value).trim())
+    });
+    match kinds.next() {
+        Some(kind) => {
+            let is_list = |kind| matches!(kind, "ResourceList" | "\"ResourceList\"" | "'ResourceList'");
+            is_list(kind) || kinds.any(is_list)
+        }
+        // Its root does not stand at column 0, or not plainly.
+        None => yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root))),
+    }
 }
 
 /// Nothing but comments, blank lines, directives and markers.

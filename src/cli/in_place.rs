@@ -53,9 +53,8 @@ pub(crate) fn prepare<'t>(
         return Err(io::Error::other("somebody else wrote to it meanwhile; run again"));
     }
     let folder = target.parent().unwrap_or(Path::new("."));
-    let name = format!(".mackerel-agent-injector-{}-{number}.tmp", std::process::id());
-    let path_beside = folder.join(name);
-    let file = create_new(&path_beside)?;
+    refuse_hard_links(&old)?;
+    let (path_beside, file) = create_beside(folder, number)?;
     let beside = Beside(Some(path_beside));
     let mut writer = BufWriter::new(file);
     for piece in new {
@@ -65,6 +64,41 @@ pub(crate) fn prepare<'t>(
     keep_owner_and_mode(&file, &old)?;
     file.sync_all()?;
     Ok(Prepared { shown: path.to_owned(), target, beside })
+}
+
+/// How many names are tried. A run that was killed leaves its file behind, and in a container every run has the same
+/// process id.
+const NAMES: usize = 1000;
+
+fn create_beside(folder: &Path, number: usize) -> io::Result<(PathBuf, File)> {
+    for again in 0..NAMES {
+        let name = format!(".mackerel-agent-injector-{}-{number}-{again}.tmp", std::process::id());
+        let path = folder.join(name);
+        match create_new(&path) {
+            Ok(file) => return Ok((path, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(io::Error::other(format!("{} cannot be created: {}", path.display(), plain(&error))));
+            }
+        }
+    }
+    let place = folder.display();
+    Err(io::Error::other(format!("too many files named .mackerel-agent-injector-*.tmp in {place}; remove them")))
+}
+
+/// A rename would part the file's names: the others would keep the old text.
+#[cfg(unix)]
+fn refuse_hard_links(old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    match old.nlink() {
+        0 | 1 => Ok(()),
+        names => Err(io::Error::other(format!("it has {names} names (hard links), which a replacement would part"))),
+    }
+}
+
+#[cfg(not(unix))]
+fn refuse_hard_links(_old: &Metadata) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]

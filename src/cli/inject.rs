@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::diagnostic::{Lines, visible};
 use crate::edit::{Edit, pieces};
 use crate::inject::{Injection, Options, inject};
-use crate::report::{Class, Identity, Outcome, Reason, Severity};
+use crate::report::{Class, Finding, Identity, Outcome, Reason};
 use crate::tolerance::Tolerance;
 use serde::Serialize;
 use std::io;
@@ -131,17 +131,32 @@ impl<'c> Gathered<'c> {
         let name = file.path.display();
         let may_be_other = |bytes: &[u8]| file.why == Why::Walked && !shows_manifest(bytes);
         match read_file(&file.path) {
-            Err(Unreadable::NotText(not)) if may_be_other(&not.bytes) => passed_by(messages, &file.path, &not.message)?,
+            Err(Unreadable::NotText(not)) if may_be_other(&not.bytes) => {
+                self.passed_by(messages, &file.path, &not.message)?
+            }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
                 let injection = inject(&text, self.run.config, self.run.options);
                 match injection.findings.iter().find(|finding| finding.reason.class() == Class::Refused) {
-                    Some(broken) if may_be_other(text.as_bytes()) => passed_by(messages, &file.path, &broken.message)?,
+                    Some(broken) if may_be_other(text.as_bytes()) => {
+                        self.passed_by(messages, &file.path, &broken.message)?
+                    }
                     _ => self.take(&file.path, Some(state), text, injection, messages)?,
                 }
             }
         }
         Ok(())
+    }
+
+    /// A folder holds other files than manifests: one that cannot be read and does not look like one is no reason to stop.
+    fn passed_by(&self, messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
+        let reason = Reason::UnreadableFile;
+        let message = format!("passed over, it does not look like a manifest: {why}");
+        let finding = Finding { reason, message, help: None, offset: None, pointer: String::new() };
+        messages.add(self.run.tolerance().severity(&finding), |severity| {
+            let line = format!("{}: {}[{}]: {}", path.display(), severity.name(), reason.id(), finding.message);
+            Message { picture: line.clone(), line }
+        })
     }
 
     /// Says what there is to say about a text and keeps what is needed of it.
@@ -209,14 +224,6 @@ impl<'c> Gathered<'c> {
         let checked = matches!(self.run.give, Give::Check | Give::CheckAndDiff);
         Ok(if checked && self.changed { Exit::Found } else { Exit::Done })
     }
-}
-
-/// A folder holds other files than manifests: one that cannot be read and does not look like one is no reason to stop.
-fn passed_by(messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
-    let reason = Reason::UnreadableFile;
-    let line =
-        format!("{}: warning[{}]: passed over, it does not look like a manifest: {why}", path.display(), reason.id());
-    messages.add(Severity::Warning, |_| Message { picture: line.clone(), line })
 }
 
 /// `web.yaml:3:1: apps/v1/Deployment/prod/web would be injected`

@@ -251,7 +251,9 @@ pub(crate) enum Ending {
 fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
     let Some(log) = log else { return Ok(()) };
     // One write per line, so that the lines of renderers that run side by side do not mix.
+    // Its own kind of error: a log that is a pipe may break, and that is no reason to end quietly.
     log.write_all((line.replace('\n', " ") + "\n").as_bytes())
+        .map_err(|error| io::Error::other(format!("the log file cannot be written: {error}")))
 }
 
 fn more(shown: &Shown, what: &str, how: &str) -> Option<String> {

@@ -50,7 +50,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> Files {
 
 fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
     // The walk never asks its filter about the folder that it starts from.
-    if is_chart_templates(folder) {
+    if is_chart_templates(&identity(folder)) {
         found.chart_templates.push(folder.to_owned());
         return;
     }
@@ -82,12 +82,12 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
     found.chart_templates.extend(charts.try_iter().map(|path: PathBuf| shown(&path)));
 }
 
-/// `Chart.yaml` stands beside `templates/`. A folder of that name without a chart may hold manifests.
+/// `Chart.yaml` stands beside `templates/`, or beside one further up. A folder of that name without a chart may hold manifests.
 fn is_chart_templates(folder: &Path) -> bool {
-    // `.` and `..` have no name of their own.
-    let folder = if folder.file_name().is_some() { folder.to_owned() } else { identity(folder) };
-    folder.file_name() == Some(OsStr::new("templates"))
-        && folder.parent().is_some_and(|chart| chart.join("Chart.yaml").is_file())
+    folder.ancestors().any(|folder| {
+        folder.file_name() == Some(OsStr::new("templates"))
+            && folder.parent().is_some_and(|chart| chart.join("Chart.yaml").is_file())
+    })
 }
 
 fn is_manifest(path: &Path) -> bool {

@@ -83,7 +83,7 @@ refusals! {
         "use a shorter key";
     Unreadable = "unreadable",
         "a value here has no meaning in JSON",
-        "see what `explain` says about it";
+        "correct the value; Kubernetes could not read it either";
     NoSuchPlace = "no-such-place",
         "the patch names a place that the document does not have",
         "check the operation's path";
