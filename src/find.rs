@@ -131,6 +131,9 @@ pub fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
     merged_member(tree, mapping, key, &mut Vec::new())
 }
 
+/// Beyond it, a key is taken to be absent. People write one or two.
+const MOST_MERGES: usize = 256;
+
 /// `seen`: a mapping that did not have the key need not be asked again, however many merge keys lead to it.
 fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<NodeId> {
     let mapping = tree.resolve(mapping);
@@ -138,7 +141,7 @@ fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<Nod
         return Some(found);
     }
     let source = tree.resolve(tree.get(mapping, "<<")?);
-    if seen.contains(&source) {
+    if seen.contains(&source) || seen.len() > MOST_MERGES {
         return None;
     }
     seen.push(source);

@@ -272,7 +272,10 @@ fn resources(config: &Config, template: &PodTemplate) -> Option<ResourceRequirem
     if template.pod_resources {
         let keep = |list: &mut Option<BTreeMap<String, Quantity>>, field: &str| {
             let mut kept = list.take().unwrap_or_default();
-            kept.retain(|name, _| config.is_explicit(&format!("agent.resources.{field}.{name}")));
+            kept.retain(|name, _| {
+                let name = name.replace('.', "\\.");
+                config.is_explicit(&format!("agent.resources.{field}.{name}"))
+            });
             *list = Some(kept).filter(|kept| !kept.is_empty());
         };
         keep(&mut resources.requests, "requests");

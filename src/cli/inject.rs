@@ -155,6 +155,7 @@ impl<'c> Gathered<'c> {
         let finding = Finding { reason, message, help: None, offset: None, pointer: String::new() };
         messages.add(self.run.tolerance().severity(&finding), |severity| {
             let line = format!("{}: {}[{}]: {}", path.display(), severity.name(), reason.id(), finding.message);
+            let line = visible(&line).into_owned();
             Message { picture: line.clone(), line }
         })
     }

@@ -2,7 +2,7 @@
 
 use super::input::Unreadable;
 use super::walk::plain;
-use crate::diagnostic::{Colour, Diagnostic, Place, Renderer};
+use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
 use crate::report::{Class, Reason, Severity};
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -131,16 +131,19 @@ impl Messages {
             return Ok(());
         }
         let message = message(severity);
-        log(&mut self.log, &message.line)?;
+        // Shown whether or not it can be logged.
+        let logged = log(&mut self.log, &message.line);
         if wanted {
             shown.messages.push(message);
         }
-        Ok(())
+        logged
     }
 
     /// An error that points into no text.
     pub(crate) fn error(&mut self, what: impl Display) -> io::Result<()> {
-        let line = format!("error: {what}");
+        // Names of files may hold anything; a terminal obeys some of it.
+        let what = what.to_string();
+        let line = format!("error: {}", what.split('\n').map(visible).collect::<Vec<_>>().join("\n"));
         self.add(Severity::Error, |_| Message { picture: line.clone(), line })
     }
 

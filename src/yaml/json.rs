@@ -23,6 +23,8 @@ pub fn to_json(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
 /// The text itself nests 255 levels at most, but `a: &a [[[]]]`, `b: &b [[[*a]]]` … may go on for ever.
 const DEEPEST: u32 = 1000;
 
+const TOO_DEEP: &str = "this document nests too deep once its aliases are expanded";
+
 struct Reader<'r, 't> {
     tree: &'r Tree<'t>,
     decoded: u32,
@@ -59,7 +61,7 @@ impl Reader<'_, '_> {
         self.count(id)?;
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.error(id, "this document nests too deep once its aliases are expanded"));
+            return Err(self.error(id, TOO_DEEP));
         }
         let value = self.node(id);
         self.depth -= 1;
@@ -96,6 +98,10 @@ impl Reader<'_, '_> {
     ) -> Result<T, YamlError> {
         if self.expanding.contains(&id) {
             return Err(self.error(id, "this alias stands inside its own anchor"));
+        }
+        // Merge keys lead here without passing through `value`.
+        if self.expanding.len() >= DEEPEST as usize {
+            return Err(self.error(id, TOO_DEEP));
         }
         self.expanding.push(id);
         self.alias_depth += 1;
