@@ -238,7 +238,7 @@ impl Run<'_> {
         self.injection.findings.push(Finding {
             reason: Reason::Uneditable,
             message: format!("not valid YAML: {}", error.message),
-            help: Some("correct the document".to_owned()),
+            help: Some("correct the document; a template that has not been rendered yet is none".to_owned()),
             offset: Some(base + error.offset),
             pointer: String::new(),
         });

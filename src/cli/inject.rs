@@ -237,7 +237,11 @@ fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
         }
         let at = lines.position(outcome.offset);
         let resource = resource(&outcome.identity);
-        let line = format!("{}:{}:{}: {resource} would be {}", input.name, at.line, at.column, reason.id());
+        let would = match reason {
+            Reason::Removed => "would lose its agent".to_owned(),
+            reason => format!("would be {}", reason.id()),
+        };
+        let line = format!("{}:{}:{}: {resource} {would}", input.name, at.line, at.column);
         list.push_str(&visible(&line));
         list.push('\n');
     }
