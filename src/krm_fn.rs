@@ -236,7 +236,17 @@ impl<'c> Envelope<'c> {
             Some(body) => Edit { text: edit.text.replace(edit.text.trim_matches('\n'), body), ..edit },
             None => edit,
         };
-        edits.into_iter().map(|edit| self.in_document(in_style(edit))).collect()
+        let with_feeds = |edit: Edit| Edit { text: edit.text.replace("\r\n", "\n"), ..edit };
+        edits.into_iter().map(|edit| self.with_its_breaks(self.in_document(in_style(with_feeds(edit))))).collect()
+    }
+
+    /// Lines end as the call's do.
+    fn with_its_breaks(&self, edit: Edit) -> Edit {
+        let first = self.call.document.find('\n').and_then(|end| self.call.document.get(..end));
+        match first {
+            Some(line) if line.ends_with('\r') => Edit { text: edit.text.replace('\n', "\r\n"), ..edit },
+            _ => edit,
+        }
     }
 
     /// The lines of new results as the splicer writes them where it sees how the items' dashes stand, which the envelope
