@@ -116,7 +116,7 @@ impl Writer<'_, '_> {
     }
 
     fn lines_of(
-        &self,
+        &mut self,
         shape: Shape,
         new: &[New<'_>],
         place: usize,
@@ -142,8 +142,8 @@ impl Writer<'_, '_> {
         Ok(block.text)
     }
 
-    fn new_block(&self, place: usize, behind: Option<Behind>) -> Block {
-        let style = style::measure(self.tree, &self.path);
+    fn new_block(&mut self, place: usize, behind: Option<Behind>) -> Block {
+        let style = self.examples.measure(self.tree, &self.path);
         let mut block = Block::new(style, self.lines.break_before(place), place.min(self.lines.text.len()));
         block.indented = behind.is_some();
         block
@@ -305,7 +305,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn children_of(&self, shape: Shape, new: &Value, place: usize) -> Result<String, Uneditable> {
+    fn children_of(&mut self, shape: Shape, new: &Value, place: usize) -> Result<String, Uneditable> {
         let mut block = self.new_block(place, None);
         block.children(shape.column, new)?;
         Ok(block.text)
@@ -370,7 +370,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn whole(&self, new: &Value, place: usize) -> Result<String, Uneditable> {
+    fn whole(&mut self, new: &Value, place: usize) -> Result<String, Uneditable> {
         if let Some(text) = render::inline(new).or_else(|| render::scalar(new, Where::Block)) {
             return Ok([&text, self.lines.break_before(place)].concat());
         }

@@ -50,7 +50,7 @@ impl<'t> Writer<'_, 't> {
                 }
                 Step::Keep(_) => {}
                 Step::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
-                Step::Replace(index, new) => self.replace_element(node, plan, index, new)?,
+                Step::Replace(index, new) => self.replace_element(node, &brackets, plan, index, new)?,
                 Step::Insert(new) if last.is_none() => {
                     front.push(new);
                     continue;
@@ -188,6 +188,7 @@ impl<'t> Writer<'_, 't> {
     fn replace_element(
         &mut self,
         node: NodeId,
+        brackets: &Brackets,
         plan: &Plan<'_>,
         index: usize,
         new: &Overlay,
@@ -202,8 +203,11 @@ impl<'t> Writer<'_, 't> {
             Overlay::New(value) => value,
             _ => return Ok(()),
         };
-        let brackets = self.brackets(node, &plan.elements, Some(element.value));
-        let text = self.beside(&brackets, element).value(new, 0, element.start)?;
+        // What goes does not show how the new value is to be written.
+        let without = (brackets.shown_by == Some(element.value))
+            .then(|| self.brackets(node, &plan.elements, Some(element.value)));
+        let brackets = without.as_ref().unwrap_or(brackets);
+        let text = self.beside(brackets, element).value(new, 0, element.start)?;
         match element.mark {
             Some(mark) if span.start.max(mark) >= span.end => {
                 self.out.insert(mark, format!("{}{text}", brackets.colon.trim_start_matches(':')));
@@ -265,29 +269,32 @@ impl<'t> Writer<'_, 't> {
     /// Measures how the collection is written; what it does not show, the brackets around it do.
     /// `except` goes, and says nothing.
     fn brackets(&self, node: NodeId, elements: &[Element], except: Option<NodeId>) -> Brackets {
-        let around = self.path.iter().rev().skip_while(|id| **id == node).copied();
+        let around = self.path.iter().rev().map(|level| level.node).skip_while(|id| *id == node);
         let around: Vec<NodeId> = around.take_while(|id| self.tree.style(*id) == Style::Flow).collect();
         let own = [node];
         let chain = || own.iter().chain(&around).copied();
-        let place = chain().find_map(|id| self.place(id, except)).unwrap_or_else(|| {
-            let in_block = self.path.first().is_some_and(|root| self.tree.style(*root) == Style::Block);
+        let shown = chain().find_map(|id| self.place(id, except));
+        let place = shown.map(|(place, _)| place).unwrap_or_else(|| {
+            let in_block = self.path.first().is_some_and(|root| self.tree.style(root.node) == Style::Block);
             if in_block { Where::Flow } else { Where::Json }
         });
         let tight_colon = chain().find_map(|id| self.is_colon_tight(id)).unwrap_or(false);
         let tight_comma = chain().find_map(|id| self.is_comma_tight(id)).unwrap_or(tight_colon);
         Brackets {
             place,
+            shown_by: shown.map(|(_, by)| by),
             comma: if tight_comma { "," } else { ", " },
             colon: if tight_colon && place == Where::Json { ":" } else { ": " },
             lines: self.own_lines_of(node, elements, around.first().copied(), place),
         }
     }
 
-    fn place(&self, node: NodeId, except: Option<NodeId>) -> Option<Where> {
+    /// JSON or YAML, and the string that shows it.
+    fn place(&self, node: NodeId, except: Option<NodeId>) -> Option<(Where, NodeId)> {
         let quoted = |id: NodeId| match self.tree.style(id) {
-            Style::DoubleQuoted => Some(Where::Json),
-            Style::SingleQuoted => Some(Where::Flow),
-            Style::Plain if matches!(resolve(self.tree, id), Ok(Resolved::Str(_))) => Some(Where::Flow),
+            Style::DoubleQuoted => Some((Where::Json, id)),
+            Style::SingleQuoted => Some((Where::Flow, id)),
+            Style::Plain if matches!(resolve(self.tree, id), Ok(Resolved::Str(_))) => Some((Where::Flow, id)),
             _ => None,
         };
         match self.tree.kind(node) {
@@ -339,8 +346,8 @@ impl<'t> Writer<'_, 't> {
         let around = around?;
         let start = match self.tree.kind(around) {
             Kind::Mapping => {
-                let (key, _) = self.tree.entries(around).find(|(_, value)| *value == node)?;
-                self.tree.outer_start(key)
+                let own = self.path.last().filter(|level| level.node == node)?;
+                self.tree.outer_start(own.key?)
             }
             _ => self.tree.outer_start(node),
         };

@@ -254,7 +254,7 @@ impl Document<'_, '_> {
         let mut path = path;
         while let Some((token, rest)) = path.split_front() {
             let next = match tree.kind(at) {
-                Kind::Mapping if tree.entries(at).any(|(key, _)| yaml::is_merge(tree, key)) => break,
+                Kind::Mapping if tree.entries(at).any(|(key, _)| is_merge(tree, key)) => break,
                 Kind::Mapping => {
                     let name = token.decoded();
                     let mut found = None;
@@ -349,7 +349,7 @@ impl Overlay {
                 for member in members {
                     let name = match &member.key {
                         Key::New(name) => name.clone(),
-                        Key::Old(key) if yaml::is_merge(tree, *key) => {
+                        Key::Old(key) if is_merge(tree, *key) => {
                             return Err(Refusal::MergeKey.at(tree.span(*key).start));
                         }
                         Key::Old(key) => key_name(tree, *key)?,
@@ -427,11 +427,16 @@ fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Re
             found = Some(at);
         }
     }
-    let merge = members.iter().rposition(|member| matches!(member.key, Key::Old(key) if yaml::is_merge(tree, key)));
+    let merge = members.iter().rposition(|member| matches!(member.key, Key::Old(key) if is_merge(tree, key)));
     match merge {
         Some(at) if found.is_none_or(|found| found < at) => Err(Refusal::MergeKey.at(tree.span(node).start)),
         _ => Ok(found),
     }
+}
+
+/// Only a tag makes a merge key of what is not written `<<`.
+fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
+    (tree.raw(key) == "<<" || tree.tag(key).is_some()) && yaml::is_merge(tree, key)
 }
 
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it stands.
@@ -440,11 +445,12 @@ pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, U
     let first = tree.raw(key).as_bytes().first();
     // Only words that may be numbers, booleans or null need to be resolved; none of them begins otherwise.
     let word = first.is_some_and(|first| first.is_ascii_alphabetic() && !b"yYnNtTfFoO".contains(first));
-    if plain && word && !tree.raw(key).contains(['\n', '\r']) {
-        return Ok(tree.raw(key) == name);
+    let raw = tree.raw(key);
+    if plain && word && (raw == name || memchr::memchr2(b'\n', b'\r', raw.as_bytes()).is_none()) {
+        return Ok(raw == name);
     }
     // A merge key is no member by itself.
-    Ok(!yaml::is_merge(tree, key) && key_name(tree, key)? == name)
+    Ok(!is_merge(tree, key) && key_name(tree, key)? == name)
 }
 
 fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, Uneditable> {

@@ -2,7 +2,7 @@
 
 use super::refusal::{Refusal, Uneditable};
 use super::style::Style;
-use crate::yaml::{Where, spell};
+use crate::yaml::{NodeId, Where, spell};
 use serde_json::{Map, Value};
 
 /// A list of plain words up to this width is written `[in, brackets]`.
@@ -143,6 +143,8 @@ impl Block {
 #[derive(Debug, Clone)]
 pub(crate) struct Brackets {
     pub(crate) place: Where,
+    /// The string that shows whether it is JSON.
+    pub(crate) shown_by: Option<NodeId>,
     /// `, ` or `,`
     pub(crate) comma: &'static str,
     /// `: ` or `:`

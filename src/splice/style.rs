@@ -2,6 +2,7 @@
 
 use super::lines::Lines;
 use crate::yaml::{Kind, NodeId, Style as Written, Tree};
+use std::collections::HashMap;
 
 /// The layout of new block collections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,44 +15,51 @@ pub(crate) struct Style {
     pub(crate) step: usize,
 }
 
-/// Measures for a place inside the last of `path`, the collections from the root down.
-///
-/// The nearest example decides: inside that collection, then how it itself is written, then what stands beside it, and
-/// so on outwards. Without any example: 2, 1 and 2.
-pub(crate) fn measure(tree: &Tree<'_>, path: &[NodeId]) -> Style {
-    let lines = Lines { text: tree.text() };
-    let sequence = nearest(
-        path,
-        |node, skip| search(tree, node, skip, &|key, value| sequence(tree, &lines, key, value)),
-        |up, at| entry(tree, up, at).and_then(|key| sequence(tree, &lines, key, at)),
-    );
-    let step = nearest(
-        path,
-        |node, skip| search(tree, node, skip, &|key, value| mapping(tree, &lines, key, value)),
-        |up, at| entry(tree, up, at).and_then(|key| mapping(tree, &lines, key, at)),
-    );
-    let (dash, gap) = sequence.unwrap_or((2, 1));
-    Style { dash, gap, step: step.unwrap_or(2) }
+/// A collection on the way from the root to the place of an edit, and the key it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Level {
+    pub(crate) node: NodeId,
+    pub(crate) key: Option<NodeId>,
 }
 
-fn nearest<T>(
-    path: &[NodeId],
-    inside: impl Fn(NodeId, Option<NodeId>) -> Option<T>,
-    itself: impl Fn(NodeId, NodeId) -> Option<T>,
+/// What was found below a collection, so that many edits in it do not search it again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Examples {
+    sequences: HashMap<NodeId, Option<(usize, usize)>>,
+    steps: HashMap<NodeId, Option<usize>>,
+}
+
+impl Examples {
+    /// Measures for a place inside the last of `path`, the collections from the root down.
+    ///
+    /// The nearest example decides: inside that collection, then how it itself is written, then what stands beside it,
+    /// and so on outwards. Without any example: 2, 1 and 2.
+    pub(crate) fn measure(&mut self, tree: &Tree<'_>, path: &[Level]) -> Style {
+        let lines = Lines { text: tree.text() };
+        let sequence = nearest(tree, path, &mut self.sequences, &|key, value| sequence(tree, &lines, key, value));
+        let step = nearest(tree, path, &mut self.steps, &|key, value| mapping(tree, &lines, key, value));
+        let (dash, gap) = sequence.unwrap_or((2, 1));
+        Style { dash, gap, step: step.unwrap_or(2) }
+    }
+}
+
+fn nearest<T: Copy>(
+    tree: &Tree<'_>,
+    path: &[Level],
+    known: &mut HashMap<NodeId, Option<T>>,
+    probe: &impl Fn(NodeId, NodeId) -> Option<T>,
 ) -> Option<T> {
-    let mut below = None;
-    for &node in path.iter().rev() {
-        let own = below.and_then(|below| itself(node, below));
-        if let Some(found) = own.or_else(|| inside(node, below)) {
+    let mut below: Option<Level> = None;
+    for level in path.iter().rev() {
+        let own = below.and_then(|below| probe(below.key?, below.node));
+        let skip = below.map(|below| below.node);
+        let inside = || *known.entry(level.node).or_insert_with(|| search(tree, level.node, skip, probe));
+        if let Some(found) = own.or_else(inside) {
             return Some(found);
         }
-        below = Some(node);
+        below = Some(*level);
     }
     None
-}
-
-fn entry(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> Option<NodeId> {
-    tree.entries(mapping).find(|(_, found)| *found == value).map(|(key, _)| key)
 }
 
 /// The first example below `node`, in order of the text; `skip` has been searched already.

@@ -6,6 +6,7 @@ use super::memo::Memo;
 use super::overlay::Overlay;
 use super::plan::{self, Plan, Step};
 use super::refusal::Uneditable;
+use super::style::{Examples, Level};
 use crate::yaml::{NodeId, Style, Tree};
 
 pub(crate) struct Writer<'a, 't> {
@@ -14,7 +15,8 @@ pub(crate) struct Writer<'a, 't> {
     pub(super) out: Edits,
     pub(super) memo: &'a Memo,
     /// The collections from the root down to the one being edited.
-    pub(super) path: Vec<NodeId>,
+    pub(super) path: Vec<Level>,
+    pub(super) examples: Examples,
 }
 
 /// Where a collection hangs.
@@ -27,25 +29,32 @@ pub(super) enum Slot {
 
 impl<'a, 't> Writer<'a, 't> {
     pub(crate) fn new(tree: &'a Tree<'t>, memo: &'a Memo) -> Self {
-        Self { tree, memo, lines: Lines { text: tree.text() }, out: Edits::default(), path: Vec::new() }
+        Self {
+            tree,
+            memo,
+            lines: Lines { text: tree.text() },
+            out: Edits::default(),
+            path: Vec::new(),
+            examples: Examples::default(),
+        }
     }
 
     pub(crate) fn document(&mut self, overlay: &Overlay) -> Result<(), Uneditable> {
         match overlay {
             Overlay::Nothing | Overlay::Old(_) => Ok(()),
-            Overlay::Map { .. } | Overlay::Seq { .. } => self.collection(overlay, Slot::Root),
+            Overlay::Map { .. } | Overlay::Seq { .. } => self.collection(overlay, None, Slot::Root),
             Overlay::New(value) => self.replace_root(value),
             Overlay::Null(_) => self.replace_root(&serde_json::Value::Null),
         }
     }
 
-    fn collection(&mut self, overlay: &Overlay, slot: Slot) -> Result<(), Uneditable> {
+    fn collection(&mut self, overlay: &Overlay, key: Option<NodeId>, slot: Slot) -> Result<(), Uneditable> {
         let (node, plan) = match overlay {
             Overlay::Map { node, members } => (*node, plan::mapping(self.tree, &self.lines, *node, members)?),
             Overlay::Seq { node, items } => (*node, plan::sequence(self.tree, &self.lines, *node, items)?),
             _ => return Ok(()),
         };
-        self.path.push(node);
+        self.path.push(Level { node, key });
         let written = match self.tree.style(node) {
             Style::Flow => self.flow(node, &plan),
             _ => self.block(node, &plan, slot),
@@ -68,6 +77,6 @@ impl<'a, 't> Writer<'a, 't> {
         overlay: &Overlay,
     ) -> Result<(), Uneditable> {
         let Some(element) = plan.elements.get(index) else { return Ok(()) };
-        self.collection(overlay, Slot::Behind(element.mark.unwrap_or(element.start)))
+        self.collection(overlay, element.key, Slot::Behind(element.mark.unwrap_or(element.start)))
     }
 }
