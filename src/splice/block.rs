@@ -256,6 +256,9 @@ impl Writer<'_, '_> {
 
     /// The null that gave way comes back as it was.
     fn restore(&mut self, element: &Element, mark: usize, raw: &str) -> Result<(), Uneditable> {
+        // It may have been JSON then, `"a":null`, and another tool has printed it as YAML since.
+        let spaced = format!(" {raw}");
+        let raw = if raw.is_empty() || raw.starts_with([' ', '\t']) { raw } else { &spaced };
         if plan::is_inline(self.tree, element.value) {
             self.out.replace(mark..element.end, raw.to_owned());
             return Ok(());

@@ -8,25 +8,32 @@
 
 mod block_yaml;
 mod bounds;
+mod cases;
 mod cli;
 mod commands;
 mod configs;
 mod corpus;
+mod corpus_laws;
+mod doors;
+mod generated;
+mod independent;
+mod istio;
 mod json_patch_suite;
 mod json_schema;
 mod krm_fn;
+mod laws;
 mod layout;
 mod mutate;
 mod oracles;
 mod post_renderer;
 mod program;
+mod properties;
 mod read;
-#[cfg(unix)]
 mod real_tools;
+mod reprint;
 mod splice;
 mod splice_corpus;
 mod splice_everywhere;
 mod splice_properties;
-#[cfg(unix)]
 mod tools;
 mod yaml;

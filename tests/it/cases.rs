@@ -1,0 +1,237 @@
+//! `tests/cases/<situation>/`: the listing of that folder is the specification.
+//!
+//! - `input.yaml` (or `.json`): the manifest
+//! - `config.yaml`: the configuration, if it is not the default one
+//! - `command`: further flags, as they would be typed, behind `uninject` where that is meant
+//! - `expected.diff`: what `--diff` shows
+//! - `expected.report`: one line per pod template: decision, resource, message; below it help and warnings
+//!
+//! Each case is held against the laws as well. `UPDATE_CASES=1 cargo test cases` writes the expectations anew: read each
+//! one as a reviewer would before it is committed.
+
+use crate::laws::{self, configuration, others};
+use mackerel_agent_injector::config::{Config, SidecarKind};
+use mackerel_agent_injector::diagnostic::Lines;
+use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options};
+use mackerel_agent_injector::report::{Class, Finding, Outcome, Reason};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One folder.
+pub(crate) struct Case {
+    pub(crate) name: String,
+    folder: PathBuf,
+    /// File name of the manifest.
+    file: String,
+    pub(crate) text: String,
+    /// The text of its configuration.
+    pub(crate) configuration: Option<String>,
+    /// Its flags.
+    pub(crate) command: String,
+    pub(crate) config: Config,
+    pub(crate) options: Options,
+}
+
+/// Every case, by name.
+pub(crate) fn all() -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let mut names: Vec<String> =
+        fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names.into_iter().map(|name| Case::read(root.join(&name), name)).collect()
+}
+
+impl Case {
+    fn read(folder: PathBuf, name: String) -> Self {
+        let files = ["input.yaml", "input.json"];
+        let file = files.into_iter().find(|file| folder.join(file).is_file());
+        let file = file.unwrap_or_else(|| panic!("{name}: there is neither {} nor {}", files[0], files[1])).to_owned();
+        let text = fs::read_to_string(folder.join(&file)).unwrap();
+        let optional = |file: &str| fs::read_to_string(folder.join(file)).ok();
+        let mut options = laws::INJECT;
+        let mut sets = Vec::new();
+        let mut namespace = None;
+        let command = optional("command").unwrap_or_default();
+        let mut words = command.split_whitespace();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().unwrap_or_else(|| panic!("{name}: {word} wants a value")).to_owned();
+            match word {
+                "uninject" => options.direction = Direction::Uninject,
+                "--force" => options.hand_edits = HandEdits::Overwrite,
+                "--set" => sets.push(value()),
+                "--namespace" => namespace = Some(value()),
+                other => panic!("{name}: {other} is no flag that this harness knows"),
+            }
+        }
+        let file_of_configuration = optional("config.yaml");
+        let config = configuration(file_of_configuration.as_deref(), &sets, namespace.as_deref());
+        Self { name, folder, file, text, configuration: file_of_configuration, command, config, options }
+    }
+
+    fn expect(&self, file: &str, seen: &str, wrong: &mut String) {
+        let path = self.folder.join(file);
+        let expected = fs::read_to_string(&path).unwrap_or_default();
+        if expected == seen {
+            return;
+        }
+        if std::env::var_os("UPDATE_CASES").is_some() {
+            fs::write(path, seen).unwrap();
+            return;
+        }
+        let difference = similar::TextDiff::from_lines(visible(&expected).as_str(), visible(seen).as_str())
+            .unified_diff()
+            .context_radius(2)
+            .to_string();
+        writeln!(wrong, "== {}/{file} (`-` expected, `+` seen)\n{difference}", self.name).unwrap();
+    }
+}
+
+/// What cannot be seen otherwise: `␍` before a line feed, `␉` for a tab, `·` for a blank at the end of a line, `⟦BOM⟧`.
+fn visible(text: &str) -> String {
+    let mut shown = String::new();
+    for line in text.split_inclusive('\n') {
+        let (content, end) = match line.strip_suffix('\n') {
+            Some(content) => (content, "\n"),
+            None => (line, "⟦no newline⟧\n"),
+        };
+        let (content, cr) = match content.strip_suffix('\r') {
+            Some(content) => (content, "␍"),
+            None => (content, ""),
+        };
+        let blanks = content.len() - content.trim_end_matches(' ').len();
+        shown.push_str(&content[..content.len() - blanks]);
+        shown.push_str(&"·".repeat(blanks));
+        shown.push_str(cr);
+        shown.push_str(end);
+    }
+    shown.replace('\t', "␉").replace('\r', "␍").replace('\u{feff}', "⟦BOM⟧")
+}
+
+/// The diff as `git apply` takes it.
+fn diff(file: &str, before: &str, after: &str) -> String {
+    let diff = similar::TextDiff::from_lines(before, after);
+    diff.unified_diff().context_radius(3).header(&format!("a/{file}"), &format!("b/{file}")).to_string()
+}
+
+/// One line per pod template, and below it what else is to be said of it.
+fn report(text: &str, injection: &Injection) -> String {
+    let mut lines = Lines::new(text.as_bytes());
+    let mut report = String::new();
+    let mut say = |indent: &str, label: &str, subject: &str, finding: &Finding| {
+        let is_done = finding.reason.class() == Class::Done;
+        let place = finding.offset.filter(|_| !is_done).map_or(String::new(), |offset| {
+            let at = lines.position(offset);
+            format!(" ({}:{})", at.line, at.column)
+        });
+        writeln!(report, "{indent}{label}{}{subject}: {}{place}", finding.reason.id(), finding.message).unwrap();
+        if let Some(help) = &finding.help {
+            writeln!(report, "{indent}  help: {help}").unwrap();
+        }
+    };
+    for resource in injection.outcomes.chunk_by(|one, next| one.offset == next.offset) {
+        for outcome in resource {
+            let template = if resource.len() > 1 { format!(" {}", outcome.template) } else { String::new() };
+            say("", "", &format!(" {}{template}", subject(outcome)), &outcome.decision);
+            for warning in &outcome.warnings {
+                say("  ", "warning ", "", warning);
+            }
+        }
+    }
+    for finding in injection.findings.iter().chain(&injection.faults) {
+        say("", "", "", finding);
+    }
+    report
+}
+
+/// `Deployment/shop/web`, and `Deployment/web` where no namespace is named.
+fn subject(outcome: &Outcome) -> String {
+    let identity = &outcome.identity;
+    match &identity.namespace {
+        Some(namespace) => format!("{}/{namespace}/{}", identity.kind, identity.name),
+        None => format!("{}/{}", identity.kind, identity.name),
+    }
+}
+
+#[test]
+fn cases_give_what_they_say_within_the_laws() {
+    let mut wrong = String::new();
+    let mut seen = BTreeSet::new();
+    for case in all() {
+        let lawful = match laws::check(&case.text, &case.config, case.options) {
+            Ok(lawful) => lawful,
+            Err(broken) => {
+                writeln!(wrong, "== {}: {broken}", case.name).unwrap();
+                continue;
+            }
+        };
+        case.expect("expected.diff", &diff(&case.file, &case.text, &lawful.text), &mut wrong);
+        case.expect("expected.report", &report(&case.text, &lawful.injection), &mut wrong);
+        seen.extend(lawful.injection.findings.iter().map(|finding| finding.reason));
+        for outcome in &lawful.injection.outcomes {
+            seen.extend(outcome.warnings.iter().chain([&outcome.decision]).map(|finding| finding.reason));
+        }
+    }
+    let missing: Vec<&str> = Reason::ALL
+        .iter()
+        .filter(|reason| !seen.contains(reason) && !ELSEWHERE.contains(reason))
+        .map(|reason| reason.id())
+        .collect();
+    assert!(wrong.is_empty(), "\n{wrong}");
+    assert!(missing.is_empty(), "no case has {}", missing.join(", "));
+}
+
+/// Reasons that no text has by itself.
+const ELSEWHERE: [Reason; 5] = [
+    // Of files and folders: see the tests of the command line.
+    Reason::HelmTemplate,
+    Reason::UnreadableFile,
+    // Below.
+    Reason::NotInjected,
+    Reason::NativeRefused,
+    // A mistake of this program.
+    Reason::VerifyFailed,
+];
+
+/// Two configurations for each case, both ways.
+#[test]
+fn cases_converge_under_another_configuration() {
+    let mut wrong = String::new();
+    for case in all() {
+        for other in others() {
+            for (first, second) in [(&case.config, &other), (&other, &case.config)] {
+                if let Err(broken) = laws::converges(&case.text, first, second) {
+                    writeln!(wrong, "== {}: {broken}", case.name).unwrap();
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[test]
+fn uninject_says_where_there_is_nothing_to_take_out() {
+    let case = all().into_iter().find(|case| case.name == "deployment").unwrap();
+    let lawful = laws::check(&case.text, &case.config, laws::UNINJECT).unwrap();
+    assert_eq!(lawful.text, case.text);
+    let reasons: Vec<Reason> = lawful.injection.outcomes.iter().map(|outcome| outcome.decision.reason).collect();
+    assert_eq!(reasons, [Reason::NotInjected]);
+}
+
+/// The seeds of the fuzz target, so that it is replayed wherever tests run.
+#[test]
+fn cases_obey_the_laws_as_seeds_of_the_fuzz_target() {
+    all().iter().for_each(|case| laws::hold_for_any_text(&case.text));
+}
+
+#[test]
+fn a_native_sidecar_is_refused_where_no_cluster_has_it() {
+    let case = all().into_iter().find(|case| case.name == "deployment").unwrap();
+    let mut config = laws::of_spec("kubernetesVersion: '1.28'");
+    config.spec.sidecar = SidecarKind::Native;
+    let lawful = laws::check(&case.text, &config, laws::INJECT).unwrap();
+    assert_eq!(lawful.text, case.text);
+    let reasons: Vec<Reason> = lawful.injection.outcomes.iter().map(|outcome| outcome.decision.reason).collect();
+    assert_eq!(reasons, [Reason::NativeRefused]);
+}

@@ -1,0 +1,393 @@
+//! The laws over other people's manifests, and a census of what becomes of them: `tests/census.txt`.
+//!
+//! Each manifest is met in four ways: as it is; with every other template asking for the agent; as the items of a
+//! ResourceList; and, a repository at a time, as the stream that Helm prints. `UPDATE_CENSUS=1 cargo test corpus_laws`
+//! writes the census anew.
+
+use crate::corpus;
+use crate::independent::{self, Template};
+use crate::laws::{self, of_spec, others};
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch, PatchOperation};
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::inject::Injection;
+use mackerel_agent_injector::read::documents;
+use mackerel_agent_injector::report::Class;
+use mackerel_agent_injector::splice::splice;
+use mackerel_agent_injector::yaml;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// What became of the texts of one way.
+#[derive(Debug, Default)]
+struct Census {
+    texts: usize,
+    /// Pod templates that the independent reader sees.
+    templates: usize,
+    /// Pod templates by what was decided, of those the reason of YAML or the annotation.
+    decided: BTreeMap<String, usize>,
+    /// Texts in which a template was refused, or a document that may hold one.
+    refused: Vec<String>,
+    wrong: Vec<String>,
+}
+
+impl Census {
+    fn add(&mut self, other: Census) {
+        self.texts += other.texts;
+        self.templates += other.templates;
+        for (decision, count) in other.decided {
+            *self.decided.entry(decision).or_default() += count;
+        }
+        self.refused.extend(other.refused);
+        self.wrong.extend(other.wrong);
+    }
+
+    fn count(&self, beginning: &str) -> usize {
+        self.decided.iter().filter(|(decision, _)| decision.starts_with(beginning)).map(|(_, count)| count).sum()
+    }
+
+    fn write(&self, way: &str, out: &mut String) {
+        writeln!(out, "## {way}\ntexts: {}\ntemplates: {}", self.texts, self.templates).unwrap();
+        for (decision, count) in &self.decided {
+            writeln!(out, "  {decision}: {count}").unwrap();
+        }
+        for refused in &self.refused {
+            writeln!(out, "    {refused}").unwrap();
+        }
+        out.push('\n');
+    }
+}
+
+/// A text, and the configurations it is held against.
+pub(crate) struct Subject {
+    name: String,
+    pub(crate) text: String,
+}
+
+fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
+    let mut census = Census { texts: 1, ..Census::default() };
+    let Subject { name, text } = subject;
+    let checked = catch_unwind(AssertUnwindSafe(|| laws::check(text, config, laws::INJECT)));
+    let lawful = match checked {
+        Ok(Ok(lawful)) => lawful,
+        Ok(Err(broken)) => {
+            census.wrong.push(format!("{name}: {broken}"));
+            return census;
+        }
+        Err(_) => {
+            census.wrong.push(format!("{name}: a panic"));
+            return census;
+        }
+    };
+    take_count(name, text, &lawful.injection, &mut census);
+    if !lawful.injection.outcomes.is_empty() {
+        // One pair, both ways, for each text: which one is left to its name, so that all have their turn.
+        let turn = name.bytes().map(usize::from).sum::<usize>() % pairs.len().max(1);
+        for (first, second) in pairs.get(turn).into_iter().flat_map(|other| [(config, other), (other, config)]) {
+            match catch_unwind(AssertUnwindSafe(|| laws::converges(text, first, second))) {
+                Ok(Ok(())) => {}
+                Ok(Err(broken)) => census.wrong.push(format!("{name}: {broken}")),
+                Err(_) => census.wrong.push(format!("{name}: a panic")),
+            }
+        }
+        independent_third_law(name, text, &lawful, &mut census);
+    }
+    census
+}
+
+/// Compares the templates we see with those that libyaml's reader sees, and counts the decisions.
+fn take_count(name: &str, text: &str, injection: &Injection, census: &mut Census) {
+    let mut expected: Vec<Template> = Vec::new();
+    let mut readable = true;
+    for document in independent::documents(text) {
+        if !independent::may_hold_templates(document) {
+            continue;
+        }
+        match independent::read(document) {
+            Some(value) => expected.extend(independent::templates(&value)),
+            None => readable = false,
+        }
+    }
+    let seen: Vec<Template> = injection
+        .outcomes
+        .iter()
+        .map(|outcome| Template { kind: outcome.identity.kind.clone(), pointer: outcome.template.clone() })
+        .collect();
+    if readable && injection.findings.is_empty() && seen != expected {
+        census.wrong.push(format!("{name}: libyaml sees the templates {expected:?}, we see {seen:?}"));
+    }
+    if !readable {
+        *census.decided.entry("(texts with a document that libyaml does not read)".to_owned()).or_default() += 1;
+    }
+    census.templates += expected.len();
+    for outcome in &injection.outcomes {
+        let decision = &outcome.decision;
+        let reason = decision.reason;
+        let told = match reason.class() {
+            Class::Refused => format!("{}: {}", reason.id(), general(&decision.message)),
+            _ => reason.id().to_owned(),
+        };
+        *census.decided.entry(told).or_default() += 1;
+        if reason.class() == Class::Refused {
+            let identity = &outcome.identity;
+            census.refused.push(format!("{name}: {} {}: {}", identity.kind, identity.name, decision.message));
+        }
+    }
+    for finding in &injection.findings {
+        // What libyaml cannot read either holds no template that anybody could want.
+        let nobody_reads = finding.offset.is_none_or(|offset| {
+            let mut end = 0;
+            let document = independent::documents(text).into_iter().find(|document| {
+                end += document.len();
+                offset < end
+            });
+            document.and_then(independent::read).is_none()
+        });
+        let who = if nobody_reads { "document that nobody reads" } else { "document that libyaml reads" };
+        let told = format!("{who}, {}: {}", finding.reason.id(), general(&finding.message));
+        *census.decided.entry(told).or_default() += 1;
+        census.refused.push(format!("{name}: {who}: {}", finding.message));
+    }
+}
+
+/// A message without what is particular to the manifest.
+fn general(message: &str) -> String {
+    message.split('`').enumerate().map(|(index, part)| if index % 2 == 0 { part } else { "…" }).collect()
+}
+
+/// Law 3 once more, as libyaml reads both texts. Its scalars are those of YAML 1.2, which the law does not care about.
+fn independent_third_law(name: &str, text: &str, lawful: &laws::Lawful, census: &mut Census) {
+    let (before, after) = (independent::documents(text), independent::documents(&lawful.text));
+    if before.len() != after.len() {
+        census.wrong.push(format!("{name}: libyaml sees {} documents become {}", before.len(), after.len()));
+        return;
+    }
+    let mut start = 0;
+    for (before, after) in before.into_iter().zip(after) {
+        let here = start..start + before.len();
+        start = here.end;
+        let outcomes = lawful.injection.outcomes.iter().filter(|outcome| here.contains(&outcome.offset));
+        let outcomes: Vec<_> = outcomes.filter(|outcome| !outcome.patch.is_empty()).collect();
+        // In a list, whose resources would have to be found first, the laws' own check is enough.
+        let (Some(mut value), [outcome]) = (independent::read(before), &outcomes[..]) else { continue };
+        if value.get("items").is_some() {
+            continue;
+        }
+        let fits = json_patch::patch(&mut value, &outcome.patch).is_ok();
+        if !fits || independent::read(after).as_ref() != Some(&value) {
+            census.wrong.push(format!("{name}: libyaml reads something else than the patch says\n{after}"));
+        }
+    }
+}
+
+/// Every way that a manifest is met.
+fn as_it_is(name: &str, text: &str) -> Option<Subject> {
+    Some(Subject { name: name.to_owned(), text: text.to_owned() })
+}
+
+/// Every other template gets the annotation that asks.
+fn asking(name: &str, text: &str) -> Option<Subject> {
+    let mut out = String::with_capacity(text.len());
+    let mut count = name.len();
+    for document in documents(text) {
+        let document = &text[document.span];
+        out.push_str(&annotate(document, &mut count).unwrap_or_else(|| document.to_owned()));
+    }
+    (out != text).then(|| Subject { name: name.to_owned(), text: out })
+}
+
+fn annotate(document: &str, count: &mut usize) -> Option<String> {
+    if !independent::may_hold_templates(document) {
+        return None;
+    }
+    let value = independent::read(document)?;
+    let tree = yaml::read_reference(document).ok()?;
+    if value.get("items").is_some() {
+        return None;
+    }
+    let mut operations = Vec::new();
+    for template in independent::templates(&value) {
+        *count += 1;
+        if count.is_multiple_of(2) {
+            operations.push(ask(&value, &template.pointer));
+        }
+    }
+    if operations.is_empty() {
+        return None;
+    }
+    let spliced = splice(&tree, &Patch(operations), &[]).ok()?;
+    Some(mackerel_agent_injector::edit::apply(document, &spliced.edits))
+}
+
+fn ask(resource: &Value, template: &str) -> PatchOperation {
+    let inject = "agent-injector.contrib.mackerel.io/inject";
+    let holds = |path: &str| resource.pointer(&format!("{template}{path}")).is_some_and(Value::is_object);
+    let (path, value) = if holds("/metadata/annotations") {
+        ("/metadata/annotations/agent-injector.contrib.mackerel.io~1inject", json!("true"))
+    } else if holds("/metadata") {
+        ("/metadata/annotations", json!({inject: "true"}))
+    } else {
+        ("/metadata", json!({"annotations": {inject: "true"}}))
+    };
+    let path = PointerBuf::parse(format!("{template}{path}")).unwrap();
+    PatchOperation::Add(AddOperation { path, value })
+}
+
+/// All documents as items, flush with `items` or indented, by the name's length.
+pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<Subject> {
+    // A bare carriage return ends a line too, which the indentation below does not know.
+    if text.replace("\r\n", "").contains('\r') {
+        return None;
+    }
+    let version = if name.len().is_multiple_of(2) { "v1" } else { "v1beta1" };
+    let dash = if name.len().is_multiple_of(3) { "  - " } else { "- " };
+    let mut list = format!("apiVersion: config.kubernetes.io/{version}\nkind: ResourceList\nitems:\n");
+    let mut any = false;
+    for document in independent::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        // What a directive or a marker's own line says has no place inside a list.
+        let mut lines = document.split_inclusive('\n').skip_while(|line| line.trim_end() == "---").peekable();
+        if document.starts_with('%') || lines.peek().is_some_and(|line| line.starts_with("---")) {
+            return None;
+        }
+        let mut begun = false;
+        for line in lines.filter(|line| line.trim_end() != "...") {
+            let blank = line.trim().is_empty();
+            let comment = line.trim_start().starts_with('#');
+            let indent = match begun {
+                false if blank || comment => "",
+                false => dash,
+                true if blank => "",
+                true => &"    "[..dash.len()],
+            };
+            begun |= indent == dash;
+            write!(list, "{indent}{line}").unwrap();
+        }
+        if !list.ends_with('\n') {
+            list.push('\n');
+        }
+        any |= begun;
+    }
+    any.then(|| Subject { name: name.to_owned(), text: list })
+}
+
+/// One file's part of the stream that Helm prints for its repository.
+fn as_helm_prints(name: &str, text: &str) -> Option<String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut stream = String::new();
+    for document in independent::documents(text) {
+        let body = document.strip_prefix("---\r\n").or_else(|| document.strip_prefix("---\n")).unwrap_or(document);
+        if body.starts_with('%') || body.starts_with("---") {
+            return None;
+        }
+        let body = body.trim_end().strip_suffix("\n...").unwrap_or(body);
+        if body.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+            continue;
+        }
+        let end = if body.ends_with('\n') { "" } else { "\n" };
+        write!(stream, "---\n# Source: {name}\n{body}{end}").unwrap();
+    }
+    (!stream.is_empty()).then_some(stream)
+}
+
+/// Both of the machine's cores; what comes first stays first.
+fn census_of(subjects: &[Subject], config: &Config, pairs: &[Config]) -> Census {
+    let half = |odd: usize| {
+        move || -> Vec<Census> {
+            subjects.iter().skip(odd).step_by(2).map(|subject| examine(subject, config, pairs)).collect()
+        }
+    };
+    let (even, mut odd) = std::thread::scope(|scope| {
+        let threads = [scope.spawn(half(0)), scope.spawn(half(1))];
+        let [even, odd] = threads.map(|thread| thread.join().unwrap().into_iter());
+        (even, odd)
+    });
+    let mut census = Census::default();
+    for one in even {
+        census.add(one);
+        odd.next().into_iter().for_each(|one| census.add(one));
+    }
+    census
+}
+
+#[test]
+#[ignore = "its census follows"]
+fn corpus_laws_hold_and_the_census_is_as_it_was() {
+    let Some(files) = corpus::manifests("corpus_laws") else { return };
+    let (mut plain, mut wants, mut lists, mut streams) = (Vec::new(), Vec::new(), Vec::new(), Vec::<Subject>::new());
+    let mut not_text = 0;
+    for (name, bytes) in files {
+        let Ok(text) = String::from_utf8(bytes) else {
+            not_text += 1;
+            continue;
+        };
+        wants.extend(asking(&name, &text));
+        lists.extend(as_resource_list(&name, &text));
+        if let Some(part) = as_helm_prints(&name, &text) {
+            let repository = name.split('/').next().unwrap_or_default();
+            match streams.last_mut().filter(|stream| stream.name == repository) {
+                Some(stream) => stream.text.push_str(&part),
+                None => streams.push(Subject { name: repository.to_owned(), text: part }),
+            }
+        }
+        plain.extend(as_it_is(&name, &text));
+    }
+
+    let always = Config::default();
+    let annotated = of_spec("injection: annotated");
+    let ways = [
+        ("as they are", &plain, &always, others()),
+        ("every other template asks, injection: annotated", &wants, &annotated, Vec::new()),
+        ("as a ResourceList", &lists, &always, Vec::new()),
+        ("as the stream that Helm prints, a repository at a time", &streams, &always, Vec::new()),
+    ];
+    let mut seen = format!("files that are not UTF-8: {not_text}\n\n");
+    let mut wrong = Vec::new();
+    let mut fewer = Vec::new();
+    for (way, subjects, config, pairs) in ways {
+        let census = census_of(subjects, config, &pairs);
+        census.write(way, &mut seen);
+        let refused = census.count("uneditable") + census.count("document that libyaml reads");
+        let wanted = census.count("injected") + refused;
+        if refused * 1000 > wanted * 2 {
+            wrong.push(format!(
+                "{way}: {refused} of {wanted} wanted templates are refused for reasons of YAML, more than 0.2 %"
+            ));
+        }
+        fewer.push((way, census.count("injected")));
+        wrong.extend(census.wrong.into_iter().map(|line| format!("{way}: {line}")));
+    }
+    compare(&seen, &fewer, &mut wrong);
+    let shown: Vec<&str> = wrong.iter().take(40).map(|line| cut(line)).collect();
+    assert!(wrong.is_empty(), "{} wrong, of these:\n{}", wrong.len(), shown.join("\n"));
+}
+
+/// The beginning of a long text.
+fn cut(text: &str) -> &str {
+    text.char_indices().nth(4000).map_or(text, |(at, _)| &text[..at])
+}
+
+/// Holds the census against `tests/census.txt`.
+fn compare(seen: &str, injected: &[(&str, usize)], wrong: &mut Vec<String>) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/census.txt");
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    if expected == seen {
+        return;
+    }
+    if std::env::var_os("UPDATE_CENSUS").is_some() {
+        std::fs::write(&path, seen).unwrap();
+    } else {
+        let diff = similar::TextDiff::from_lines(&expected, seen).unified_diff().context_radius(2).to_string();
+        wrong.insert(0, format!("the census changed:\n{diff}"));
+    }
+    for (way, injected) in injected {
+        let before = expected.split("## ").find_map(|part| part.strip_prefix(way)).and_then(|part| {
+            part.lines().find_map(|line| line.strip_prefix("  injected: ")).and_then(|count| count.parse().ok())
+        });
+        if before.is_some_and(|before: usize| *injected < before) {
+            wrong.insert(0, format!("FEWER templates are injected {way}: {injected}, not {}", before.unwrap_or(0)));
+        }
+    }
+}

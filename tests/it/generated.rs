@@ -1,0 +1,544 @@
+//! Manifests in any layout, made from a tape of bytes: each choice takes the next byte, and an empty tape takes the
+//! plainest way. So proptest shrinks a failure to the one odd choice that matters.
+
+use crate::laws;
+use mackerel_agent_injector::config::{Config, SidecarKind};
+use std::fmt::Write as _;
+
+/// The choices.
+pub(crate) struct Tape<'b> {
+    bytes: std::slice::Iter<'b, u8>,
+}
+
+impl<'b> Tape<'b> {
+    pub(crate) fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes: bytes.iter() }
+    }
+
+    /// Below `count`; the first choice is the plainest.
+    fn pick(&mut self, count: usize) -> usize {
+        self.bytes.next().map_or(0, |byte| usize::from(*byte) % count)
+    }
+
+    /// True once in about `count` times.
+    fn seldom(&mut self, count: usize) -> bool {
+        self.pick(count) + 1 == count && count > 1
+    }
+
+    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.pick(choices.len())]
+    }
+}
+
+/// What a manifest says.
+#[derive(Clone)]
+enum Node {
+    Map(Vec<(&'static str, Node)>),
+    Seq(Vec<Node>),
+    Text(&'static str),
+    /// Written as it is: a number, a quoted string.
+    Raw(&'static str),
+    /// A literal or folded scalar, header and lines.
+    Block(&'static str, &'static [&'static str]),
+    Null,
+}
+
+const PREFIX: &str = "agent-injector.contrib.mackerel.io";
+
+/// A stream of documents.
+pub(crate) fn stream(tape: &mut Tape<'_>) -> String {
+    let count = 1 + tape.pick(4) / 2;
+    let mut out = String::new();
+    for number in 0..count {
+        if number > 0 || tape.seldom(3) {
+            out.push_str(tape.one_of(&["---\n", "--- # next\n", "---\n---\n", "---\n# only a comment\n---\n"]));
+        }
+        let resource = if tape.seldom(6) { list(tape) } else { resource(tape) };
+        if tape.seldom(8) {
+            let pretty = tape.pick(2) == 0;
+            json(&resource, pretty, 0, &mut out);
+            out.push('\n');
+        } else {
+            let mut writer = Writer { tape, out: String::new(), anchors: 0 };
+            writer.block(&resource, 0);
+            out.push_str(&writer.out);
+        }
+        if tape.seldom(9) {
+            out.push_str("...\n");
+        }
+    }
+    if tape.seldom(5) {
+        out.push_str(tape.one_of(&["# the end\n", "\n\n", "  # indented\n", "---\n"]));
+    }
+    if tape.seldom(5) && out.ends_with('\n') {
+        out.pop();
+    }
+    match tape.pick(8) {
+        6 => out = out.replace('\n', "\r\n"),
+        7 => {
+            out = out
+                .split_inclusive('\n')
+                .map(|line| if tape.pick(2) == 0 { line.to_owned() } else { line.replace('\n', "\r\n") })
+                .collect()
+        }
+        _ => {}
+    }
+    if tape.seldom(10) { format!("\u{feff}{out}") } else { out }
+}
+
+fn list(tape: &mut Tape<'_>) -> Node {
+    let mut items = Vec::new();
+    for _ in 0..tape.pick(4) {
+        items.push(if tape.seldom(6) { Node::Null } else { resource(tape) });
+    }
+    let (version, kind) =
+        tape.one_of(&[("v1", "List"), ("config.kubernetes.io/v1", "ResourceList"), ("apps/v1", "DeploymentList")]);
+    Node::Map(vec![("apiVersion", Node::Text(version)), ("kind", Node::Text(kind)), ("items", Node::Seq(items))])
+}
+
+fn resource(tape: &mut Tape<'_>) -> Node {
+    let (version, kind) = tape.one_of(&[
+        ("apps/v1", "Deployment"),
+        ("v1", "Pod"),
+        ("batch/v1", "Job"),
+        ("batch/v1", "CronJob"),
+        ("apps/v1", "StatefulSet"),
+        ("v1", "ConfigMap"),
+        ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+    ]);
+    let completes = matches!(kind, "Job" | "CronJob");
+    let template = |tape: &mut Tape<'_>| {
+        let mut template = Vec::new();
+        template.extend(template_metadata(tape).map(|metadata| ("metadata", metadata)));
+        template.push(("spec", pod_spec(tape, completes)));
+        shuffle(tape, &mut template);
+        Node::Map(template)
+    };
+    let mut metadata = vec![("name", Node::Text(tape.one_of(&["web", "api", "売り場"])))];
+    if tape.seldom(5) {
+        metadata.push(("namespace", Node::Text(tape.one_of(&["shop", "kube-system"]))));
+    }
+    let mut parts = vec![("apiVersion", Node::Text(version)), ("kind", Node::Text(kind))];
+    match kind {
+        "Pod" => {
+            let mut annotations = annotations(tape);
+            metadata.append(&mut annotations);
+            parts.push(("metadata", Node::Map(metadata)));
+            let completes = tape.seldom(4);
+            parts.push(("spec", pod_spec(tape, completes)));
+        }
+        "ConfigMap" => {
+            parts.push(("metadata", Node::Map(metadata)));
+            let text: &[&str] = &["apiVersion: v1", "kind: Pod", "---", "spec:", "  containers: []"];
+            parts.push(("data", Node::Map(vec![("pod.yaml", Node::Block("|", text))])));
+        }
+        "CronJob" => {
+            parts.push(("metadata", Node::Map(metadata)));
+            let job = Node::Map(vec![("spec", Node::Map(vec![("template", template(tape))]))]);
+            parts.push(("spec", Node::Map(vec![("schedule", Node::Raw("\"0 3 * * *\"")), ("jobTemplate", job)])));
+        }
+        "LeaderWorkerSet" => {
+            parts.push(("metadata", Node::Map(metadata)));
+            let both = vec![("leaderTemplate", template(tape)), ("workerTemplate", template(tape))];
+            parts.push(("spec", Node::Map(vec![("leaderWorkerTemplate", Node::Map(both))])));
+        }
+        _ => {
+            parts.push(("metadata", Node::Map(metadata)));
+            let mut spec = vec![("template", template(tape))];
+            if tape.seldom(3) {
+                spec.push(("replicas", Node::Raw("0x3")));
+            }
+            parts.push(("spec", Node::Map(spec)));
+        }
+    }
+    shuffle(tape, &mut parts);
+    Node::Map(parts)
+}
+
+fn shuffle<T>(tape: &mut Tape<'_>, items: &mut [T]) {
+    if tape.seldom(4) {
+        for index in 1..items.len() {
+            let other = index - tape.pick(index + 1);
+            items.swap(index, other);
+        }
+    }
+}
+
+fn template_metadata(tape: &mut Tape<'_>) -> Option<Node> {
+    let labels = ("labels", Node::Map(vec![("app", Node::Text("web"))]));
+    Some(match tape.pick(8) {
+        5 => return None,
+        6 => Node::Null,
+        7 => Node::Map(Vec::new()),
+        _ => {
+            let mut metadata = vec![labels];
+            metadata.append(&mut annotations(tape));
+            shuffle(tape, &mut metadata);
+            Node::Map(metadata)
+        }
+    })
+}
+
+fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Node)> {
+    let mut entries = Vec::new();
+    for _ in 0..tape.pick(3) {
+        let (key, value) = tape.one_of(&[
+            ("example.com/a", "\"1\""),
+            ("example.com/b", "|-\n"),
+            ("agent-injector.contrib.mackerel.io/inject", "\"true\""),
+            ("agent-injector.contrib.mackerel.io/inject", "'false'"),
+            ("agent-injector.contrib.mackerel.io/inject", "maybe"),
+            ("agent-injector.contrib.mackerel.io/status", "injected"),
+            ("agent-injector.contrib.mackerel.io/roles", "\"shop:web\""),
+            ("agent-injector.contrib.mackerel.io/mackerel_apikey.secret_name", "shop"),
+            ("agent-injector.contrib.mackerel.io/mackerel_agent_config.configmap_name", "shop"),
+            (
+                "example.com/long",
+                "\"0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789\"",
+            ),
+        ]);
+        debug_assert!(!key.starts_with(PREFIX) || key.len() > PREFIX.len());
+        let value = if value == "|-\n" { Node::Block("|-", &["one", "  two", "", "three"]) } else { Node::Raw(value) };
+        if entries.iter().all(|(other, _)| *other != key) {
+            entries.push((key, value));
+        }
+    }
+    match tape.pick(6) {
+        4 => vec![("annotations", Node::Null)],
+        _ if entries.is_empty() && tape.pick(2) == 0 => Vec::new(),
+        _ => vec![("annotations", Node::Map(entries))],
+    }
+}
+
+fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Node {
+    let mut spec = vec![("containers", containers(tape, 1))];
+    if completes {
+        spec.push(("restartPolicy", Node::Text(tape.one_of(&["Never", "OnFailure"]))));
+    }
+    match tape.pick(8) {
+        4 => spec.push(("initContainers", containers(tape, 0))),
+        5 => spec.push(("initContainers", Node::Null)),
+        6 => spec.push(("initContainers", Node::Seq(Vec::new()))),
+        _ => {}
+    }
+    match tape.pick(8) {
+        3 | 4 => spec.push(("volumes", volumes())),
+        5 => spec.push(("volumes", Node::Null)),
+        6 => spec.push(("volumes", Node::Seq(Vec::new()))),
+        _ => {}
+    }
+    match tape.pick(8) {
+        5 => spec.push(("automountServiceAccountToken", Node::Raw("false"))),
+        6 => spec.push(("hostNetwork", Node::Raw("true"))),
+        7 => spec.push(("nodeSelector", Node::Map(vec![("kubernetes.io/os", Node::Text("linux"))]))),
+        _ => {}
+    }
+    shuffle(tape, &mut spec);
+    Node::Map(spec)
+}
+
+fn volumes() -> Node {
+    let name = ("name", Node::Text("cache"));
+    Node::Seq(vec![Node::Map(vec![name, ("emptyDir", Node::Map(Vec::new()))])])
+}
+
+fn containers(tape: &mut Tape<'_>, at_least: usize) -> Node {
+    let names = ["web", "proxy", "metrics"];
+    let count = at_least + tape.pick(6) / 2;
+    Node::Seq((0..count).map(|index| container(tape, names[index % names.len()])).collect())
+}
+
+fn container(tape: &mut Tape<'_>, name: &'static str) -> Node {
+    let mut parts =
+        vec![("name", Node::Text(name)), ("image", Node::Raw(tape.one_of(&["web:1", "\"web:1\"", "'web:1'"])))];
+    for _ in 0..tape.pick(3) {
+        let part = match tape.pick(9) {
+            0 => ("args", Node::Seq(vec![Node::Raw("-v"), Node::Raw("\"--port=80\"")])),
+            1 => ("command", Node::Null),
+            2 => ("args", Node::Seq(vec![Node::Block("|", &["one", "", "  two"])])),
+            3 => ("args", Node::Seq(vec![Node::Block("|+", &["one", ""])])),
+            4 => ("args", Node::Seq(vec![Node::Block(">", &["folded", "text", "", "end"])])),
+            5 => ("env", Node::Seq(vec![Node::Map(vec![("name", Node::Text("A")), ("value", Node::Raw("'on'"))])])),
+            6 => ("resources", Node::Map(vec![("limits", Node::Map(vec![("cpu", Node::Raw("1"))]))])),
+            7 => ("workingDir", Node::Raw("/a\n                                b")),
+            _ => ("securityContext", Node::Map(Vec::new())),
+        };
+        if parts.iter().all(|(key, _)| *key != part.0) {
+            parts.push(part);
+        }
+    }
+    shuffle(tape, &mut parts);
+    Node::Map(parts)
+}
+
+fn json(node: &Node, pretty: bool, depth: usize, out: &mut String) {
+    let line = |out: &mut String, depth: usize| {
+        if pretty {
+            let _ = write!(out, "\n{:1$}", "", 2 * depth);
+        }
+    };
+    let (open, close, count) = match node {
+        Node::Map(entries) => ('{', '}', entries.len()),
+        Node::Seq(items) => ('[', ']', items.len()),
+        Node::Text(text) => return out.push_str(&format!("{text:?}")),
+        Node::Raw(text) => {
+            let bare = text.trim_matches(['"', '\'']);
+            let spelled = match *text {
+                "true" | "1" => (*text).to_owned(),
+                "false" => "false".to_owned(),
+                _ => format!("{bare:?}"),
+            };
+            return out.push_str(&spelled);
+        }
+        Node::Block(_, lines) => return out.push_str(&format!("{:?}", lines.join("\n"))),
+        Node::Null => return out.push_str("null"),
+    };
+    out.push(open);
+    for index in 0..count {
+        if index > 0 {
+            out.push(',');
+        }
+        line(out, depth + 1);
+        match node {
+            Node::Map(entries) => {
+                let _ = write!(out, "{:?}:{}", entries[index].0, if pretty { " " } else { "" });
+                json(&entries[index].1, pretty, depth + 1, out);
+            }
+            Node::Seq(items) => json(&items[index], pretty, depth + 1, out),
+            _ => {}
+        }
+    }
+    if count > 0 {
+        line(out, depth);
+    }
+    out.push(close);
+}
+
+struct Writer<'t, 'b> {
+    tape: &'t mut Tape<'b>,
+    out: String,
+    anchors: usize,
+}
+
+impl Writer<'_, '_> {
+    /// A collection in block style, beginning where a line begins.
+    fn block(&mut self, node: &Node, indent: usize) {
+        match node {
+            Node::Map(entries) => {
+                for (key, value) in entries {
+                    self.between(indent);
+                    let _ = write!(self.out, "{:indent$}", "");
+                    self.entry(key, value, indent);
+                }
+            }
+            Node::Seq(items) => {
+                for item in items {
+                    self.between(indent);
+                    let _ = write!(self.out, "{:indent$}-", "");
+                    self.item(item, indent);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Blank lines and comments of their own.
+    fn between(&mut self, indent: usize) {
+        match self.tape.pick(16) {
+            11 => self.out.push('\n'),
+            12 => {
+                let _ = writeln!(self.out, "{:indent$}# before", "");
+            }
+            13 => self.out.push_str("# at the very left: [{\n"),
+            14 => {
+                let _ = writeln!(self.out, "{:1$}# deeper # \"", "", indent + 5);
+            }
+            15 => self.out.push_str("   \n"),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self) {
+        let end = match self.tape.pick(12) {
+            9 => "  # コメント",
+            10 => " # c: d",
+            11 => "  ",
+            _ => "",
+        };
+        self.out.push_str(end);
+        self.out.push('\n');
+    }
+
+    fn entry(&mut self, key: &str, value: &Node, indent: usize) {
+        match self.tape.pick(12) {
+            9 => {
+                let _ = write!(self.out, "\"{key}\":");
+            }
+            10 => {
+                let _ = write!(self.out, "'{key}':");
+            }
+            11 => {
+                let _ = write!(self.out, "{key} :");
+            }
+            _ => {
+                let _ = write!(self.out, "{key}:");
+            }
+        }
+        self.value(value, indent, true);
+    }
+
+    fn item(&mut self, item: &Node, indent: usize) {
+        let gap = self.tape.one_of(&[1, 1, 1, 3]);
+        match item {
+            Node::Map(entries) if !entries.is_empty() && !self.tape.seldom(9) => {
+                if self.tape.seldom(8) {
+                    self.end();
+                    self.block(item, indent + 2);
+                    return;
+                }
+                let _ = write!(self.out, "{:gap$}", "");
+                let inner = indent + 1 + gap;
+                let mut entries = entries.iter();
+                if let Some((key, value)) = entries.next() {
+                    self.entry(key, value, inner);
+                }
+                let rest: Vec<_> = entries.cloned().collect();
+                self.block(&Node::Map(rest), inner);
+            }
+            _ => self.value(item, indent, false),
+        }
+    }
+
+    /// What stands behind a colon or a dash, to the end of its last line.
+    fn value(&mut self, node: &Node, indent: usize, behind_key: bool) {
+        let empty = matches!(node, Node::Map(entries) if entries.is_empty())
+            || matches!(node, Node::Seq(items) if items.is_empty());
+        if !matches!(node, Node::Null) && self.tape.seldom(24) {
+            self.anchors += 1;
+            let _ = write!(self.out, " &a{}", self.anchors);
+        }
+        match node {
+            Node::Null => {
+                let spelled = self.tape.one_of(&["", " null", " ~"]);
+                self.out.push_str(spelled);
+                self.end();
+            }
+            Node::Text(text) | Node::Raw(text) => {
+                let _ = write!(self.out, " {text}");
+                self.end();
+            }
+            Node::Block(header, lines) => {
+                let _ = writeln!(self.out, " {header}");
+                for line in *lines {
+                    if line.is_empty() {
+                        self.out.push('\n');
+                    } else {
+                        let _ = writeln!(self.out, "{:1$}{line}", "", indent + 2);
+                    }
+                }
+            }
+            _ if empty || self.tape.seldom(10) => {
+                self.out.push(' ');
+                let wide = self.tape.seldom(3);
+                self.flow(node, indent + 2, wide);
+                self.end();
+            }
+            Node::Map(_) => {
+                self.end();
+                let step = self.tape.one_of(&[2, 2, 2, 4, 1]);
+                self.block(node, indent + step);
+            }
+            Node::Seq(_) => {
+                self.end();
+                let step = if behind_key { self.tape.one_of(&[2, 0, 0, 4]) } else { 2 };
+                self.block(node, indent + step);
+            }
+        }
+    }
+
+    fn flow(&mut self, node: &Node, indent: usize, wide: bool) {
+        let (open, close, count) = match node {
+            Node::Map(entries) => ('{', '}', entries.len()),
+            Node::Seq(items) => ('[', ']', items.len()),
+            _ => return json(node, false, 0, &mut self.out),
+        };
+        self.out.push(open);
+        let padding = self.tape.one_of(&["", " "]);
+        self.out.push_str(padding);
+        for index in 0..count {
+            if index > 0 {
+                self.out.push_str(if wide { "," } else { ", " });
+            }
+            if wide {
+                let comment = self.tape.one_of(&["", "", " # , ]"]);
+                let _ = write!(self.out, "{comment}\n{:indent$}", "");
+            }
+            match node {
+                Node::Map(entries) => {
+                    let (key, value) = &entries[index];
+                    let quoted = self.tape.seldom(3);
+                    let _ = if quoted { write!(self.out, "\"{key}\": ") } else { write!(self.out, "{key}: ") };
+                    self.flow(value, indent + 2, wide);
+                }
+                Node::Seq(items) => self.flow(&items[index], indent + 2, wide),
+                _ => {}
+            }
+        }
+        if wide && count > 0 {
+            let comma = self.tape.one_of(&["", ","]);
+            let _ = write!(self.out, "{comma}\n{:1$}", "", indent - 2);
+        } else {
+            self.out.push_str(padding);
+        }
+        self.out.push(close);
+    }
+}
+
+/// A configuration, and its text but for `sidecar`.
+pub(crate) fn configuration(tape: &mut Tape<'_>) -> (Config, String) {
+    let sidecar = tape.one_of(&[SidecarKind::Auto, SidecarKind::Auto, SidecarKind::Native, SidecarKind::Container]);
+    let text = configuration_text(tape);
+    let mut config = laws::configuration(Some(&text), &[], None);
+    config.spec.sidecar = sidecar;
+    (config, format!("# sidecar: {sidecar}\n{text}"))
+}
+
+/// The text alone.
+pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
+    let mut spec = String::new();
+    let mut say = |line: &str| {
+        if !line.is_empty() {
+            spec.push_str("  ");
+            spec.push_str(line);
+            spec.push('\n');
+        }
+    };
+    say(tape.one_of(&["", "", "", "injection: annotated", "injection: always", "injection: disabled"]));
+    say(tape.one_of(&["", "", "", "kubernetesVersion: \"1.28\"", "kubernetesVersion: '1.30'"]));
+    say(tape.one_of(&["", "", "kubelet: {readOnlyPort: 10255}", "kubelet: {port: 10350}"]));
+    say(tape.one_of(&["", "", "apiKey: {secretName: other}", "apiKey: {secretKey: key}"]));
+    say(tape.one_of(&["", "", "onRefusal: skip"]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "",
+        "select: {kinds: [Deployment]}",
+        "select: {excludeNamespaces: []}",
+        "select: {labels: {app: web}}",
+    ]));
+    let choices: [&[&str]; 7] = [
+        &["", "", "image: \"example/mackerel-container-agent:2\""],
+        &["", "", "roles: [\"shop:web\"]"],
+        &["", "", "config: {configMapName: shop}", "config: {url: \"https://example.com/a.yaml\"}"],
+        &["", "", "resources: {limits: null}", "resources: {limits: {cpu: 1}}"],
+        &["", "", "securityContext: {runAsUser: null}"],
+        &["", "", "tmp: {sizeLimit: null}"],
+        &["", "", "env: [{name: HTTP_PROXY, value: \"yes: # '1'\"}, {name: TMPDIR, value: \"0644\"}]"],
+    ];
+    let mut agent: Vec<&str> = choices.into_iter().map(|choices| tape.one_of(choices)).collect();
+    agent.retain(|setting| !setting.is_empty());
+    say(&format!("agent: {{{}}}", agent.join(", ")));
+    format!(
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nmetadata:\n  name: generated\nspec:\n{spec}"
+    )
+}

@@ -1,0 +1,156 @@
+//! Another pair of eyes: pod templates as a reader sees them that shares no line with ours, and a table of its own.
+
+use serde_json::{Map, Value};
+use serde_yaml as libyaml;
+
+/// A pod template: kind, then pointer from its resource.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Template {
+    pub(crate) kind: String,
+    pub(crate) pointer: String,
+}
+
+/// The documents of a stream: cut where a line begins with `---` or behind one with `...`.
+pub(crate) fn documents(text: &str) -> Vec<&str> {
+    let mut cuts = vec![0];
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let word = line.split([' ', '\t', '\r', '\n']).next().unwrap_or_default();
+        match word {
+            "---" => cuts.push(at),
+            "..." => cuts.push(at + line.len()),
+            _ => {}
+        }
+        at += line.len();
+    }
+    cuts.push(text.len());
+    cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]).collect()
+}
+
+/// What libyaml reads, with merge keys carried out. None where it refuses, and where JSON cannot say it.
+pub(crate) fn read(document: &str) -> Option<Value> {
+    let document = document.strip_prefix('\u{feff}').unwrap_or(document);
+    let mut value: libyaml::Value = libyaml::from_str(document).ok()?;
+    value.apply_merge().ok()?;
+    json(value)
+}
+
+fn json(value: libyaml::Value) -> Option<Value> {
+    Some(match value {
+        libyaml::Value::Null => Value::Null,
+        libyaml::Value::Bool(value) => Value::Bool(value),
+        libyaml::Value::Number(number) => match (number.as_i64(), number.as_u64(), number.as_f64()) {
+            (Some(number), ..) => number.into(),
+            (_, Some(number), _) => number.into(),
+            (.., number) => serde_json::Number::from_f64(number?)?.into(),
+        },
+        libyaml::Value::String(text) => Value::String(text),
+        libyaml::Value::Sequence(items) => Value::Array(items.into_iter().map(json).collect::<Option<_>>()?),
+        libyaml::Value::Mapping(entries) => {
+            let entry = |(key, value)| match key {
+                libyaml::Value::String(key) => Some((key, json(value)?)),
+                libyaml::Value::Number(key) => Some((key.to_string(), json(value)?)),
+                libyaml::Value::Bool(key) => Some((key.to_string(), json(value)?)),
+                _ => None,
+            };
+            Value::Object(entries.into_iter().map(entry).collect::<Option<Map<_, _>>>()?)
+        }
+        libyaml::Value::Tagged(tagged) => json(tagged.value)?,
+    })
+}
+
+/// False where the text of a document names no kind that has pod templates, so that it need not be read.
+pub(crate) fn may_hold_templates(document: &str) -> bool {
+    const KINDS: [&str; 19] = [
+        "Pod",
+        "PodTemplate",
+        "ReplicationController",
+        "DeploymentConfig",
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "ReplicaSet",
+        "Job",
+        "CronJob",
+        "Rollout",
+        "Service",
+        "Revision",
+        "CloneSet",
+        "BroadcastJob",
+        "LeaderWorkerSet",
+        "JobSet",
+        "List",
+        "ResourceList",
+    ];
+    let is_mark = |letter: char| !letter.is_alphanumeric();
+    document.match_indices("kind").any(|(at, kind)| {
+        let word = document[at + kind.len()..].trim_start_matches(is_mark).split(is_mark).next();
+        word.is_some_and(|word| KINDS.contains(&word) || word.ends_with("List"))
+    })
+}
+
+/// The pod templates of a document, in its order.
+pub(crate) fn templates(document: &Value) -> Vec<Template> {
+    pods(document).into_iter().map(|(template, _)| template).collect()
+}
+
+/// The same with what they say.
+pub(crate) fn pods(document: &Value) -> Vec<(Template, Value)> {
+    let mut found = Vec::new();
+    resources(document, ("", ""), &mut found);
+    found
+}
+
+/// `inherited` is what the items of a typed list, such as a PodList, are where they do not say it.
+fn resources(value: &Value, inherited: (&str, &str), found: &mut Vec<(Template, Value)>) {
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    let version = text("apiVersion").unwrap_or(inherited.0);
+    let kind = text("kind").unwrap_or(inherited.1);
+    let group = version.rsplit_once('/').map_or("", |(group, _)| group);
+    if let Some(of) = kind.strip_suffix("List")
+        && let Some(items) = value.get("items").and_then(Value::as_array)
+    {
+        let typed = !of.is_empty() && of != "Resource";
+        let inherited = if typed { (version, of) } else { ("", "") };
+        return items.iter().for_each(|item| resources(item, inherited, found));
+    }
+    for pointer in places(group, kind) {
+        let mut at = vec![(String::new(), value)];
+        for step in pointer.split('/').skip(1) {
+            at = at
+                .into_iter()
+                .flat_map(|(pointer, value)| -> Vec<(String, &Value)> {
+                    match (step, value) {
+                        ("*", Value::Array(items)) => {
+                            items.iter().enumerate().map(|(index, item)| (format!("{pointer}/{index}"), item)).collect()
+                        }
+                        _ => value.get(step).map(|child| (format!("{pointer}/{step}"), child)).into_iter().collect(),
+                    }
+                })
+                .collect();
+        }
+        let objects = at.into_iter().filter(|(_, value)| value.is_object());
+        found.extend(objects.map(|(pointer, value)| (Template { kind: kind.to_owned(), pointer }, value.clone())));
+    }
+}
+
+/// Where a kind keeps its pod templates, written down a second time.
+fn places(group: &str, kind: &str) -> &'static [&'static str] {
+    match (group, kind) {
+        ("", "Pod") | ("serving.knative.dev", "Revision") => &[""],
+        ("", "PodTemplate") => &["/template"],
+        ("", "ReplicationController" | "DeploymentConfig") | ("apps.openshift.io", "DeploymentConfig") => {
+            &["/spec/template"]
+        }
+        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") => &["/spec/template"],
+        ("extensions", "Deployment" | "DaemonSet" | "ReplicaSet") => &["/spec/template"],
+        ("batch", "Job") | ("argoproj.io", "Rollout") | ("serving.knative.dev", "Service") => &["/spec/template"],
+        ("batch", "CronJob") => &["/spec/jobTemplate/spec/template"],
+        ("apps.kruise.io", "CloneSet" | "StatefulSet" | "DaemonSet" | "BroadcastJob") => &["/spec/template"],
+        ("leaderworkerset.x-k8s.io", "LeaderWorkerSet") => {
+            &["/spec/leaderWorkerTemplate/leaderTemplate", "/spec/leaderWorkerTemplate/workerTemplate"]
+        }
+        ("jobset.x-k8s.io", "JobSet") => &["/spec/replicatedJobs/*/template/spec/template"],
+        _ => &[],
+    }
+}

@@ -1,0 +1,285 @@
+//! The laws, stated once: cases, corpus, generated manifests and the fuzz target all ask here.
+//!
+//! First, untouched is identical; second, idempotent and convergent; third, the patch is the product; fourth, reversible.
+//! The fifth, that front ends agree, needs front ends and stands with their tests.
+
+use json_patch::Patch;
+use mackerel_agent_injector::config::{Base, Config, SidecarKind, Sources, load};
+use mackerel_agent_injector::edit::{self, Edit};
+use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options, Patches, Warnings, inject};
+use mackerel_agent_injector::read::documents;
+use mackerel_agent_injector::report::{Class, Outcome, Reason};
+use mackerel_agent_injector::yaml::{self, NodeId, Tree};
+use serde_json::Value;
+use std::sync::LazyLock;
+
+/// A text that was injected within the laws.
+#[derive(Debug)]
+pub(crate) struct Lawful {
+    pub(crate) injection: Injection,
+    pub(crate) text: String,
+}
+
+pub(crate) const INJECT: Options = Options {
+    direction: Direction::Inject,
+    hand_edits: HandEdits::Respect,
+    warnings: Warnings::Tell,
+    patches: Patches::Keep,
+};
+pub(crate) const UNINJECT: Options = Options { direction: Direction::Uninject, ..INJECT };
+
+/// Injects, and checks laws 1 to 4 on the way.
+///
+/// # Errors
+/// What is broken, in a sentence that begins with the law.
+pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
+    let lawful = patched(text, config, options)?;
+    second_run(&lawful, config, options)?;
+    if options.direction == Direction::Inject {
+        way_back(text, &lawful, config, options)?;
+    }
+    Ok(lawful)
+}
+
+/// Law 2 for two configurations: what the first one did does not show in what the second one gives.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn converges(text: &str, first: &Config, second: &Config) -> Result<(), String> {
+    // A place that the second one does not know cannot be looked at by it.
+    let knows_places = first.spec.pod_templates == second.spec.pod_templates;
+    // Where an agent was there before, somebody may have moved it, or changed its image.
+    if !knows_places || carries_record(text) {
+        return Ok(());
+    }
+    let at_once = patched(text, second, INJECT)?;
+    let before = patched(text, first, INJECT)?;
+    let after = patched(&before.text, second, INJECT)?;
+    // The fine print: an agent that must stay where it is no longer wanted.
+    let stays = |outcome: &Outcome| {
+        outcome.decision.reason.class() == Class::Refused
+            || outcome.warnings.iter().any(|warning| warning.reason == Reason::StillInjected)
+    };
+    if after.text != at_once.text && !after.injection.outcomes.iter().any(stays) {
+        return Err(format!(
+            "law 2: an agent of another configuration shows\n--- at once\n{}\n--- in two steps\n{}",
+            at_once.text, after.text
+        ));
+    }
+    Ok(())
+}
+
+/// True when an agent of ours may be in a text already.
+pub(crate) fn carries_record(text: &str) -> bool {
+    text.contains("agent-injector.contrib.mackerel.io/record")
+}
+
+/// Laws 1 and 3 for one run.
+fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
+    let injection = inject(text, config, options);
+    if let Some(fault) = injection.faults.first() {
+        return Err(format!("fault: {} ({:?})", fault.message, fault.offset));
+    }
+    let after = applied(text, &injection.edits)?;
+    if after != edit::apply(text, &injection.edits) {
+        return Err("law 1: the edits give something else than they say".to_owned());
+    }
+    only_inserts(text, &injection)?;
+    says_what_it_does(text, &injection, &after)?;
+    Ok(Lawful { injection, text: after })
+}
+
+/// The edits, applied here on our own, so that this does not rest on what is tested.
+fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
+    let mut after = String::new();
+    let mut at = 0;
+    for edit in edits {
+        let kept = text.get(at..edit.range.start).filter(|_| edit.range.start <= edit.range.end);
+        let (Some(kept), Some(_)) = (kept, text.get(edit.range.clone())) else {
+            return Err(format!("law 1: edit {edit:?} overlaps another one or cuts a character"));
+        };
+        after.push_str(kept);
+        after.push_str(&edit.text);
+        at = edit.range.end;
+    }
+    after.push_str(&text[at..]);
+    Ok(after)
+}
+
+/// Law 1: a first injection takes no byte away but those of a null that becomes a parent.
+fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
+    let changes = |outcome: &&Outcome| !outcome.patch.is_empty();
+    if injection.outcomes.iter().filter(changes).any(|outcome| outcome.decision.reason != Reason::Injected) {
+        return Ok(());
+    }
+    let is_null = |removed: &str| matches!(removed.trim(), "" | "~" | "null" | "Null" | "NULL");
+    match injection.edits.iter().find(|edit| !is_null(&text[edit.range.clone()])) {
+        Some(edit) => Err(format!("law 1: {:?} was taken away by {edit:?}", &text[edit.range.clone()])),
+        None => Ok(()),
+    }
+}
+
+/// Law 3, by reading both texts as a whole: the patches of the outcomes, applied to what the documents say, give what the
+/// new documents say. A document that nothing is said of is the same to the byte.
+fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result<(), String> {
+    let old: Vec<_> = documents(before).map(|document| document.span).collect();
+    let new: Vec<_> = documents(after).map(|document| document.span).collect();
+    if old.len() != new.len() {
+        return Err(format!("law 3: {} documents became {}", old.len(), new.len()));
+    }
+    let mut outcomes = injection.outcomes.iter().filter(|outcome| !outcome.patch.is_empty()).peekable();
+    for (old, new) in old.into_iter().zip(new) {
+        let mut here = Vec::new();
+        while let Some(outcome) = outcomes.next_if(|outcome| outcome.offset < old.end) {
+            here.push(outcome);
+        }
+        let (text, result) = (&before[old.clone()], &after[new]);
+        if here.is_empty() {
+            if text != result {
+                return Err(format!("law 1: a document without an outcome was changed: {text:?}"));
+            }
+            continue;
+        }
+        let tree = yaml::read_reference(text)
+            .map_err(|error| format!("law 3: an unreadable document was changed: {error}"))?;
+        // What Kubernetes cannot read for a reason far from the template (a merge of a list, a null as a key) says nothing.
+        let Ok(mut value) = json(&tree) else { continue };
+        for outcome in here {
+            let resource = tree.root().and_then(|root| pointer_to(&tree, root, outcome.offset - old.start, ""));
+            let resource = resource.ok_or_else(|| format!("law 3: there is no resource at {}", outcome.offset))?;
+            let place = value.pointer_mut(&resource).ok_or("law 3: the resource is gone")?;
+            apply(place, &outcome.patch)?;
+        }
+        let result = yaml::read_reference(result)
+            .map_err(|error| format!("law 3: the result is not valid YAML at {}: {error}\n{result}", error.offset))?;
+        if json(&result)? != value {
+            return Err(format!("law 3: the text says\n{:#}\nthe patch says\n{value:#}", json(&result)?));
+        }
+    }
+    match outcomes.next() {
+        Some(outcome) => Err(format!("law 3: an outcome beyond the last document: {outcome:?}")),
+        None => Ok(()),
+    }
+}
+
+fn json(tree: &Tree<'_>) -> Result<Value, String> {
+    let root = tree.root().ok_or("law 3: an empty document was changed")?;
+    yaml::to_json(tree, root).map_err(|error| format!("law 3: an unreadable document was changed: {error}"))
+}
+
+fn apply(resource: &mut Value, patch: &Patch) -> Result<(), String> {
+    json_patch::patch(resource, patch).map_err(|error| format!("law 3: the patch does not fit: {error}"))
+}
+
+/// JSON Pointer from `node` to the resource that begins at `offset`, through lists.
+fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: &str) -> Option<String> {
+    if tree.span(node).start == offset {
+        return Some(pointer.to_owned());
+    }
+    let items = tree.get(tree.resolve(node), "items")?;
+    tree.items(tree.resolve(items))
+        .enumerate()
+        .find_map(|(index, item)| pointer_to(tree, item, offset, &format!("{pointer}/items/{index}")))
+}
+
+/// Law 2: a second run finds nothing to do, and says so.
+fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), String> {
+    let again = inject(&first.text, config, options);
+    if !again.edits.is_empty() {
+        return Err(format!(
+            "law 2: a second run gives\n{}\nafter\n{}",
+            edit::apply(&first.text, &again.edits),
+            first.text
+        ));
+    }
+    if again.outcomes.len() != first.injection.outcomes.len() || again.findings.len() != first.injection.findings.len()
+    {
+        return Err("law 2: a second run sees other templates".to_owned());
+    }
+    for (one, two) in first.injection.outcomes.iter().zip(&again.outcomes) {
+        let (one, two) = (one.decision.reason, two.decision.reason);
+        let fits = match one {
+            Reason::Injected | Reason::Updated => two == Reason::Unchanged,
+            Reason::Removed => two.class() == Class::Skipped,
+            _ => one == two,
+        };
+        if !fits {
+            return Err(format!("law 2: {} becomes {} in a second run", one.id(), two.id()));
+        }
+    }
+    Ok(())
+}
+
+/// Law 4: uninject gives the bytes back.
+fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) -> Result<(), String> {
+    let uninject = Options { direction: Direction::Uninject, ..options };
+    let back = patched(&injected.text, config, uninject)?;
+    // What carried our record before comes back without.
+    let origin = patched(text, config, uninject)?;
+    let had_records = origin.injection.outcomes.iter().any(|outcome| outcome.decision.reason != Reason::NotInjected);
+    if !had_records && !origin.injection.edits.is_empty() {
+        return Err("law 4: uninject changes what was never injected".to_owned());
+    }
+    if back.text != origin.text && !stays(&back.injection) && !stays(&origin.injection) {
+        return Err(format!("law 4: uninject gives\n{}\ninstead of\n{}", back.text, origin.text));
+    }
+    Ok(())
+}
+
+/// A template whose agent somebody edited keeps it.
+fn stays(uninjection: &Injection) -> bool {
+    uninjection.outcomes.iter().any(|outcome| outcome.decision.reason.class() == Class::Refused)
+}
+
+/// The configuration that a file and flags give together.
+pub(crate) fn configuration(file: Option<&str>, sets: &[String], namespace: Option<&str>) -> Config {
+    let base = match file {
+        Some(text) => Base::Text { name: "config.yaml", text },
+        None => Base::Defaults,
+    };
+    load(&Sources { base, set: sets, namespace })
+        .unwrap_or_else(|wrong| panic!("{:?}", wrong.iter().map(|diagnostic| &diagnostic.message).collect::<Vec<_>>()))
+}
+
+/// Settings that differ from the default ones in everything that shows in a pod.
+const OTHERS: [(SidecarKind, &str); 4] = [
+    (SidecarKind::Native, "{}"),
+    (
+        SidecarKind::Container,
+        "{kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
+         agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web']}}",
+    ),
+    (SidecarKind::Auto, "injection: annotated"),
+    (
+        SidecarKind::Auto,
+        "agent: {config: {configMapName: shop}, tmp: {sizeLimit: null}, resources: {limits: null}, \
+         securityContext: {runAsUser: null}}",
+    ),
+];
+
+/// Those, as configurations.
+pub(crate) fn others() -> Vec<Config> {
+    let config = |(sidecar, spec): (SidecarKind, &str)| {
+        let mut config = of_spec(spec);
+        config.spec.sidecar = sidecar;
+        config
+    };
+    OTHERS.into_iter().map(config).collect()
+}
+
+/// The configuration that has this `spec`, in one line.
+pub(crate) fn of_spec(spec: &str) -> Config {
+    let object =
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nmetadata:\n  name: test";
+    configuration(Some(&format!("{object}\nspec:\n  {spec}\n")), &[], None)
+}
+
+/// What the fuzz target does with a text: the laws hold for whatever it is. Its length chooses the configuration.
+pub(crate) fn hold_for_any_text(text: &str) {
+    static CONFIGS: LazyLock<Vec<Config>> = LazyLock::new(|| others().into_iter().chain([Config::default()]).collect());
+    let one = &CONFIGS[text.len() % CONFIGS.len()];
+    let two = &CONFIGS[text.len() / CONFIGS.len() % CONFIGS.len()];
+    if let Err(broken) = check(text, one, INJECT).and_then(|_| converges(text, one, two)) {
+        panic!("{broken}");
+    }
+}

@@ -1,0 +1,96 @@
+//! The laws over generated manifests and configurations. `PROPTEST_CASES` says over how many.
+
+use crate::generated::{self, Tape};
+use crate::laws;
+use crate::reprint;
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::report::{Class, Reason};
+use proptest::prelude::{Strategy, any, prop};
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::{Config as Runs, TestCaseError, TestRunner};
+
+/// Long enough for two documents; what is beyond its end is plain.
+fn tape() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 0..600)
+}
+
+fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+    let runs = Runs { failure_persistence: None, max_shrink_iters: 20_000, ..Runs::default() };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { runs.cases } else { cases };
+    TestRunner::new(Runs { cases, ..runs }).run(strategy, test).unwrap_or_else(|failure| panic!("{failure}"));
+}
+
+fn broken(what: &str, text: &str) -> TestCaseError {
+    TestCaseError::fail(format!("{what}\n--- the manifest\n{text}\n--- the same, with escapes\n{text:?}"))
+}
+
+#[test]
+fn generated_manifests_obey_the_laws_under_generated_configurations() {
+    run(3000, &(tape(), tape(), tape()), |(manifest, first, second)| {
+        let text = generated::stream(&mut Tape::new(&manifest));
+        let [(one, first), (two, second)] = [first, second].map(|tape| generated::configuration(&mut Tape::new(&tape)));
+        laws::check(&text, &one, laws::INJECT)
+            .and_then(|_| laws::converges(&text, &one, &two))
+            .map_err(|what| broken(&format!("{what}\n--- first\n{first}\n--- second\n{second}"), &text))
+    });
+}
+
+#[test]
+fn generated_manifests_survive_other_tools_in_between() {
+    run(1000, &(tape(), tape()), |(manifest, config)| {
+        let text = generated::stream(&mut Tape::new(&manifest));
+        let (config, said) = generated::configuration(&mut Tape::new(&config));
+        reprint::comes_back(&text, &config)
+            .map(|_| ())
+            .map_err(|what| broken(&format!("{what}\n--- configuration\n{said}"), &text))
+    });
+}
+
+/// The laws are empty where nothing is injected: most of what is generated must be.
+#[test]
+fn generated_manifests_are_mostly_injected() {
+    let mut runner = TestRunner::deterministic();
+    let config = Config::default();
+    let (mut injected, mut refused, mut unreadable) = (0, 0, 0);
+    for _ in 0..500 {
+        let manifest = tape().new_tree(&mut runner).unwrap().current();
+        let text = generated::stream(&mut Tape::new(&manifest));
+        let lawful = laws::check(&text, &config, laws::INJECT).unwrap_or_else(|what| panic!("{what}\n{text}"));
+        let count = |is: &dyn Fn(Reason) -> bool| {
+            lawful.injection.outcomes.iter().filter(|outcome| is(outcome.decision.reason)).count()
+        };
+        injected += count(&|reason| reason == Reason::Injected);
+        refused += count(&|reason| reason.class() == Class::Refused && reason != Reason::InvalidAnnotation);
+        if let Some(finding) = lawful.injection.findings.first() {
+            unreadable += 1;
+            assert!(unreadable < 5, "the generator writes what is no YAML: {finding:?}\n{text}");
+        }
+    }
+    assert!(injected > 200 && refused * 20 < injected, "injected {injected}, refused {refused}");
+}
+
+#[test]
+fn tmp_generator() {
+    let mut runner = TestRunner::deterministic();
+    let (mut bad, mut ours, mut n) = (0, 0, 0);
+    for _ in 0..2000 {
+        let manifest = tape().new_tree(&mut runner).unwrap().current();
+        let text = generated::stream(&mut Tape::new(&manifest));
+        for d in crate::independent::documents(text.strip_prefix('\u{feff}').unwrap_or(&text)) {
+            n += 1;
+            let o = mackerel_agent_injector::yaml::read_reference(d);
+            if o.is_err() {
+                ours += 1;
+                if ours < 4 {
+                    println!("OURS {:?}\n{d}", o.err());
+                }
+            } else if crate::independent::read(d).is_none() {
+                bad += 1;
+                if bad < 6 {
+                    println!("LIBYAML {:?}\n{d}", serde_yaml::from_str::<serde_yaml::Value>(d).err());
+                }
+            }
+        }
+    }
+    panic!("{bad} {ours} of {n}");
+}

@@ -1,0 +1,146 @@
+//! Law 4 where a tool has printed the manifest again in between: uninject takes the agent out all the same, up to absent =
+//! null = empty.
+//!
+//! Here the tools are imitated: libyaml's emitter, the same with sorted keys (kustomize, `kubectl get -o yaml`), and JSON.
+//! The real ones stand in `real_tools`.
+
+use crate::laws::{self, configuration};
+use crate::{cases, corpus, independent};
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::inject::inject;
+use mackerel_agent_injector::report::Class;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+#[derive(Debug, Clone, Copy)]
+enum Tool {
+    Libyaml,
+    SortedKeys,
+    Json,
+}
+
+impl Tool {
+    const ALL: [Tool; 3] = [Tool::Libyaml, Tool::SortedKeys, Tool::Json];
+
+    /// Reads all documents and prints them. None where one cannot be read.
+    fn print(self, text: &str) -> Option<String> {
+        let mut printed = String::new();
+        for document in independent::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+            let value = independent::read(document)?;
+            if value.is_null() {
+                continue;
+            }
+            printed.push_str("---\n");
+            printed.push_str(&match self {
+                Tool::Libyaml => serde_yaml::to_string(&value).unwrap(),
+                Tool::SortedKeys => serde_yaml::to_string(&sorted(&value)).unwrap(),
+                Tool::Json => serde_json::to_string_pretty(&value).unwrap() + "\n",
+            });
+        }
+        Some(printed)
+    }
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(entries) => {
+            let entries: BTreeMap<&String, Value> = entries.iter().map(|(key, value)| (key, sorted(value))).collect();
+            entries.into_iter().map(|(key, value)| (key.clone(), value)).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Without what is null or empty.
+fn bare(value: Value) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::Array(items) => {
+            let items: Vec<Value> = items.into_iter().map(|item| bare(item).unwrap_or(Value::Null)).collect();
+            (!items.is_empty()).then_some(Value::Array(items))
+        }
+        Value::Object(entries) => {
+            let entries: serde_json::Map<_, _> =
+                entries.into_iter().filter_map(|(key, value)| Some((key, bare(value)?))).collect();
+            (!entries.is_empty()).then_some(Value::Object(entries))
+        }
+        other => Some(other),
+    }
+}
+
+fn said(text: &str) -> Vec<Option<Value>> {
+    independent::documents(text).into_iter().map(|document| bare(independent::read(document)?)).collect()
+}
+
+/// Holds law 4 for every tool; says how many of them could be tried.
+///
+/// # Errors
+/// What came back instead.
+pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
+    let injected = edit::apply(text, &inject(text, config, laws::INJECT).edits);
+    let mut tried = 0;
+    if injected == text || laws::carries_record(text) {
+        return Ok(tried);
+    }
+    for tool in Tool::ALL {
+        let (Some(printed), Some(expected)) = (tool.print(&injected), tool.print(text)) else { continue };
+        let uninjection = inject(&printed, config, laws::UNINJECT);
+        let refused = uninjection.outcomes.iter().find(|outcome| outcome.decision.reason.class() == Class::Refused);
+        if let Some(outcome) = refused {
+            return Err(format!("law 4: {tool:?}: {}\n{printed}", outcome.decision.message));
+        }
+        if let Some(fault) = uninjection.faults.first() {
+            return Err(format!("fault after {tool:?}: {}\n{printed}", fault.message));
+        }
+        let back = edit::apply(&printed, &uninjection.edits);
+        if said(&back) != said(&expected) {
+            return Err(format!("law 4: after {tool:?} uninject gives\n{back}\ninstead of\n{expected}"));
+        }
+        let again = inject(&printed, config, laws::INJECT);
+        if !again.edits.is_empty() {
+            let twice = edit::apply(&printed, &again.edits);
+            return Err(format!("law 2: {tool:?} changes style only, but inject gives\n{twice}\nafter\n{printed}"));
+        }
+        tried += 1;
+    }
+    Ok(tried)
+}
+
+#[test]
+fn cases_come_back_after_other_tools() {
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for case in cases::all() {
+        match comes_back(&case.text, &case.config) {
+            Ok(count) => tried += count,
+            Err(what) => wrong.push(format!("== {}: {what}", case.name)),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(tried > 200, "only {tried} were tried");
+}
+
+/// Every tenth file, since printing takes its time.
+#[test]
+fn manifests_of_the_corpus_come_back_after_other_tools() {
+    let Some(files) = corpus::manifests("reprint") else { return };
+    let config = configuration(None, &[], None);
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for (name, bytes) in files.step_by(10) {
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        match comes_back(&text, &config) {
+            Ok(count) => tried += count,
+            Err(what) => wrong.push(format!("== {name}: {what}")),
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.iter().take(5).cloned().collect::<Vec<_>>().join("\n")
+    );
+    assert!(tried > 1000, "only {tried} were tried");
+}
