@@ -29,6 +29,8 @@ mod post_renderer;
 mod program;
 mod properties;
 mod read;
+mod readme;
+#[cfg(unix)]
 mod real_tools;
 mod reprint;
 mod splice;
