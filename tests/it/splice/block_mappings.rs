@@ -1,0 +1,180 @@
+//! Mappings in block style.
+
+use super::given;
+use serde_json::{Value, json};
+
+#[test]
+fn a_member_goes_behind_the_last_one() {
+    given("a: 1\nb:\n  c: 2 # two\n  # deeper\n# flush\nd: 3\n")
+        .add("/b/x", json!("w"))
+        .gives("a: 1\nb:\n  c: 2 # two\n  x: w\n  # deeper\n# flush\nd: 3\n")
+        .and_without(&["/b/x"]);
+    given("a: 1\nb:\n  c: 2 # two\n    # deeper\n# flush\n")
+        .add("/b/x", json!("w"))
+        .gives("a: 1\nb:\n  c: 2 # two\n    # deeper\n  x: w\n# flush\n")
+        .and_without(&["/b/x"]);
+}
+
+#[test]
+fn the_reviewers_picture_indented_and_flush() {
+    let agent = json!({"name": "agent", "env": [{"name": "A", "value": "0"}, {"name": "B", "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}], "securityContext": {"capabilities": {"drop": ["ALL"]}, "runAsUser": 65532}});
+    let operations = |agent: Value| {
+        json!([
+            {"op": "add", "path": "/template/metadata/annotations", "value": {"example.com/status": "injected"}},
+            {"op": "add", "path": "/template/spec/containers/-", "value": agent},
+            {"op": "add", "path": "/template/spec/volumes", "value": [{"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}]},
+        ])
+    };
+    given(
+        "\
+template:
+  metadata:
+    labels:
+      app: web
+  spec:
+    containers:
+      - name: web          # the app
+        image: \"web:1\"
+",
+    )
+    .patched_with(operations(agent.clone()))
+    .gives(
+        "\
+template:
+  metadata:
+    labels:
+      app: web
+    annotations:
+      example.com/status: injected
+  spec:
+    containers:
+      - name: web          # the app
+        image: \"web:1\"
+      - name: agent
+        env:
+          - name: A
+            value: \"0\"
+          - name: B
+            valueFrom:
+              fieldRef:
+                fieldPath: status.hostIP
+        securityContext:
+          capabilities:
+            drop: [ALL]
+          runAsUser: 65532
+    volumes:
+      - name: tmp
+        emptyDir:
+          sizeLimit: 64Mi
+",
+    )
+    .and_without(&["/template/spec/volumes", "/template/spec/containers/1", "/template/metadata/annotations"]);
+    given(
+        "\
+template:
+  metadata:
+    labels:
+      app: web
+  spec:
+    containers:
+    - name: web
+      image: \"web:1\"
+",
+    )
+    .patched_with(operations(agent))
+    .gives(
+        "\
+template:
+  metadata:
+    labels:
+      app: web
+    annotations:
+      example.com/status: injected
+  spec:
+    containers:
+    - name: web
+      image: \"web:1\"
+    - name: agent
+      env:
+      - name: A
+        value: \"0\"
+      - name: B
+        valueFrom:
+          fieldRef:
+            fieldPath: status.hostIP
+      securityContext:
+        capabilities:
+          drop: [ALL]
+        runAsUser: 65532
+    volumes:
+    - name: tmp
+      emptyDir:
+        sizeLimit: 64Mi
+",
+    )
+    .and_without(&["/template/spec/volumes", "/template/spec/containers/1", "/template/metadata/annotations"]);
+}
+
+#[test]
+fn indentation_by_four() {
+    given("a:\n    b:\n        - c\n")
+        .patched_with(json!([
+            {"op": "add", "path": "/a/x", "value": {"w": {"z": 1}}},
+            {"op": "add", "path": "/a/l", "value": [{"m": 1, "o": 2}]},
+        ]))
+        .gives(
+            "a:\n    b:\n        - c\n    x:\n        w:\n            z: 1\n    l:\n        - m: 1\n          o: 2\n",
+        )
+        .and_without(&["/a/x", "/a/l"]);
+}
+
+#[test]
+fn keys_in_quotes_and_with_a_space_before_the_colon() {
+    given("\"a\" :\n  'b' : 1\n").add("/a/c", json!({})).gives("\"a\" :\n  'b' : 1\n  c: {}\n").and_without(&["/a/c"]);
+}
+
+#[test]
+fn members_are_removed() {
+    given("a: 1\n# about b\nb: 2 # two\nc: 3\n").remove("/b").gives("a: 1\n# about b\nc: 3\n");
+    given("- a: 1\n  b: 2\n").remove("/0/a").gives("- b: 2\n");
+    given("- a: 1 # one\n  # about b\n  b: 2\n").remove("/0/a").gives("-\n  # about b\n  b: 2\n");
+    given("- a: 1 # one\n").remove("/0/a").gives("- {} # one\n");
+    given("k:\n  a: 1\nn: 1\n").remove("/k/a").gives("k: {}\nn: 1\n");
+    given("a: 1\n").remove("/a").gives("{}\n");
+}
+
+#[test]
+fn all_members_go_and_others_come() {
+    given("- a: 1\n  b: 2\n- z\n")
+        .patched_with(json!([
+            {"op": "remove", "path": "/0/a"}, {"op": "remove", "path": "/0/b"},
+            {"op": "add", "path": "/0/c", "value": 3}, {"op": "add", "path": "/0/d", "value": 4},
+        ]))
+        .gives("- c: 3\n  d: 4\n- z\n");
+    given("k:\n  a: 1\n")
+        .patched_with(json!([{"op": "remove", "path": "/k/a"}, {"op": "add", "path": "/k/c", "value": 3}]))
+        .gives("k:\n  c: 3\n");
+}
+
+#[test]
+fn values_are_replaced() {
+    given("a:   1   # one\nb: x\n").replace("/a", json!("2")).gives("a:   \"2\"   # one\nb: x\n");
+    given("a: >\n  long\n  text\nb: x\n").replace("/a", json!(true)).gives("a: true\nb: x\n");
+    given("a: \"x\n  y\"\nb: x\n").replace("/a", json!("z")).gives("a: z\nb: x\n");
+    given("a:\n  - 1\n  - 2\nb: x\n").replace("/a", json!("z")).gives("a: z\nb: x\n");
+    given("a: # why\n  - 1\nb: x\n").replace("/a", json!({"k": {"l": 1}})).gives("a: # why\n  k:\n    l: 1\nb: x\n");
+    given("a: 5 # why\nb: x\n").replace("/a", json!({"k": {"l": 1}})).gives("a: # why\n  k:\n    l: 1\nb: x\n");
+    given("a:\n  5\nb: x\n").replace("/a", json!({"k": {"l": 1}})).gives("a:\n  k:\n    l: 1\nb: x\n");
+    given("a:\nb: x\n").replace("/a", json!(5)).gives("a: 5\nb: x\n");
+    given("a: &x 1\nb: x\n").replace("/a", json!(5)).gives("a: 5\nb: x\n");
+    given("a: !!str\nb: x\n").replace("/a", json!(5)).gives("a: 5\nb: x\n");
+}
+
+#[test]
+fn members_are_moved_and_copied() {
+    given("a:\n  x: [1, 'y']\nb: {}\n")
+        .patched_with(
+            json!([{"op": "move", "from": "/a/x", "path": "/b/z"}, {"op": "copy", "from": "/b", "path": "/c"}]),
+        )
+        .gives("a: {}\nb: {z: [1, \"y\"]}\nc:\n  z:\n    - 1\n    - \"y\"\n");
+}

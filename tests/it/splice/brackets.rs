@@ -1,0 +1,110 @@
+//! JSON, and YAML in flow style.
+
+use super::given;
+use serde_json::json;
+
+#[test]
+fn an_element_goes_behind_the_last_one_in_brackets() {
+    given("a: [x, y]\n").add("/a/-", json!("z")).gives("a: [x, y, z]\n").and_without(&["/a/2"]);
+    given("a: [x,y,]\n").add("/a/-", json!("z")).gives("a: [x,y,z,]\n").and_without(&["/a/2"]);
+    given("a: [ \"x\" ]\n").add("/a/-", json!("z")).gives("a: [ \"x\", \"z\" ]\n").and_without(&["/a/1"]);
+    given("a: {x: 1}\n")
+        .add("/a/w", json!({"z": ["b c", "d: e"]}))
+        .gives("a: {x: 1, w: {z: [b c, \"d: e\"]}}\n")
+        .and_without(&["/a/w"]);
+    given("{\"a\":1}")
+        .add("/b", json!({"c": [1, "x"]}))
+        .gives("{\"a\":1,\"b\":{\"c\":[1,\"x\"]}}")
+        .and_without(&["/b"]);
+    given("{\"a\": 1}")
+        .add("/b", json!({"c": [1, "x"]}))
+        .gives("{\"a\": 1, \"b\": {\"c\": [1, \"x\"]}}")
+        .and_without(&["/b"]);
+    given("[]").add("/-", json!({"c": 1})).gives("[{\"c\": 1}]").and_without(&["/0"]);
+    given("a: { }\n").add("/a/b", json!("c")).gives("a: {b: c }\n").and_without(&["/a/b"]);
+    given("a: []\n").add("/a/-", json!({"b": "c"})).gives("a: [{b: c}]\n").and_without(&["/a/0"]);
+}
+
+#[test]
+fn an_element_before_others_in_brackets() {
+    given("[1, 2]").add("/0", json!(0)).gives("[0, 1, 2]").and_without(&["/0"]);
+    given("[1, 2]").add("/1", json!(0)).gives("[1, 0, 2]").and_without(&["/1"]);
+    given("[\n  1,\n  2\n]").add("/0", json!(0)).gives("[\n  0,\n  1,\n  2\n]").and_without(&["/0"]);
+}
+
+#[test]
+fn json_over_several_lines() {
+    given("{\n  \"a\": {\n    \"b\": 1\n  },\n  \"l\": {}\n}\n")
+        .patched_with(json!([
+            {"op": "add", "path": "/a/c", "value": {"d": ["e"]}},
+            {"op": "add", "path": "/l/m", "value": "n"},
+            {"op": "add", "path": "/z", "value": []},
+        ]))
+        .gives("{\n  \"a\": {\n    \"b\": 1,\n    \"c\": {\n      \"d\": [\n        \"e\"\n      ]\n    }\n  },\n  \"l\": {\n    \"m\": \"n\"\n  },\n  \"z\": []\n}\n")
+        .and_without(&["/z", "/l/m", "/a/c"]);
+    given("{\n\t\"a\": [\n\t\t{\"b\": 1}\n\t]\n}\n")
+        .add("/a/-", json!({"b": 2, "c": []}))
+        .gives("{\n\t\"a\": [\n\t\t{\"b\": 1},\n\t\t{\"b\": 2, \"c\": []}\n\t]\n}\n")
+        .and_without(&["/a/1"]);
+}
+
+#[test]
+fn comments_between_elements_in_brackets() {
+    given("a: [\n  x, # ex\n  y, # why\n]\n")
+        .add("/a/-", json!("z"))
+        .gives("a: [\n  x, # ex\n  y, # why\n  z,\n]\n")
+        .and_without(&["/a/2"]);
+    given("a: [\n  x, # ex\n  y # why\n]\n")
+        .add("/a/-", json!("z"))
+        .gives("a: [\n  x, # ex\n  y, # why\n  z\n]\n")
+        .and_without(&["/a/2"]);
+    given("a: [\n  x, # ex\n  y # why\n]\n")
+        .add("/a/1", json!("z"))
+        .gives("a: [\n  x, # ex\n  z,\n  y # why\n]\n")
+        .and_without(&["/a/1"]);
+    given("a: [\n  x, # ex\n  y, # why\n  z\n]\n").remove("/a/1").gives("a: [\n  x, # ex\n  z\n]\n");
+}
+
+#[test]
+fn neighbours_in_brackets_go_below_a_comment() {
+    let text = "a: {\n  x: 1, # why\n  v: 2,\n  w: 3\n}\n";
+    let removes = json!([{"op": "remove", "path": "/a/v"}, {"op": "remove", "path": "/a/w"}]);
+    given(text).patched_with(removes.clone()).gives("a: {\n  x: 1 # why\n}\n");
+    let mut operations = removes;
+    operations.as_array_mut().unwrap().push(json!({"op": "add", "path": "/a/z", "value": 4}));
+    given(text).patched_with(operations).gives("a: {\n  x: 1, # why\n  z: 4,\n}\n");
+}
+
+#[test]
+fn elements_in_brackets_are_removed() {
+    given("[1, 2, 3]").remove("/1").gives("[1, 3]");
+    given("[1, 2, 3]").remove("/0").gives("[2, 3]");
+    given("[1, 2, 3]").remove("/2").gives("[1, 2]");
+    given("[ 1 ]").remove("/0").gives("[  ]");
+    given("{\n  \"a\": 1\n}\n").remove("/a").gives("{}\n");
+    given("[1, 2, 3]")
+        .patched_with(json!([{"op": "remove", "path": "/0"}, {"op": "remove", "path": "/0"}]))
+        .gives("[3]");
+    given("{\"a\": 1, \"b\": 2}")
+        .patched_with(json!([{"op": "remove", "path": "/b"}, {"op": "add", "path": "/c", "value": 3}]))
+        .gives("{\"a\": 1, \"c\": 3}");
+    given("{\"a\": 1, \"b\": 2}")
+        .patched_with(json!([{"op": "remove", "path": "/a"}, {"op": "remove", "path": "/b"}, {"op": "add", "path": "/c", "value": 3}]))
+        .gives("{\"c\": 3}");
+}
+
+#[test]
+fn values_in_brackets_are_replaced() {
+    given("{\"a\": 1, \"b\": [2]}").replace("/b", json!({"c": null})).gives("{\"a\": 1, \"b\": {\"c\": null}}");
+    given("{a, b: 1}").replace("/a", json!("x, y")).gives("{a: \"x, y\", b: 1}");
+    given("[1, *a]".replace("1", "&a 1").as_str()).replace("/1", json!(2)).gives("[&a 1, 2]");
+}
+
+#[test]
+fn the_whole_document() {
+    given("# why\na: 1\n").replace("", json!({"b": [1, {"c": 2}]})).gives("# why\nb:\n  - 1\n  - c: 2\n");
+    given("{\"a\": 1}").replace("", json!([1, "x"])).gives("[1, \"x\"]");
+    given("").add("", json!({"a": 1})).gives("a: 1\n");
+    given("# only a comment").add("", json!({"a": 1})).gives("# only a comment\na: 1");
+    given("a: 1\n").replace("", json!("x")).gives("x\n");
+}

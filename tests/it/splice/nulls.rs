@@ -1,0 +1,39 @@
+//! A null gives way to a collection, and comes back.
+
+use super::{given, patch, visible};
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::splice::{Refusal, Spelling, gave_way, splice};
+use mackerel_agent_injector::yaml;
+use serde_json::{Value, json};
+
+fn filled_and_restored(text: &str, path: &str, value: Value, expected: &str) {
+    let tree = yaml::read(text).unwrap();
+    let node = tree.get(tree.root().unwrap(), path.trim_start_matches('/')).unwrap();
+    let raw = gave_way(&tree, node);
+    given(text).add(path, value).gives(expected);
+    let filled = yaml::read(expected).unwrap();
+    let null = patch(json!([{"op": "replace", "path": path, "value": null}]));
+    let spelling = Spelling { pointer: path.to_owned(), raw };
+    let restored = splice(&filled, &null, &[spelling]).unwrap();
+    let back = edit::apply(expected, &restored.edits);
+    assert_eq!(visible(&back), visible(text));
+    restored.verify(&filled, &yaml::read(&back).unwrap()).unwrap();
+}
+
+#[test]
+fn a_null_gives_way_and_comes_back() {
+    filled_and_restored("a:\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\nb: 1\n");
+    filled_and_restored("a: null # why\nb: 1\n", "/a", json!({"c": 1}), "a: # why\n  c: 1\nb: 1\n");
+    filled_and_restored("a:  ~\nb: 1\n", "/a", json!([{"c": 1}]), "a:\n  - c: 1\nb: 1\n");
+    filled_and_restored("b: 1\na: ~", "/a", json!({"c": 1}), "b: 1\na:\n  c: 1");
+    filled_and_restored("a:\n  # deeper\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\n  # deeper\nb: 1\n");
+    filled_and_restored("{\"a\": null}", "/a", json!({"c": 1}), "{\"a\": {\"c\": 1}}");
+    filled_and_restored("{\n  \"a\":null\n}", "/a", json!(["c"]), "{\n  \"a\":[\n    \"c\"\n  ]\n}");
+    filled_and_restored("{a: , b: 1}", "/a", json!({"c": 1}), "{a: {c: 1} , b: 1}");
+    filled_and_restored("a: !!null\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\nb: 1\n");
+}
+
+#[test]
+fn a_null_on_a_line_of_its_own_is_left_alone() {
+    given("a:\n  null\n").add("/a", json!({"b": 1})).refuses(Refusal::OddNull);
+}
