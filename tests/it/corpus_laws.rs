@@ -313,7 +313,6 @@ fn census_of(subjects: &[Subject], config: &Config, pairs: &[Config]) -> Census 
 }
 
 #[test]
-#[ignore = "its census follows"]
 fn corpus_laws_hold_and_the_census_is_as_it_was() {
     let Some(files) = corpus::manifests("corpus_laws") else { return };
     let (mut plain, mut wants, mut lists, mut streams) = (Vec::new(), Vec::new(), Vec::new(), Vec::<Subject>::new());
