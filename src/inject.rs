@@ -156,7 +156,8 @@ impl Run<'_> {
             self.injection.without_template += 1;
             return;
         }
-        if list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {
+        let may_be_list = memchr::memmem::find(text.as_bytes(), b"List").is_some();
+        if may_be_list && list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {
             return;
         }
         match yaml::read(text) {

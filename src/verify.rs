@@ -108,11 +108,25 @@ impl Pair<'_, '_, '_> {
                 Kind::Mapping | Kind::Sequence => true,
             };
         self.expect(same, at)?;
+        if self.same_text(before, at) {
+            return Ok(());
+        }
         let mut children = new.children(at);
         for child in old.children(before) {
             self.untouched(child, children.next().ok_or_else(|| self.fail(at))?)?;
         }
         self.expect(children.next().is_none(), at)
+    }
+
+    /// A collection of the same bytes in the same column reads the same, whatever stands around it. At the end of a text it
+    /// may not: a line break behind it can belong to a block scalar's value.
+    fn same_text(&self, before: NodeId, at: NodeId) -> bool {
+        let (old, new) = (self.old, self.new);
+        let ends_in_line = |tree: &Tree<'_>, node| tree.text()[tree.span(node).end..].contains('\n');
+        old.raw(before) == new.raw(at)
+            && column(old, before) == column(new, at)
+            && ends_in_line(old, before)
+            && ends_in_line(new, at)
     }
 
     fn same_scalar(&self, before: NodeId, at: NodeId) -> bool {
@@ -161,6 +175,12 @@ impl Pair<'_, '_, '_> {
             _ => Err(self.fail(at)),
         }
     }
+}
+
+/// Bytes from the beginning of the line.
+fn column(tree: &Tree<'_>, node: NodeId) -> usize {
+    let start = tree.span(node).start;
+    start - memchr::memrchr(b'\n', &tree.text().as_bytes()[..start]).map_or(0, |feed| feed + 1)
 }
 
 /// A float of the patch, such as 1e3, that YAML reads as an integer.

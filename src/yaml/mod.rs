@@ -38,7 +38,7 @@ pub struct YamlError {
 /// # Errors
 /// When the text is not valid YAML, holds more than one document, or nests deeper than 255 levels.
 pub fn read(text: &str) -> Result<Tree<'_>, YamlError> {
-    read_into(text, &mut Buffer::default())
+    read_into(text, &mut Buffer::for_text(text))
 }
 
 /// As [`read`], in memory that [`Tree::recycle`] has given back.

@@ -89,6 +89,13 @@ pub struct Buffer {
     pub(crate) open: Vec<super::plain::Open>,
 }
 
+impl Buffer {
+    /// Room for about as many nodes as manifests of this length have, so that it need not grow again and again.
+    pub(crate) fn for_text(text: &str) -> Self {
+        Self { nodes: Vec::with_capacity(text.len() / 16 + 8), open: Vec::with_capacity(32) }
+    }
+}
+
 /// One document, located.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree<'t> {
