@@ -52,7 +52,7 @@ impl HandEdit {
     pub(crate) fn help(self) -> &'static str {
         match self {
             HandEdit::NewerRecord => "use that version",
-            _ => "undo the edit, or run `inject --force` on the file to overwrite it",
+            _ => "undo the edit, or run with `--force` on the file to overwrite it",
         }
     }
 }
