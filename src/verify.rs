@@ -132,8 +132,14 @@ impl Pair<'_, '_, '_> {
     fn same_scalar(&self, before: NodeId, at: NodeId) -> bool {
         let (old, new) = (self.old, self.new);
         match old.style(before) {
-            // The same text may be another value: with other indentation around it, or with a line break at its end.
-            Style::Literal | Style::Folded => old.scalar(before) == new.scalar(at),
+            // The same text may be another value: with other indentation around it, or without a line break at its end.
+            Style::Literal | Style::Folded => {
+                let open = |tree: &Tree<'_>, id: NodeId| tree.span(id).end == tree.text().len();
+                let same = old.raw(before) == new.raw(at)
+                    && old.content_column(before) == new.content_column(at)
+                    && open(old, before) == open(new, at);
+                same || old.scalar(before) == new.scalar(at)
+            }
             _ => old.raw(before) == new.raw(at),
         }
     }

@@ -172,6 +172,11 @@ impl<'t> Tree<'t> {
         self.node(id).has_properties
     }
 
+    /// The indentation of a block scalar's content, in columns.
+    pub(crate) fn content_column(&self, id: NodeId) -> u32 {
+        self.node(id).child
+    }
+
     /// The keys and values of a mapping, or the items of a sequence; nothing for any other node.
     pub(crate) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         let kind = if self.kind(id) == Kind::Mapping { Kind::Mapping } else { Kind::Sequence };
