@@ -122,6 +122,8 @@ const DOORS: &[Door] = &[
     ),
     ("agent.env", "[{name: A, value: b=c}]", "{agent: {env: [{name: A, value: b=c}]}}", None),
     ("agent.resources", "{limits: {cpu: 1}}", "{agent: {resources: {limits: {cpu: '1'}}}}", Some(("cpu-limit", "1"))),
+    ("agent.resources", "null", "{agent: {resources: null}}", None),
+    ("agent.securityContext", "null", "{agent: {securityContext: null}}", None),
     ("agent.resources.limits", "null", "{agent: {resources: {limits: null}}}", None),
     (
         "agent.resources.limits.memory",

@@ -26,7 +26,8 @@ macro_rules! merged {
             }
 
             fn json(&self) -> Json {
-                json!(self)
+                // `{}` would mean: nothing to merge.
+                if *self == <$Type>::default() { Json::Null } else { json!(self) }
             }
 
             fn schema(&self) -> Json {
@@ -48,7 +49,8 @@ fn merge<T: Serialize + DeserializeOwned + Default>(
     value: &Value<'_>,
     reading: &mut Reading<'_>,
 ) {
-    if path.is_empty() && value.is_null() {
+    let is_null = value.is_null() || matches!(value, Value::Text { text: "null", .. });
+    if path.is_empty() && is_null {
         reading.given(value);
         *into = T::default();
         return;
