@@ -1,4 +1,5 @@
-//! Any text: the laws hold for it, as the tests state them. Seeds: the inputs of `tests/cases`.
+//! Any text: the laws hold for it, as the tests state them. Seeds: `tests/cases`, by a link. What a fuzzer finds belongs into
+//! a folder of its own: give that one first.
 #![no_main]
 
 #[path = "../../tests/it/laws.rs"]

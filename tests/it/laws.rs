@@ -212,7 +212,7 @@ fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), S
 
 /// Law 4: uninject gives the bytes back.
 fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) -> Result<(), String> {
-    let uninject = Options { direction: Direction::Uninject, ..options };
+    let uninject = Options { hand_edits: options.hand_edits, ..UNINJECT };
     let back = patched(&injected.text, config, uninject)?;
     // What carried our record before comes back without.
     let origin = patched(text, config, uninject)?;
