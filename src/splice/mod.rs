@@ -1,6 +1,6 @@
 //! Edits YAML and JSON as text: RFC 6902 operations in, the few bytes that change out.
 //!
-//! The patch is applied to an [`overlay`] of the document, then one walk along the changes writes the edits, in the
+//! The patch is applied to an overlay of the document, then one walk along the changes writes the edits, in the
 //! style that surrounds them. Everything else stays as it is, byte for byte: comments, quotes, blank lines, line ends.
 //! What cannot be edited without guessing is refused by name ([`Refusal`]), never printed anew.
 //!

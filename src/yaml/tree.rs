@@ -253,7 +253,7 @@ impl<'t> Tree<'t> {
         })
     }
 
-    /// The scalar's characters, decoded; none for other nodes. What they mean is [`super::scalar`]'s business.
+    /// The scalar's characters, decoded; none for other nodes. What they mean is [`resolve()`](super::resolve())'s business.
     #[must_use]
     pub fn scalar(&self, id: NodeId) -> Option<Cow<'t, str>> {
         (self.kind(id) == Kind::Scalar).then(|| super::scalar::decode(self, id))

@@ -68,29 +68,3 @@ fn generated_manifests_are_mostly_injected() {
     }
     assert!(injected > 200 && refused * 20 < injected, "injected {injected}, refused {refused}");
 }
-
-#[test]
-fn tmp_generator() {
-    let mut runner = TestRunner::deterministic();
-    let (mut bad, mut ours, mut n) = (0, 0, 0);
-    for _ in 0..2000 {
-        let manifest = tape().new_tree(&mut runner).unwrap().current();
-        let text = generated::stream(&mut Tape::new(&manifest));
-        for d in crate::independent::documents(text.strip_prefix('\u{feff}').unwrap_or(&text)) {
-            n += 1;
-            let o = mackerel_agent_injector::yaml::read_reference(d);
-            if o.is_err() {
-                ours += 1;
-                if ours < 4 {
-                    println!("OURS {:?}\n{d}", o.err());
-                }
-            } else if crate::independent::read(d).is_none() {
-                bad += 1;
-                if bad < 6 {
-                    println!("LIBYAML {:?}\n{d}", serde_yaml::from_str::<serde_yaml::Value>(d).err());
-                }
-            }
-        }
-    }
-    panic!("{bad} {ours} of {n}");
-}
