@@ -44,7 +44,7 @@ pub(crate) enum Failure {
     /// These changes cannot be made safely.
     Refused(Vec<(usize, Refusal)>),
     /// The result is not what the patch says: a mistake of ours.
-    Fault { message: String, offset: usize },
+    Fault { message: String },
 }
 
 /// Why a change cannot be made safely.
@@ -104,7 +104,7 @@ fn in_original(failure: Failure, tree: &Tree<'_>, changes: &[Change]) -> Failure
                 .map(|(change, refusal)| (change, Refusal { offset: start(change), ..refusal }))
                 .collect(),
         ),
-        Failure::Fault { message, .. } => Failure::Fault { message, offset: start(0) },
+        fault @ Failure::Fault { .. } => fault,
     }
 }
 
@@ -147,7 +147,7 @@ fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Ve
     let text = edit::apply(tree.text(), &spliced.edits);
     spliced
         .verify_again(tree, &reread(&text)?, memo)
-        .map_err(|mismatch| Failure::Fault { message: mismatch.to_string(), offset: mismatch.offset })?;
+        .map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
     Ok((spliced.edits, Some(text)))
 }
 
@@ -170,8 +170,6 @@ fn refusal(uneditable: &Uneditable) -> Refusal {
 }
 
 fn reread(text: &str) -> Result<Tree<'_>, Failure> {
-    yaml::read(text).map_err(|error| Failure::Fault {
-        message: format!("the result is not valid YAML: {}", error.message),
-        offset: 0,
-    })
+    yaml::read(text)
+        .map_err(|error| Failure::Fault { message: format!("the result is not valid YAML: {}", error.message) })
 }

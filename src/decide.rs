@@ -362,13 +362,7 @@ impl Case<'_, '_> {
     }
 
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
-        Finding {
-            reason,
-            message: message.into(),
-            help: None,
-            offset: Some(self.tree.span(self.template.node).start),
-            pointer: self.at.to_owned(),
-        }
+        Finding::new(reason, message, self.tree.span(self.template.node).start, self.at)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The way of the data in one place: read, find, decide, patch, splice, verify. Writing is the front ends' part.
 
 use crate::agent::Agents;
-use crate::change::{Change, Failure, carry_out};
+use crate::change::{Change, Failure, Refusal, carry_out};
 use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::edit::Edit;
 use crate::find::{Table, member};
@@ -195,8 +195,11 @@ impl Run<'_> {
         for resource in &found {
             self.resource(tree, resource, root.pointer, base, &mut changes);
         }
+        if changes.is_empty() {
+            return;
+        }
         let edits = match tree.collection_key() {
-            Some(key) => self.unreadable_keys(changes, base + tree.span(key).start, base),
+            Some(key) => self.unreadable_keys(changes, tree.span(key).start, base),
             None => self.carry_out(tree, changes, base),
         };
         self.injection.edits.extend(
@@ -209,39 +212,32 @@ impl Run<'_> {
     /// `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key, but nothing that Kubernetes reads.
     fn unreadable_keys(&mut self, changes: Vec<Change>, offset: usize, base: usize) -> Vec<Edit> {
         for change in changes {
-            let refusal = Finding {
-                reason: Reason::Uneditable,
-                message: "collection-key: a key of this document is a mapping or a list, which Kubernetes cannot read"
-                    .to_owned(),
-                help: Some("is this a template that has not been rendered? Give its result instead".to_owned()),
-                offset: Some(offset),
-                pointer: change.template.clone(),
-            };
-            if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
-                refuse(outcome, change, refusal, base, self.config.spec.on_refusal);
-            }
+            let message = "collection-key: a key of this document is a mapping or a list, which Kubernetes cannot read";
+            let help = "is this a template that has not been rendered? Give its result instead";
+            self.refuse(change, Refusal { message: message.to_owned(), help: help.to_owned(), offset }, base);
         }
         Vec::new()
     }
 
-    fn unreadable(&mut self, error: &YamlError, base: usize) {
-        if self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject {
-            // Nothing is wanted, so nothing can be refused.
-            self.injection.findings.push(Finding {
-                reason: Reason::UnreadableDocument,
-                message: format!("a document that is not valid YAML was passed by: {}", error.message),
-                help: None,
-                offset: Some(base + error.offset),
-                pointer: String::new(),
-            });
-            return;
+    /// A change that cannot be made; `base` is where its piece begins in the text.
+    fn refuse(&mut self, change: Change, refusal: Refusal, base: usize) {
+        let Refusal { message, help, offset } = refusal;
+        let finding = Finding::new(Reason::Uneditable, message, base + offset, &change.template).with_help(help);
+        if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
+            refuse(outcome, change, finding, base, self.config.spec.on_refusal);
         }
-        self.injection.findings.push(Finding {
-            reason: Reason::Uneditable,
-            message: format!("not valid YAML: {}", error.message),
-            help: Some("correct the document; a template that has not been rendered yet is none".to_owned()),
-            offset: Some(base + error.offset),
-            pointer: String::new(),
+    }
+
+    fn unreadable(&mut self, error: &YamlError, base: usize) {
+        let offset = base + error.offset;
+        let nothing_is_wanted =
+            self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject;
+        self.injection.findings.push(if nothing_is_wanted {
+            let message = format!("a document that is not valid YAML was passed by: {}", error.message);
+            Finding::new(Reason::UnreadableDocument, message, offset, "")
+        } else {
+            Finding::new(Reason::Uneditable, format!("not valid YAML: {}", error.message), offset, "")
+                .with_help("correct the document; a template that has not been rendered yet is none")
         });
     }
 
@@ -296,28 +292,16 @@ impl Run<'_> {
                     return done.edits;
                 }
                 Err(Failure::Refused(refused)) => {
-                    for (change, uneditable) in refused.into_iter().rev() {
-                        let change = changes.remove(change);
-                        let refusal = Finding {
-                            reason: Reason::Uneditable,
-                            message: uneditable.message,
-                            help: Some(uneditable.help),
-                            offset: Some(base + uneditable.offset),
-                            pointer: change.template.clone(),
-                        };
-                        if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
-                            refuse(outcome, change, refusal, base, self.config.spec.on_refusal);
-                        }
+                    for (change, refusal) in refused.into_iter().rev() {
+                        self.refuse(changes.remove(change), refusal, base);
                     }
                 }
-                Err(Failure::Fault { message, offset }) => {
-                    self.injection.faults.push(Finding {
-                        reason: Reason::VerifyFailed,
-                        message,
-                        help: Some("this is a mistake of this program; please report it with the document".to_owned()),
-                        offset: Some(base + offset),
-                        pointer: String::new(),
-                    });
+                Err(Failure::Fault { message }) => {
+                    // What is wrong stands in a text that nobody will see: the first template shows where it came from.
+                    let start = changes.first().map_or(0, |change| tree.span(change.view.node).start);
+                    let finding = Finding::new(Reason::VerifyFailed, message, base + start, "")
+                        .with_help("this is a mistake of this program; please report it with the document");
+                    self.injection.faults.push(finding);
                     break;
                 }
             }

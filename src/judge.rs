@@ -85,13 +85,7 @@ struct Bench<'a, 't> {
 
 impl Bench<'_, '_> {
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
-        Finding {
-            reason,
-            message: message.into(),
-            help: None,
-            offset: Some(self.tree.span(self.template.node).start),
-            pointer: self.at.to_owned(),
-        }
+        Finding::new(reason, message, self.tree.span(self.template.node).start, self.at)
     }
 
     fn says(&self, reason: Reason, warnings: Vec<Finding>, action: Option<Action>) -> Judgement {

@@ -135,6 +135,18 @@ pub struct Finding {
     pub pointer: String,
 }
 
+impl Finding {
+    /// A finding about a field, or the whole, of a resource; without help.
+    pub(crate) fn new(reason: Reason, message: impl Into<String>, offset: usize, pointer: &str) -> Self {
+        Self { reason, message: message.into(), help: None, offset: Some(offset), pointer: pointer.to_owned() }
+    }
+
+    /// The same with what to do next.
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
+    }
+}
+
 /// Everything about one pod template of one resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
