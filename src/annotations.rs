@@ -254,7 +254,7 @@ fn invalid(key: &str, offset: usize, complaint: Complaint) -> InvalidAnnotation 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Base, ImagePullPolicy, KubeletAccess, Sources, load};
+    use crate::config::{Base, HostStatus, ImagePullPolicy, KubeletAccess, LogLevel, SidecarKind, Sources, load};
 
     fn given<'a>(pairs: &'a [(String, &'a str)]) -> Vec<Given<'a>> {
         pairs.iter().enumerate().map(|(index, (key, value))| (key.as_str(), *value, index)).collect()
@@ -341,7 +341,12 @@ mod tests {
                 ("cpu-limit", "100m"),
                 ("memory-request", "100Mi"),
                 ("memory-limit", "200Mi"),
-                ("sidecar", "auto"),
+                ("sidecar", "native"),
+                ("display-name", "shop $(MACKEREL_KUBERNETES_POD_NAME)"),
+                ("memo", "shop"),
+                ("host-status-on-start", "standby"),
+                ("ignore-container", "^proxy$"),
+                ("log-level", "DEBUG"),
             ],
         )
         .spec;
@@ -350,6 +355,12 @@ mod tests {
         assert_eq!(spec.agent.image_pull_policy, ImagePullPolicy::IfNotPresent);
         assert_eq!(spec.kubelet.access(), KubeletAccess::Tls { port: 1250, insecure: true });
         assert_eq!(spec.agent.config.config_map_key, "agent.yaml");
+        assert_eq!(spec.sidecar, SidecarKind::Native);
+        assert_eq!(spec.agent.display_name.as_deref(), Some("shop $(MACKEREL_KUBERNETES_POD_NAME)"));
+        assert_eq!(spec.agent.memo.as_deref(), Some("shop"));
+        assert_eq!(spec.agent.host_status_on_start, Some(HostStatus::Standby));
+        assert_eq!(spec.agent.ignore_container.as_deref(), Some("^proxy$"));
+        assert_eq!(spec.agent.log_level, Some(LogLevel::Debug));
         let resources = serde_json::json!(spec.agent.resources);
         let expected = serde_json::json!({
             "limits": {"cpu": "100m", "memory": "200Mi"}, "requests": {"cpu": "0.02", "memory": "100Mi"},
@@ -382,10 +393,10 @@ mod tests {
             (&[("memory-limit", "32Mi")], &["memory-limit"]),
             (&[("memory-request", "256Mi")], &["memory-request"]),
             (&[("kubelet-port", "1"), ("kubelet-read-only-port", "2")], &["kubelet-read-only-port"]),
-            (&[("sidecar", "native")], &["sidecar"]),
             (&[("sidecar", "nativ")], &["sidecar"]),
             (&[("platform", "eks-fargate")], &["platform"]),
-            (&[("memo", "x")], &["memo"]),
+            (&[("ignore-container", "(?=a)"), ("log-level", "debug")], &["ignore-container", "log-level"]),
+            (&[("host-status-on-start", "retired")], &["host-status-on-start"]),
             (&[("wait-for", "db:1")], &["wait-for"]),
             (&[("mackerel_apikey.secret_name", "Upper")], &["mackerel_apikey.secret_name"]),
         ] {

@@ -61,7 +61,7 @@ struct Case<'a, 't> {
     warnings: Vec<Finding>,
 }
 
-impl Case<'_, '_> {
+impl<'a> Case<'a, '_> {
     fn decide(&mut self) -> Decision {
         if let Some(skip) = self.out_of_reach().or_else(|| self.not_selected()) {
             return Decision::Skip(skip);
@@ -264,7 +264,7 @@ impl Case<'_, '_> {
         Some(Finding { help: Some(help.to_owned()), offset, pointer, ..finding })
     }
 
-    fn with_annotations(&self) -> Result<Cow<'_, Config>, Finding> {
+    fn with_annotations(&self) -> Result<Cow<'a, Config>, Finding> {
         let ours = |annotation: &&pod_template::Annotation| Annotation::of(&annotation.key).is_some();
         if let Some(annotation) = self.template.annotations.iter().filter(ours).find(|a| a.value.is_none()) {
             return Err(self.not_a_string(annotation));
@@ -284,11 +284,20 @@ impl Case<'_, '_> {
     }
 
     /// `auto` looks at the restart policy alone, so that every door and the webhook agree.
-    fn sidecar(&self, config: &Config) -> Result<Sidecar, Decision> {
+    fn sidecar(&mut self, config: &Config) -> Result<Sidecar, Decision> {
         let completes = matches!(self.template.restart_policy.as_deref(), Some("Never" | "OnFailure"));
         let old = config.spec.kubernetes_version < KubernetesVersion::NATIVE_SIDECARS;
         let version = config.spec.kubernetes_version;
         match config.spec.sidecar {
+            SidecarKind::Container if completes => {
+                let finding = self.finding(
+                    Reason::NeverCompletes,
+                    "the pod is to complete, but waits for its agent, an ordinary container",
+                );
+                self.warnings
+                    .push(finding.with_help("`sidecar: auto` makes it a native sidecar, which ends with the others"));
+                Ok(Sidecar::Container)
+            }
             SidecarKind::Container => Ok(Sidecar::Container),
             SidecarKind::Auto if !completes => Ok(Sidecar::Container),
             SidecarKind::Auto | SidecarKind::Native if !old => Ok(Sidecar::Native),
@@ -299,7 +308,17 @@ impl Case<'_, '_> {
             }
             SidecarKind::Native => {
                 let message = format!("a native sidecar is asked for, which Kubernetes {version} does not have");
-                Err(Decision::Refuse(self.finding(Reason::NativeRefused, message)))
+                let finding = self.finding(Reason::NativeRefused, message);
+                let asked = self.template.annotation(Annotation::Sidecar.key());
+                let finding = match asked {
+                    Some(asked) => Finding {
+                        offset: Some(asked.value_offset),
+                        pointer: self.annotation_pointer(&asked.key),
+                        ..finding
+                    },
+                    None => finding,
+                };
+                Err(Decision::Refuse(finding.with_help("raise `kubernetesVersion`, or ask for `auto` or `container`")))
             }
         }
     }

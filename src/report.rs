@@ -94,6 +94,7 @@ reasons! {
     UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is wanted";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
+    NeverCompletes = "never-completes", Warning, "the pod is to complete, but waits for its agent";
     NamespaceUnknown = "namespace-unknown", Warning, "`select` asks for a namespace and the resource names none";
     StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";
     ValueKept = "value-kept", Warning, "a value that somebody changed since was kept";

@@ -3,7 +3,7 @@
 use super::normal::{Digest, Names, take_names};
 use super::order::ordered;
 use super::{CONTAINER, Record, Sidecar, Volume};
-use crate::config::{CONFIG_FOLDER, Config, KubeletAccess};
+use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
 use crate::pod_template::{PodTemplate, normal_parts};
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector, VolumeMount,
@@ -226,23 +226,69 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
         }
     }
     env.push(api_key(config, sidecar));
-    if !spec.agent.roles.is_empty() {
-        let roles: Vec<String> = spec.agent.roles.iter().map(ToString::to_string).collect();
-        env.push(plain("MACKEREL_ROLES", roles.join(",")));
-    }
-    if let Some(location) = spec.agent.config.location() {
-        env.push(plain("MACKEREL_AGENT_CONFIG", location));
-    }
-    env.push(plain("MACKEREL_HOST_ID_STORE", spec.agent.host_id_store.as_str()));
-    env.push(plain("MACKEREL_IGNORE_CONTAINER", format!("^{CONTAINER}$")));
+    env.extend(settings(&spec.agent));
     env.push(plain("TMPDIR", TMP_FOLDER));
     for variable in &spec.agent.env {
+        let variable = EnvVar {
+            value_from: variable.value_from.clone().map(|from| held_up_by_nothing(from, sidecar)),
+            ..variable.clone()
+        };
         match env.iter_mut().find(|ours| ours.name == variable.name) {
-            Some(ours) => *ours = variable.clone(),
-            None => env.push(variable.clone()),
+            Some(ours) => *ours = variable,
+            None => env.push(variable),
         }
     }
     env
+}
+
+/// What the agent is told of the host and of itself; what nobody set is left out, so that the agent's own default holds.
+fn settings(agent: &config::Agent) -> impl Iterator<Item = EnvVar> + '_ {
+    let roles: Vec<String> = agent.roles.iter().map(ToString::to_string).collect();
+    let location = agent.config.location();
+    let polling = agent.config.polling_minutes.filter(|_| location.is_some());
+    let set: [(&str, Option<Cow<'_, str>>); 10] = [
+        ("MACKEREL_APIBASE", agent.api_base.as_deref().map(Cow::Borrowed)),
+        ("MACKEREL_ROLES", (!roles.is_empty()).then(|| roles.join(",").into())),
+        ("MACKEREL_DISPLAY_NAME", agent.display_name.as_deref().map(Cow::Borrowed)),
+        ("MACKEREL_MEMO", agent.memo.as_deref().map(Cow::Borrowed)),
+        ("MACKEREL_AGENT_CONFIG", location),
+        ("MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES", polling.map(|minutes| minutes.to_string().into())),
+        ("MACKEREL_HOST_STATUS_ON_START", agent.host_status_on_start.map(|status| status.as_str().into())),
+        ("MACKEREL_HOST_ID_STORE", Some(agent.host_id_store.as_str().into())),
+        ("MACKEREL_IGNORE_CONTAINER", Some(ignored(agent.ignore_container.as_deref()).into())),
+        ("MACKEREL_LOG_LEVEL", agent.log_level.map(|level| level.as_str().into())),
+    ];
+    set.into_iter().filter_map(|(name, value)| Some(plain(name, value?)))
+}
+
+/// The agent's own container, and those that the user's pattern names. Behind the last `|` a pattern keeps its meaning
+/// whatever is in it: flags, alternatives, a `\Q` without its end.
+fn ignored(pattern: Option<&str>) -> String {
+    let own = format!("^{CONTAINER}$");
+    let Some(pattern) = pattern else { return own };
+    let mut out = own + "|";
+    let mut rest = pattern.chars().peekable();
+    while let Some(character) = rest.next() {
+        out.push(character);
+        // Kubernetes takes `$(A)` for a reference to a variable, and `$$` for one `$`.
+        if character == '$' && matches!(rest.peek(), Some('$' | '(')) {
+            out.push('$');
+        }
+    }
+    out
+}
+
+/// A native sidecar that cannot be created holds up the whole pod; without the variable only the agent may fail. Where
+/// the user says `optional: false`, that is how it is meant.
+fn held_up_by_nothing(mut from: EnvVarSource, sidecar: Sidecar) -> EnvVarSource {
+    if sidecar == Sidecar::Native {
+        let references = [
+            from.secret_key_ref.as_mut().map(|reference| &mut reference.optional),
+            from.config_map_key_ref.as_mut().map(|reference| &mut reference.optional),
+        ];
+        references.into_iter().flatten().for_each(|optional| *optional = optional.or(Some(true)));
+    }
+    from
 }
 
 fn plain(name: &str, value: impl Into<String>) -> EnvVar {

@@ -22,14 +22,14 @@ settings! {
         "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new(), ObjectName;
         /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
         "roles" roles: Vec<Role> = Vec::new();
-        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Default: none.
+        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes puts in the values of variables, such as `$(MACKEREL_KUBERNETES_POD_NAME)`. Default: none.
         "displayName" display_name: Option<String> = None;
-        /// The host's memo (agent: MACKEREL_MEMO). Default: none.
+        /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
         "memo" memo: Option<String> = None;
         /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, Mackerel decides.
         "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None;
         /// Containers to leave out, as a Go regular expression on their names, combined with the agent's own (agent: MACKEREL_IGNORE_CONTAINER). Default: none, only the agent's own.
-        "ignoreContainer" ignore_container: Option<String> = None;
+        "ignoreContainer" ignore_container: Option<String> = None, GoRegexp;
         /// How much the agent logs (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
         "logLevel" log_level: Option<LogLevel> = None;
         /// The URL of the Mackerel API (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
@@ -60,12 +60,14 @@ settings! {
 settings! {
     /// Where the agent's own configuration file comes from: a ConfigMap or a URL, not both.
     pub struct AgentConfig {
-        /// The ConfigMap, mounted as a folder at /etc/mackerel-agent, so that its updates reach the agent. Default: none.
+        /// The ConfigMap, mounted as a folder at /etc/mackerel-agent, so that its updates reach the file (the agent sees them by `pollingMinutes`). What it sets wins over the settings here. Default: none.
         "configMapName" config_map_name: Option<String> = None, ObjectName;
         /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
         "configMapKey" config_map_key: String = "mackerel-agent.conf".to_owned(), DataKey;
         /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
         "url" url: Option<String> = None, ConfigLocation;
+        /// How often the agent looks whether its configuration has changed, in minutes, where it has one (agent: MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES). Default: none, it reads it once.
+        "pollingMinutes" polling_minutes: Option<u32> = None, Positive;
     }
 }
 

@@ -1,7 +1,7 @@
 //! A configuration with the annotations of one template on top.
 
 use super::Config;
-use super::contradiction::contradictions;
+use super::contradiction::contradictions_of_template;
 use super::origin::Origin;
 use super::reading::{Complaint, Door, Reading};
 use super::setting::Setting as _;
@@ -46,7 +46,7 @@ impl Annotated {
             Origin::Annotation { key, offset } => Some((key.clone(), *offset)),
             _ => None,
         };
-        let placed = contradictions(&self.config).into_iter().filter_map(|found| {
+        let placed = contradictions_of_template(&self.config).into_iter().filter_map(|found| {
             let (key, offset) = found.paths.iter().find_map(annotation)?;
             Some((key, offset, found.complaint))
         });

@@ -27,6 +27,14 @@ impl Contradiction {
 pub(crate) fn contradictions(config: &Config) -> Vec<Contradiction> {
     let mut found = Vec::new();
     sidecar(config, &mut found);
+    found.extend(contradictions_of_template(config));
+    found
+}
+
+/// Those that annotations can bring about. A native sidecar that no cluster has is not among them: that is decided with
+/// everything else about the template, and has a reason of its own.
+pub(crate) fn contradictions_of_template(config: &Config) -> Vec<Contradiction> {
+    let mut found = Vec::new();
     kubelet(config, &mut found);
     agent_config(config, &mut found);
     resources(config, &mut found);

@@ -9,6 +9,7 @@ mod choice;
 mod collection;
 mod contradiction;
 mod example;
+mod go_regexp;
 mod kubernetes_type;
 mod origin;
 mod path;

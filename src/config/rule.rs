@@ -1,5 +1,6 @@
 //! What Kubernetes and the agent demand of a string or a number, beyond its type.
 
+use super::go_regexp;
 use super::reading::Complaint;
 use serde_json::{Map, Value as Json};
 
@@ -22,6 +23,8 @@ pub(crate) enum Rule {
     ConfigLocation,
     /// An HTTP URL.
     HttpUrl,
+    /// A regular expression of Go.
+    GoRegexp,
     /// The full name of a label or annotation: `[prefix/]name`.
     MetadataName,
     /// A label's value.
@@ -36,6 +39,9 @@ impl Rule {
     /// Complains about what breaks the rule.
     pub(crate) fn test(self, text: &str) -> Result<(), Complaint> {
         let holds = match self {
+            // The empty pattern would match every container.
+            Rule::GoRegexp if text.is_empty() => false,
+            Rule::GoRegexp => return go_regexp::check(text).map_err(|why| no_regexp(text, &why)),
             Rule::Port => text.parse::<u16>().is_ok_and(|port| port > 0),
             Rule::Positive => text.parse::<u32>().is_ok_and(|number| number > 0),
             Rule::ObjectName => is_subdomain(text),
@@ -95,6 +101,7 @@ impl Rule {
                 Some("write a URL that begins with `https://`, `http://` or `s3://`, or an absolute path"),
             ),
             Rule::HttpUrl => ("an HTTP URL", Some("write for example `https://api.mackerelio.com/`")),
+            Rule::GoRegexp => ("a Go regular expression", None),
             Rule::MetadataName => (
                 "the name of a label or annotation",
                 Some("write `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63"),
@@ -106,8 +113,7 @@ impl Rule {
             Rule::Group => ("an API group", Some("write it without version, such as `apps`; the core group is `\"\"`")),
             Rule::Kind => ("a kind", Some("write it as in the manifest, such as `Deployment`")),
         };
-        let shown: String = text.chars().take(80).collect();
-        let complaint = Complaint::new(format!("must be {must_be}, found `{shown}`"));
+        let complaint = Complaint::new(format!("must be {must_be}, found `{}`", shown(text)));
         match help {
             Some(help) => complaint.with_help(help),
             None => complaint,
@@ -122,6 +128,7 @@ impl Rule {
                 schema.insert("minimum".to_owned(), 1.into());
                 None
             }
+            Rule::GoRegexp => None,
             Rule::ObjectName => pattern("^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$"),
             Rule::Namespace => pattern("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$"),
             Rule::DataKey => pattern("^[A-Za-z0-9._-]{1,253}$"),
@@ -134,6 +141,16 @@ impl Rule {
             Rule::Kind => pattern("^[A-Z][A-Za-z0-9]{0,62}$"),
         };
     }
+}
+
+/// As much of a value as a message bears.
+fn shown(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+fn no_regexp(text: &str, why: &str) -> Complaint {
+    let complaint = Complaint::new(format!("must be a Go regular expression, found `{}`: {why}", shown(text)));
+    complaint.with_help("the syntax: https://pkg.go.dev/regexp/syntax")
 }
 
 fn within(text: &str, most: usize) -> bool {
@@ -201,6 +218,7 @@ mod tests {
                 &["https://api.mackerelio.com/", "http://x"],
                 &["", "api.mackerelio.com", "https://", "https:///x"],
             ),
+            (Rule::GoRegexp, &["^istio-proxy$"], &["", "*", "(?=a)"]),
             (Rule::MetadataName, &["a", "com.baeldung/wait-for-it"], &["", "a/b/c", "/a", "a/", "A/b", &long]),
             (Rule::LabelValue, &["", "web", "v1.2_3"], &["-a", "a b", &long]),
             (Rule::Group, &["", "apps", "argoproj.io"], &["apps/v1", "Apps"]),

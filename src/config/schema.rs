@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(spec["kubelet"]["properties"]["port"]["minimum"], json!(1));
         assert_eq!(spec["kubelet"]["properties"]["port"]["default"], json!(10250));
         assert!(spec["select"]["properties"]["namespaces"]["items"]["pattern"].is_string());
-        assert!(spec["agent"]["properties"]["memo"]["description"].as_str().unwrap().ends_with(NOT_SUPPORTED));
+        assert!(spec["waitFor"]["description"].as_str().unwrap().ends_with(NOT_SUPPORTED));
         assert!(spec["agent"]["properties"]["memo"]["type"] == json!(["string", "null"]));
     }
 

@@ -6,21 +6,7 @@ use super::{Config, is_at_or_below};
 use serde_json::Value as Json;
 
 /// Dotted paths of the settings; everything below them is meant too.
-const WITHOUT_EFFECT: &[&str] = &[
-    "sidecar",
-    "platform",
-    "agent.imagePullSecrets",
-    "agent.displayName",
-    "agent.memo",
-    "agent.hostStatusOnStart",
-    "agent.ignoreContainer",
-    "agent.logLevel",
-    "agent.apiBase",
-    "agent.hostIdStore",
-    "qos",
-    "waitFor",
-    "rbac",
-];
+const WITHOUT_EFFECT: &[&str] = &["platform", "agent.imagePullSecrets", "qos", "waitFor", "rbac"];
 
 /// The settings without effect, by dotted path.
 pub(crate) fn without_effect() -> &'static [&'static str] {

@@ -10,7 +10,7 @@
 //! one as a reviewer would before it is committed.
 
 use crate::laws::{self, configuration, others};
-use mackerel_agent_injector::config::{Config, SidecarKind};
+use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::diagnostic::Lines;
 use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options};
 use mackerel_agent_injector::report::{Class, Finding, Outcome, Reason};
@@ -183,13 +183,12 @@ fn cases_give_what_they_say_within_the_laws() {
 }
 
 /// Reasons that no text has by itself.
-const ELSEWHERE: [Reason; 5] = [
+const ELSEWHERE: [Reason; 4] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::UnreadableFile,
     // Below.
     Reason::NotInjected,
-    Reason::NativeRefused,
     // A mistake of this program.
     Reason::VerifyFailed,
 ];
@@ -223,15 +222,4 @@ fn uninject_says_where_there_is_nothing_to_take_out() {
 #[test]
 fn cases_obey_the_laws_as_seeds_of_the_fuzz_target() {
     all().iter().for_each(|case| laws::hold_for_any_text(&case.text));
-}
-
-#[test]
-fn a_native_sidecar_is_refused_where_no_cluster_has_it() {
-    let case = all().into_iter().find(|case| case.name == "deployment").unwrap();
-    let mut config = laws::of_spec("kubernetesVersion: '1.28'");
-    config.spec.sidecar = SidecarKind::Native;
-    let lawful = laws::check(&case.text, &config, laws::INJECT).unwrap();
-    assert_eq!(lawful.text, case.text);
-    let reasons: Vec<Reason> = lawful.injection.outcomes.iter().map(|outcome| outcome.decision.reason).collect();
-    assert_eq!(reasons, [Reason::NativeRefused]);
 }

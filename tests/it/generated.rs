@@ -2,7 +2,7 @@
 //! plainest way. So proptest shrinks a failure to the one odd choice that matters.
 
 use crate::laws;
-use mackerel_agent_injector::config::{Config, SidecarKind};
+use mackerel_agent_injector::config::Config;
 use std::fmt::Write as _;
 
 /// The choices.
@@ -192,6 +192,10 @@ fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Node)> {
             ("agent-injector.contrib.mackerel.io/roles", "\"shop:web\""),
             ("agent-injector.contrib.mackerel.io/mackerel_apikey.secret_name", "shop"),
             ("agent-injector.contrib.mackerel.io/mackerel_agent_config.configmap_name", "shop"),
+            ("agent-injector.contrib.mackerel.io/sidecar", "native"),
+            ("agent-injector.contrib.mackerel.io/sidecar", "container"),
+            ("agent-injector.contrib.mackerel.io/display-name", "\"1.0\""),
+            ("agent-injector.contrib.mackerel.io/ignore-container", "'^a$'"),
             (
                 "example.com/long",
                 "\"0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789\"",
@@ -494,13 +498,10 @@ impl Writer<'_, '_> {
     }
 }
 
-/// A configuration, and its text but for `sidecar`.
+/// A configuration, and its text.
 pub(crate) fn configuration(tape: &mut Tape<'_>) -> (Config, String) {
-    let sidecar = tape.one_of(&[SidecarKind::Auto, SidecarKind::Auto, SidecarKind::Native, SidecarKind::Container]);
     let text = configuration_text(tape);
-    let mut config = laws::configuration(Some(&text), &[], None);
-    config.spec.sidecar = sidecar;
-    (config, format!("# sidecar: {sidecar}\n{text}"))
+    (laws::configuration(Some(&text), &[], None), text)
 }
 
 /// The text alone.
@@ -514,7 +515,16 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         }
     };
     say(tape.one_of(&["", "", "", "injection: annotated", "injection: always", "injection: disabled"]));
-    say(tape.one_of(&["", "", "", "kubernetesVersion: \"1.28\"", "kubernetesVersion: '1.30'"]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "",
+        "kubernetesVersion: \"1.28\"",
+        "kubernetesVersion: '1.30'",
+        "sidecar: native",
+        "sidecar: native",
+        "sidecar: container",
+    ]));
     say(tape.one_of(&["", "", "kubelet: {readOnlyPort: 10255}", "kubelet: {port: 10350}"]));
     say(tape.one_of(&["", "", "apiKey: {secretName: other}", "apiKey: {secretKey: key}"]));
     say(tape.one_of(&["", "", "onRefusal: skip"]));
@@ -526,14 +536,30 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "select: {excludeNamespaces: []}",
         "select: {labels: {app: web}}",
     ]));
-    let choices: [&[&str]; 7] = [
+    let choices: [&[&str]; 12] = [
         &["", "", "image: \"example/mackerel-container-agent:2\""],
         &["", "", "roles: [\"shop:web\"]"],
-        &["", "", "config: {configMapName: shop}", "config: {url: \"https://example.com/a.yaml\"}"],
+        &[
+            "",
+            "",
+            "config: {configMapName: shop}",
+            "config: {configMapName: shop, pollingMinutes: 5}",
+            "config: {url: \"https://example.com/a.yaml\"}",
+        ],
+        &["", "", "displayName: \"売り場 $(MACKEREL_KUBERNETES_POD_NAME)\"", "memo: \"- a\\n# b: c\\n\""],
+        &["", "", "", "hostStatusOnStart: standby", "hostIdStore: file"],
+        &["", "", "", "ignoreContainer: '^(istio-proxy|\\Qa*\\E)$(b)'"],
+        &["", "", "", "logLevel: DEBUG", "apiBase: 'https://mackerel.example.com/'"],
+        &["", "", "", "imagePullPolicy: Always"],
         &["", "", "resources: {limits: null}", "resources: {limits: {cpu: 1}}"],
         &["", "", "securityContext: {runAsUser: null}"],
         &["", "", "tmp: {sizeLimit: null}"],
-        &["", "", "env: [{name: HTTP_PROXY, value: \"yes: # '1'\"}, {name: TMPDIR, value: \"0644\"}]"],
+        &[
+            "",
+            "",
+            "env: [{name: HTTP_PROXY, value: \"yes: # '1'\"}, {name: TMPDIR, value: \"0644\"}]",
+            "env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: a}}}, {name: MACKEREL_MEMO, value: 'a'}]",
+        ],
     ];
     let mut agent: Vec<&str> = choices.into_iter().map(|choices| tape.one_of(choices)).collect();
     agent.retain(|setting| !setting.is_empty());

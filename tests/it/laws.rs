@@ -4,7 +4,7 @@
 //! The fifth, that front ends agree, needs front ends and stands with their tests.
 
 use json_patch::Patch;
-use mackerel_agent_injector::config::{Base, Config, SidecarKind, Sources, load};
+use mackerel_agent_injector::config::{Base, Config, Sources, load};
 use mackerel_agent_injector::edit::{self, Edit};
 use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options, Patches, Warnings, inject};
 use mackerel_agent_injector::read::documents;
@@ -242,29 +242,18 @@ pub(crate) fn configuration(file: Option<&str>, sets: &[String], namespace: Opti
 }
 
 /// Settings that differ from the default ones in everything that shows in a pod.
-const OTHERS: [(SidecarKind, &str); 4] = [
-    (SidecarKind::Native, "{}"),
-    (
-        SidecarKind::Container,
-        "{kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
-         agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web']}}",
-    ),
-    (SidecarKind::Auto, "injection: annotated"),
-    (
-        SidecarKind::Auto,
-        "agent: {config: {configMapName: shop}, tmp: {sizeLimit: null}, resources: {limits: null}, \
-         securityContext: {runAsUser: null}}",
-    ),
+const OTHERS: [&str; 4] = [
+    "{sidecar: native, agent: {displayName: \"a: b\", memo: \"1\\n2\", ignoreContainer: '^(a|b)$', logLevel: DEBUG}}",
+    "{sidecar: container, kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
+     agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web'], hostStatusOnStart: standby}}",
+    "injection: annotated",
+    "agent: {config: {configMapName: shop, pollingMinutes: 5}, tmp: {sizeLimit: null}, resources: {limits: null}, \
+     securityContext: {runAsUser: null}}",
 ];
 
 /// Those, as configurations.
 pub(crate) fn others() -> Vec<Config> {
-    let config = |(sidecar, spec): (SidecarKind, &str)| {
-        let mut config = of_spec(spec);
-        config.spec.sidecar = sidecar;
-        config
-    };
-    OTHERS.into_iter().map(config).collect()
+    OTHERS.into_iter().map(of_spec).collect()
 }
 
 /// The configuration that has this `spec`, in one line.

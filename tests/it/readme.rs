@@ -15,16 +15,7 @@ use std::process::Command;
 const READMES: [&str; 2] = ["README.md", "README.ja.md"];
 
 /// Annotations without effect yet, each with a value that it will take.
-const LATER: [(&str, &str); 8] = [
-    ("sidecar", "native"),
-    ("platform", "eks-fargate"),
-    ("display-name", "web"),
-    ("memo", "text"),
-    ("host-status-on-start", "standby"),
-    ("ignore-container", "^istio-proxy$"),
-    ("log-level", "DEBUG"),
-    ("wait-for", "db:5432"),
-];
+const LATER: [(&str, &str); 2] = [("platform", "eks-fargate"), ("wait-for", "db:5432")];
 
 #[test]
 fn both_open_with_the_diff_that_the_command_above_it_prints() {

@@ -1,0 +1,422 @@
+//! Whether a pattern is a regular expression to Go's `regexp` package, which the agent uses: one that is not ends the agent
+//! at its start. The rules are those of Go's parser with Perl flags; what Rust's crates accept differs in both directions.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// Go allows a thousand groups inside each other, and a thousand repetitions, those of groups multiplied.
+const MOST: u32 = 1000;
+
+/// The classes of Unicode that are known to every version of Go that the agent was built with, without the scripts that
+/// no container's name can have.
+const UNICODE_CLASSES: [&str; 44] = [
+    "C", "Cc", "Cf", "Co", "Cs", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P",
+    "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs", "Any", "Common",
+    "Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana",
+];
+
+const POSIX_CLASSES: [&str; 14] = [
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
+    "xdigit",
+];
+
+/// Says what is wrong with a pattern, in words that go on from "…, but".
+pub(crate) fn check(pattern: &str) -> Result<(), String> {
+    let mut parser =
+        Parser { rest: pattern.chars().peekable(), groups: Vec::new(), names: Vec::new(), at: Level::default() };
+    while let Some(character) = parser.rest.next() {
+        parser.piece(character)?;
+    }
+    if parser.groups.is_empty() { Ok(()) } else { Err("a `(` is never closed".to_owned()) }
+}
+
+struct Parser<'p> {
+    rest: Peekable<Chars<'p>>,
+    /// The levels around the present one.
+    groups: Vec<Level>,
+    names: Vec<String>,
+    at: Level,
+}
+
+/// Where we are in one group, or in the pattern as a whole.
+#[derive(Default)]
+struct Level {
+    /// How often what stands before is repeated, groups inside groups multiplied; none where nothing does.
+    before: Option<u32>,
+    /// The same of the whole group so far, the most of its parts.
+    most: u32,
+    /// A repetition stands directly before.
+    repeated: bool,
+}
+
+impl Parser<'_> {
+    fn piece(&mut self, character: char) -> Result<(), String> {
+        match character {
+            '(' if self.skip('?') => return self.flags(),
+            '(' => return self.open(),
+            ')' => {
+                let outer = self.groups.pop().ok_or("a `)` closes nothing")?;
+                let inner = std::mem::replace(&mut self.at, outer);
+                self.atom(inner.most);
+            }
+            '|' => {
+                self.at.before = None;
+                self.at.repeated = false;
+            }
+            '*' | '+' | '?' => return self.repeat(None),
+            '{' => match self.counts() {
+                Some((least, most)) if least > MOST || most.is_some_and(|most| most > MOST || most < least) => {
+                    return Err(format!("a repetition is above {MOST} or ends below its beginning"));
+                }
+                Some((0, None)) => return self.repeat(None),
+                Some((least, most)) => return self.repeat(Some(most.unwrap_or(least))),
+                None => self.atom(1),
+            },
+            '[' => {
+                self.class()?;
+                self.atom(1);
+            }
+            '\\' => return self.escaped(),
+            _ => self.atom(1),
+        }
+        Ok(())
+    }
+
+    /// Notes that something stands here that can be repeated.
+    fn atom(&mut self, times: u32) {
+        self.at.before = Some(times.max(1));
+        self.at.most = self.at.most.max(times).max(1);
+        self.at.repeated = false;
+    }
+
+    fn skip(&mut self, wanted: char) -> bool {
+        self.rest.next_if_eq(&wanted).is_some()
+    }
+
+    fn open(&mut self) -> Result<(), String> {
+        if self.groups.len() >= MOST as usize {
+            return Err(format!("groups stand more than {MOST} deep"));
+        }
+        self.groups.push(std::mem::take(&mut self.at));
+        Ok(())
+    }
+
+    /// `times` is none for `*`, `+` and `?`, which do not count.
+    fn repeat(&mut self, times: Option<u32>) -> Result<(), String> {
+        self.skip('?');
+        if self.at.repeated {
+            return Err("a repetition follows a repetition".to_owned());
+        }
+        let before = self.at.before.ok_or("a repetition has nothing before it to repeat")?;
+        let times = match times {
+            None => before,
+            Some(0) => 1,
+            Some(times) => before.saturating_mul(times),
+        };
+        if times > MOST {
+            return Err(format!("repetitions inside each other come to more than {MOST}"));
+        }
+        self.atom(times);
+        self.at.repeated = true;
+        Ok(())
+    }
+
+    /// `2}`, `2,}` or `2,3}`: the least and, where it ends, the most. Anything else makes the `{` a character.
+    fn counts(&mut self) -> Option<(u32, Option<u32>)> {
+        let mut ahead = self.rest.clone();
+        let least = number(&mut ahead)?;
+        let most = match ahead.next()? {
+            '}' => Some(least),
+            ',' if ahead.next_if_eq(&'}').is_some() => None,
+            ',' => Some(number(&mut ahead).filter(|_| ahead.next() == Some('}'))?),
+            _ => return None,
+        };
+        self.rest = ahead;
+        Some((least, most))
+    }
+
+    /// Behind `(?`: a group with a name, flags, or both.
+    fn flags(&mut self) -> Result<(), String> {
+        let mut ahead = self.rest.clone();
+        let named = match ahead.next() {
+            Some('P') => ahead.next() == Some('<'),
+            Some('<') => !matches!(ahead.peek(), Some('=' | '!')),
+            _ => false,
+        };
+        if named {
+            let name: String = ahead.by_ref().take_while(|character| *character != '>').collect();
+            let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if !is_word || self.names.contains(&name) {
+                return Err(
+                    "a group's name is empty, stands twice, or has other characters than letters, digits and `_`"
+                        .to_owned(),
+                );
+            }
+            self.names.push(name);
+            self.rest = ahead;
+            return self.open();
+        }
+        let unknown = || {
+            "Go has no lookahead, lookbehind or other groups that begin with `(?`, but for flags and names".to_owned()
+        };
+        let (mut negative, mut some) = (false, false);
+        loop {
+            match self.rest.next().ok_or("a `(` is never closed")? {
+                'i' | 'm' | 's' | 'U' => some = true,
+                '-' if !negative => (negative, some) = (true, false),
+                ':' | ')' if negative && !some => return Err(unknown()),
+                ':' => return self.open(),
+                ')' => {
+                    self.at.repeated = false;
+                    return Ok(());
+                }
+                _ => return Err(unknown()),
+            }
+        }
+    }
+
+    /// Behind a backslash, outside of a class.
+    fn escaped(&mut self) -> Result<(), String> {
+        match self.rest.peek() {
+            Some('A' | 'b' | 'B' | 'z' | 'd' | 'D' | 's' | 'S' | 'w' | 'W') => {
+                self.rest.next();
+            }
+            Some('Q') => {
+                self.rest.next();
+                return self.quoted();
+            }
+            _ => {
+                self.character()?;
+            }
+        }
+        self.atom(1);
+        Ok(())
+    }
+
+    /// `\Q…\E`: characters as they are, to the end where there is no `\E`.
+    fn quoted(&mut self) -> Result<(), String> {
+        while let Some(character) = self.rest.next() {
+            if character == '\\' && self.skip('E') {
+                return Ok(());
+            }
+            self.atom(1);
+        }
+        Ok(())
+    }
+
+    /// Behind a backslash, one character or a class of Unicode; none for a class.
+    fn character(&mut self) -> Result<Option<u32>, String> {
+        let character = self.rest.next().ok_or("a `\\` stands at the end")?;
+        let digit = |parser: &mut Self, radix: u32| {
+            let value = parser.rest.peek().and_then(|character| character.to_digit(radix))?;
+            parser.rest.next();
+            Some(value)
+        };
+        let code = match character {
+            'p' | 'P' => return self.unicode().map(|()| None),
+            '0'..='7' => {
+                let first = u32::from(character) - u32::from('0');
+                let second = digit(self, 8);
+                if first > 0 && second.is_none() {
+                    return Err("Go has no back-references such as `\\1`".to_owned());
+                }
+                let two = second.map_or(first, |second| first * 8 + second);
+                second.and_then(|_| digit(self, 8)).map_or(two, |third| two * 8 + third)
+            }
+            'x' if self.skip('{') => {
+                let mut value = None;
+                while let Some(next) = digit(self, 16) {
+                    value = Some(value.unwrap_or(0_u32).saturating_mul(16).saturating_add(next));
+                }
+                let value = value.filter(|value| *value <= 0x10_ffff && self.skip('}'));
+                value.ok_or("`\\x{` wants a character's number in hexadecimal and `}`")?
+            }
+            'x' => {
+                let high = digit(self, 16);
+                let low = high.and_then(|_| digit(self, 16));
+                high.zip(low).map(|(high, low)| high * 16 + low).ok_or("`\\x` wants two hexadecimal digits")?
+            }
+            'a' => 7,
+            'f' => 12,
+            'n' => 10,
+            'r' => 13,
+            't' => 9,
+            'v' => 11,
+            other if other.is_ascii() && !other.is_ascii_alphanumeric() => other.into(),
+            other => return Err(format!("Go knows no `\\{other}`")),
+        };
+        Ok(Some(code))
+    }
+
+    /// Behind `\p` or `\P`.
+    fn unicode(&mut self) -> Result<(), String> {
+        let name: String = if self.skip('{') {
+            let mut is_closed = false;
+            let name = self.rest.by_ref().take_while(|character| {
+                is_closed = *character == '}';
+                !is_closed
+            });
+            let name: String = name.collect();
+            if !is_closed {
+                return Err("a `\\p{` is never closed".to_owned());
+            }
+            name
+        } else {
+            self.rest.next().into_iter().collect()
+        };
+        let name = name.strip_prefix('^').unwrap_or(&name);
+        let is_known = UNICODE_CLASSES.contains(&name);
+        if is_known { Ok(()) } else { Err(format!("`\\p{{{name}}}` is no class that the agent is known to have")) }
+    }
+
+    /// Behind `[`, to the closing bracket.
+    fn class(&mut self) -> Result<(), String> {
+        const OPEN: &str = "a `[` is never closed";
+        self.skip('^');
+        let mut is_first = true;
+        loop {
+            if self.rest.peek() == Some(&']') && !is_first {
+                self.rest.next();
+                return Ok(());
+            }
+            is_first = false;
+            if self.posix()? {
+                continue;
+            }
+            let Some(low) = self.in_class(OPEN)? else { continue };
+            let mut ahead = self.rest.clone();
+            if ahead.next() == Some('-') && ahead.peek().is_some_and(|next| *next != ']') {
+                self.rest = ahead;
+                // A class at its end, as in `[a-\d]`, is one Go takes for no range and refuses.
+                let high = self.in_class(OPEN)?.ok_or("a range in `[…]` ends in a class")?;
+                if high < low {
+                    return Err("a range in `[…]` ends before it begins".to_owned());
+                }
+            }
+        }
+    }
+
+    /// `[:alpha:]` inside a class. Without its end, the bracket is a character.
+    fn posix(&mut self) -> Result<bool, String> {
+        let mut ahead = self.rest.clone();
+        if (ahead.next(), ahead.next()) != (Some('['), Some(':')) {
+            return Ok(false);
+        }
+        let rest: String = ahead.clone().collect();
+        let Some((name, _)) = rest.split_once(":]") else { return Ok(false) };
+        if !POSIX_CLASSES.contains(&name.strip_prefix('^').unwrap_or(name)) {
+            return Err(format!("`[:{name}:]` is no class of characters"));
+        }
+        ahead.by_ref().take(name.chars().count() + 2).for_each(drop);
+        self.rest = ahead;
+        Ok(true)
+    }
+
+    /// One character inside a class; none for a class of its own.
+    fn in_class(&mut self, open: &str) -> Result<Option<u32>, String> {
+        match self.rest.next().ok_or(open)? {
+            '\\' => {
+                if self.rest.next_if(|next| matches!(next, 'd' | 'D' | 's' | 'S' | 'w' | 'W')).is_some() {
+                    return Ok(None);
+                }
+                self.character()
+            }
+            other => Ok(Some(other.into())),
+        }
+    }
+}
+
+/// As Go reads the numbers of a repetition: no leading zero; what is too long is too much.
+fn number(characters: &mut Peekable<Chars<'_>>) -> Option<u32> {
+    let mut digits = String::new();
+    while let Some(digit) = characters.next_if(char::is_ascii_digit) {
+        digits.push(digit);
+    }
+    let leads_with_zero = digits.len() > 1 && digits.starts_with('0');
+    (!digits.is_empty() && !leads_with_zero).then(|| digits.parse().unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+
+    #[test]
+    fn what_go_compiles_is_taken() {
+        for pattern in [
+            "",
+            "^istio-proxy$",
+            r"\Amackerel-container-agent\z",
+            "a|b|",
+            "(?i)web-.*|(?P<n>db)(?<m>x)",
+            "(?i-s:a)(?:b)(?)",
+            "a{2,3}?b{4}c{5,}",
+            // Not a repetition, so characters.
+            "a{,2}{b}{x{}",
+            "a{01}",
+            "[]a]",
+            "[^]]",
+            "[a-]",
+            "[-a]",
+            r"[\d\-a-z[:alpha:][:^digit:]]",
+            "[[:a]",
+            "[[a]",
+            r"\pL\p{Lu}\P{^Greek}",
+            r"\x41\x{1F600}\012\0\.\_\-",
+            r"\Qa**(\E+",
+            r"\Qa(",
+            "^*$+",
+            "(a{10}){100}",
+            "a*(?i)*",
+            "()*",
+        ] {
+            assert_eq!(check(pattern), Ok(()), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_go_does_not_compile_is_not() {
+        for (pattern, expected) in [
+            ("(", "never closed"),
+            ("a)", "closes nothing"),
+            ("*a", "nothing before"),
+            ("a|*", "nothing before"),
+            ("(*)", "nothing before"),
+            ("(?i)*", "nothing before"),
+            ("{2}", "nothing before"),
+            ("a**", "follows a repetition"),
+            ("a*?+", "follows a repetition"),
+            ("a++", "follows a repetition"),
+            ("a{2}{3}", "follows a repetition"),
+            ("a{1001}", "above 1000"),
+            ("a{3,2}", "above 1000"),
+            ("(a{100}){100}", "inside each other"),
+            ("(?=a)", "lookahead"),
+            ("(?<!a)", "lookahead"),
+            ("(?>a)", "lookahead"),
+            ("(?i-)", "lookahead"),
+            ("(?x)a", "lookahead"),
+            ("(?P<a>b)(?P<a>c)", "name"),
+            ("(?P<a-b>c)", "name"),
+            ("[a", "never closed"),
+            ("[", "never closed"),
+            ("[]", "never closed"),
+            ("[z-a]", "before it begins"),
+            (r"[a-\d]", "ends in a class"),
+            ("[[:letter:]]", "no class"),
+            (r"\", "at the end"),
+            (r"(a)\1", "back-references"),
+            (r"\8", "knows no"),
+            (r"\Z", "knows no"),
+            (r"\é", "knows no"),
+            (r"\C", "knows no"),
+            (r"\xg", "two hexadecimal"),
+            (r"\x{110000}", "hexadecimal"),
+            (r"\p{Klingon}", "no class"),
+            (r"\p{L", "never closed"),
+        ] {
+            let found = check(pattern);
+            assert!(found.as_ref().is_err_and(|what| what.contains(expected)), "{pattern}: {found:?}");
+        }
+        assert!(check(&"(".repeat(1001)).is_err_and(|what| what.contains("deep")));
+    }
+}
