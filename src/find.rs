@@ -75,6 +75,17 @@ impl Table {
         self.places.iter().any(|place| place.kind == kind)
     }
 
+    /// True when this kind, of the group or of some group, holds a pod template.
+    #[must_use]
+    pub fn knows(&self, group: Option<&str>, kind: &str) -> bool {
+        self.places.iter().any(|place| place.kind == kind && group.is_none_or(|group| group == place.group))
+    }
+
+    /// Group and kind of everything that holds a pod template.
+    pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.places.iter().map(|place| (place.group.as_str(), place.kind.as_str()))
+    }
+
     /// The pod templates of a resource: pointer from the resource, and node. Places that the resource does not fill are left out.
     #[must_use]
     pub fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Vec<(String, NodeId)> {

@@ -3,8 +3,12 @@
 use crate::agent::normal::Digest;
 use crate::agent::record::Unreadable;
 use crate::agent::{Agent, CONTAINER};
+use crate::annotations::Annotation;
 use crate::field_path::field_path;
+use crate::find::step;
+use crate::patch::escape;
 use crate::pod_template::Ours;
+use crate::yaml::{NodeId, Tree, to_json};
 use serde_json::Value;
 
 /// How what stands there differs from what the record says.
@@ -20,6 +24,17 @@ pub(crate) enum HandEdit {
     Changed,
 }
 
+/// What is told of a hand edit, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// One sentence.
+    pub(crate) message: String,
+    /// Byte offset of what was edited, else of the record.
+    pub(crate) offset: usize,
+    /// JSON Pointer of the same, from the template.
+    pub(crate) pointer: String,
+}
+
 impl HandEdit {
     /// None where nothing was changed.
     pub(crate) fn of(ours: &Ours) -> Option<Self> {
@@ -31,20 +46,32 @@ impl HandEdit {
         }
     }
 
-    /// One sentence. `wanted` is the agent that would go in; where it is the one that the record tells of, the sentence
-    /// can name the field.
-    pub(crate) fn message(self, ours: &Ours, wanted: Option<&Agent>) -> String {
+    /// What is told of it. `wanted` is the agent that would go in; where it is the one that the record tells of, the
+    /// field is known, and both its values.
+    pub(crate) fn told(self, tree: &Tree<'_>, ours: &Ours, wanted: Option<&Agent>) -> Told {
+        let at_record = |message: String| Told {
+            message,
+            offset: ours.offset,
+            pointer: format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
+        };
         match self {
-            HandEdit::NewerRecord => "the agent was put in by a newer version of this program".to_owned(),
-            HandEdit::BrokenRecord => "the record cannot be read".to_owned(),
-            HandEdit::Gone => match gone(ours) {
+            HandEdit::NewerRecord => at_record("the agent was put in by a newer version of this program".to_owned()),
+            HandEdit::BrokenRecord => at_record("the record cannot be read".to_owned()),
+            HandEdit::Gone => at_record(match gone(ours) {
                 Some(part) => format!("{part} is gone, which the record names"),
                 None => "a part of what the record names cannot be read".to_owned(),
-            },
-            HandEdit::Changed => match changed(ours, wanted) {
-                Some(field) => format!("`{field}` is not as it was injected"),
-                None => "the agent is not as it was injected".to_owned(),
-            },
+            }),
+            HandEdit::Changed => changed(tree, ours, wanted).unwrap_or_else(|| {
+                let message = "the agent is not as it was injected".to_owned();
+                match &ours.agent {
+                    Some(agent) => Told {
+                        message,
+                        offset: tree.span(agent.node).start,
+                        pointer: format!("/spec/{}/{}", agent.list.field(), agent.index),
+                    },
+                    None => at_record(message),
+                }
+            }),
         }
     }
 
@@ -66,21 +93,60 @@ fn gone(ours: &Ours) -> Option<String> {
 }
 
 /// The first field that differs. It is known only where the configuration is still the one of the injection.
-fn changed(ours: &Ours, wanted: Option<&Agent>) -> Option<String> {
+fn changed(tree: &Tree<'_>, ours: &Ours, wanted: Option<&Agent>) -> Option<Told> {
     let (record, wanted) = (ours.record.as_ref().ok()?, wanted?);
     let same_plan = record.plan == wanted.record().plan;
     let path = difference(&wanted.normal(), ours.value.as_ref().filter(|_| same_plan)?)?;
     // The first part is the container, the others are volumes.
-    let path = match path.strip_prefix("/0") {
-        Some(field) => format!("/{CONTAINER}{field}"),
-        None => format!("/volumes{path}"),
+    let path = path.strip_prefix('/')?;
+    let (part, field) = path.split_at(path.find('/').unwrap_or(path.len()));
+    let (name, list, index, node, was) = match part.parse::<usize>().ok()?.checked_sub(1) {
+        None => {
+            let agent = ours.agent.as_ref()?;
+            (CONTAINER, agent.list.field(), agent.index, agent.node, &wanted.container)
+        }
+        Some(number) => {
+            let (volume, there) = ours.volumes.get(number)?;
+            let there = there.as_ref()?;
+            (volume.name(), "volumes", there.index, there.node, &wanted.volumes.get(number)?.1)
+        }
     };
-    Some(field_path(&path))
+    let shown = field_path(&format!("/{name}{field}"));
+    let was = was.pointer(field).map(brief);
+    let (is, nearest) = find(tree, node, field);
+    let message = match (is.as_ref().map(brief), was) {
+        (Some(is), Some(was)) => format!("`{shown}` is `{is}`, and was injected as `{was}`"),
+        (Some(is), None) => format!("`{shown}` is `{is}`, which was not injected"),
+        (None, Some(was)) => format!("`{shown}` is gone, which was injected as `{was}`"),
+        (None, None) => format!("`{shown}` is not as it was injected"),
+    };
+    Some(Told { message, offset: tree.span(nearest).start, pointer: format!("/spec/{list}/{index}{field}") })
 }
+
+/// The value at a pointer, and the place of it, or of what should hold it.
+fn find(tree: &Tree<'_>, node: NodeId, pointer: &str) -> (Option<Value>, NodeId) {
+    let mut nearest = node;
+    for token in pointer.split('/').skip(1) {
+        match step(tree, nearest, token) {
+            Some(child) => nearest = child,
+            None => return (None, nearest),
+        }
+    }
+    (to_json(tree, tree.resolve(nearest)).ok(), nearest)
+}
+
+/// A value within a sentence.
+fn brief(value: &Value) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST).chain(['…']).collect() }
+}
+
+/// Characters of a value that are shown.
+const LONGEST: usize = 80;
 
 /// JSON Pointer of the first place where two values differ.
 fn difference(left: &Value, right: &Value) -> Option<String> {
-    let below = |key: &str, inner: String| format!("/{}{inner}", crate::patch::escape(key));
+    let below = |key: &str, inner: String| format!("/{}{inner}", escape(key));
     match (left, right) {
         (Value::Object(left), Value::Object(right)) => {
             let keys = left.keys().chain(right.keys().filter(|key| !left.contains_key(*key)));

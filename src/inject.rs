@@ -103,6 +103,9 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     run.injection
 }
 
+/// What to do about `{{ .Values.image }}` in a document that Kubernetes cannot read.
+const RENDER: &str = "is it a template, of a Helm chart for example? Render it first, and give the result";
+
 struct Run<'c> {
     config: &'c Config,
     options: Options,
@@ -166,7 +169,7 @@ impl Run<'_> {
                     self.piece(&tree, &Root { node: root, pointer: "", inherited: TypeMeta::default() }, base);
                 }
             }
-            Err(error) => self.unreadable(&error, base),
+            Err(error) => self.unreadable(&error, text, base),
         }
     }
 
@@ -213,8 +216,7 @@ impl Run<'_> {
     fn unreadable_keys(&mut self, changes: Vec<Change>, offset: usize, base: usize) -> Vec<Edit> {
         for change in changes {
             let message = "collection-key: a key of this document is a mapping or a list, which Kubernetes cannot read";
-            let help = "is this a template that has not been rendered? Give its result instead";
-            self.refuse(change, Refusal { message: message.to_owned(), help: help.to_owned(), offset }, base);
+            self.refuse(change, Refusal { message: message.to_owned(), help: RENDER.to_owned(), offset }, base);
         }
         Vec::new()
     }
@@ -228,7 +230,7 @@ impl Run<'_> {
         }
     }
 
-    fn unreadable(&mut self, error: &YamlError, base: usize) {
+    fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
         let nothing_is_wanted =
             self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject;
@@ -236,8 +238,8 @@ impl Run<'_> {
             let message = format!("a document that is not valid YAML was passed by: {}", error.message);
             Finding::new(Reason::UnreadableDocument, message, offset, "")
         } else {
-            Finding::new(Reason::Uneditable, format!("not valid YAML: {}", error.message), offset, "")
-                .with_help("correct the document; a template that has not been rendered yet is none")
+            let help = if text.contains("{{") { RENDER } else { "correct the document" };
+            Finding::new(Reason::Uneditable, format!("not valid YAML: {}", error.message), offset, "").with_help(help)
         });
     }
 

@@ -11,9 +11,10 @@ use crate::agent::{Agent, Agents, Record};
 use crate::annotations::Annotation;
 use crate::config::{Config, OnRefusal};
 use crate::decide::{Decision, Verdict, decide};
-use crate::hand_edit::HandEdit;
+use crate::hand_edit::{HandEdit, Told};
 use crate::inject::{Direction, HandEdits, Options};
-use crate::patch::{Place, TemplatePatch, escape, removal, replacement};
+use crate::owner::owned;
+use crate::patch::{Place, TemplatePatch, removal, replacement};
 use crate::pod_template::{Ours, PodTemplate};
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
@@ -59,17 +60,26 @@ pub(crate) fn judge(
         (Direction::Uninject, None) => bench.says(Reason::NotInjected, Vec::new(), None),
         (Direction::Uninject, Some(ours)) => match edited {
             Some(edit) => {
-                let decision = bench.hand_edited(edit, ours, None);
+                // What would go in today tells which field it is, as long as nothing else has changed since.
+                let wanted = match decide(tree, resource, at, template, config, agents).decision {
+                    Decision::Inject(agent) => Some(agent),
+                    Decision::Skip(_) | Decision::Refuse(_) => None,
+                };
+                let decision = bench.hand_edited(edit, ours, wanted.as_deref());
                 Judgement { decision, warnings: Vec::new(), action: None }
             }
             None => bench.says(Reason::Removed, Vec::new(), Some(bench.removal(ours))),
         },
         (Direction::Inject, ours) => {
             let Verdict { decision, warnings } = decide(tree, resource, at, template, config, agents);
-            match ours {
+            let mut judgement = match ours {
                 Some(ours) => bench.again(ours, edited, decision, warnings),
                 None => bench.anew(decision, warnings),
+            };
+            if judgement.action.is_some() {
+                judgement.warnings.extend(owned(tree, resource.node));
             }
+            judgement
         }
     }
 }
@@ -138,7 +148,8 @@ impl Bench<'_, '_> {
                 stays(skip, warnings, "the agent of an earlier run stays; `uninject` takes it out")
             }
             (Decision::Skip(skip), Some(edit)) => {
-                let message = format!("the agent is no longer wanted, but stays: {}", edit.message(ours, None));
+                let told = edit.told(self.tree, ours, None).message;
+                let message = format!("the agent is no longer wanted, but stays: {told}");
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), None) => {
@@ -166,12 +177,8 @@ impl Bench<'_, '_> {
     }
 
     fn hand_edited(&self, edit: HandEdit, ours: &Ours, wanted: Option<&Agent>) -> Finding {
-        Finding {
-            help: Some(edit.help().to_owned()),
-            offset: Some(ours.offset),
-            pointer: format!("{}/metadata/annotations/{}", self.at, escape(Annotation::Record.key())),
-            ..self.finding(Reason::HandEdited, edit.message(ours, wanted))
-        }
+        let Told { message, offset, pointer } = edit.told(self.tree, ours, wanted);
+        Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at)).with_help(edit.help())
     }
 
     /// Names that somebody who may (Renovate, kustomize) changed since stay, unless the configuration sets them.

@@ -2,10 +2,12 @@
 
 use crate::edit::Edit;
 use crate::field_path::field_path;
+use crate::find::member;
 use crate::inject::Injection;
 use crate::read;
 use crate::read::list::{self, Cut};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
+use crate::resource::text;
 use crate::splice::splice;
 use crate::tolerance::Tolerance;
 use crate::yaml::{self, Kind, NodeId, Tree, YamlError, to_json};
@@ -141,6 +143,43 @@ pub struct FunctionConfig<'e> {
     pub start: usize,
 }
 
+impl FunctionConfig<'_> {
+    /// What its user knows it by: the file that the orchestrator read it from, else kind and name.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let text_of = |mapping: NodeId, key: &str| text(self.tree, mapping, key);
+        let metadata = member(self.tree, self.node, "metadata");
+        let annotations = metadata.and_then(|metadata| member(self.tree, metadata, "annotations"));
+        let path = annotations.and_then(|annotations| {
+            let keys = ["internal.config.kubernetes.io/path", "config.kubernetes.io/path"];
+            keys.into_iter().find_map(|key| text_of(annotations, key))
+        });
+        path.unwrap_or_else(|| {
+            let kind = text_of(self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
+            match metadata.and_then(|metadata| text_of(metadata, "name")) {
+                Some(name) => format!("{kind}/{name}"),
+                None => kind,
+            }
+        })
+    }
+
+    /// It as a text of its own, as its file has it but for what the orchestrator printed anew. None where it is written in
+    /// a way that cannot be taken out.
+    #[must_use]
+    pub fn own_text(&self) -> Option<String> {
+        let (whole, span) = (self.tree.text(), self.tree.span(self.node));
+        let (before, lines) = (whole.get(..span.start)?, whole.get(span)?);
+        let indent = before.get(before.rfind('\n').map_or(0, |at| at + 1)..)?;
+        let own = match indent.trim_matches(' ').is_empty() {
+            true => lines.replace(&format!("\n{indent}"), "\n"),
+            // `functionConfig: {…}`
+            false => lines.to_owned(),
+        };
+        let tree = yaml::read(&own).ok()?;
+        (to_json(&tree, tree.root()?).ok()? == to_json(self.tree, self.node).ok()?).then_some(own)
+    }
+}
+
 impl<'c> Envelope<'c> {
     /// A place of the tree as a place in the call's text.
     fn place(&self, offset: usize) -> usize {
@@ -190,7 +229,7 @@ impl<'c> Envelope<'c> {
     }
 
     /// The answer where no item was looked at, because of the configuration or the arguments.
-    pub fn failure<'m>(&self, messages: impl Iterator<Item = &'m str>) -> Answer {
+    pub fn failure(&self, messages: impl Iterator<Item = String>) -> Answer {
         let earlier = self.earlier_results();
         let results = messages.map(|message| json!({ "message": message, "severity": Severity::Error.name() }));
         let edits = self.add_results(results.filter(|result| !earlier.contains(result)).collect());

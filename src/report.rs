@@ -95,7 +95,9 @@ reasons! {
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is wanted";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
     NeverCompletes = "never-completes", Warning, "the pod is to complete, but waits for its agent";
+    NoResources = "no-resources", Warning, "what was named holds no manifest, so nothing was looked at";
     NamespaceUnknown = "namespace-unknown", Warning, "`select` asks for a namespace and the resource names none";
+    ControllerOwned = "controller-owned", Warning, "a controller made the resource, and the change will not last";
     StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";
     ValueKept = "value-kept", Warning, "a value that somebody changed since was kept";
 }

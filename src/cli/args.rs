@@ -33,7 +33,7 @@ pub(crate) struct Common {
     /// Configuration file [env: MACKEREL_AGENT_INJECTOR_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Set one value of the configuration, below `spec`; may be repeated
+    /// Set one value below `spec`, as in `agent.image=IMAGE` or `agent.roles=[a:b, c:d]`; repeatable
     #[arg(long, global = true, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     /// Namespace of resources that name none
@@ -46,7 +46,7 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Put the agent in, or bring it up to date
+    /// Put the agent in, bring it up to date, or take it out where it is no longer wanted
     #[command(after_help = "\
 Examples:
   mackerel-agent-injector inject --diff deploy/
@@ -90,15 +90,18 @@ Examples:
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
+    /// Print a manual page, or write them all
     #[command(after_help = "\
 Examples:
   mackerel-agent-injector man | man -l -
-  mackerel-agent-injector man inject | man -l -
-  mackerel-agent-injector man > mackerel-agent-injector.1")]
+  mackerel-agent-injector man config validate | man -l -
+  mackerel-agent-injector man --dir ~/.local/share/man/man1")]
     Man {
         /// The page of this command instead of the program's
-        command: Option<String>,
+        command: Vec<String>,
+        /// Write the pages of the program and of every command into this folder
+        #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+        dir: Option<PathBuf>,
     },
 }
 
@@ -140,9 +143,9 @@ pub(crate) enum Output {
 pub(crate) enum ConfigCommand {
     /// Print the configuration's JSON Schema
     Schema,
-    /// Print a commented configuration with every default
+    /// Print every setting with its default, commented out
     Example,
-    /// Check a configuration: of FILE, else of `--config`
+    /// Check a configuration: FILE, else `--config`; `--set` goes on top
     Validate {
         /// Configuration file; `-` is stdin
         #[arg(value_name = "FILE")]

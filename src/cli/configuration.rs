@@ -23,14 +23,23 @@ pub(crate) fn of_call(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Config> {
-    let Some(FunctionConfig { tree, node, start }) = envelope.function_config() else { return base(common, messages) };
+    let Some(function_config) = envelope.function_config() else { return base(common, messages) };
     if common.config.is_some() {
         anyhow::bail!("the ResourceList has a functionConfig and `--config` is given too; leave one of them away");
     }
     if variable(CONFIG_VARIABLE).is_some() {
         messages.note(format!("info: {CONFIG_VARIABLE} is ignored, because the ResourceList has a functionConfig"))?;
     }
-    loaded(sources(Base::Node { name: STDIN, text, start, tree, node }, common), messages)
+    // Nobody can look into our stdin: places are told as those of the configuration's own text.
+    let (name, own) = (function_config.name(), function_config.own_text());
+    let base = match &own {
+        Some(own) => Base::Text { name: &name, text: own },
+        None => {
+            let FunctionConfig { tree, node, start } = function_config;
+            Base::Node { name: STDIN, text, start, tree, node }
+        }
+    };
+    loaded(sources(base, common), messages)
 }
 
 /// `config schema`, `config example`, `config validate`.
@@ -40,7 +49,12 @@ pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Me
         ConfigCommand::Example => stdout::write([&*example()])?,
         ConfigCommand::Validate { file } => {
             let Some(path) = file.or_else(|| named(common)) else {
-                anyhow::bail!("no configuration is named: write `config validate FILE`, with `-` for stdin");
+                if common.set.is_empty() && common.namespace.is_none() {
+                    anyhow::bail!("no configuration is named: write `config validate FILE`, with `-` for stdin");
+                }
+                loaded(sources(Base::Defaults, common), messages)?;
+                stdout::write(["the arguments: valid\n"])?;
+                return Ok(Exit::Done);
             };
             let is_stdin = path.as_path() == Path::new("-");
             let name = if is_stdin { STDIN.to_owned() } else { path.display().to_string() };

@@ -1,10 +1,10 @@
 //! Outcomes and findings of one text as messages.
 
-use super::messages::{Message, Messages};
+use super::messages::{Message, Messages, Telling};
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
-use crate::inject::Injection;
-use crate::report::{Finding, Identity, Outcome, Severity};
+use crate::inject::{Direction, Injection};
+use crate::report::{Finding, Identity, Outcome, Reason, Severity};
 use crate::tolerance::Tolerance;
 use std::io;
 
@@ -29,8 +29,14 @@ pub(crate) fn report(
     messages: &mut Messages,
     mut wording: Wording<'_>,
     injection: &Injection,
+    direction: Direction,
     tolerance: Tolerance,
 ) -> io::Result<()> {
+    // Whoever injects may be surprised by what goes out.
+    let telling = |reason| match (direction, reason) {
+        (Direction::Inject, Reason::Removed) => Telling::Always,
+        _ => Telling::OnRequest,
+    };
     messages.passed_by(injection.without_template);
     for fault in &injection.faults {
         messages.add(Severity::Error, |severity| wording.message(fault, severity, None))?;
@@ -42,7 +48,8 @@ pub(crate) fn report(
         let decision = &outcome.decision;
         match tolerance.severity(decision) {
             Severity::Info => {
-                messages.decided(decision.reason, || wording.line(decision, Severity::Info, Some(outcome)))?;
+                let line = || wording.line(decision, Severity::Info, Some(outcome));
+                messages.decided(decision.reason, telling(decision.reason), line)?;
             }
             severity => {
                 messages.count(decision.reason);

@@ -2,8 +2,10 @@
 
 use super::args::Cli;
 use super::stdout;
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
+use clap_mangen::Man;
 use std::io;
+use std::path::Path;
 
 /// The script for a shell.
 pub(crate) fn completions(shell: clap_complete::Shell) -> io::Result<()> {
@@ -15,21 +17,44 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> io::Result<()> {
     stdout::write([&*String::from_utf8_lossy(&script)])
 }
 
-/// The page of the program, or of one of its commands.
-pub(crate) fn manual(of: Option<&str>) -> anyhow::Result<()> {
+/// The page of the program, or of one of its commands: `["config", "validate"]`.
+pub(crate) fn manual(of: &[String]) -> anyhow::Result<()> {
+    let program = program();
+    let mut command = &program;
+    for name in of {
+        let Some(inner) = command.find_subcommand(name) else {
+            let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
+            anyhow::bail!("there is no command `{}`; the commands are {}", of.join(" "), known.join(", "));
+        };
+        command = inner;
+    }
+    let mut page = Vec::new();
+    Man::new(command.clone()).render(&mut page)?;
+    Ok(stdout::write([&*String::from_utf8_lossy(&page)])?)
+}
+
+/// Writes every page into a folder, which is made where it does not exist.
+pub(crate) fn manuals(folder: &Path) -> anyhow::Result<()> {
+    let written = std::fs::create_dir_all(folder).and_then(|()| write_pages(&program(), folder));
+    written.map_err(|error| {
+        anyhow::anyhow!("the pages cannot be written to {}: {}", folder.display(), super::walk::plain(&error))
+    })
+}
+
+fn write_pages(command: &Command, folder: &Path) -> io::Result<()> {
+    command.get_subcommands().try_for_each(|inner| write_pages(inner, folder))?;
+    Man::new(command.clone()).generate_to(folder).map(drop)
+}
+
+fn program() -> Command {
     let mut program = Cli::command();
     program.build();
-    let command = match of {
-        None => program,
-        Some(name) => match program.find_subcommand(name) {
-            Some(command) => command.clone(),
-            None => {
-                let known: Vec<_> = program.get_subcommands().map(|command| command.get_name()).collect();
-                anyhow::bail!("there is no command `{name}`; the commands are {}", known.join(", "));
-            }
-        },
-    };
-    let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
-    Ok(stdout::write([&*String::from_utf8_lossy(&page)])?)
+    with_usage(program)
+}
+
+/// The generator's own line of usage leaves the options' values away; that of `--help` is shorter and right.
+fn with_usage(mut command: Command) -> Command {
+    let usage = command.render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage:").trim().to_owned();
+    command.override_usage(usage).mut_subcommands(with_usage)
 }

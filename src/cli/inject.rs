@@ -5,13 +5,14 @@ use super::findings::{self, Input, Wording, resource};
 use super::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
 use super::messages::{Ending, Loudness, Message, Messages};
 use super::progress::Progress;
+use super::stdin::Door;
 use super::walk::{self, Found, Why, plain};
 use super::{Exit, diff, in_place, stdout, stream};
 use crate::config::Config;
 use crate::diagnostic::{Lines, visible};
 use crate::edit::{Edit, pieces};
 use crate::inject::{Injection, Options, inject};
-use crate::report::{Class, Finding, Identity, Outcome, Reason};
+use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
 use crate::tolerance::Tolerance;
 use serde::Serialize;
 use std::io;
@@ -91,8 +92,17 @@ struct Gathered<'c> {
 }
 
 /// Gives what became of one text that came on stdin.
-pub(crate) fn text(text: String, injection: Injection, run: Run<'_>, messages: &mut Messages) -> anyhow::Result<Exit> {
+pub(crate) fn text(
+    text: String,
+    door: Door,
+    injection: Injection,
+    run: Run<'_>,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
     let mut gathered = Gathered::new(run);
+    if door == Door::Command && text.trim_start_matches('\u{feff}').trim().is_empty() {
+        gathered.nothing_there(messages, STDIN, "it is empty")?;
+    }
     gathered.take(Path::new(STDIN), None, text, injection, messages)?;
     gathered.finish(messages)
 }
@@ -119,6 +129,10 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
         gathered.file(file, messages)?;
     }
     drop(progress);
+    for folder in &found.empty {
+        let why = "no file in it could be a manifest: *.yaml, *.yml or *.json, neither hidden nor ignored";
+        gathered.nothing_there(messages, &folder.display().to_string(), why)?;
+    }
     gathered.finish(messages)
 }
 
@@ -136,7 +150,10 @@ impl<'c> Gathered<'c> {
             }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
-                let injection = inject(&text, self.run.config, self.run.options);
+                let mut injection = inject(&text, self.run.config, self.run.options);
+                if let Some(help) = other_than_manifest(&file.path, &text) {
+                    injection.findings.iter_mut().for_each(|finding| finding.help = Some(help.to_owned()));
+                }
                 match injection.findings.iter().find(|finding| finding.reason.class() == Class::Refused) {
                     Some(broken) if may_be_other(text.as_bytes()) => {
                         self.passed_by(messages, &file.path, &broken.message)?
@@ -150,11 +167,23 @@ impl<'c> Gathered<'c> {
 
     /// A folder holds other files than manifests: one that cannot be read and does not look like one is no reason to stop.
     fn passed_by(&self, messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
-        let reason = Reason::UnreadableFile;
         let message = format!("passed over, it does not look like a manifest: {why}");
+        self.warn(messages, &path.display().to_string(), Reason::UnreadableFile, message)
+    }
+
+    /// A check that looks at nothing is green for ever.
+    fn nothing_there(&self, messages: &mut Messages, name: &str, why: &str) -> io::Result<()> {
+        self.warn(messages, name, Reason::NoResources, why.to_owned())
+    }
+
+    /// A warning about an input as a whole.
+    fn warn(&self, messages: &mut Messages, name: &str, reason: Reason, message: String) -> io::Result<()> {
         let finding = Finding { reason, message, help: None, offset: None, pointer: String::new() };
         messages.add(self.run.tolerance().severity(&finding), |severity| {
-            let line = format!("{}: {}[{}]: {}", path.display(), severity.name(), reason.id(), finding.message);
+            let line = match severity {
+                Severity::Error => format!("error[{}]: {name}: {}", reason.id(), finding.message),
+                severity => format!("{name}: {}[{}]: {}", severity.name(), reason.id(), finding.message),
+            };
             let line = visible(&line).into_owned();
             Message { picture: line.clone(), line }
         })
@@ -172,7 +201,7 @@ impl<'c> Gathered<'c> {
         let name = path.display().to_string();
         let input = Input { name: &name, text: &text };
         let wording = Wording::places(input, messages.colour());
-        findings::report(messages, wording, &injection, self.run.tolerance())?;
+        findings::report(messages, wording, &injection, self.run.options.direction, self.run.tolerance())?;
         let changed = !injection.edits.is_empty();
         self.changed |= changed;
         if matches!(self.run.give, Give::Check | Give::CheckAndDiff) && messages.loudness() != Loudness::Errors {
@@ -203,11 +232,20 @@ impl<'c> Gathered<'c> {
             }
         }
         if messages.has_errors() {
-            messages.log_summary(Ending::NothingWritten)?;
-            messages.show(Some(Ending::NothingWritten));
+            let ending = match self.run.give {
+                Give::Manifests => Ending::NothingWritten,
+                Give::InPlace => Ending::NothingChanged,
+                Give::Diff | Give::Check | Give::CheckAndDiff | Give::Patches => Ending::NothingShown,
+            };
+            messages.log_summary(ending)?;
+            messages.show(Some(ending));
             return Ok(Exit::Trouble);
         }
-        messages.log_summary(Ending::Written)?;
+        let ending = match self.run.give {
+            Give::InPlace => Ending::Changed { files: prepared.len() },
+            _ => Ending::Given,
+        };
+        messages.log_summary(ending)?;
         match self.run.give {
             Give::InPlace => in_place::commit(prepared)?,
             Give::Manifests => {
@@ -221,27 +259,36 @@ impl<'c> Gathered<'c> {
             Give::Diff | Give::CheckAndDiff => stdout::write_diff(&self.printed)?,
             Give::Check | Give::Patches => stdout::write([self.printed.as_str()])?,
         }
-        messages.show(Some(Ending::Written));
+        messages.show(Some(ending));
         let checked = matches!(self.run.give, Give::Check | Give::CheckAndDiff);
         Ok(if checked && self.changed { Exit::Found } else { Exit::Done })
     }
 }
 
-/// `web.yaml:3:1: apps/v1/Deployment/prod/web would be injected`
+/// What to do about a file that cannot be read, where something about it says that it never was a manifest.
+fn other_than_manifest(path: &Path, text: &str) -> Option<&'static str> {
+    if walk::is_chart_template(path) {
+        Some("it is a template of a Helm chart: render it first, for example with `helm template`")
+    } else if !text.contains("{{") && !shows_manifest(text.as_bytes()) {
+        Some("is this a manifest at all?")
+    } else {
+        None
+    }
+}
+
+/// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`
 fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
     let mut lines = Lines::new(input.text.as_bytes());
     for outcome in &injection.outcomes {
-        let reason = outcome.decision.reason;
-        if reason.class() != Class::Done || reason == Reason::Unchanged {
-            continue;
-        }
+        let would = match outcome.decision.reason {
+            Reason::Injected => "the agent would be added",
+            Reason::Updated => "the agent would be brought up to date",
+            Reason::Removed => "the agent would be taken out",
+            _ => continue,
+        };
         let at = lines.position(outcome.offset);
         let resource = resource(&outcome.identity);
-        let would = match reason {
-            Reason::Removed => "would lose its agent".to_owned(),
-            reason => format!("would be {}", reason.id()),
-        };
-        let line = format!("{}:{}:{}: {resource} {would}", input.name, at.line, at.column);
+        let line = format!("{}:{}:{}: {resource}: {would}", input.name, at.line, at.column);
         list.push_str(&visible(&line));
         list.push('\n');
     }

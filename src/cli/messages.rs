@@ -1,6 +1,6 @@
 //! What is said beside the output: to people on stderr, to the log file for whoever never sees that.
 
-use super::input::Unreadable;
+use super::input::{STDIN, Unreadable};
 use super::walk::plain;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
 use crate::report::{Class, Reason, Severity};
@@ -30,6 +30,15 @@ pub(crate) enum Loudness {
     Orchestrator,
 }
 
+/// Whether a decision is said by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Telling {
+    /// With `-v`.
+    OnRequest,
+    /// Without it too: the user may not expect it.
+    Always,
+}
+
 /// One message in its two forms.
 #[derive(Debug, Clone)]
 pub(crate) struct Message {
@@ -44,7 +53,7 @@ pub(crate) struct Message {
 pub(crate) struct Messages {
     loudness: Loudness,
     log: Option<File>,
-    decisions: Vec<String>,
+    decisions: Shown,
     errors: Shown,
     warnings: Shown,
     notes: Vec<String>,
@@ -66,9 +75,13 @@ impl Shown {
 
 impl Messages {
     /// Opens the log for appending, so that a log that cannot be written stops the run before anything else happens.
-    pub(crate) fn new(loudness: Loudness, log_file: Option<&Path>) -> io::Result<Self> {
-        let log = log_file.map(|path| OpenOptions::new().append(true).create(true).open(path)).transpose()?;
-        Ok(Self { loudness, log, ..Self::default() })
+    pub(crate) fn new(loudness: Loudness, log_file: Option<&Path>) -> anyhow::Result<Self> {
+        let open = |path: &Path| {
+            OpenOptions::new().append(true).create(true).open(path).map_err(|error| {
+                anyhow::anyhow!("the log file {} cannot be written: {}", path.display(), plain(&error))
+            })
+        };
+        Ok(Self { loudness, log: log_file.map(open).transpose()?, ..Self::default() })
     }
 
     pub(crate) fn has_errors(&self) -> bool {
@@ -92,16 +105,29 @@ impl Messages {
         *self.counts.entry(reason).or_default() += 1;
     }
 
-    /// Counts a decision and says it where every resource is asked for.
-    pub(crate) fn decided(&mut self, reason: Reason, line: impl FnOnce() -> String) -> io::Result<()> {
+    /// Counts a decision and says it, as far as the run is asked to.
+    pub(crate) fn decided(
+        &mut self,
+        reason: Reason,
+        telling: Telling,
+        line: impl FnOnce() -> String,
+    ) -> io::Result<()> {
         self.count(reason);
-        if self.loudness != Loudness::Resources && self.log.is_none() {
+        let limit = match (self.loudness, telling) {
+            (Loudness::Resources, _) => usize::MAX,
+            (Loudness::Summary, Telling::Always) => SHOWN,
+            (Loudness::Orchestrator, Telling::Always) => SHOWN_TO_ORCHESTRATOR,
+            (Loudness::Errors, _) | (_, Telling::OnRequest) => 0,
+        };
+        self.decisions.count += usize::from(limit > 0);
+        let wanted = self.decisions.messages.len() < limit;
+        if !wanted && self.log.is_none() {
             return Ok(());
         }
         let line = line();
         log(&mut self.log, &line)?;
-        if self.loudness == Loudness::Resources {
-            self.decisions.push(line);
+        if wanted {
+            self.decisions.messages.push(Message { picture: line.clone(), line });
         }
         Ok(())
     }
@@ -152,7 +178,7 @@ impl Messages {
         match error {
             Unreadable::Io(error) => self.error(format!("{name}: {}", plain(error))),
             Unreadable::NotText(not) => {
-                let place = Place { name: name.into(), text: &not.bytes, range: not.offset..not.offset + 1 };
+                let place = Place::of_lines(name, &not.bytes, not.offset..not.offset + 1);
                 self.diagnostic(&Diagnostic::error(&*not.message).at(place).with_help(Some(not.help.to_owned())))
             }
         }
@@ -168,11 +194,12 @@ impl Messages {
     }
 
     /// What the errors so far are, one line each, without their place on stdin, which an orchestrator's user cannot see.
-    pub(crate) fn error_lines(&self) -> impl Iterator<Item = &str> {
-        self.errors
-            .messages
-            .iter()
-            .map(|message| message.line.split_once("error: ").map_or(&*message.line, |(_, what)| what))
+    pub(crate) fn error_lines(&self) -> impl Iterator<Item = String> {
+        self.errors.messages.iter().map(|message| match message.line.split_once("error: ") {
+            Some((place, what)) if place.starts_with(STDIN) => what.to_owned(),
+            Some((place, what)) => format!("{place}{what}"),
+            None => message.line.clone(),
+        })
     }
 
     /// Logs the summary: before the output, because a log that cannot be written holds that back.
@@ -191,14 +218,15 @@ impl Messages {
     /// Prints to stderr what there is to say, then the summary if there is one.
     pub(crate) fn show(&self, ending: Option<Ending>) {
         let how = if self.loudness == Loudness::Orchestrator { "in the results" } else { "`-v` shows them all" };
-        let warnings = self.warnings.pictures(more(&self.warnings, "warning", &format!("; {how}")));
-        let errors = self.errors.pictures(more(&self.errors, "error", ""));
+        let decisions = self.decisions.pictures(more(&self.decisions, "more removal", &format!("; {how}")));
+        let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
+        let errors = self.errors.pictures(more(&self.errors, "more error", ""));
         let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
         let parts: &[&[String]] = match self.loudness {
             Loudness::Errors if self.has_errors() => &[&errors, &summary],
             Loudness::Errors => &[],
-            Loudness::Orchestrator => &[&errors, &summary, &warnings, &self.notes],
-            Loudness::Summary | Loudness::Resources => &[&self.decisions, &self.notes, &warnings, &errors, &summary],
+            Loudness::Orchestrator => &[&errors, &summary, &decisions, &warnings, &self.notes],
+            Loudness::Summary | Loudness::Resources => &[&decisions, &self.notes, &warnings, &errors, &summary],
         };
         let lines = parts.concat();
         if !lines.is_empty() {
@@ -209,12 +237,18 @@ impl Messages {
 
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
     fn summary(&self, ending: Ending) -> String {
-        let errors = || plural(self.errors.count, "error");
-        match ending {
-            Ending::NothingWritten => return errors() + "; nothing was written",
-            Ending::GivenBack => return errors() + "; the items are as they came",
-            Ending::Written => {}
-        }
+        let held_back = match ending {
+            Ending::Given => return self.counted(),
+            Ending::Changed { files } => return format!("{}; {} changed", self.counted(), plural(files, "file")),
+            Ending::NothingWritten => "nothing was written",
+            Ending::NothingChanged => "no file was changed",
+            Ending::NothingShown => "nothing is shown",
+            Ending::GivenBack => "the items are as they came",
+        };
+        format!("{}; {held_back}", plural(self.errors.count, "error"))
+    }
+
+    fn counted(&self) -> String {
         let mut parts = Vec::new();
         let of = |class: Class| self.counts.iter().filter(move |(reason, _)| reason.class() == class);
         parts.extend(of(Class::Done).map(|(reason, count)| format!("{count} {}", reason.id())));
@@ -243,10 +277,16 @@ impl Messages {
 /// What became of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It is out, or there was none to write.
-    Written,
-    /// Errors held all of it back.
+    /// It is out.
+    Given,
+    /// So many files have their new text.
+    Changed { files: usize },
+    /// Errors held back what should have gone to stdout.
     NothingWritten,
+    /// Errors held back the new text of every file.
+    NothingChanged,
+    /// Errors held back a diff, a list or patches.
+    NothingShown,
     /// A function call was answered with errors as its results.
     GivenBack,
 }
@@ -262,7 +302,7 @@ fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
 fn more(shown: &Shown, what: &str, how: &str) -> Option<String> {
     match shown.count - shown.messages.len() {
         0 => None,
-        rest => Some(format!("… and {}{how}", plural(rest, &format!("more {what}")))),
+        rest => Some(format!("… and {}{how}", plural(rest, what))),
     }
 }
 

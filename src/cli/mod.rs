@@ -1,6 +1,6 @@
 //! The command line: bytes in, bytes out, exit code. What is done with the bytes is decided elsewhere.
 //!
-//! - `args`: what may be typed
+//! - `args`, `usage`: what may be typed, and what is said where something else was
 //! - `walk`, `input`: which texts
 //! - `configuration`: which configuration counts
 //! - `inject`, `stdin`: what is done with them
@@ -20,6 +20,7 @@ mod progress;
 mod stdin;
 mod stdout;
 mod stream;
+mod usage;
 mod walk;
 
 use crate::inject::{Direction, HandEdits, Options, Patches, Warnings};
@@ -32,7 +33,6 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use stdin::Door;
-use walk::plain;
 
 /// As diff's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +65,10 @@ pub fn run() -> ExitCode {
             stdin::answer(Door::LegacyPlugin, Asked::default(), &common, messages)
         });
     }
-    let Cli { command, common } = Cli::parse();
+    let Cli { command, common } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::answer(error).into(),
+    };
     let loudness = match &command {
         Some(Command::Inject { over, .. } | Command::Uninject { over }) if over.quiet => Loudness::Errors,
         Some(Command::Inject { over, .. } | Command::Uninject { over }) if over.verbose => Loudness::Resources,
@@ -83,7 +86,8 @@ pub fn run() -> ExitCode {
         }
         Some(Command::Config(command)) => configuration::command(command, &common, messages),
         Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
-        Some(Command::Man { command }) => generate::manual(command.as_deref()).map(|()| Exit::Done),
+        Some(Command::Man { dir: Some(folder), .. }) => generate::manuals(&folder).map(|()| Exit::Done),
+        Some(Command::Man { command, dir: None }) => generate::manual(&command).map(|()| Exit::Done),
     })
 }
 
@@ -135,16 +139,10 @@ fn legacy_plugin_argument() -> Option<PathBuf> {
 
 /// Runs one command; every error ends here.
 fn within(loudness: Loudness, common: &Common, run: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>) -> ExitCode {
-    let log_file = common.log_file.clone().or_else(|| variable(LOG_FILE_VARIABLE).map(PathBuf::from));
+    let log_file = common.log_file.clone().or_else(log_file_of_variable);
     let (mut messages, opened) = match Messages::new(loudness, log_file.as_deref()) {
         Ok(messages) => (messages, Ok(())),
-        Err(error) => {
-            let name = log_file.unwrap_or_default();
-            (
-                Messages::default(),
-                Err(anyhow::anyhow!("the log file {} cannot be written: {}", name.display(), plain(&error))),
-            )
-        }
+        Err(error) => (Messages::default(), Err(error)),
     };
     let exit = opened.and_then(|()| run(&mut messages)).unwrap_or_else(|error| {
         // As ripgrep and grep see it: `| head` is no error.
@@ -159,6 +157,10 @@ fn within(loudness: Loudness, common: &Common, run: impl FnOnce(&mut Messages) -
         Exit::Trouble
     });
     exit.into()
+}
+
+fn log_file_of_variable() -> Option<PathBuf> {
+    variable(LOG_FILE_VARIABLE).map(PathBuf::from)
 }
 
 /// A variable that is set and not empty.

@@ -31,7 +31,7 @@ pub(crate) fn answer(door: Door, asked: Asked, common: &Common, messages: &mut M
         }
     };
     if door != Door::LegacyPlugin && krm_fn::is_call(&text) {
-        return call(text, asked, common, messages);
+        return call(text, door, asked, common, messages);
     }
     let config = configuration::base(common, messages)?;
     let run = Run::new(asked, &config);
@@ -39,16 +39,16 @@ pub(crate) fn answer(door: Door, asked: Asked, common: &Common, messages: &mut M
         Door::Helm => post_renderer::render(&text, &config, run.options),
         Door::Command | Door::LegacyPlugin => crate::inject::inject(&text, &config, run.options),
     };
-    inject::text(text, injection, run, messages)
+    inject::text(text, door, injection, run, messages)
 }
 
 /// A function call: whatever goes wrong from here on, the orchestrator gets its ResourceList back.
-fn call(text: String, asked: Asked, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+fn call(text: String, door: Door, asked: Asked, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
     let call = Call::new(&text);
     let envelope = match call.as_ref().map_err(Clone::clone).and_then(Call::envelope) {
         Ok(envelope) => envelope,
         Err(error) => {
-            let place = Place { name: STDIN.into(), text: text.as_bytes(), range: error.offset..error.offset };
+            let place = Place::of_lines(STDIN, text.as_bytes(), error.offset..error.offset);
             messages
                 .diagnostic(&Diagnostic::error(format!("not a readable ResourceList: {}", error.message)).at(place))?;
             return Err(Told.into());
@@ -62,14 +62,14 @@ fn call(text: String, asked: Asked, common: &Common, messages: &mut Messages) ->
         let config = config?;
         let run = Run::new(asked, &config);
         let injection = crate::inject::inject(&text, &config, run.options);
-        return inject::text(text, injection, run, messages);
+        return inject::text(text, door, injection, run, messages);
     }
     messages.for_orchestrator();
     let answer = match config {
         Ok(config) => {
             let run = Run::new(asked, &config);
             let injection = crate::inject::inject(&text, &config, run.options);
-            findings::report(messages, Wording::Resources, &injection, run.tolerance())?;
+            findings::report(messages, Wording::Resources, &injection, run.options.direction, run.tolerance())?;
             envelope.answer(injection, run.tolerance())
         }
         Err(error) => {
@@ -80,7 +80,7 @@ fn call(text: String, asked: Asked, common: &Common, messages: &mut Messages) ->
         }
     };
     let (ending, exit) = match answer.verdict {
-        Verdict::Done => (Ending::Written, Exit::Done),
+        Verdict::Done => (Ending::Given, Exit::Done),
         Verdict::Refused => (Ending::GivenBack, Exit::Trouble),
     };
     messages.log_summary(ending)?;

@@ -26,6 +26,8 @@ pub(crate) struct Files {
     pub(crate) files: Vec<Found>,
     /// Folders of Helm charts that hold templates: not manifests before Helm has rendered them.
     pub(crate) chart_templates: Vec<PathBuf>,
+    /// Folders that were named and hold no file that could be a manifest.
+    pub(crate) empty: Vec<PathBuf>,
     /// What could not be looked at.
     pub(crate) errors: Vec<String>,
 }
@@ -54,6 +56,8 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
         found.chart_templates.push(folder.to_owned());
         return;
     }
+    let before = (found.chart_templates.len(), found.errors.len());
+    let mut is_empty = true;
     let (passed_by, charts) = mpsc::channel();
     let mut walk = ignore::WalkBuilder::new(folder);
     walk.sort_by_file_name(OsStr::cmp)
@@ -71,6 +75,7 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
     for entry in walk.build() {
         match entry {
             Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) && is_manifest(entry.path()) => {
+                is_empty = false;
                 if seen.insert(identity(entry.path())) {
                     found.files.push(Found { path: shown(entry.path()), why: Why::Walked });
                 }
@@ -80,6 +85,10 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
         }
     }
     found.chart_templates.extend(charts.try_iter().map(|path: PathBuf| shown(&path)));
+    // Where something else is said of the folder already, that is enough.
+    if is_empty && before == (found.chart_templates.len(), found.errors.len()) {
+        found.empty.push(folder.to_owned());
+    }
 }
 
 /// `Chart.yaml` stands beside `templates/`, or beside one further up. A folder of that name without a chart may hold manifests.
@@ -88,6 +97,11 @@ fn is_chart_templates(folder: &Path) -> bool {
         folder.file_name() == Some(OsStr::new("templates"))
             && folder.parent().is_some_and(|chart| chart.join("Chart.yaml").is_file())
     })
+}
+
+/// True for a file in such a folder.
+pub(crate) fn is_chart_template(file: &Path) -> bool {
+    identity(file).parent().is_some_and(is_chart_templates)
 }
 
 fn is_manifest(path: &Path) -> bool {
@@ -141,6 +155,16 @@ mod tests {
         let found = files(&[named.clone(), named]);
         assert_eq!(names(root.path(), &found), ["deploy"]);
         assert_eq!(found.files[0].why, Why::Named);
+    }
+
+    #[test]
+    fn a_folder_without_manifests_is_told_apart() {
+        let root = tree(&["out/gen.yaml", "notes.txt", "a/web.yaml"]);
+        std::fs::write(root.path().join(".ignore"), "out/\n").unwrap();
+        let path = |name: &str| root.path().join(name);
+        std::fs::create_dir(path("b")).unwrap();
+        assert_eq!(files(&[path("b")]).empty, [path("b")]);
+        assert!(files(&[root.path().to_owned(), path("a")]).empty.is_empty(), "its files were found before");
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use super::origin::Origin;
 use super::quantity::nanos;
 use super::reading::Complaint;
+use super::select::KindPattern;
 use super::spec::{Platform, SidecarKind};
 use super::version::KubernetesVersion;
-use super::{Config, path};
+use super::{Config, closest, path};
+use crate::find::Table;
 
 /// Settings that contradict each other.
 pub(crate) struct Contradiction {
@@ -40,6 +42,7 @@ pub(crate) fn contradictions_of_template(config: &Config) -> Vec<Contradiction> 
     resources(config, &mut found);
     security_context(config, &mut found);
     namespaces(config, &mut found);
+    kinds(config, &mut found);
     found
 }
 
@@ -145,5 +148,35 @@ fn namespaces(config: &Config, found: &mut Vec<Contradiction>) {
             format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`"),
             "take it out of one of them; `excludeNamespaces: []` excludes nothing",
         ));
+    }
+}
+
+/// Kinds that hold no pod template, as far as anybody has told: to select them selects nothing.
+fn kinds(config: &Config, found: &mut Vec<Contradiction>) {
+    let select = &config.spec.select;
+    if select.kinds.is_empty() && select.exclude.is_empty() {
+        return;
+    }
+    let table = Table::new(&config.spec.pod_templates);
+    let meant = |kind: &str| closest(kind, table.kinds().map(|(_, known)| known));
+    for pattern in select.kinds.iter().filter(|pattern| !table.knows(pattern.group.as_deref(), &pattern.kind)) {
+        let same_kind = table.kinds().find(|(_, kind)| *kind == pattern.kind);
+        let help = match (same_kind, meant(&pattern.kind)) {
+            (Some((group, kind)), _) => {
+                let of = KindPattern { group: Some(group.to_owned()), kind: kind.to_owned() };
+                format!("did you mean `{of}`?")
+            }
+            (None, Some(kind)) => format!("did you mean `{kind}`?"),
+            (None, None) => "say in `podTemplates` where its pod template stands".to_owned(),
+        };
+        let what = format!("`select.kinds` has `{pattern}`, which is not known to hold a pod template");
+        found.push(Contradiction::of(&["select.kinds"], what, help));
+    }
+    // To leave out what is never looked at does no harm, but a misspelt kind is not left out.
+    for kind in select.exclude.iter().filter_map(|rule| rule.kind.as_deref()).filter(|kind| !table.knows(None, kind)) {
+        if let Some(meant) = meant(kind) {
+            let what = format!("`select.exclude` has the kind `{kind}`, which is not known to hold a pod template");
+            found.push(Contradiction::of(&["select.exclude"], what, format!("did you mean `{meant}`?")));
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! A configuration with every setting at its default, each with its documentation as a comment.
+//! A configuration that sets nothing: every setting with its default and its documentation, as comments.
 
 use super::schema::NOT_SUPPORTED;
 use super::setting::{Field, Setting as _};
@@ -10,10 +10,10 @@ use std::fmt::Write as _;
 /// Columns of a comment's text.
 const COLUMNS: usize = 100;
 
-const HEADER: &str = "Every setting with its default. Keep only those that you change: what is written down counts as \
-    chosen by you, and wins over what other tools changed in the manifests since.";
+const HEADER: &str = "Every setting with its default. Take the `#` away before those that you change, and only there: \
+    what is set counts as chosen by you, and wins over what other tools changed in the manifests since.";
 
-/// A commented configuration, YAML, with every setting at its default.
+/// A configuration, YAML, in which every setting stands commented out (`#image: …`) at its default.
 #[must_use]
 pub fn example() -> String {
     let mut out = String::new();
@@ -40,8 +40,7 @@ fn write_fields(fields: &[Field<'_>], inside: &str, indent: usize, out: &mut Str
         }
         let inner = field.setting.fields();
         if inner.is_empty() {
-            let _ = write!(out, "{:indent$}{}:", "", field.name);
-            write_value(&field.setting.json(), indent, out);
+            write_value(field.name, &field.setting.json(), indent, out);
         } else {
             let _ = writeln!(out, "{:indent$}{}:", "", field.name);
             write_fields(&inner, &format!("{path}."), indent + 2, out);
@@ -49,22 +48,20 @@ fn write_fields(fields: &[Field<'_>], inside: &str, indent: usize, out: &mut Str
     }
 }
 
-/// Behind its key: in the same line, or indented below it when it has several lines.
-fn write_value(value: &serde_json::Value, indent: usize, out: &mut String) {
+/// `#key: value`, or the value on lines of its own below its key.
+fn write_value(key: &str, value: &serde_json::Value, indent: usize, out: &mut String) {
     // A JSON value whose keys are strings can always be written.
     let written = serde_yaml::to_string(value).unwrap_or_default();
     let lines: Vec<&str> = written.lines().collect();
     let is_empty =
         value.as_object().is_some_and(|object| object.is_empty()) || value.as_array().is_some_and(Vec::is_empty);
     if is_empty || !(value.is_object() || value.is_array()) {
-        let _ = writeln!(out, " {}", lines.join(" "));
+        let _ = writeln!(out, "{:indent$}#{key}: {}", "", lines.join(" "));
         return;
     }
-    out.push('\n');
-    // Lists stand under their key without indentation, as the lists within do.
-    let indent = if value.is_array() { indent } else { indent + 2 };
+    let _ = writeln!(out, "{:indent$}#{key}:", "");
     for line in lines {
-        let _ = writeln!(out, "{:indent$}{line}", "");
+        let _ = writeln!(out, "{:indent$}#  {line}", "");
     }
 }
 
@@ -87,11 +84,32 @@ mod tests {
     use super::*;
     use crate::config::{Base, Config, Sources, load};
 
+    fn read(text: &str) -> Config {
+        let sources = Sources { base: Base::Text { name: "example", text }, ..Sources::default() };
+        load(&sources).unwrap()
+    }
+
     #[test]
-    fn the_example_reads_as_the_defaults() {
+    fn the_example_sets_nothing() {
         let text = example();
-        let sources = Sources { base: Base::Text { name: "example", text: &text }, ..Sources::default() };
-        assert_eq!(load(&sources).map(|config| config.spec), Ok(Config::default().spec));
+        assert_eq!(read(&text).explicit().count(), 0);
         assert!(text.lines().all(|line| line.len() <= COLUMNS + 12), "{text}");
+    }
+
+    #[test]
+    fn with_every_sign_taken_away_it_says_the_defaults() {
+        // Documentation is `# text`, a setting `#name`, the lines below it `#  - item`.
+        let is_documentation = |line: &str| {
+            let text = line.trim_start().strip_prefix('#');
+            text.is_some_and(|text| text.starts_with(' ') && !text.starts_with("  "))
+        };
+        let text: String = example()
+            .lines()
+            .filter(|line| !is_documentation(line))
+            .map(|line| line.replacen('#', "", 1) + "\n")
+            .collect();
+        let config = read(&text);
+        assert_eq!(config.spec, Config::default().spec, "{text}");
+        assert!(config.is_explicit("agent.image") && config.is_explicit("select.excludeNamespaces"), "{text}");
     }
 }

@@ -74,6 +74,10 @@ impl<T: Scalar> Setting for T {
         }
     }
 
+    fn takes_text(&self) -> bool {
+        true
+    }
+
     fn json(&self) -> Json {
         Scalar::json(self)
     }

@@ -64,6 +64,10 @@ pub(super) fn of_field(field: &Field<'_>) -> Json {
         }
     }
     let is_group = !field.setting.fields().is_empty();
+    if is_group {
+        // As under `agent:` with nothing but comments below it.
+        schema["type"] = serde_json::json!(["object", "null"]);
+    }
     let default = if is_group { None } else { Some(field.setting.json()) };
     describe(&mut schema, &field.description(), default);
     schema

@@ -24,6 +24,11 @@ pub(crate) trait Setting {
         false
     }
 
+    /// Text is taken as it is. Elsewhere it is YAML, whose `null` is that of a document.
+    fn takes_text(&self) -> bool {
+        false
+    }
+
     /// The value as a configuration would write it.
     fn json(&self) -> Json;
 
@@ -88,7 +93,8 @@ pub(crate) trait Group: Sized {
         let Some((setting, rule)) = self.field(name) else {
             return reading.unknown_field(name, Self::NAMES);
         };
-        let resets = rest.is_empty() && !setting.takes_null() && value.is_null();
+        let is_null = value.is_null() || (value.is_null_text() && !setting.takes_text());
+        let resets = rest.is_empty() && !setting.takes_null() && is_null;
         if resets {
             reading.forget(name);
             return self.reset(name);

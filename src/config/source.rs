@@ -11,8 +11,6 @@ use super::value::{Places, Value};
 use super::{API_VERSION, Config, KIND, path};
 use crate::diagnostic::{Diagnostic, Lines, Place};
 use crate::yaml::{self, NodeId, Tree};
-use std::borrow::Cow;
-use std::ops::Range;
 
 /// More errors than this are only counted.
 const SHOWN: usize = 20;
@@ -34,7 +32,7 @@ pub enum Base<'a> {
     /// No configuration is given.
     #[default]
     Defaults,
-    /// A file's text: an `AgentInjector` object or a `ConfigMap`, YAML or JSON. Empty: the defaults.
+    /// A file's text: an `AgentInjector` object or a `ConfigMap`, YAML or JSON.
     Text {
         /// The file's name.
         name: &'a str,
@@ -80,7 +78,7 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
         let mut reading = Reading::new(Door::Namespace, std::mem::take(&mut config.origins));
         let value = Value::Text { text: namespace, places: Places::From(0) };
         config.spec.set_field("namespace", &[], &value, &mut reading);
-        diagnostics.extend(finish(reading, &mut config, "--namespace", namespace));
+        diagnostics.extend(finish(reading, &mut config, Place::of_argument("--namespace", namespace.as_bytes(), 0..0)));
     }
     let is_readable = diagnostics.is_empty();
     for (path, complaint) in unsupported(&config) {
@@ -112,27 +110,34 @@ fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
     match *base {
         Base::Defaults => {}
         Base::Text { .. } => match yaml::read(text) {
-            Ok(tree) => {
-                if let Some(root) = tree.root() {
-                    read_object(&tree, root, 0, config, &mut reading);
+            Ok(tree) => match tree.root().filter(|root| !is_nothing(&tree, *root)) {
+                Some(root) => read_object(&tree, root, 0, config, &mut reading),
+                // Whoever names a file wants something of it: this one was cut off, or is another.
+                None => {
+                    let help = format!("begin it with `apiVersion: {API_VERSION}` and `kind: {KIND}`, or name no file");
+                    reading.problem(0..0, Complaint::new("is empty").with_help(help));
                 }
-            }
+            },
             Err(error) => {
                 let complaint = Complaint::new(format!("is not valid YAML: {}", error.message));
                 reading.problem(error.offset..error.offset, complaint);
             }
         },
+        Base::Node { tree, node, .. } if is_nothing(tree, node) => {}
         Base::Node { start, tree, node, .. } => read_object(tree, node, start, config, &mut reading),
     }
-    finish(reading, config, name, text)
+    finish(reading, config, Place::of_lines(name, text.as_bytes(), 0..0))
+}
+
+/// `null` or `{}`
+fn is_nothing(tree: &Tree<'_>, node: NodeId) -> bool {
+    let value = Value::Node { tree, id: node, places: Places::From(0) };
+    value.is_null() || (tree.kind(node) == yaml::Kind::Mapping && tree.entries(node).next().is_none())
 }
 
 /// Reads an `AgentInjector` or a `ConfigMap`.
 fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config, reading: &mut Reading<'_>) {
     let object = Value::Node { tree, id: node, places: Places::From(start) };
-    if object.is_null() || (tree.kind(node) == yaml::Kind::Mapping && tree.entries(node).next().is_none()) {
-        return;
-    }
     let text_of = |key: &str| tree.get(node, key).and_then(|value| tree.scalar(value)).unwrap_or_default();
     let is_config_map = text_of("kind") == "ConfigMap" && text_of("apiVersion") == "v1";
     let mut is_named = [false; 2];
@@ -220,7 +225,7 @@ fn read_data(value: &Value<'_>, spec: &mut Spec, reading: &mut Reading<'_>) {
 fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> Vec<Diagnostic<'a>> {
     let name = format!("--set #{number}");
     let Some((path, text)) = argument.split_once('=') else {
-        let place = Place { name: Cow::Owned(name), text: argument.as_bytes(), range: 0..argument.len() };
+        let place = Place::of_argument(name, argument.as_bytes(), 0..argument.len());
         let help = "write `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
         return vec![Diagnostic::error("`--set` needs a path and a value").at(place).with_help(Some(help))];
     };
@@ -228,21 +233,15 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
     reading.name_stands_at(0..path.len());
     let value = Value::Text { text, places: Places::From(path.len() + 1) };
     config.spec.set(&path::parts(path), &value, &mut reading);
-    finish(reading, config, name, argument)
+    finish(reading, config, Place::of_argument(name, argument.as_bytes(), 0..0))
 }
 
-/// Gives the origins back, and the problems their place.
-fn finish<'a>(
-    reading: Reading<'_>,
-    config: &mut Config,
-    name: impl Into<Cow<'a, str>>,
-    text: &'a str,
-) -> Vec<Diagnostic<'a>> {
+/// Gives the origins back, and the problems their place in the source.
+fn finish<'a>(reading: Reading<'_>, config: &mut Config, source: Place<'a>) -> Vec<Diagnostic<'a>> {
     config.origins = reading.origins;
-    let name = name.into();
     let diagnostic = |problem: Problem| {
         let message = problem.message();
-        let place = Place { name: name.clone(), text: text.as_bytes(), range: problem.range };
+        let place = Place { range: problem.range, ..source.clone() };
         Diagnostic::error(message).at(place).with_help(problem.complaint.help)
     };
     reading.problems.into_iter().map(diagnostic).collect()
@@ -262,20 +261,19 @@ fn conflict<'a>(config: &Config, sources: &Sources<'a>, paths: &[String], compla
 }
 
 fn place<'a>(origin: &Origin, sources: &Sources<'a>) -> Option<Place<'a>> {
-    let (name, text, range): (Cow<'a, str>, &str, Range<usize>) = match origin {
+    match origin {
         Origin::Configuration { range, .. } => {
             let (name, text) = sources.base.source();
-            (name.into(), text, range.clone())
+            Some(Place::of_lines(name, text.as_bytes(), range.clone()))
         }
         Origin::Argument { number } => {
             let argument = sources.set.get(number.checked_sub(1)?)?;
-            (format!("--set #{number}").into(), argument, 0..argument.len())
+            Some(Place::of_argument(format!("--set #{number}"), argument.as_bytes(), 0..argument.len()))
         }
         Origin::Namespace => {
             let namespace = sources.namespace?;
-            ("--namespace".into(), namespace, 0..namespace.len())
+            Some(Place::of_argument("--namespace", namespace.as_bytes(), 0..namespace.len()))
         }
-        Origin::Default | Origin::Annotation { .. } => return None,
-    };
-    Some(Place { name, text: text.as_bytes(), range })
+        Origin::Default | Origin::Annotation { .. } => None,
+    }
 }

@@ -43,6 +43,11 @@ impl<'v> Value<'v> {
         }
     }
 
+    /// True for text that is YAML's `null`, where the field takes YAML.
+    pub(crate) fn is_null_text(&self) -> bool {
+        matches!(self, Value::Text { text: "null" | "~", .. })
+    }
+
     /// True for a document's `null`. Text is never null: what it is depends on the field.
     pub(crate) fn is_null(&self) -> bool {
         match self {
@@ -130,10 +135,17 @@ impl<'v> Value<'v> {
         });
     }
 
-    /// Calls `visit` with each item's number, from 0, and value. Says so when this is no list.
+    /// Calls `visit` with each item's number, from 0, and value. Says so when this is no list. Text that is a single value
+    /// is a list of one: `--set agent.roles=shop:web`.
     pub(crate) fn list(&self, reading: &mut Reading<'_>, mut visit: impl FnMut(usize, &Value<'_>, &mut Reading<'_>)) {
         self.located(reading, |tree, id, places, reading| {
             let value = Value::Node { tree, id, places: places.clone() };
+            if let (Value::Text { text, .. }, Kind::Scalar) = (self, tree.kind(id))
+                && !text.contains(',')
+                && !value.is_null()
+            {
+                return visit(0, self, reading);
+            }
             if tree.kind(id) != Kind::Sequence {
                 return reading.wrong_type("a list", &value);
             }
@@ -159,7 +171,10 @@ impl<'v> Value<'v> {
             Value::Text { text, places } => match yaml::read(text) {
                 Ok(tree) => match tree.root() {
                     Some(root) => visit(&tree, root, places, reading),
-                    None => reading.problem(self.range(), Complaint::new("has no value".to_owned())),
+                    None => {
+                        let complaint = Complaint::new("has no value".to_owned());
+                        reading.problem(self.range(), complaint.with_help("write `null` for the default"));
+                    }
                 },
                 Err(error) => {
                     let at = places.range(error.offset..error.offset);

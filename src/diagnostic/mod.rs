@@ -22,15 +22,46 @@ use std::fmt::Write as _;
 use std::ops::Range;
 pub(crate) use visible::visible;
 
+/// What kind of text a place is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Medium {
+    /// A file or a stream: places have a line and a column.
+    Lines,
+    /// An argument: its name is place enough.
+    Argument,
+}
+
 /// A stretch of a text that has a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place<'t> {
     /// The file's name, or what stands for it: `<stdin>`, `--set #2`.
     pub name: Cow<'t, str>,
+    /// What the text is.
+    pub medium: Medium,
     /// The whole text. It need not be UTF-8.
     pub text: &'t [u8],
     /// Bytes of the text; empty where something is missing. What lies beyond the text's end counts as its end.
     pub range: Range<usize>,
+}
+
+impl<'t> Place<'t> {
+    /// A place in a file or a stream.
+    pub fn of_lines(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
+        Place { name: name.into(), medium: Medium::Lines, text, range }
+    }
+
+    /// A place in an argument.
+    pub fn of_argument(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
+        Place { name: name.into(), medium: Medium::Argument, text, range }
+    }
+
+    /// `web.yaml:3:1`, and `--set #2` where lines say nothing.
+    fn shown(&self, at: &Position) -> String {
+        match self.medium {
+            Medium::Lines => format!("{}:{}:{}", visible(&self.name), at.line, at.column),
+            Medium::Argument => visible(&self.name).into_owned(),
+        }
+    }
 }
 
 /// One thing to tell a person. Sentences are lower case and without a full stop.
@@ -71,7 +102,7 @@ impl<'t> Diagnostic<'t> {
             severity,
             id: Some(finding.reason.id()),
             message: finding.message.clone(),
-            place: finding.offset.map(|offset| Place { name: Cow::Borrowed(name), text, range: range(offset) }),
+            place: finding.offset.map(|offset| Place::of_lines(name, text, range(offset))),
             notes: Vec::new(),
             help: finding.help.clone(),
         }
@@ -130,8 +161,8 @@ impl<'t> Renderer<'t> {
     pub fn line(&mut self, diagnostic: &Diagnostic<'t>) -> String {
         let mut out = String::new();
         if let Some(place) = &diagnostic.place {
-            let Position { line, column, .. } = self.position(place.text, place.range.start);
-            let _ = write!(out, "{}:{line}:{column}: ", visible(&place.name));
+            let at = self.position(place.text, place.range.start);
+            let _ = write!(out, "{}: ", place.shown(&at));
         }
         self.title(diagnostic, &mut out);
         out
@@ -145,18 +176,13 @@ impl<'t> Renderer<'t> {
         let mut gutter = 1;
         if let Some(place) = &diagnostic.place {
             let at = self.position(place.text, place.range.start);
-            let number = at.line.to_string();
+            let number = match place.medium {
+                Medium::Lines => at.line.to_string(),
+                Medium::Argument => " ".to_owned(),
+            };
             gutter = number.len();
             let excerpt = Excerpt::new(place.text, &at, &place.range);
-            let _ = writeln!(
-                out,
-                "{:gutter$}{} {}:{}:{}",
-                "",
-                self.paint("-->", GUTTER),
-                visible(&place.name),
-                at.line,
-                at.column
-            );
+            let _ = writeln!(out, "{:gutter$}{} {}", "", self.paint("-->", GUTTER), place.shown(&at));
             let bar = self.paint("|", GUTTER);
             let _ = writeln!(out, "{:gutter$} {bar}", "");
             let line = format!("{} {bar} {}", self.paint(&number, GUTTER), excerpt.line);
@@ -213,7 +239,7 @@ mod tests {
     use super::*;
 
     fn diagnostic(text: &[u8], range: Range<usize>) -> Diagnostic<'_> {
-        let place = Place { name: Cow::Borrowed("a.yaml"), text, range };
+        let place = Place::of_lines("a.yaml", text, range);
         Diagnostic::error("wrong").at(place)
     }
 
@@ -229,6 +255,16 @@ mod tests {
         let expected = "error[uneditable]: wrong\n --> a.yaml:2:4\n  |\n2 | b: two\n  |    ^^^\n  = note: numbers only\n  = help: write `2`\n";
         assert_eq!(Renderer::new(Colour::Never).picture(&shown), expected);
         assert_eq!(Renderer::new(Colour::Never).line(&shown), "a.yaml:2:4: error[uneditable]: wrong");
+    }
+
+    #[test]
+    fn an_argument_has_no_lines() {
+        let shown = Diagnostic::error("wrong").at(Place::of_argument("--set #2", b"a.b=1", 4..5));
+        assert_eq!(
+            Renderer::new(Colour::Never).picture(&shown),
+            "error: wrong\n --> --set #2\n  |\n  | a.b=1\n  |     ^\n"
+        );
+        assert_eq!(Renderer::new(Colour::Never).line(&shown), "--set #2: error: wrong");
     }
 
     #[test]

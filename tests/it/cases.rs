@@ -183,10 +183,11 @@ fn cases_give_what_they_say_within_the_laws() {
 }
 
 /// Reasons that no text has by itself.
-const ELSEWHERE: [Reason; 4] = [
+const ELSEWHERE: [Reason; 5] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::UnreadableFile,
+    Reason::NoResources,
     // Below.
     Reason::NotInjected,
     // A mistake of this program.

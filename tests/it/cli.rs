@@ -31,7 +31,11 @@ fn in_place_touches_only_files_that_change() {
     let ran = folder.run(&["inject", "-i", "a"]);
     assert_eq!(
         ran,
-        Ran { code: Some(0), stdout: String::new(), stderr: "1 injected, 1 without pod template\n".to_owned() }
+        Ran {
+            code: Some(0),
+            stdout: String::new(),
+            stderr: "1 injected, 1 without pod template; 1 file changed\n".to_owned()
+        }
     );
     assert_eq!(folder.read("a/web.yaml"), injected());
     assert_eq!(
@@ -45,7 +49,11 @@ fn in_place_touches_only_files_that_change() {
 #[test]
 fn one_error_holds_back_every_file_and_stdout() {
     let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN), ("c.yaml", BROKEN)]);
-    for args in [&["inject", "-i", "a.yaml", "b.yaml", "c.yaml"][..], &["inject", "."], &["inject", "--diff", "."]] {
+    for (args, ending) in [
+        (&["inject", "-i", "a.yaml", "b.yaml", "c.yaml"][..], "no file was changed"),
+        (&["inject", "."], "nothing was written"),
+        (&["inject", "--diff", "."], "nothing is shown"),
+    ] {
         let ran = folder.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
         assert!(
@@ -53,7 +61,7 @@ fn one_error_holds_back_every_file_and_stdout() {
             "every error is shown: {}",
             ran.stderr
         );
-        assert!(ran.stderr.ends_with("2 errors; nothing was written\n"), "{}", ran.stderr);
+        assert!(ran.stderr.ends_with(&format!("2 errors; {ending}\n")), "{}", ran.stderr);
     }
     assert_eq!(folder.read("a.yaml"), WEB);
     assert_eq!(std::fs::read_dir(folder.root()).unwrap().count(), 3, "nothing is left over");
@@ -138,7 +146,7 @@ fn the_diff_is_one_that_git_applies() {
 #[test]
 fn check_lists_what_would_change_and_exits_1() {
     let folder = Folder::with(&[("web.yaml", WEB), ("settings.yaml", CONFIG_MAP)]);
-    let listed = "web.yaml:1:1: apps/v1/Deployment/web would be injected\n";
+    let listed = "web.yaml:1:1: apps/v1/Deployment/web: the agent would be added\n";
     let ran = folder.run(&["inject", "--check", "web.yaml", "settings.yaml"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), listed));
     let both = folder.run(&["inject", "--check", "--diff", "web.yaml", "settings.yaml"]);
@@ -297,6 +305,9 @@ fn the_printed_example_is_valid_and_the_schema_is_json() {
     let example = folder.run(&["config", "example"]).stdout;
     let ran = folder.run_with(&["config", "validate", "-"], &example);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "<stdin>: valid\n"), "{}", ran.stderr);
+    for (set, code) in [("agent.image=r/a:1", 0), ("agent.imge=r/a:1", 2)] {
+        assert_eq!(folder.run(&["config", "validate", "--set", set]).code, Some(code), "arguments alone: {set}");
+    }
     let schema: serde_json::Value = serde_json::from_str(&folder.run(&["config", "schema"]).stdout).unwrap();
     assert!(schema.is_object());
 }
@@ -316,9 +327,92 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
         [
             "1 injected, 1 without pod template",
             "error: no/such.yaml: no such file or directory",
-            "1 error; nothing was written"
+            "1 error; nothing is shown"
         ]
     );
+}
+
+#[test]
+fn wrong_usage_is_logged_too() {
+    let folder = Folder::with(&[]);
+    let logged = "error: unexpected argument '--sett' found; tip: a similar argument exists: '--set'\n";
+    let ran = folder.run(&["--sett=a.b=c", "--log-file=v.log"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.starts_with("error: unexpected argument '--sett' found\n"), "{}", ran.stderr);
+    assert_eq!(folder.read("v.log"), logged);
+    let mut command = folder.command(&["inject", "--sett=a.b=c"]);
+    command.env("MACKEREL_AGENT_INJECTOR_LOG_FILE", "v.log");
+    assert_eq!(crate::program::ran(command, b"").code, Some(2));
+    assert_eq!(folder.read("v.log"), format!("{logged}{logged}"));
+    let ran = folder.run(&["--sett=a.b=c", "--log-file=no/such/log"]);
+    assert!(ran.stderr.ends_with("error: the log file no/such/log cannot be written: no such file or directory\n"));
+}
+
+#[test]
+fn an_agent_that_inject_takes_out_is_named() {
+    let folder = Folder::with(&[("web.yaml", &injected())]);
+    let ran = folder.run(&["inject", "-i", "--set", "injection=annotated", "web.yaml"]);
+    let named = "web.yaml:7:5: info[removed]: apps/v1/Deployment/web spec.template: the agent was taken out";
+    assert!(ran.stderr.starts_with(named) && ran.stderr.ends_with("1 removed; 1 file changed\n"), "{}", ran.stderr);
+    folder.write("web.yaml", &injected());
+    assert_eq!(folder.run(&["uninject", "-i", "web.yaml"]).stderr, "1 removed; 1 file changed\n");
+}
+
+#[test]
+fn where_there_is_nothing_to_look_at_there_is_a_warning() {
+    let folder = Folder::with(&[(".ignore", "*.yaml\n"), ("web.yaml", WEB), ("none/notes.txt", "")]);
+    for named in [".", "none"] {
+        let ran = folder.run(&["inject", "--check", named]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
+        assert!(ran.stderr.starts_with(&format!("{named}: warning[no-resources]: no file in it")), "{}", ran.stderr);
+        assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
+    }
+    let ran = folder.run_with(&["inject", "--check", "-"], "\n");
+    assert_eq!(ran.stderr, "<stdin>: warning[no-resources]: it is empty\n1 warning\n");
+    assert_eq!(folder.run_with(&["inject", "--strict", "--check", "-"], "").code, Some(2));
+    assert_eq!(folder.run_with(&["--log-file", "log"], "").stderr, "no resources\n", "a chart may be empty");
+}
+
+#[test]
+fn a_file_that_is_no_manifest_is_called_so() {
+    let template = "{{- if .Values.on }}\napiVersion: apps/v1\nkind: Deployment\n{{- end }}\n";
+    let folder = Folder::with(&[
+        ("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
+        ("web/templates/a.yaml", template),
+        ("deploy.tpl", template),
+        ("README.md", "# Title\n\nText: [it is\n"),
+        ("broken.yaml", BROKEN),
+    ]);
+    for (file, help) in [
+        ("web/templates/a.yaml", "it is a template of a Helm chart: render it first, for example with `helm template`"),
+        ("deploy.tpl", "is it a template, of a Helm chart for example? Render it first, and give the result"),
+        ("README.md", "is this a manifest at all?"),
+        ("broken.yaml", "correct the document"),
+    ] {
+        let stderr = folder.run(&["inject", file]).stderr;
+        assert!(stderr.contains(&format!("= help: {help}\n")), "{stderr}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = Folder::with(&[]);
+    assert_eq!(
+        folder.run(&["man", "--dir", "man1"]),
+        Ran { code: Some(0), stdout: String::new(), stderr: String::new() }
+    );
+    let program = folder.read("man1/mackerel-agent-injector.1");
+    assert!(program.contains("[OPTIONS] [COMMAND]"), "{program}");
+    for name in ["inject", "uninject", "config", "completions", "man"] {
+        let page = format!("mackerel-agent-injector-{name}");
+        assert!(program.contains(&format!("{}(1)", page.replace('-', "\\-"))), "{program}");
+        assert!(folder.path(&format!("man1/{page}.1")).is_file(), "{page}");
+    }
+    assert_eq!(
+        folder.run(&["man", "config", "validate"]).stdout,
+        folder.read("man1/mackerel-agent-injector-config-validate.1")
+    );
+    assert!(folder.run(&["man", "inject"]).stdout.contains("\\-\\-output\\fR \\fI<patch>"));
 }
 
 #[test]

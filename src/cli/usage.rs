@@ -1,0 +1,116 @@
+//! Arguments that cannot be understood: what clap says of them, what we know better, and a line in the log, since Helm 4
+//! shows nothing of it.
+
+use super::args::Cli;
+use super::messages::{Loudness, Messages};
+use super::{Exit, log_file_of_variable};
+use clap::CommandFactory;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What people type who know other tools, and what it is called here.
+const OF_OTHER_TOOLS: &[(&[&str], &str)] = &[
+    (&["--dry-run"], "`--diff` shows what would change, `--check` lists it"),
+    (&["-n"], "write `--namespace`"),
+    (&["-f", "--file", "--filename"], "files and folders are named without a flag"),
+    (&["-R", "-r", "--recursive"], "folders are always walked to their end"),
+    (&["-w", "--write", "--inplace"], "`-i` changes the files"),
+    (&["-o"], "`-i` changes files; else the result goes to stdout"),
+    (&["-c"], "write `--config`"),
+];
+
+/// Help and version, which are no errors, or what is wrong with the arguments.
+pub(crate) fn answer(mut error: clap::Error) -> Exit {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return Exit::Done;
+    }
+    if error.kind() == ErrorKind::UnknownArgument {
+        let tip = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(argument)) => tip(argument),
+            _ => None,
+        };
+        // clap's own advice is to write `-- --dry-run`, which would name a file.
+        error.remove(ContextKind::Suggested);
+        if let Some(tip) = tip {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+        }
+    }
+    let _ = error.print();
+    if let Some(file) = log_file(std::env::args_os().skip(1)).or_else(log_file_of_variable) {
+        let logged = Messages::new(Loudness::default(), Some(&file))
+            .and_then(|mut messages| Ok(messages.note(line(&error.render().to_string()))?));
+        if let Err(error) = logged {
+            anstream::eprintln!("error: {error}");
+        }
+    }
+    Exit::Trouble
+}
+
+fn tip(argument: &str) -> Option<String> {
+    let known = OF_OTHER_TOOLS.iter().find(|(names, _)| names.contains(&argument));
+    known.map(|(_, tip)| (*tip).to_owned()).or_else(|| {
+        let owners = owners(argument);
+        let (last, others) = owners.split_last()?;
+        Some(match others {
+            [] => format!("`{argument}` belongs behind `{last}`"),
+            others => format!("`{argument}` belongs behind `{}` or `{last}`", others.join("`, `")),
+        })
+    })
+}
+
+/// The commands that take the argument.
+fn owners(argument: &str) -> Vec<String> {
+    let program = Cli::command();
+    let takes = |command: &clap::Command| {
+        command.get_arguments().any(|known| {
+            let is_long = known.get_long().is_some_and(|long| argument.strip_prefix("--") == Some(long));
+            let is_short = known.get_short().is_some_and(|short| argument == format!("-{short}"));
+            is_long || is_short
+        })
+    };
+    program.get_subcommands().filter(|command| takes(command)).map(|command| command.get_name().to_owned()).collect()
+}
+
+/// The log file, as far as arguments that nobody could parse name one.
+fn log_file(mut arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
+    while let Some(argument) = arguments.next() {
+        if argument == "--log-file" {
+            return arguments.next().map(PathBuf::from);
+        }
+        if let Some(file) = argument.to_str().and_then(|argument| argument.strip_prefix("--log-file=")) {
+            return Some(PathBuf::from(file));
+        }
+    }
+    None
+}
+
+/// `error: unexpected argument '--sett' found; tip: a similar argument exists: '--set'`
+fn line(picture: &str) -> String {
+    let told = picture.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    told.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_file_is_found_among_arguments_that_are_wrong() {
+        let found = |arguments: &[&str]| log_file(arguments.iter().map(OsString::from));
+        assert_eq!(found(&["--sett=a", "--log-file=v.log"]), Some("v.log".into()));
+        assert_eq!(found(&["inject", "--log-file", "v.log", "--sett"]), Some("v.log".into()));
+        assert_eq!(found(&["inject", "--sett"]), None);
+        assert_eq!(found(&["--log-file"]), None);
+    }
+
+    #[test]
+    fn an_argument_of_a_command_or_of_another_tool_gets_advice() {
+        assert_eq!(tip("-v").unwrap(), "`-v` belongs behind `inject` or `uninject`");
+        assert_eq!(tip("--strict").unwrap(), "`--strict` belongs behind `inject`");
+        assert_eq!(tip("--dry-run").unwrap(), "`--diff` shows what would change, `--check` lists it");
+        assert_eq!(tip("--nonsense"), None);
+    }
+}
