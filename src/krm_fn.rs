@@ -1,13 +1,15 @@
 //! The KRM function of kustomize and kpt: a ResourceList in, the same bytes with the edits and `results` out.
 
+mod function_config;
+
+pub use function_config::FunctionConfig;
+
 use crate::edit::Edit;
 use crate::field_path::field_path;
-use crate::find::member;
 use crate::inject::Injection;
 use crate::read;
 use crate::read::list::{self, Cut};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
-use crate::resource::text;
 use crate::splice::splice;
 use crate::tolerance::Tolerance;
 use crate::yaml::{self, Kind, NodeId, Tree, YamlError, to_json};
@@ -129,54 +131,6 @@ impl<'t> Call<'t> {
             }
         }
         Ok(envelope)
-    }
-}
-
-/// The functionConfig of a call.
-#[derive(Debug, Clone, Copy)]
-pub struct FunctionConfig<'e> {
-    /// The tree that it stands in.
-    pub tree: &'e Tree<'e>,
-    /// The object.
-    pub node: NodeId,
-    /// Where the text of the tree begins in the call's, as far as this object goes.
-    pub start: usize,
-}
-
-impl FunctionConfig<'_> {
-    /// What its user knows it by: the file that the orchestrator read it from, else kind and name.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let text_of = |mapping: NodeId, key: &str| text(self.tree, mapping, key);
-        let metadata = member(self.tree, self.node, "metadata");
-        let annotations = metadata.and_then(|metadata| member(self.tree, metadata, "annotations"));
-        let path = annotations.and_then(|annotations| {
-            let keys = ["internal.config.kubernetes.io/path", "config.kubernetes.io/path"];
-            keys.into_iter().find_map(|key| text_of(annotations, key))
-        });
-        path.unwrap_or_else(|| {
-            let kind = text_of(self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
-            match metadata.and_then(|metadata| text_of(metadata, "name")) {
-                Some(name) => format!("{kind}/{name}"),
-                None => kind,
-            }
-        })
-    }
-
-    /// It as a text of its own, as its file has it but for what the orchestrator printed anew. None where it is written in
-    /// a way that cannot be taken out.
-    #[must_use]
-    pub fn own_text(&self) -> Option<String> {
-        let (whole, span) = (self.tree.text(), self.tree.span(self.node));
-        let (before, lines) = (whole.get(..span.start)?, whole.get(span)?);
-        let indent = before.get(before.rfind('\n').map_or(0, |at| at + 1)..)?;
-        let own = match indent.trim_matches(' ').is_empty() {
-            true => lines.replace(&format!("\n{indent}"), "\n"),
-            // `functionConfig: {…}`
-            false => lines.to_owned(),
-        };
-        let tree = yaml::read(&own).ok()?;
-        (to_json(&tree, tree.root()?).ok()? == to_json(self.tree, self.node).ok()?).then_some(own)
     }
 }
 

@@ -5,6 +5,7 @@ use super::input::{STDIN, Unreadable, read_file, read_stdin};
 use super::messages::Messages;
 use super::{Exit, Told, stdout, variable};
 use crate::config::{Base, Config, Sources, example, load, schema};
+use crate::diagnostic::Diagnostic;
 use crate::krm_fn::{Envelope, FunctionConfig};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,8 @@ pub(crate) fn of_call(
         messages.note(format!("info: {CONFIG_VARIABLE} is ignored, because the ResourceList has a functionConfig"))?;
     }
     // Nobody can look into our stdin: places are told as those of the configuration's own text.
-    let (name, own) = (function_config.name(), function_config.own_text());
+    let file = function_config.file();
+    let (name, own) = (file.clone().unwrap_or_else(|| function_config.name()), function_config.own_text());
     let base = match &own {
         Some(own) => Base::Text { name: &name, text: own },
         None => {
@@ -39,7 +41,13 @@ pub(crate) fn of_call(
             Base::Node { name: STDIN, text, start, tree, node }
         }
     };
-    loaded(sources(base, common), messages)
+    load(&sources(base, common)).or_else(|mut diagnostics| {
+        if file.is_none() {
+            let note = "the lines are those that kustomize or kpt passed; its file may be laid out otherwise";
+            diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.push(note.to_owned()));
+        }
+        tell(&diagnostics, messages)
+    })
 }
 
 /// `config schema`, `config example`, `config validate`.
@@ -83,11 +91,10 @@ fn sources<'a>(base: Base<'a>, common: &'a Common) -> Sources<'a> {
 }
 
 fn loaded(sources: Sources<'_>, messages: &mut Messages) -> anyhow::Result<Config> {
-    match load(&sources) {
-        Ok(config) => Ok(config),
-        Err(diagnostics) => {
-            diagnostics.iter().try_for_each(|diagnostic| messages.diagnostic(diagnostic))?;
-            Err(Told.into())
-        }
-    }
+    load(&sources).or_else(|diagnostics| tell(&diagnostics, messages))
+}
+
+fn tell(diagnostics: &[Diagnostic<'_>], messages: &mut Messages) -> anyhow::Result<Config> {
+    diagnostics.iter().try_for_each(|diagnostic| messages.diagnostic(diagnostic))?;
+    Err(Told.into())
 }

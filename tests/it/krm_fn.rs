@@ -111,7 +111,12 @@ fn a_function_config_counts_and_leaves_no_room_for_another() {
 
     let wrong = folder.run_with(&[], call_with.replace("agent:", "agnet:"));
     assert_eq!(wrong.code, Some(2));
-    assert_eq!(parsed(&wrong)["results"][0]["message"], "there is no setting `agnet`; did you mean `agent`?");
+    let told = |ran: &Ran| parsed(ran)["results"][0]["message"].clone();
+    assert_eq!(told(&wrong), "AgentInjector:3:8: there is no setting `agnet`; did you mean `agent`?");
+    assert!(wrong.stderr.contains("note: the lines are those that kustomize or kpt passed"), "{}", wrong.stderr);
+    let metadata = "  metadata:\n    annotations:\n      config.kubernetes.io/path: 'agent.yaml'\n  spec:";
+    let of_file = folder.run_with(&[], call_with.replace("agent:", "agnet:").replace("  spec:", metadata));
+    assert_eq!(told(&of_file), "agent.yaml:4:8: there is no setting `agnet`; did you mean `agent`?");
 }
 
 #[test]

@@ -3,6 +3,9 @@
 //! The tables of the English one are made from the lists in the code; `SNAPSHOTS=overwrite cargo test readme` writes them,
 //! and the diff that opens both. The Japanese one has sentences of its own, for the same ids in the same order.
 
+use crate::program::Folder;
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use mackerel_agent_injector::annotations::{Annotation, overlay};
 use mackerel_agent_injector::config::{self, Config};
 use mackerel_agent_injector::report::{Class, Reason};
@@ -75,12 +78,68 @@ fn the_configurations_shown_are_valid() {
     assert_eq!(complaints(&read("krm-fn/agent-injector.yaml")), "");
 }
 
+/// What is to be copied is what the agent asks for by default, in the types of the API server.
+#[test]
+fn the_objects_for_the_cluster_are_those_that_the_agent_needs() {
+    let secret: Secret = serde_yaml::from_str(&read("examples/cluster/secret.yaml")).unwrap();
+    let wanted = Config::default().spec.api_key;
+    assert_eq!(secret.metadata.name.as_deref(), Some(&*wanted.secret_name));
+    assert!(secret.string_data.unwrap().contains_key(&wanted.secret_key));
+    let text = read("examples/cluster/rbac.yaml");
+    let (role, binding) = text.split_once("---\n").unwrap();
+    let role: ClusterRole = serde_yaml::from_str(role).unwrap();
+    let binding: ClusterRoleBinding = serde_yaml::from_str(binding).unwrap();
+    assert_eq!(role.rules.unwrap()[0].resources.as_deref().unwrap(), ["nodes/pods", "nodes/stats"]);
+    assert_eq!((Some(binding.role_ref.name), binding.subjects.unwrap().len()), (role.metadata.name, 1));
+}
+
+/// Commands are shown with files that are there, and with flags that there are.
+#[test]
+fn the_commands_shown_are_there_to_be_run() {
+    let mut seen = Vec::new();
+    for readme in READMES {
+        let text = read(readme);
+        // Every second part is a block; a plain one begins with its line break.
+        let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix('\n'));
+        let commands: Vec<String> = blocks
+            .flat_map(|block| block.replace("\\\n", "").lines().map(str::to_owned).collect::<Vec<_>>())
+            .map(|line| line.split('#').next().unwrap().split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
+        for file in commands.iter().flat_map(|command| command.split(' ')).filter(|word| word.starts_with("examples/"))
+        {
+            assert!(root().join(file).exists(), "{readme}: {file}");
+        }
+        let of_ours = commands.iter().filter_map(|command| command.strip_prefix("mackerel-agent-injector "));
+        let folder = Folder::with(&[]);
+        copy(&root().join("examples/files"), &folder.path("examples/files"));
+        for command in of_ours {
+            let arguments: Vec<&str> = command.split(' ').collect();
+            let ran = folder.run(&arguments);
+            assert_eq!(ran.code, Some(0), "{readme}: {command}: {ran:?}");
+        }
+        for entry in fs::read_dir(root().join("examples/files")).unwrap().map(|entry| entry.unwrap().path()) {
+            let name = entry.file_name().unwrap().to_str().unwrap();
+            assert_eq!(folder.read(&format!("examples/files/{name}")), fs::read_to_string(&entry).unwrap());
+        }
+        seen.push(commands);
+    }
+    assert!(seen[0].len() > 10);
+    assert_eq!(seen[0], seen[1], "both READMEs show the same commands");
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap().path()) {
+        fs::copy(&entry, to.join(entry.file_name().unwrap())).unwrap();
+    }
+}
+
 #[test]
 fn files_that_are_linked_exist() {
     for file in READMES.into_iter().chain(["CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "krm-fn/README.md"]) {
         let text = read(file);
         for link in text.split("](").skip(1).map(|rest| between(rest, "", ")")) {
-            if !link.starts_with("https://") {
+            if !link.starts_with("https://") && !link.starts_with('#') {
                 let target = root().join(file).parent().unwrap().join(link);
                 assert!(target.exists(), "{file} links to {link}");
             }

@@ -1,0 +1,133 @@
+//! The functionConfig of a call, and how its user knows it: as a file, not as a part of somebody's stdin.
+
+use crate::find::member;
+use crate::resource::text;
+use crate::yaml::{self, NodeId, Tree, to_json};
+use serde_json::Value;
+
+/// Annotations that orchestrators add to what they read.
+const OF_ORCHESTRATORS: &[&str] = &[
+    "internal.config.kubernetes.io/",
+    "config.kubernetes.io/index:",
+    "config.kubernetes.io/path:",
+    "config.kubernetes.io/id:",
+    "config.k8s.io/id:",
+];
+
+/// The functionConfig of a call.
+#[derive(Debug, Clone, Copy)]
+pub struct FunctionConfig<'e> {
+    /// The tree that it stands in.
+    pub tree: &'e Tree<'e>,
+    /// The object.
+    pub node: NodeId,
+    /// Where the text of the tree begins in the call's, as far as this object goes.
+    pub start: usize,
+}
+
+impl FunctionConfig<'_> {
+    /// The file that the orchestrator read it from, where it says so.
+    #[must_use]
+    pub fn file(&self) -> Option<String> {
+        let annotations = member(self.tree, member(self.tree, self.node, "metadata")?, "annotations")?;
+        let keys = ["internal.config.kubernetes.io/path", "config.kubernetes.io/path"];
+        keys.into_iter().find_map(|key| text(self.tree, annotations, key))
+    }
+
+    /// Kind and name: `AgentInjector/production`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let kind = text(self.tree, self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
+        let metadata = member(self.tree, self.node, "metadata");
+        match metadata.and_then(|metadata| text(self.tree, metadata, "name")) {
+            Some(name) => format!("{kind}/{name}"),
+            None => kind,
+        }
+    }
+
+    /// It as a text of its own, as its file has it unless the orchestrator printed it anew. None where it is written in a
+    /// way that cannot be taken out.
+    #[must_use]
+    pub fn own_text(&self) -> Option<String> {
+        let (whole, span) = (self.tree.text(), self.tree.span(self.node));
+        let (before, lines) = (whole.get(..span.start)?, whole.get(span)?);
+        let indent = before.get(before.rfind('\n').map_or(0, |at| at + 1)..)?;
+        let own = match indent.trim_matches(' ').is_empty() {
+            true => without_added_annotations(&lines.replace(&format!("\n{indent}"), "\n")),
+            // `functionConfig: {…}`
+            false => lines.to_owned(),
+        };
+        let tree = yaml::read(&own).ok()?;
+        (settings(&tree, tree.root()?)? == settings(self.tree, self.node)?).then_some(own)
+    }
+}
+
+/// Takes out the lines that orchestrators add, and the `annotations:` that they made for them.
+fn without_added_annotations(text: &str) -> String {
+    let width = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let is_added = |line: &&str| OF_ORCHESTRATORS.iter().any(|start| line.trim_start().starts_with(start));
+    let mut lines = text.split_inclusive('\n').peekable();
+    let mut kept = String::new();
+    while let Some(line) = lines.next() {
+        if line.trim() != "annotations:" {
+            kept.push_str(if is_added(&line) { "" } else { line });
+            continue;
+        }
+        let added = std::iter::from_fn(|| lines.next_if(|next| is_added(next))).count();
+        let has_others = lines.peek().is_some_and(|next| width(next) > width(line));
+        if added == 0 || has_others {
+            kept.push_str(line);
+        }
+    }
+    kept
+}
+
+/// Everything but the metadata, of which lines may have gone.
+fn settings(tree: &Tree<'_>, node: NodeId) -> Option<Value> {
+    let mut value = to_json(tree, node).ok()?;
+    if let Some(object) = value.as_object_mut() {
+        object.remove("metadata");
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Name, file, own text of the functionConfig in a ResourceList.
+    fn seen(list: &str) -> (String, Option<String>, Option<String>) {
+        let tree = yaml::read(list).unwrap();
+        let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
+        let function_config = FunctionConfig { tree: &tree, node, start: 0 };
+        (function_config.name(), function_config.file(), function_config.own_text())
+    }
+
+    #[test]
+    fn a_file_comes_back_as_it_was_before_kpt_read_it() {
+        let file = "kind: AgentInjector\nmetadata:\n  name: a\nspec:\n  # why\n  agent: {memo: x}\n";
+        let passed = file.replace(
+            "  name: a\n",
+            "  name: a\n  annotations:\n    config.kubernetes.io/path: 'a.yaml'\n    internal.config.kubernetes.io/index: '0'\n",
+        );
+        let list =
+            format!("kind: ResourceList\nfunctionConfig:\n  {}\nitems: []\n", passed.trim_end().replace('\n', "\n  "));
+        let (name, path, own) = seen(&list);
+        assert_eq!((&*name, path.as_deref()), ("AgentInjector/a", Some("a.yaml")));
+        assert_eq!(own.unwrap().trim_end(), file.trim_end());
+    }
+
+    #[test]
+    fn annotations_of_the_users_own_stay() {
+        let list =
+            "functionConfig:\n  metadata:\n    annotations:\n      mine: x\n      config.k8s.io/id: '5'\n  spec: {}\n";
+        let own = "metadata:\n  annotations:\n    mine: x\nspec: {}\n";
+        assert_eq!(seen(list).2.unwrap().trim_end(), own.trim_end());
+    }
+
+    #[test]
+    fn braces_are_taken_as_they_stand() {
+        let (name, path, own) = seen("functionConfig: {kind: ConfigMap, data: {a: b}}\nitems: []\n");
+        assert_eq!((&*name, path, own.as_deref()), ("ConfigMap", None, Some("{kind: ConfigMap, data: {a: b}}")));
+    }
+}
