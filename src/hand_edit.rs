@@ -147,7 +147,10 @@ const LONGEST: usize = 80;
 /// JSON Pointer of the first place where two values differ.
 fn difference(left: &Value, right: &Value) -> Option<String> {
     let below = |key: &str, inner: String| format!("/{}{inner}", escape(key));
+    let name = |value: &Value| value.get("name").cloned();
     match (left, right) {
+        // Two items of a list that have nothing to do with each other: the first of them is gone, or new.
+        _ if name(left) != name(right) => Some(String::new()),
         (Value::Object(left), Value::Object(right)) => {
             let keys = left.keys().chain(right.keys().filter(|key| !left.contains_key(*key)));
             keys.into_iter().find_map(|key| {
@@ -176,6 +179,7 @@ mod tests {
             (json!({"a": [{"b": 1}, {"c": {"d": "y"}}]}), Some("/a/1/c/d")),
             (json!({"a": [{"b": 1}]}), Some("/a/1")),
             (json!({"a": [{"b": 1}, {"c": {"d": "x"}}], "e": 1}), Some("/e")),
+            (json!({"a": [{"name": "other", "b": 1}, {"c": {"d": "x"}}]}), Some("/a/0")),
         ] {
             assert_eq!(difference(&one, &other).as_deref(), expected, "{other}");
         }

@@ -16,9 +16,8 @@ pub(crate) fn owned(tree: &Tree<'_>, resource: NodeId) -> Option<Finding> {
     };
     let (index, owner) = tree.items(owners).enumerate().find(|(_, owner)| controls(*owner))?;
     let of = |key: &str| text(tree, owner, key).unwrap_or_default();
-    let message =
-        format!("{} {} made this resource, and undoes or refuses what is changed here", of("kind"), of("name"));
+    let message = format!("owned by {} {}, so a change here is undone or refused", of("kind"), of("name"));
     let pointer = format!("/metadata/ownerReferences/{index}");
     let finding = Finding::new(Reason::ControllerOwned, message, tree.span(owner).start, &pointer);
-    Some(finding.with_help("inject what it is made from"))
+    Some(finding.with_help("inject the topmost owner instead, a Deployment for example"))
 }

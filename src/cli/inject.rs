@@ -130,7 +130,7 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
     }
     drop(progress);
     for folder in &found.empty {
-        let why = "no file in it could be a manifest: *.yaml, *.yml or *.json, neither hidden nor ignored";
+        let why = "it has no file that could be a manifest: *.yaml, *.yml or *.json, neither hidden nor ignored";
         gathered.nothing_there(messages, &folder.display().to_string(), why)?;
     }
     gathered.finish(messages)
@@ -268,12 +268,11 @@ impl<'c> Gathered<'c> {
 /// What to do about a file that cannot be read, where something about it says that it never was a manifest.
 fn other_than_manifest(path: &Path, text: &str) -> Option<&'static str> {
     if walk::is_chart_template(path) {
-        Some("it is a template of a Helm chart: render it first, for example with `helm template`")
-    } else if !text.contains("{{") && !shows_manifest(text.as_bytes()) {
-        Some("is this a manifest at all?")
-    } else {
-        None
+        return Some("it is a template of a Helm chart: render it first, for example with `helm template`");
     }
+    let may_be_manifest = walk::is_manifest(path) && shows_manifest(text.as_bytes());
+    let says_more = may_be_manifest || text.contains("{{");
+    (!says_more).then_some("correct the document, if it is a manifest at all")
 }
 
 /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`

@@ -54,9 +54,10 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
     // The walk never asks its filter about the folder that it starts from.
     if is_chart_templates(&identity(folder)) {
         found.chart_templates.push(folder.to_owned());
+        found.empty.push(folder.to_owned());
         return;
     }
-    let before = (found.chart_templates.len(), found.errors.len());
+    let errors = found.errors.len();
     let mut is_empty = true;
     let (passed_by, charts) = mpsc::channel();
     let mut walk = ignore::WalkBuilder::new(folder);
@@ -85,8 +86,8 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
         }
     }
     found.chart_templates.extend(charts.try_iter().map(|path: PathBuf| shown(&path)));
-    // Where something else is said of the folder already, that is enough.
-    if is_empty && before == (found.chart_templates.len(), found.errors.len()) {
+    // An error says more.
+    if is_empty && found.errors.len() == errors {
         found.empty.push(folder.to_owned());
     }
 }
@@ -104,7 +105,8 @@ pub(crate) fn is_chart_template(file: &Path) -> bool {
     identity(file).parent().is_some_and(is_chart_templates)
 }
 
-fn is_manifest(path: &Path) -> bool {
+/// True for a name that manifests have.
+pub(crate) fn is_manifest(path: &Path) -> bool {
     path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
 }
 

@@ -194,6 +194,7 @@ fn a_charts_templates_are_left_alone_and_reported_once() {
     let ran = folder.run(&["inject", "-i", "web"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stderr.matches("info[helm-template]").count(), 1, "{}", ran.stderr);
+    assert_eq!(folder.run(&["inject", "--check", "--strict", "web/templates"]).code, Some(2), "nothing was looked at");
     assert_eq!(
         folder.run(&["inject", "-i", "web/templates/a.yaml"]).code,
         Some(2),
@@ -270,6 +271,10 @@ fn the_configuration_comes_from_the_argument_else_the_variable_and_set_goes_on_t
         ran(command, WEB.as_bytes()).stdout
     };
     assert!(output(&["inject", "-"], Some("one.yaml")).contains("image: r/one:1"));
+    let mut missing = folder.command(&["inject", "-"]);
+    missing.env("MACKEREL_AGENT_INJECTOR_CONFIG", "no.yaml");
+    let told = "error: MACKEREL_AGENT_INJECTOR_CONFIG: no.yaml: no such file or directory\n";
+    assert_eq!(ran(missing, WEB.as_bytes()).stderr, told);
     assert!(output(&["inject", "--config", "two.yaml", "-"], Some("one.yaml")).contains("image: r/two:2"));
     let set =
         output(&["inject", "--config", "two.yaml", "--set", "agent.image=r/a:1", "--set", "agent.image=r/b:2"], None);
@@ -364,7 +369,7 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
     for named in [".", "none"] {
         let ran = folder.run(&["inject", "--check", named]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
-        assert!(ran.stderr.starts_with(&format!("{named}: warning[no-resources]: no file in it")), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with(&format!("{named}: warning[no-resources]: it has no file")), "{}", ran.stderr);
         assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
     }
     let ran = folder.run_with(&["inject", "--check", "-"], "\n");
@@ -386,7 +391,7 @@ fn a_file_that_is_no_manifest_is_called_so() {
     for (file, help) in [
         ("web/templates/a.yaml", "it is a template of a Helm chart: render it first, for example with `helm template`"),
         ("deploy.tpl", "is it a template, of a Helm chart for example? Render it first, and give the result"),
-        ("README.md", "is this a manifest at all?"),
+        ("README.md", "correct the document, if it is a manifest at all"),
         ("broken.yaml", "correct the document"),
     ] {
         let stderr = folder.run(&["inject", file]).stderr;
