@@ -12,7 +12,8 @@ fuzz_target!(|text: &str| {
     let file = parts.next().unwrap_or_default();
     let set: Vec<String> = parts.map(str::to_owned).collect();
     annotate(&set);
-    let base = Base::Text { name: "config.yaml", text: file };
+    // An empty file is an error, and would hide what the arguments do.
+    let base = if file.is_empty() { Base::Defaults } else { Base::Text { name: "config.yaml", text: file } };
     match load(&Sources { base, set: &set, namespace: None }) {
         Ok(config) => set_again(&config),
         Err(diagnostics) => show(&diagnostics),
