@@ -112,9 +112,21 @@ fn changed(tree: &Tree<'_>, ours: &Ours, wanted: Option<&Agent>) -> Option<Told>
         }
     };
     let shown = field_path(&format!("/{name}{field}"));
-    let was = was.pointer(field).map(brief);
     let (is, nearest) = find(tree, node, field);
-    let message = match (is.as_ref().map(brief), was) {
+    let mut was = was.pointer(field);
+    let mut is = is.as_ref();
+    // Two items that have nothing to do with each other: one of them is new, or the other is gone.
+    if let (Some(there), Some(injected), Some((list, _))) = (is, was, field.rsplit_once('/'))
+        && there.get("name") != injected.get("name")
+    {
+        let items = find(tree, node, list).0.unwrap_or_default();
+        let is_there = |item: &Value| item.get("name") == injected.get("name");
+        match items.as_array().is_some_and(|items| items.iter().any(is_there)) {
+            true => was = None,
+            false => is = None,
+        }
+    }
+    let message = match (is.map(brief), was.map(brief)) {
         (Some(is), Some(was)) => format!("`{shown}` is `{is}`, and was injected as `{was}`"),
         (Some(is), None) => format!("`{shown}` is `{is}`, which was not injected"),
         (None, Some(was)) => format!("`{shown}` is gone, which was injected as `{was}`"),
