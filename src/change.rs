@@ -4,7 +4,7 @@ use crate::edit::{self, Edit};
 use crate::find;
 use crate::inject::Patches;
 use crate::judge::Action;
-use crate::patch::{TemplatePatch, insertion};
+use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
 use crate::splice::{Memo, Operation, Spelling, Uneditable, splice_operations};
 use crate::yaml::{self, NodeId, Tree};
@@ -56,7 +56,13 @@ pub(crate) struct Refusal {
 }
 
 /// Carries out all changes or none.
-pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change], keep: Patches, memo: &Memo) -> Result<Done, Failure> {
+pub(crate) fn carry_out(
+    tree: &Tree<'_>,
+    changes: &[Change],
+    keep: Patches,
+    memo: &Memo,
+    records: &Records,
+) -> Result<Done, Failure> {
     let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
     let (taken, between) = step(tree, first, memo)?;
     let between = match &between {
@@ -66,7 +72,7 @@ pub(crate) fn carry_out(tree: &Tree<'_>, changes: &[Change], keep: Patches, memo
     let mut second = Vec::with_capacity(changes.len());
     let mut refused = Vec::new();
     for (index, change) in changes.iter().enumerate() {
-        match goes_in(tree, between.as_ref(), change) {
+        match goes_in(tree, between.as_ref(), change, records) {
             Ok(patch) => second.push(patch),
             Err(refusal) => refused.push((index, refusal)),
         }
@@ -109,25 +115,29 @@ fn in_original(failure: Failure, tree: &Tree<'_>, changes: &[Change]) -> Failure
 }
 
 /// The operations that put the agent in, on the text that the first step left, if it changed anything.
-fn goes_in(tree: &Tree<'_>, between: Option<&Tree<'_>>, change: &Change) -> Result<TemplatePatch, Refusal> {
+fn goes_in(
+    tree: &Tree<'_>,
+    between: Option<&Tree<'_>>,
+    change: &Change,
+    records: &Records,
+) -> Result<TemplatePatch, Refusal> {
     let Some((agent, place)) = &change.action.then else { return Ok(TemplatePatch::default()) };
     let path = change.path();
     let inserted = match between {
-        None => insertion(tree, &change.view, &path, agent, *place),
+        None => insertion(tree, &change.view, &path, agent, *place, records),
         Some(between) => {
             let gone =
                 || Refusal { message: "the template is gone".to_owned(), help: "report it".to_owned(), offset: 0 };
             let node = locate(between, &path).ok_or_else(gone)?;
-            insertion(between, &PodTemplate::view(between, node), &path, agent, *place)
+            insertion(between, &PodTemplate::view(between, node), &path, agent, *place, records)
         }
     };
-    let (patch, _) = inserted.map_err(|odd| Refusal {
+    inserted.map_err(|odd| Refusal {
         message: format!("`{}` is neither a collection nor null", odd.parent),
         help: "correct it; Kubernetes would refuse it too".to_owned(),
         // A place in the text between is no place of the user's.
         offset: if between.is_some() { tree.span(change.view.node).start } else { odd.offset },
-    })?;
-    Ok(patch)
+    })
 }
 
 /// The node at a JSON Pointer.

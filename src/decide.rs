@@ -200,19 +200,19 @@ impl<'a> Case<'a, '_> {
 
     /// The most repeated mistake of all injectors' users: the annotation stands on the workload, or half-way to its pods.
     fn warn_of_misplaced_annotations(&mut self) {
-        let help = format!("move it to {}", field_path(&format!("{}/metadata/annotations", self.at)));
         let mut node = Some(self.resource.node);
         let mut at = String::new();
         for token in self.at.split('/').skip(1) {
             if let Some(holder) = node {
-                self.warn_of_annotations_of(holder, &at, &help);
+                self.warn_of_annotations_of(holder, &at);
             }
-            at = format!("{at}/{token}");
+            at.push('/');
+            at.push_str(token);
             node = node.and_then(|node| step(self.tree, node, token));
         }
     }
 
-    fn warn_of_annotations_of(&mut self, holder: NodeId, at: &str, help: &str) {
+    fn warn_of_annotations_of(&mut self, holder: NodeId, at: &str) {
         let metadata = member(self.tree, holder, "metadata");
         let Some(annotations) = metadata.and_then(|metadata| member(self.tree, metadata, "annotations")) else {
             return;
@@ -227,7 +227,8 @@ impl<'a> Case<'a, '_> {
                 self.finding(Reason::MisplacedAnnotation, format!("`{name}` stands on {place}, where it does nothing"));
             let pointer = format!("{at}/metadata/annotations/{}", crate::patch::escape(&name));
             let offset = Some(self.tree.span(key).start);
-            self.warnings.push(Finding { help: Some(help.to_owned()), pointer, offset, ..finding });
+            let help = format!("move it to {}", field_path(&format!("{}/metadata/annotations", self.at)));
+            self.warnings.push(Finding { help: Some(help), pointer, offset, ..finding });
         }
     }
 

@@ -1,27 +1,34 @@
 //! A change to a text, as a value: which bytes give way to what.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The bytes of `range` give way to `text`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// Bytes of the original text; empty for an insertion.
     pub range: Range<usize>,
-    /// What stands there afterwards.
-    pub text: String,
+    /// What stands there afterwards. Shared: a stream's pod templates mostly get the same text.
+    pub text: Arc<str>,
 }
 
 impl Edit {
     /// An insertion before the byte at `at`.
     #[must_use]
-    pub fn insert(at: usize, text: impl Into<String>) -> Self {
+    pub fn insert(at: usize, text: impl Into<Arc<str>>) -> Self {
         Self { range: at..at, text: text.into() }
     }
 
     /// A deletion.
     #[must_use]
     pub fn delete(range: Range<usize>) -> Self {
-        Self { range, text: String::new() }
+        Self::replace(range, "")
+    }
+
+    /// A replacement.
+    #[must_use]
+    pub fn replace(range: Range<usize>, text: impl Into<Arc<str>>) -> Self {
+        Self { range, text: text.into() }
     }
 }
 
@@ -31,7 +38,7 @@ impl Edit {
 pub fn pieces<'a>(original: &'a str, edits: &'a [Edit]) -> impl Iterator<Item = &'a str> {
     let ends = edits.iter().map(|edit| edit.range.start).chain([original.len()]);
     let starts = [0].into_iter().chain(edits.iter().map(|edit| edit.range.end));
-    let inserted = edits.iter().map(|edit| edit.text.as_str()).chain([""]);
+    let inserted = edits.iter().map(|edit| &*edit.text).chain([""]);
     starts
         .zip(ends)
         .zip(inserted)
@@ -42,7 +49,10 @@ pub fn pieces<'a>(original: &'a str, edits: &'a [Edit]) -> impl Iterator<Item = 
 /// The edited text.
 #[must_use]
 pub fn apply(original: &str, edits: &[Edit]) -> String {
-    pieces(original, edits).collect()
+    let inserted: usize = edits.iter().map(|edit| edit.text.len()).sum();
+    let mut edited = String::with_capacity(original.len() + inserted);
+    edited.extend(pieces(original, edits));
+    edited
 }
 
 /// One list of edits for two that follow each other: `apply(apply(text, first), second) == apply(text, compose(..))`.
@@ -147,7 +157,7 @@ fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>)
         return;
     }
     if old.is_empty() || new.is_empty() {
-        edits.push(Edit { range, text: new.to_owned() });
+        edits.push(Edit::replace(range, new));
         return;
     }
     let diff = similar::TextDiff::from_lines(old, new);
@@ -158,7 +168,7 @@ fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>)
         };
         let removed = lines(&mut diff.iter_old_slices(), op.old_range()).len();
         if op.tag() != similar::DiffTag::Equal {
-            edits.push(Edit { range: at..at + removed, text: lines(&mut diff.iter_new_slices(), op.new_range()) });
+            edits.push(Edit::replace(at..at + removed, lines(&mut diff.iter_new_slices(), op.new_range())));
         }
         at += removed;
     }
@@ -178,7 +188,7 @@ mod tests {
             (vec![Edit::insert(0, "0\n"), Edit::insert(8, "e\n")], vec![Edit::delete(0..12)]),
             (vec![Edit::insert(8, "e")], vec![Edit::insert(9, "f")]),
             (vec![], vec![Edit::delete(7..8)]),
-            (vec![Edit::delete(1..7)], vec![Edit { range: 0..2, text: "q".into() }]),
+            (vec![Edit::delete(1..7)], vec![Edit::replace(0..2, "q")]),
         ] {
             let expected = apply(&apply(text, &first), &second);
             let composed = compose(text, &first, &second);

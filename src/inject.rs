@@ -4,8 +4,9 @@ use crate::agent::Agents;
 use crate::change::{Change, Failure, Refusal, carry_out};
 use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::edit::Edit;
-use crate::find::{Table, member};
+use crate::find::{Table, is_list, member};
 use crate::judge::judge;
+use crate::patch::Records;
 use crate::pod_template::PodTemplate;
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
@@ -95,6 +96,7 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
         table,
         agents: Agents::default(),
         memo: Memo::default(),
+        records: Records::default(),
         injection: Injection::default(),
     };
     for document in read::documents(text) {
@@ -112,6 +114,7 @@ struct Run<'c> {
     table: Table,
     agents: Agents,
     memo: Memo,
+    records: Records,
     injection: Injection,
 }
 
@@ -155,11 +158,14 @@ impl Lengths {
 
 impl Run<'_> {
     fn document(&mut self, text: &str, base: usize) {
-        if let Glance::Passed { .. } = read::glance(text, |kind| self.table.knows_kind(kind)) {
-            self.injection.without_template += 1;
-            return;
-        }
-        let may_be_list = memchr::memmem::find(text.as_bytes(), b"List").is_some();
+        let kind = match read::glance(text, |kind| self.table.knows_kind(kind)) {
+            Glance::Passed { .. } => {
+                self.injection.without_template += 1;
+                return;
+            }
+            Glance::MustBeRead { kind } => kind,
+        };
+        let may_be_list = kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
         if may_be_list && list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {
             return;
         }
@@ -284,7 +290,7 @@ impl Run<'_> {
     /// everything begins again without it, so that no template is left half changed.
     fn carry_out(&mut self, tree: &Tree<'_>, mut changes: Vec<Change>, base: usize) -> Vec<Edit> {
         while !changes.is_empty() {
-            match carry_out(tree, &changes, self.options.patches, &self.memo) {
+            match carry_out(tree, &changes, self.options.patches, &self.memo, &self.records) {
                 Ok(done) => {
                     for (change, patch) in changes.iter().zip(done.patches) {
                         if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
@@ -337,11 +343,10 @@ fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, 
 /// Where a function's orchestrator read the resource.
 fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
     let annotations = member(tree, member(tree, resource, "metadata")?, "annotations")?;
-    let annotation = |key: &str| {
-        text(tree, annotations, &format!("internal.config.kubernetes.io/{key}"))
-            .or_else(|| text(tree, annotations, &format!("config.kubernetes.io/{key}")))
-    };
-    Some((annotation("path")?, annotation("index").and_then(|index| index.parse().ok())))
+    let annotation = |keys: [&str; 2]| keys.into_iter().find_map(|key| text(tree, annotations, key));
+    let path = annotation(["internal.config.kubernetes.io/path", "config.kubernetes.io/path"])?;
+    let index = annotation(["internal.config.kubernetes.io/index", "config.kubernetes.io/index"]);
+    Some((path, index.and_then(|index| index.parse().ok())))
 }
 
 /// Offsets in the piece become offsets in the text.

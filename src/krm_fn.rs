@@ -226,10 +226,10 @@ impl<'c> Envelope<'c> {
         let edits = splice(tree, &Patch(operations.clone()), &[]).map(|spliced| spliced.edits).unwrap_or_default();
         let body = there.is_none().then(|| self.as_the_items_stand(&operations)).flatten();
         let in_style = |edit: Edit| match &body {
-            Some(body) => Edit { text: edit.text.replace(edit.text.trim_matches('\n'), body), ..edit },
+            Some(body) => Edit::replace(edit.range, edit.text.replace(edit.text.trim_matches('\n'), body)),
             None => edit,
         };
-        let with_feeds = |edit: Edit| Edit { text: edit.text.replace("\r\n", "\n"), ..edit };
+        let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
         edits.into_iter().map(|edit| self.with_its_breaks(self.in_document(in_style(with_feeds(edit))))).collect()
     }
 
@@ -237,7 +237,7 @@ impl<'c> Envelope<'c> {
     fn with_its_breaks(&self, edit: Edit) -> Edit {
         let first = self.call.document.find('\n').and_then(|end| self.call.document.get(..end));
         match first {
-            Some(line) if line.ends_with('\r') => Edit { text: edit.text.replace('\n', "\r\n"), ..edit },
+            Some(line) if line.ends_with('\r') => Edit::replace(edit.range, edit.text.replace('\n', "\r\n")),
             _ => edit,
         }
     }
@@ -271,9 +271,9 @@ impl<'c> Envelope<'c> {
             let lines = edit.text.trim_matches('\n');
             let ends_in_line = !self.call.document[..last.end].ends_with('\n');
             let text = if ends_in_line { format!("\n{lines}") } else { format!("{lines}\n") };
-            return Edit { range: end..end, text };
+            return Edit::insert(end, text);
         }
-        Edit { range: self.place(edit.range.start)..self.place(edit.range.end), text: edit.text }
+        Edit::replace(self.place(edit.range.start)..self.place(edit.range.end), edit.text)
     }
 
     fn is_cut(&self) -> bool {

@@ -13,6 +13,7 @@ use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
 use serde_json::{Map, Value, json};
+use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What `status` says beside an agent: the original injector then leaves the pod alone.
@@ -82,17 +83,66 @@ struct Builder<'a, 't> {
     patch: TemplatePatch,
 }
 
-/// What adds the agent to a template that carries none of ours, and the record that goes with it.
+/// The annotations of records that were written before: most templates of a stream get the same one.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    written: RefCell<Vec<(Record, Rc<OwnAnnotations>)>>,
+}
+
+/// More than any real stream has. Beyond it, work is done again.
+const MOST_RECORDS: usize = 64;
+
+/// `status` and `record`, in each of the forms in which they are added.
+#[derive(Debug)]
+struct OwnAnnotations {
+    /// Key and value, one by one.
+    each: Vec<(&'static str, Rc<Value>)>,
+    /// As a mapping.
+    mapping: Rc<Value>,
+    /// As metadata that hold nothing else.
+    metadata: Rc<Value>,
+}
+
+impl Records {
+    fn annotations(&self, record: Record) -> Rc<OwnAnnotations> {
+        let mut written = self.written.borrow_mut();
+        if let Some((_, annotations)) = written.iter().find(|(known, _)| *known == record) {
+            return Rc::clone(annotations);
+        }
+        let annotations = Rc::new(OwnAnnotations::of(&record));
+        if written.len() < MOST_RECORDS {
+            written.push((record, Rc::clone(&annotations)));
+        }
+        annotations
+    }
+}
+
+impl OwnAnnotations {
+    fn of(record: &Record) -> Self {
+        let status = record.status_is_ours.then(|| (Annotation::Status.key(), Value::from(INJECTED)));
+        let record = (Annotation::Record.key(), Value::from(record.to_string()));
+        let each: Vec<(&'static str, Value)> = status.into_iter().chain([record]).collect();
+        let mapping: Map<String, Value> = each.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        Self {
+            metadata: Rc::new(json!({ "annotations": mapping })),
+            mapping: Rc::new(Value::Object(mapping)),
+            each: each.into_iter().map(|(key, value)| (key, Rc::new(value))).collect(),
+        }
+    }
+}
+
+/// What adds the agent, and the record that goes with it, to a template that carries none of ours.
 ///
 /// # Errors
 /// When `metadata`, `annotations`, `volumes` or `initContainers` holds something that is neither a collection nor null.
-pub fn insertion(
+pub(crate) fn insertion(
     tree: &Tree<'_>,
     template: &PodTemplate,
     at: &str,
     agent: &Agent,
     place: Place,
-) -> Result<(TemplatePatch, Record), NotACollection> {
+    records: &Records,
+) -> Result<TemplatePatch, NotACollection> {
     let mut record =
         Record { status_is_ours: template.annotation(Annotation::Status.key()).is_none(), ..agent.record() };
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
@@ -122,7 +172,7 @@ pub fn insertion(
     let volumes = builder.found(child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
     note(&mut record, Parent::Volumes, &volumes);
 
-    builder.add_annotations(&metadata, &annotations, &record);
+    builder.add_annotations(&metadata, &annotations, &records.annotations(record));
     let field = agent.sidecar.field();
     match (containers, place) {
         (Found::Collection, Place::Last) => builder.add(&format!("/spec/{field}/-"), Rc::clone(&agent.container)),
@@ -139,7 +189,7 @@ pub fn insertion(
         }
         _ => builder.add("/spec/volumes", Rc::clone(&agent.volume_list)),
     }
-    Ok((builder.patch, record))
+    Ok(builder.patch)
 }
 
 /// What takes out everything that the record names, and puts back what gave way.
@@ -243,20 +293,15 @@ impl Builder<'_, '_> {
         self.patch.operations.push(Operation::Remove { path });
     }
 
-    fn add_annotations(&mut self, metadata: &Found, annotations: &Found, record: &Record) {
-        let mut ours = Map::new();
-        if record.status_is_ours {
-            ours.insert(Annotation::Status.key().to_owned(), INJECTED.into());
-        }
-        ours.insert(Annotation::Record.key().to_owned(), record.to_string().into());
+    fn add_annotations(&mut self, metadata: &Found, annotations: &Found, ours: &OwnAnnotations) {
         match (metadata, annotations) {
             (Found::Collection, Found::Collection) => {
-                for (key, value) in ours {
-                    self.add(&format!("/metadata/annotations/{}", escape(&key)), Rc::new(value));
+                for (key, value) in &ours.each {
+                    self.add(&format!("/metadata/annotations/{}", escape(key)), Rc::clone(value));
                 }
             }
-            (Found::Collection, _) => self.add("/metadata/annotations", Rc::new(Value::Object(ours))),
-            _ => self.add("/metadata", Rc::new(json!({ "annotations": ours }))),
+            (Found::Collection, _) => self.add("/metadata/annotations", Rc::clone(&ours.mapping)),
+            _ => self.add("/metadata", Rc::clone(&ours.metadata)),
         }
     }
 

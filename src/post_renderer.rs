@@ -14,7 +14,7 @@ pub const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
 #[must_use]
 pub fn render(text: &str, config: &Config, options: Options) -> Injection {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
-        let edits = vec![Edit { range: 0..text.len(), text: NOTHING.to_owned() }];
+        let edits = vec![Edit::replace(0..text.len(), NOTHING)];
         return Injection { edits, ..Injection::default() };
     }
     inject(text, config, options)

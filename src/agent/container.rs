@@ -168,7 +168,7 @@ impl Name {
 
 fn record(sidecar: Sidecar, container: &Value, volumes: &[(Volume, Value)]) -> Record {
     let mut parts: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
-    let plan = Digest::of(&json!([sidecar.field(), container, parts]).to_string());
+    let plan = Digest::of(&serde_json::to_string(&(sidecar.field(), container, &parts)).unwrap_or_default());
     let mut container = container.clone();
     let names = take_names(&mut container, &mut parts);
     Record {

@@ -1,7 +1,7 @@
 //! The order in which a person writes the fields of a container. k8s-openapi serialises them alphabetically,
 //! which puts `image` behind `env` and `name` in the middle.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Fields that come first, in this order; all others follow as they are. `path` is the chain of keys above, lists left out.
 const ORDER: &[(&str, &[&str])] = &[
@@ -29,30 +29,29 @@ const ORDER: &[(&str, &[&str])] = &[
 
 /// Puts the fields of a container, and of everything in it, into their order.
 #[must_use]
-pub fn ordered(container: Value) -> Value {
-    arrange(container, "")
+pub fn ordered(mut container: Value) -> Value {
+    for (path, keys) in ORDER {
+        arrange(&mut container, path, keys);
+    }
+    container
 }
 
-fn arrange(value: Value, path: &str) -> Value {
+/// Arranges the mappings at `path`, in every item of the lists on the way.
+fn arrange(value: &mut Value, path: &str, keys: &[&str]) {
     match value {
-        Value::Array(items) => Value::Array(items.into_iter().map(|item| arrange(item, path)).collect()),
-        Value::Object(mut fields) => {
-            let first = ORDER.iter().find(|(at, _)| *at == path).map_or(&[][..], |(_, keys)| keys);
-            let mut arranged = Map::with_capacity(fields.len());
-            for key in first {
-                if let Some(field) = fields.shift_remove(*key) {
-                    arranged.insert((*key).to_owned(), field);
-                }
-            }
-            arranged.extend(fields);
-            let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-            let arranged = arranged.into_iter().map(|(key, field)| {
-                let field = arrange(field, &below(&key));
-                (key, field)
-            });
-            Value::Object(arranged.collect())
+        Value::Array(items) => items.iter_mut().for_each(|item| arrange(item, path, keys)),
+        Value::Object(fields) if path.is_empty() => {
+            let first = keys.iter().filter_map(|key| fields.shift_remove_entry(*key)).collect::<Vec<_>>();
+            let others = std::mem::take(fields);
+            fields.extend(first.into_iter().chain(others));
         }
-        scalar => scalar,
+        Value::Object(fields) => {
+            let (key, below) = path.split_once('.').unwrap_or((path, ""));
+            if let Some(field) = fields.get_mut(key) {
+                arrange(field, below, keys);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -179,8 +179,7 @@ mod tests {
     use std::path::PathBuf;
 
     fn diff(text: &str, edits: &[(usize, usize, &str)]) -> String {
-        let edits: Vec<Edit> =
-            edits.iter().map(|(start, end, text)| Edit { range: *start..*end, text: (*text).to_owned() }).collect();
+        let edits: Vec<Edit> = edits.iter().map(|(start, end, text)| Edit::replace(*start..*end, *text)).collect();
         unified(Path::new("w.yaml"), text, &edits)
     }
 

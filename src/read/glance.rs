@@ -9,7 +9,7 @@
 //! `kind` is a second one: exactly one is asked for. Without any, too, the document must be read: its root stands deeper,
 //! or is no mapping at all.
 
-use super::lines::{Flush, ends_with_line_feeds, flush, is_nothing, lines};
+use super::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
 
 /// What a glance at a document tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,47 +19,47 @@ pub enum Glance<'t> {
         /// The resource's kind.
         kind: &'t str,
     },
-    /// Nothing certain: it must be read.
-    MustBeRead,
+    /// It must be read.
+    MustBeRead {
+        /// The resource's kind, where it is as certain as in [`Glance::Passed`].
+        kind: Option<&'t str>,
+    },
 }
 
 /// Looks at the lines without indentation of one document. `holds` tells whether a resource of that kind can hold a pod
 /// template, in whatever API group; kinds that end in `List` are always read.
 pub fn glance(document: &str, holds: impl Fn(&str) -> bool) -> Glance<'_> {
-    let Some(kind) = only_kind(document) else { return Glance::MustBeRead };
-    if kind.ends_with("List") || holds(kind) { Glance::MustBeRead } else { Glance::Passed { kind } }
+    match only_kind(document) {
+        Some(kind) if !kind.ends_with("List") && !holds(kind) => Glance::Passed { kind },
+        kind => Glance::MustBeRead { kind },
+    }
 }
 
 fn only_kind(document: &str) -> Option<&str> {
     if !ends_with_line_feeds(document) {
         return None;
     }
-    let bytes = document.as_bytes();
     let mut kind = None;
-    // Directly below `kind: X`, an indented line would go on with the value.
-    let mut open = false;
-    for (line, _) in lines(document) {
-        if bytes.get(line.start) == Some(&b' ') {
-            if open && !is_nothing(&document[line]) {
-                return None;
-            }
-            continue;
-        }
-        match flush(&document[line]) {
-            Flush::Nothing => {}
-            Flush::Marker | Flush::Dash => open = false,
+    for line in flush_lines(document) {
+        match flush(&document[line.clone()]) {
             Flush::Key("kind", value) => {
-                if kind.is_some() {
+                if kind.is_some() || goes_on(document, line.end) {
                     return None;
                 }
                 kind = Some(plain_kind(value)?);
-                open = true;
             }
-            Flush::Key(..) => open = false,
+            Flush::Nothing | Flush::Marker | Flush::Dash | Flush::Key(..) => {}
             Flush::Other => return None,
         }
     }
     kind
+}
+
+/// An indented line below `kind: X` would go on with the value; `end` is where that line ends.
+fn goes_on(document: &str, end: usize) -> bool {
+    let below = document.get(end..).unwrap_or_default();
+    let mut below = lines(below).skip(1).map(|(line, _)| &below[line]);
+    below.find(|line| !is_nothing(line)).is_some_and(|line| line.starts_with(' '))
 }
 
 /// The value of `kind:` when it is one word of letters and digits, perhaps with a comment behind it.
@@ -76,7 +76,7 @@ mod tests {
     fn passed(document: &str) -> Option<&str> {
         match glance(document, |kind| kind == "Pod") {
             Glance::Passed { kind } => Some(kind),
-            Glance::MustBeRead => None,
+            Glance::MustBeRead { .. } => None,
         }
     }
 

@@ -27,6 +27,40 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> +
     })
 }
 
+/// The lines of a text that [`ends_with_line_feeds`] which do not begin with a space, without their breaks.
+pub(crate) fn flush_lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let bytes = text.as_bytes();
+    let begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut next = match bytes.get(begin) {
+        None => None,
+        Some(b' ') => below_indented(bytes, begin),
+        Some(_) => Some(begin),
+    };
+    std::iter::from_fn(move || {
+        let start = next?;
+        let end = memchr::memchr(b'\n', bytes.get(start..)?).map_or(bytes.len(), |found| start + found);
+        next = below_indented(bytes, end);
+        let carriage_return = end > start && end < bytes.len() && bytes.get(end - 1) == Some(&b'\r');
+        Some(start..end - usize::from(carriage_return))
+    })
+}
+
+/// The first line behind `at` that does not begin with a space.
+fn below_indented(bytes: &[u8], at: usize) -> Option<usize> {
+    const STRIDE: usize = 32;
+    let begins = |(before, first): (&u8, &u8)| (*before == b'\n') & (*first != b' ');
+    let mut at = at;
+    // Without a branch per byte, so that it is compiled to vector instructions: most lines are indented.
+    while let Some((before, first)) = bytes.get(at..at + STRIDE).zip(bytes.get(at + 1..at + 1 + STRIDE)) {
+        if before.iter().zip(first).fold(false, |any, pair| any | begins(pair)) {
+            break;
+        }
+        at += STRIDE;
+    }
+    let (before, first) = (bytes.get(at..)?, bytes.get(at + 1..)?);
+    before.iter().zip(first).position(begins).map(|found| at + found + 1)
+}
+
 /// What a line without indentation can be.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Flush<'t> {

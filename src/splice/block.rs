@@ -124,8 +124,8 @@ impl Writer<'_, '_> {
     ) -> Result<String, Uneditable> {
         let mut block = self.new_block(place, behind);
         for new in new {
-            let layout = new.name.is_none().then(|| block.layout(shape.column, shape.gap));
-            let known = layout.as_ref().zip(new.shared).and_then(|(layout, value)| self.memo.text(value, layout));
+            let layout = block.layout(shape.column, shape.gap);
+            let known = new.shared.and_then(|value| self.memo.text(new.name, value, &layout));
             if let Some(text) = known {
                 block.paste(&text);
                 continue;
@@ -135,8 +135,8 @@ impl Writer<'_, '_> {
                 Some(name) => block.member(shape.column, name, new.value)?,
                 None => block.item(shape.column, shape.gap, new.value)?,
             }
-            if let Some((layout, value)) = layout.zip(new.shared) {
-                self.memo.remember_text(value, layout, &block.text[start..]);
+            if let Some(value) = new.shared {
+                self.memo.remember_text(new.name, value, layout, &block.text[start..]);
             }
         }
         Ok(block.text)

@@ -1,6 +1,7 @@
 //! Gathers edits and puts them in order.
 
 use super::lines::Lines;
+use super::memo::Memo;
 use super::refusal::{Refusal, Uneditable};
 use crate::edit::Edit;
 use crate::yaml::tree::NONE;
@@ -9,11 +10,17 @@ use std::ops::Range;
 
 /// Edits as they come; at one place, what was added first stands first.
 #[derive(Default)]
-pub(crate) struct Edits(Vec<Edit>);
+pub(crate) struct Edits(Vec<Draft>);
+
+/// An edit whose text may still grow.
+struct Draft {
+    range: Range<usize>,
+    text: String,
+}
 
 impl Edits {
     pub(crate) fn insert(&mut self, at: usize, text: String) {
-        self.0.push(Edit { range: at..at, text });
+        self.0.push(Draft { range: at..at, text });
     }
 
     pub(crate) fn delete(&mut self, range: Range<usize>) {
@@ -22,15 +29,15 @@ impl Edits {
 
     pub(crate) fn replace(&mut self, range: Range<usize>, text: String) {
         if !range.is_empty() || !text.is_empty() {
-            self.0.push(Edit { range, text });
+            self.0.push(Draft { range, text });
         }
     }
 
     /// Sorted, neighbours joined, and real places only.
-    pub(crate) fn finish(mut self, tree: &Tree<'_>) -> Result<Vec<Edit>, Uneditable> {
+    pub(crate) fn finish(mut self, tree: &Tree<'_>, memo: &Memo) -> Result<Vec<Edit>, Uneditable> {
         // At one place, insertions stand before what gives way.
         self.0.sort_by_key(|edit| (edit.range.start, !edit.range.is_empty()));
-        let mut joined: Vec<Edit> = Vec::with_capacity(self.0.len());
+        let mut joined: Vec<Draft> = Vec::with_capacity(self.0.len());
         for edit in self.0 {
             match joined.last_mut() {
                 Some(last) if edit.range.start == last.range.end => {
@@ -47,7 +54,8 @@ impl Edits {
         if let Some(edit) = joined.iter().find(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range)) {
             return Err(Refusal::Swallowed.at(edit.range.end));
         }
-        Ok(joined)
+        let finished = |edit: Draft| Edit { range: edit.range, text: memo.shared(edit.text) };
+        Ok(joined.into_iter().map(finished).collect())
     }
 }
 
@@ -57,7 +65,7 @@ impl Edits {
 /// a: 1⏎b: 2    insert c    a: 1⏎b: 2⏎c: 3
 /// a: 1⏎b: 2    remove b    a: 1
 /// ```
-fn close(edits: &mut [Edit], tree: &Tree<'_>) {
+fn close(edits: &mut [Draft], tree: &Tree<'_>) {
     let lines = Lines { text: tree.text() };
     let (len, end) = (lines.text.len(), lines.end());
     let Some(last) = edits.last_mut() else { return };

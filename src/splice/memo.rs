@@ -4,16 +4,20 @@ use super::render::Layout;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Kept from one splice to the next. Values are told apart by identity, so each is kept alive here.
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
     written: RefCell<Vec<Written>>,
     verified: RefCell<Vec<(Rc<Value>, Box<str>)>>,
+    texts: RefCell<Vec<Arc<str>>>,
 }
 
 #[derive(Debug)]
 struct Written {
+    /// Of a member.
+    name: Option<Box<str>>,
     value: Rc<Value>,
     layout: Layout,
     text: Rc<str>,
@@ -28,19 +32,34 @@ fn is_shared(value: &Rc<Value>) -> bool {
 }
 
 impl Memo {
-    /// The text of a value in a layout, if it was written before.
-    pub(crate) fn text(&self, value: &Rc<Value>, layout: &Layout) -> Option<Rc<str>> {
+    /// The text of an item, or of a member of that name, in a layout, if it was written before.
+    pub(crate) fn text(&self, name: Option<&str>, value: &Rc<Value>, layout: &Layout) -> Option<Rc<str>> {
         let written = self.written.borrow();
-        let same = |written: &&Written| Rc::ptr_eq(&written.value, value) && written.layout == *layout;
+        let same = |written: &&Written| {
+            Rc::ptr_eq(&written.value, value) && written.layout == *layout && written.name.as_deref() == name
+        };
         written.iter().find(same).map(|written| Rc::clone(&written.text))
     }
 
-    /// Remembers the text of a value in a layout.
-    pub(crate) fn remember_text(&self, value: &Rc<Value>, layout: Layout, text: &str) {
+    /// Remembers the text of an item or member in a layout.
+    pub(crate) fn remember_text(&self, name: Option<&str>, value: &Rc<Value>, layout: Layout, text: &str) {
         let mut written = self.written.borrow_mut();
         if written.len() < MOST && is_shared(value) {
-            written.push(Written { value: Rc::clone(value), layout, text: text.into() });
+            written.push(Written { name: name.map(Into::into), value: Rc::clone(value), layout, text: text.into() });
         }
+    }
+
+    /// A text, shared with the edits before that have the same one.
+    pub(crate) fn shared(&self, text: String) -> Arc<str> {
+        let mut texts = self.texts.borrow_mut();
+        if let Some(known) = texts.iter().find(|known| ***known == *text) {
+            return Arc::clone(known);
+        }
+        let text: Arc<str> = text.into();
+        if texts.len() < MOST {
+            texts.push(Arc::clone(&text));
+        }
+        text
     }
 
     /// True where this very text was read back as this very value before. The text of a node, its indentation within,

@@ -87,7 +87,7 @@ pub(crate) fn splice_operations(
     let overlay = overlay::apply(tree, operations, spellings)?;
     let mut writer = Writer::new(tree, memo);
     writer.document(&overlay)?;
-    let edits = writer.out.finish(tree)?;
+    let edits = writer.out.finish(tree, memo)?;
     Ok(Spliced { edits, overlay })
 }
 

@@ -442,12 +442,14 @@ fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it stands.
 pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, Uneditable> {
     let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && tree.tag(key).is_none();
-    let first = tree.raw(key).as_bytes().first();
+    let raw = tree.raw(key).as_bytes();
     // Only words that may be numbers, booleans or null need to be resolved; none of them begins otherwise.
-    let word = first.is_some_and(|first| first.is_ascii_alphabetic() && !b"yYnNtTfFoO".contains(first));
-    let raw = tree.raw(key);
-    if plain && word && (raw == name || memchr::memchr2(b'\n', b'\r', raw.as_bytes()).is_none()) {
-        return Ok(raw == name);
+    let word = match raw.first() {
+        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') | None => false,
+        Some(first) => first.is_ascii_alphabetic(),
+    };
+    if plain && word && !raw.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        return Ok(raw == name.as_bytes());
     }
     // A merge key is no member by itself.
     Ok(!is_merge(tree, key) && key_name(tree, key)? == name)

@@ -10,26 +10,26 @@ const MAX_KEY: usize = 1000;
 ///
 /// It calls itself for a collection within: not deeper than [`Plain::begin`] allows.
 pub(super) fn collection(reader: &mut Plain<'_>, at: usize) -> Option<usize> {
-    let mapping = reader.byte(at) == Some(b'{');
+    let mapping = reader.scan.byte(at) == Some(b'{');
     let (kind, closing) = if mapping { (Kind::Mapping, b'}') } else { (Kind::Sequence, b']') };
     reader.begin(kind, Style::Flow, at, 0)?;
     let mut at = space(reader, at + 1)?;
-    while reader.byte(at)? != closing {
+    while reader.scan.byte(at)? != closing {
         if mapping {
             let (style, end) = scalar(reader, at)?;
-            if end - at > MAX_KEY || (style == Style::Plain && reader.bytes.get(at..end) == Some(b"<<")) {
+            if end - at > MAX_KEY || (style == Style::Plain && reader.scan.0.get(at..end) == Some(b"<<")) {
                 return None;
             }
             reader.leaf(style, at, end, NONE);
             // Only behind quotes may a value follow the colon at once.
-            let colon = reader.spaces(end);
-            let apart = matches!(reader.byte(colon + 1), Some(b' ' | b'\n' | b'\r'));
-            if reader.byte(colon) != Some(b':') || (style == Style::Plain && !apart) {
+            let colon = reader.scan.spaces(end);
+            let apart = matches!(reader.scan.byte(colon + 1), Some(b' ' | b'\n' | b'\r'));
+            if reader.scan.byte(colon) != Some(b':') || (style == Style::Plain && !apart) {
                 return None;
             }
             at = space(reader, colon + 1)?;
         }
-        let end = if matches!(reader.byte(at), Some(b'[' | b'{')) {
+        let end = if matches!(reader.scan.byte(at), Some(b'[' | b'{')) {
             collection(reader, at)?
         } else {
             let (style, end) = scalar(reader, at)?;
@@ -37,7 +37,7 @@ pub(super) fn collection(reader: &mut Plain<'_>, at: usize) -> Option<usize> {
             end
         };
         at = space(reader, end)?;
-        match reader.byte(at)? {
+        match reader.scan.byte(at)? {
             b',' => at = space(reader, at + 1)?,
             byte if byte == closing => {}
             // A second line of a plain scalar, a pair in a sequence, or an error.
@@ -50,30 +50,34 @@ pub(super) fn collection(reader: &mut Plain<'_>, at: usize) -> Option<usize> {
 }
 
 fn scalar(reader: &Plain<'_>, at: usize) -> Option<(Style, usize)> {
-    match reader.byte(at)? {
-        b'"' => Some((Style::DoubleQuoted, reader.double_quoted(at)?)),
-        b'\'' => Some((Style::SingleQuoted, reader.single_quoted(at)?)),
+    match reader.scan.byte(at)? {
+        b'"' => Some((Style::DoubleQuoted, reader.scan.double_quoted(at, None)?)),
+        b'\'' => Some((Style::SingleQuoted, reader.scan.single_quoted(at, None)?)),
         _ => Some((Style::Plain, plain(reader, at)?)),
     }
 }
 
 fn plain(reader: &Plain<'_>, begin: usize) -> Option<usize> {
-    if !reader.begins_plain(begin) {
+    if !reader.scan.begins_plain(begin) {
         return None;
     }
     let mut at = begin + 1;
     loop {
-        match reader.byte(at)? {
+        match reader.scan.byte(at)? {
             b'\n' | b'\r' | b',' | b']' | b'}' => break,
             b'[' | b'{' | b'\t' => return None,
-            b':' if matches!(reader.byte(at + 1)?, b' ' | b'\n' | b'\r' | b'\t' | b',' | b'[' | b']' | b'{' | b'}') => {
+            b':' if matches!(
+                reader.scan.byte(at + 1)?,
+                b' ' | b'\n' | b'\r' | b'\t' | b',' | b'[' | b']' | b'{' | b'}'
+            ) =>
+            {
                 break;
             }
-            b'#' if reader.byte(at - 1) == Some(b' ') => break,
+            b'#' if reader.scan.byte(at - 1) == Some(b' ') => break,
             _ => at += 1,
         }
     }
-    while reader.byte(at - 1) == Some(b' ') {
+    while reader.scan.byte(at - 1) == Some(b' ') {
         at -= 1;
     }
     Some(at)
@@ -83,18 +87,18 @@ fn plain(reader: &Plain<'_>, begin: usize) -> Option<usize> {
 fn space(reader: &Plain<'_>, at: usize) -> Option<usize> {
     let mut at = at;
     loop {
-        match reader.byte(at)? {
+        match reader.scan.byte(at)? {
             b' ' => at += 1,
             b'\r' => at += 1,
             b'\n' => {
                 at += 1;
-                if reader.is_marker(at, b"---") || reader.is_marker(at, b"...") {
+                if reader.scan.is_marker(at, b"---") || reader.scan.is_marker(at, b"...") {
                     return None;
                 }
             }
             // To the break; without one, the bracket is never closed.
-            b'#' if matches!(reader.byte(at - 1), Some(b' ' | b'\n')) => {
-                at += memchr::memchr(b'\n', reader.bytes.get(at..)?)?;
+            b'#' if matches!(reader.scan.byte(at - 1), Some(b' ' | b'\n')) => {
+                at += memchr::memchr(b'\n', reader.scan.0.get(at..)?)?;
             }
             _ => return Some(at),
         }

@@ -12,6 +12,7 @@ mod plain;
 mod reference;
 mod resolve;
 mod scalar;
+mod scan;
 mod spell;
 mod tag;
 pub mod tree;

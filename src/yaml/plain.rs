@@ -1,16 +1,17 @@
 //! The plain reader: the YAML that manifests are made of, in one pass and without an allocation per node.
 //!
-//! It takes block mappings and sequences (flush or indented), plain and quoted scalars and keys on one line, literal and
-//! folded blocks, comments, and flow collections whose entries are unremarkable, JSON among them. At anything else it
-//! says "not mine" (none), valid or not, and the reference reader decides: anchors, aliases, tags, `<<`, `? `, directives,
-//! tabs between tokens, scalars of several lines, indentation indicators, pairs in flow sequences, control characters,
-//! line separators beyond ASCII, deep nesting.
+//! It takes block mappings and sequences (flush or indented), plain and quoted scalars, on several lines too, literal and
+//! folded blocks, comments, anchors and aliases of values, and flow collections whose entries are unremarkable, JSON
+//! among them. At anything else it says "not mine" (none), valid or not, and the reference reader decides: tags, `<<`,
+//! `? `, anchors of keys, directives, tabs between tokens, indentation indicators, pairs in flow sequences, control
+//! characters, line separators beyond ASCII, deep nesting.
 //!
 //! What it takes, it reads exactly as the reference reader does: nodes, styles and spans. So it must also leave whatever
 //! that one refuses. A wrong tree is worse than none.
 
 use super::flow;
-use super::tree::{Buffer, Kind, NONE, Node, Style, Tree};
+use super::scan::Scan;
+use super::tree::{Buffer, Kind, NONE, Node, Properties, Style, Tree};
 
 /// Collections within collections. Fewer than the reference reader takes, so that no limit is ours.
 const MAX_DEPTH: usize = 100;
@@ -34,14 +35,15 @@ pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'
     nodes.clear();
     let mut open = std::mem::take(&mut buffer.open);
     open.clear();
-    let mut reader = Plain { bytes, nodes, open, last_end: 0, awaiting: None };
+    let mut reader =
+        Plain { scan: Scan(bytes), nodes, properties: Vec::new(), open, last_end: 0, awaiting: None, anchor: None };
     let read = reader.document();
     buffer.open = reader.open;
     if read.is_none() {
         buffer.nodes = reader.nodes;
         return None;
     }
-    Some(Tree { text, nodes: reader.nodes, properties: Vec::new(), declares_tags: false })
+    Some(Tree { text, nodes: reader.nodes, properties: reader.properties, declares_tags: false })
 }
 
 /// No control characters, no bare carriage returns, and nothing that some reader takes for a line break or refuses.
@@ -79,34 +81,38 @@ pub(crate) struct Open {
 }
 
 pub(super) struct Plain<'b> {
-    pub(super) bytes: &'b [u8],
+    pub(super) scan: Scan<'b>,
     nodes: Vec<Node>,
+    properties: Vec<Properties>,
     open: Vec<Open>,
     /// Where the last leaf or flow collection has ended: there its parents end, too.
     pub(super) last_end: usize,
     /// The innermost collection has a key or a dash whose value has not come; were it null, it would stand here.
     awaiting: Option<usize>,
+    /// Where the `&` stands and the name ends that the next node bears.
+    anchor: Option<(usize, usize)>,
 }
 
 impl Plain<'_> {
     fn document(&mut self) -> Option<()> {
-        let mut at = if self.bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let scan = self.scan;
+        let mut at = if scan.0.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         let mut marked = false;
-        while at < self.bytes.len() {
+        while at < scan.0.len() {
             let start = at;
-            let pos = self.spaces(at);
-            at = match self.byte(pos) {
+            let pos = scan.spaces(at);
+            at = match scan.byte(pos) {
                 None => break,
-                Some(b'\n' | b'\r' | b'#') => self.next_line(pos),
-                Some(b'-') if pos == start && self.is_marker(pos, b"---") => {
+                Some(b'\n' | b'\r' | b'#') => scan.next_line(pos),
+                Some(b'-') if pos == start && scan.is_marker(pos, b"---") => {
                     if marked || !self.nodes.is_empty() {
                         return None;
                     }
                     marked = true;
-                    self.rest(pos + 3)?
+                    scan.rest(pos + 3)?
                 }
-                Some(b'.') if pos == start && self.is_marker(pos, b"...") => {
-                    let at = self.rest(pos + 3)?;
+                Some(b'.') if pos == start && scan.is_marker(pos, b"...") => {
+                    let at = scan.rest(pos + 3)?;
                     self.nothing_from(at)?;
                     break;
                 }
@@ -123,7 +129,7 @@ impl Plain<'_> {
     /// A line with content, which begins at `pos`. Gives where the next line begins.
     fn line(&mut self, start: usize, pos: usize) -> Option<usize> {
         let column = pos - start;
-        let dash = self.is_dash(pos);
+        let dash = self.scan.is_dash(pos);
         let Some(top) = self.open.last() else {
             // The root; there is only one.
             return if self.nodes.is_empty() { self.node(start, pos, None) } else { None };
@@ -138,35 +144,65 @@ impl Plain<'_> {
         while self.open.last()?.column as usize > column {
             self.close();
         }
+        if self.open.last()?.column as usize != column {
+            return if dash { None } else { self.further_line(pos) };
+        }
         if !dash && !self.open.last()?.mapping {
             self.close();
         }
         let top = self.open.last()?;
-        // Deeper than the collection it should belong to: more lines of a scalar, or an error.
+        // Behind a flush sequence, its mapping goes on.
         if top.column as usize != column || top.mapping == dash {
             return None;
         }
         if dash { self.item(start, pos) } else { self.entry(pos) }
     }
 
+    /// A line that is indented deeper than what is open: one more of the plain scalar that ended the line above.
+    fn further_line(&mut self, pos: usize) -> Option<usize> {
+        let last = self.nodes.len().checked_sub(1)?;
+        if self.open.last()?.last_child as usize != last {
+            return None;
+        }
+        let node = self.nodes.get_mut(last)?;
+        let is_plain = node.kind == Kind::Scalar && node.style == Style::Plain && node.start < node.end;
+        let between = self.scan.0.get(node.end as usize..pos)?;
+        // Behind a comment, a plain scalar does not go on.
+        if !is_plain || !between.iter().all(|byte| matches!(byte, b' ' | b'\n' | b'\r')) {
+            return None;
+        }
+        let end = self.scan.plain(pos)?;
+        node.end = narrow(end);
+        self.last_end = end;
+        self.scan.rest(end)
+    }
+
     /// A new node, at the beginning of its line or behind a dash, whose column is then given.
     fn node(&mut self, start: usize, pos: usize, dash: Option<usize>) -> Option<usize> {
         let column = pos - start;
-        match self.byte(pos)? {
-            b'-' if self.is_dash(pos) => {
+        // `- &a b: c` names the key, not the mapping.
+        let anchored_key = dash.is_some() && self.anchor.is_some();
+        match self.scan.byte(pos)? {
+            b'-' if self.scan.is_dash(pos) => {
+                if anchored_key {
+                    return None;
+                }
                 self.begin(Kind::Sequence, Style::Block, pos, column)?;
                 return self.item(start, pos);
             }
-            b'[' | b'{' => {
-                self.awaiting = None;
-                let end = flow::collection(self, pos)?;
-                return self.rest(end);
-            }
+            b'[' | b'{' => return self.flow(pos),
             b'|' | b'>' => return self.block(pos, dash?),
             _ => {}
         }
-        let (style, end) = self.scalar(pos)?;
-        if self.colon(end).is_some() {
+        let Some((style, end)) = self.scan.scalar(pos) else {
+            let parent = self.open.last()?.column as usize;
+            let (style, end) = self.scan.quoted_lines(pos, dash.unwrap_or(parent))?;
+            return self.value(style, pos, end);
+        };
+        if self.scan.colon(end).is_some() {
+            if anchored_key {
+                return None;
+            }
             self.begin(Kind::Mapping, Style::Block, pos, column)?;
             return self.entry_of(pos, style, end);
         }
@@ -174,72 +210,117 @@ impl Plain<'_> {
         if self.open.is_empty() {
             return None;
         }
-        self.leaf(style, pos, end, NONE);
-        self.rest(end)
+        self.value(style, pos, end)
     }
 
     /// An item, from its dash.
     fn item(&mut self, start: usize, dash: usize) -> Option<usize> {
-        let pos = self.spaces(dash + 1);
-        self.awaiting = Some(dash + 1);
-        match self.byte(pos) {
-            None | Some(b'\n' | b'\r' | b'#') => Some(self.next_line(pos)),
+        let pos = self.awaited(dash + 1)?;
+        match self.scan.byte(pos) {
+            None | Some(b'\n' | b'\r' | b'#') => Some(self.scan.next_line(pos)),
+            Some(b'*') => self.alias(pos),
             Some(_) => self.node(start, pos, Some(dash - start)),
         }
     }
 
     /// A key and what stands behind it.
     fn entry(&mut self, pos: usize) -> Option<usize> {
-        let (style, end) = self.scalar(pos)?;
+        let (style, end) = self.scan.scalar(pos)?;
         self.entry_of(pos, style, end)
     }
 
     fn entry_of(&mut self, pos: usize, style: Style, end: usize) -> Option<usize> {
-        let colon = self.colon(end)?;
-        if end - pos > MAX_KEY || (style == Style::Plain && self.bytes.get(pos..end) == Some(b"<<")) {
+        let colon = self.scan.colon(end)?;
+        if end - pos > MAX_KEY || (style == Style::Plain && self.scan.0.get(pos..end) == Some(b"<<")) {
             return None;
         }
         self.leaf(style, pos, end, NONE);
-        let value = self.spaces(colon + 1);
-        self.awaiting = Some(colon + 1);
-        match self.byte(value) {
-            None | Some(b'\n' | b'\r' | b'#') => Some(self.next_line(value)),
-            Some(b'[' | b'{') => {
-                self.awaiting = None;
-                let end = flow::collection(self, value)?;
-                self.rest(end)
-            }
+        let value = self.awaited(colon + 1)?;
+        match self.scan.byte(value) {
+            None | Some(b'\n' | b'\r' | b'#') => Some(self.scan.next_line(value)),
+            Some(b'[' | b'{') => self.flow(value),
             Some(b'|' | b'>') => {
                 let column = self.open.last()?.column as usize;
                 self.block(value, column)
             }
+            Some(b'*') => self.alias(value),
             Some(_) => {
-                let (style, end) = self.scalar(value)?;
-                self.leaf(style, value, end, NONE);
-                self.rest(end)
+                let lines = || self.scan.quoted_lines(value, self.open.last()?.column as usize);
+                let (style, end) = self.scan.scalar(value).or_else(lines)?;
+                self.value(style, value, end)
             }
         }
     }
 
+    /// Behind a colon or dash, which ends at `at`: notes that a value is to come, and its anchor. Gives where it begins,
+    /// if it stands on this line.
+    #[inline]
+    fn awaited(&mut self, at: usize) -> Option<usize> {
+        self.awaiting = Some(at);
+        let pos = self.scan.spaces(at);
+        if self.scan.byte(pos) != Some(b'&') {
+            return Some(pos);
+        }
+        let end = self.scan.name(pos + 1)?;
+        self.anchor = Some((pos, end));
+        self.awaiting = Some(end);
+        Some(self.scan.spaces(end))
+    }
+
+    /// A scalar as a value, and the rest of its line.
+    #[inline]
+    fn value(&mut self, style: Style, pos: usize, end: usize) -> Option<usize> {
+        self.leaf(style, pos, end, NONE);
+        self.scan.rest(end)
+    }
+
+    fn flow(&mut self, pos: usize) -> Option<usize> {
+        self.awaiting = None;
+        let end = flow::collection(self, pos)?;
+        self.scan.rest(end)
+    }
+
+    /// An alias of a node that has ended.
+    fn alias(&mut self, pos: usize) -> Option<usize> {
+        let end = self.scan.name(pos + 1)?;
+        let bytes = self.scan.0;
+        let name = bytes.get(pos + 1..end)?;
+        let is_named = |properties: &&mut Properties| {
+            let anchor = properties.anchor.as_ref();
+            anchor.is_some_and(|anchor| bytes.get(anchor.start as usize..anchor.end as usize) == Some(name))
+        };
+        let properties = self.properties.iter_mut().rev().find(is_named)?;
+        let target = properties.node;
+        // An anchor of its own, and a node that holds itself, are errors.
+        if self.anchor.is_some() || self.open.iter().any(|open| open.node == target) {
+            return None;
+        }
+        properties.aliased = true;
+        self.awaiting = None;
+        self.add(Kind::Alias, Style::Plain, pos, end, target);
+        self.last_end = end;
+        self.scan.rest(end)
+    }
+
     /// A block scalar in a collection whose column is given.
     fn block(&mut self, pos: usize, parent: usize) -> Option<usize> {
-        let style = if self.byte(pos) == Some(b'|') { Style::Literal } else { Style::Folded };
-        let chomping = self.byte(pos + 1);
+        let style = if self.scan.byte(pos) == Some(b'|') { Style::Literal } else { Style::Folded };
+        let chomping = self.scan.byte(pos + 1);
         let keep = chomping == Some(b'+');
         let header = if keep || chomping == Some(b'-') { pos + 2 } else { pos + 1 };
-        let mut at = self.rest(header)?;
+        let mut at = self.scan.rest(header)?;
         let (mut indent, mut widest) = (None, 0);
         let mut end = header;
-        while at < self.bytes.len() {
-            let (stop, next) = self.line_end(at);
-            let text = self.spaces(at).min(stop);
+        while at < self.scan.0.len() {
+            let (stop, next) = self.scan.line_end(at);
+            let text = self.scan.spaces(at).min(stop);
             let spaces = text - at;
             let blank = text == stop;
             match indent {
                 None if blank => widest = widest.max(spaces),
                 None => {
                     // Less indented than a blank line above it, or hardly a beginning.
-                    if spaces <= parent || widest > spaces || self.byte(text) == Some(b'\t') {
+                    if spaces <= parent || widest > spaces || self.scan.byte(text) == Some(b'\t') {
                         return None;
                     }
                     indent = Some(spaces);
@@ -261,149 +342,16 @@ impl Plain<'_> {
         Some(at)
     }
 
-    /// A scalar on one line: its style, and where it ends.
-    fn scalar(&self, pos: usize) -> Option<(Style, usize)> {
-        match self.byte(pos)? {
-            b'"' => Some((Style::DoubleQuoted, self.double_quoted(pos)?)),
-            b'\'' => Some((Style::SingleQuoted, self.single_quoted(pos)?)),
-            _ => Some((Style::Plain, self.plain(pos)?)),
-        }
-    }
-
-    fn plain(&self, pos: usize) -> Option<usize> {
-        if !self.begins_plain(pos) {
-            return None;
-        }
-        let mut at = pos + 1;
-        loop {
-            match self.byte(at) {
-                None | Some(b'\n' | b'\r') => break,
-                Some(b':') if matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r' | b'\t')) => break,
-                Some(b'#') if self.bytes.get(at - 1) == Some(&b' ') => break,
-                Some(b'\t') => return None,
-                Some(_) => at += 1,
-            }
-        }
-        while self.bytes.get(at - 1) == Some(&b' ') {
-            at -= 1;
-        }
-        Some(at)
-    }
-
-    /// True where a plain scalar may begin, without looking at what follows it.
-    pub(super) fn begins_plain(&self, pos: usize) -> bool {
-        match self.byte(pos) {
-            Some(b'-') => !matches!(
-                self.byte(pos + 1),
-                None | Some(b' ' | b'\n' | b'\r' | b'\t' | b',' | b'[' | b']' | b'{' | b'}')
-            ),
-            Some(
-                b'?' | b':' | b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"'
-                | b'%' | b'@' | b'`' | b'\t' | b'\n' | b'\r',
-            )
-            | None => false,
-            Some(_) => true,
-        }
-    }
-
-    pub(super) fn single_quoted(&self, pos: usize) -> Option<usize> {
-        let mut at = pos + 1;
-        loop {
-            at += memchr::memchr2(b'\'', b'\n', self.bytes.get(at..)?)?;
-            match (self.byte(at), self.byte(at + 1)) {
-                (Some(b'\''), Some(b'\'')) => at += 2,
-                (Some(b'\''), _) => return Some(at + 1),
-                _ => return None,
-            }
-        }
-    }
-
-    pub(super) fn double_quoted(&self, pos: usize) -> Option<usize> {
-        let mut at = pos + 1;
-        loop {
-            at += memchr::memchr3(b'"', b'\\', b'\n', self.bytes.get(at..)?)?;
-            match self.byte(at) {
-                Some(b'"') => return Some(at + 1),
-                Some(b'\\') => at = self.escape(at + 1)?,
-                _ => return None,
-            }
-        }
-    }
-
-    /// The escapes of everyday; surrogate pairs and rarities are not ours.
-    fn escape(&self, at: usize) -> Option<usize> {
-        let digits = match self.byte(at)? {
-            b'n' | b't' | b'r' | b'"' | b'\\' | b'/' | b'0' | b'a' | b'b' | b'e' | b'f' | b'v' => return Some(at + 1),
-            b'x' => 2,
-            b'u' => 4,
-            _ => return None,
-        };
-        let code = self.bytes.get(at + 1..at + 1 + digits)?;
-        let surrogate = digits == 4 && matches!(code[0], b'd' | b'D') && code[1] > b'7';
-        (code.iter().all(u8::is_ascii_hexdigit) && !surrogate).then_some(at + 1 + digits)
-    }
-
-    /// The colon that makes a key of what ended at `end`.
-    fn colon(&self, end: usize) -> Option<usize> {
-        let at = self.spaces(end);
-        (self.byte(at) == Some(b':') && matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r'))).then_some(at)
-    }
-
-    /// The rest of a line behind a token, if it holds no more than white space and a comment. Gives the next line.
-    fn rest(&self, at: usize) -> Option<usize> {
-        let end = self.spaces(at);
-        match self.byte(end) {
-            None | Some(b'\n' | b'\r') => Some(self.next_line(end)),
-            Some(b'#') if end > at => Some(self.next_line(end)),
-            Some(_) => None,
-        }
-    }
-
     fn nothing_from(&self, at: usize) -> Option<()> {
         let mut at = at;
-        while at < self.bytes.len() {
-            let pos = self.spaces(at);
-            if !matches!(self.byte(pos), None | Some(b'\n' | b'\r' | b'#')) {
+        while at < self.scan.0.len() {
+            let pos = self.scan.spaces(at);
+            if !matches!(self.scan.byte(pos), None | Some(b'\n' | b'\r' | b'#')) {
                 return None;
             }
-            at = self.next_line(pos);
+            at = self.scan.next_line(pos);
         }
         Some(())
-    }
-
-    pub(super) fn byte(&self, at: usize) -> Option<u8> {
-        self.bytes.get(at).copied()
-    }
-
-    pub(super) fn spaces(&self, at: usize) -> usize {
-        let mut at = at;
-        while self.bytes.get(at) == Some(&b' ') {
-            at += 1;
-        }
-        at
-    }
-
-    /// The end of the line, without its break, and where the next one begins.
-    fn line_end(&self, at: usize) -> (usize, usize) {
-        let rest = self.bytes.get(at..).unwrap_or_default();
-        match memchr::memchr(b'\n', rest) {
-            None => (self.bytes.len(), self.bytes.len()),
-            Some(found) if found > 0 && rest.get(found - 1) == Some(&b'\r') => (at + found - 1, at + found + 1),
-            Some(found) => (at + found, at + found + 1),
-        }
-    }
-
-    pub(super) fn next_line(&self, at: usize) -> usize {
-        self.line_end(at).1
-    }
-
-    fn is_dash(&self, at: usize) -> bool {
-        self.byte(at) == Some(b'-') && matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r'))
-    }
-
-    pub(super) fn is_marker(&self, at: usize, marker: &[u8]) -> bool {
-        self.bytes.get(at..at + 3) == Some(marker)
-            && matches!(self.byte(at + 3), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
     }
 
     /// The value that was awaited has not come.
@@ -413,6 +361,7 @@ impl Plain<'_> {
         }
     }
 
+    #[inline]
     pub(super) fn leaf(&mut self, style: Style, start: usize, end: usize, child: u32) {
         self.awaiting = None;
         self.add(Kind::Scalar, style, start, end, child);
@@ -439,6 +388,7 @@ impl Plain<'_> {
         }
     }
 
+    #[inline]
     fn add(&mut self, kind: Kind, style: Style, start: usize, end: usize, child: u32) -> u32 {
         // There are fewer nodes than bytes, or about as many in `[[[[`, and bytes are few enough.
         let id = narrow(self.nodes.len());
@@ -450,16 +400,21 @@ impl Plain<'_> {
             }
             parent.last_child = id;
         }
+        let anchor = self.anchor.take();
         self.nodes.push(Node {
             kind,
             style,
             explicit_key: false,
-            has_properties: false,
+            has_properties: anchor.is_some(),
             start: narrow(start),
             end: narrow(end),
             next: NONE,
             child,
         });
+        if let Some((start, end)) = anchor {
+            let anchor = Some(narrow(start + 1)..narrow(end));
+            self.properties.push(Properties { node: id, start: narrow(start), anchor, tag: None, aliased: false });
+        }
         id
     }
 }
