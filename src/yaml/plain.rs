@@ -423,3 +423,67 @@ impl Plain<'_> {
 fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(NONE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+    use crate::yaml::read_reference;
+
+    fn is_taken(text: &str) -> bool {
+        let Some(plain) = read(text) else { return false };
+        assert_eq!(Ok(plain), read_reference(text), "{text:?}");
+        true
+    }
+
+    #[test]
+    fn takes_anchors_and_aliases_of_values() {
+        for text in [
+            "a: &x\n  b: 1\nc: *x\n",
+            "a: &x\n- 1\nb: *x\n",
+            "a: &x [1]\nb:\n- *x\n- &y 'z'\n- *y # why\n",
+            "a: &x\nb: *x\n",
+            "- &x\n  a: 1\n- *x\n",
+            "a: &x |\n  text\nb: *x\n",
+            "a: &x 1\nb: &x 2\nc: *x\n",
+        ] {
+            assert!(is_taken(text), "{text:?}");
+        }
+        for text in [
+            "- &x a: 1\n",
+            "&x a: 1\n",
+            "a: *x\n",
+            "a: &x\n  b: *x\n",
+            "a: &x 1\n*x : 2\n",
+            "a: &x\n  &y b: 1\n",
+            "a: &x *x\n",
+        ] {
+            assert!(!is_taken(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn takes_scalars_of_several_lines() {
+        for text in [
+            "a: one\n  two\n\n  three # why\nb: 1\n",
+            "a:\n  one\n  two\n",
+            "- one\n  two\n- three\n",
+            "a: 'one\n\n  it''s'\nb: 1\n",
+            "a: \"one\\\n  two\\n\n  three\"\n",
+            "a:\n- \"one\r\n  two\"\r\n",
+        ] {
+            assert!(is_taken(text), "{text:?}");
+        }
+        for text in [
+            "a: one # why\n  two\n",
+            "a: one\n  # why\n  two\n",
+            "a: one\n  b: two\n",
+            "a: one\n  - two\n",
+            "a: 'one\ntwo'\n",
+            "a: 'one\n\ttwo'\n",
+            "'one\n two': 1\n",
+            "a: one\n\ttwo\n",
+        ] {
+            assert!(!is_taken(text), "{text:?}");
+        }
+    }
+}
