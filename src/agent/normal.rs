@@ -94,6 +94,14 @@ enum Context {
     Quantities,
     /// A quantity itself.
     Quantity,
+    /// The items of `volumeMounts`.
+    Mounts,
+}
+
+/// True for the mount of the service account's token that the API server adds to every container of a Pod.
+fn is_token_mount(mount: &Value) -> bool {
+    let text = |key: &str| mount.get(key).and_then(Value::as_str).unwrap_or_default();
+    text("mountPath") == "/var/run/secrets/kubernetes.io/serviceaccount" && text("name").starts_with("kube-api-access-")
 }
 
 fn normal_at(value: &Value, context: Context) -> Option<Value> {
@@ -112,8 +120,9 @@ fn normal_at(value: &Value, context: Context) -> Option<Value> {
             (!sorted.is_empty()).then_some(Value::Object(sorted))
         }
         Value::Array(items) => {
-            let items: Vec<Value> =
-                items.iter().map(|item| normal_at(item, Context::Other).unwrap_or(Value::Null)).collect();
+            let added = |item: &&Value| context == Context::Mounts && is_token_mount(item);
+            let items = items.iter().filter(|item| !added(item));
+            let items: Vec<Value> = items.map(|item| normal_at(item, Context::Other).unwrap_or(Value::Null)).collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
         Value::String(text) if context == Context::Quantity => {
@@ -130,6 +139,7 @@ fn context_of(above: Context, key: &str) -> Context {
         _ if above == Context::Quantities => Context::Quantity,
         "limits" | "requests" => Context::Quantities,
         "sizeLimit" | "divisor" => Context::Quantity,
+        "volumeMounts" => Context::Mounts,
         _ => Context::Other,
     }
 }
@@ -199,6 +209,12 @@ mod tests {
         let theirs = json!({"resources": {"limits": {"cpu": "100m"}}, "terminationMessagePath": "/dev/termination-log",
             "env": [{"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}, "name": "N"}], "name": "a"});
         assert_eq!(normal(&ours).to_string(), normal(&theirs).to_string());
+        let in_a_pod = json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "readOnly": true,
+            "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]});
+        assert_eq!(normal(&in_a_pod), json!({"name": "a"}));
+        let of_a_user =
+            json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "mountPath": "/token"}]});
+        assert_eq!(normal(&of_a_user), of_a_user);
         let edited = json!({"name": "a", "env": [], "resources": {"limits": {"cpu": "100m"}}});
         assert_ne!(normal(&ours).to_string(), normal(&edited).to_string());
     }
