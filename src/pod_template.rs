@@ -98,7 +98,7 @@ pub struct PodTemplate {
     pub restart_policy: Option<String>,
     /// `spec.automountServiceAccountToken: false`
     pub automount_off: bool,
-    /// `spec.os.name` or the node selector says Windows.
+    /// `spec.os.name`, the node selector or a host process container says Windows.
     pub windows: bool,
     /// `spec.resources` is set: the pod's containers share one budget.
     pub pod_resources: bool,
@@ -139,6 +139,8 @@ impl PodTemplate {
             .collect();
         let mut volumes = volumes_of(tree, below(spec, "volumes"));
         let ours = take_ours(tree, &mut annotations, &mut containers, &mut volumes);
+        let mut secured = containers.iter().map(|container| container.node).chain(spec);
+        let host_process = secured.any(|node| is_host_process(tree, node));
         Self {
             node,
             metadata,
@@ -150,7 +152,7 @@ impl PodTemplate {
             restart_policy: spec.and_then(|spec| text(tree, spec, "restartPolicy")),
             automount_off: below(spec, "automountServiceAccountToken")
                 .is_some_and(|value| matches!(resolve(tree, tree.resolve(value)), Ok(Resolved::Bool(false)))),
-            windows: is_windows(tree, spec),
+            windows: is_windows(tree, spec) || host_process,
             pod_resources: below(spec, "resources")
                 .is_some_and(|value| tree.kind(tree.resolve(value)) == Kind::Mapping),
             ours,
@@ -220,6 +222,15 @@ fn is_windows(tree: &Tree<'_>, spec: Option<NodeId>) -> bool {
             .is_some_and(|os| os.eq_ignore_ascii_case("windows"))
     };
     says("os", "name") || says("nodeSelector", "kubernetes.io/os") || says("nodeSelector", "beta.kubernetes.io/os")
+}
+
+/// True where the security context of a pod or container asks for a host process. Only Windows nodes have those, and a
+/// pod with one of them may have no container of another sort.
+fn is_host_process(tree: &Tree<'_>, node: NodeId) -> bool {
+    let path = ["securityContext", "windowsOptions", "hostProcess"];
+    path.into_iter()
+        .try_fold(node, |node, key| member(tree, node, key))
+        .is_some_and(|value| matches!(resolve(tree, tree.resolve(value)), Ok(Resolved::Bool(true))))
 }
 
 /// Takes out of the lists what an earlier injection put there, as the record says.
