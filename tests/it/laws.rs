@@ -172,7 +172,7 @@ fn apply(resource: &mut Value, patch: &Patch) -> Result<(), String> {
 }
 
 /// JSON Pointer from `node` to the resource that begins at `offset`, through lists.
-fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: &str) -> Option<String> {
+pub(crate) fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: &str) -> Option<String> {
     if tree.span(node).start == offset {
         return Some(pointer.to_owned());
     }

@@ -21,6 +21,8 @@ mod istio;
 mod json_patch_suite;
 mod json_schema;
 mod krm_fn;
+#[cfg(unix)]
+mod kubernetes;
 mod laws;
 mod layout;
 mod mutate;

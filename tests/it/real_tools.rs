@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 use crate::tools;
 
-const PROGRAM: &str = "mackerel-agent-injector";
-const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
+pub(crate) const PROGRAM: &str = "mackerel-agent-injector";
+pub(crate) const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
 const SHOP_CHART_INJECTED: [&str; 5] = [
     "CronJob/shop-report initContainers",
     "Deployment/shop-mailer containers",
@@ -233,7 +233,7 @@ fn helm_fails_when_we_refuse() {
 }
 
 /// A user with a home folder of their own, a copy of `examples/` and `helm-plugin/` in it, where they are, and the program on their PATH.
-struct User {
+pub(crate) struct User {
     folder: Rc<TempDir>,
     /// The folder on the PATH: `with` us, or `without` us and with `cat` under our name.
     bin: &'static str,
@@ -247,7 +247,7 @@ struct Said {
 }
 
 impl User {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
         for part in ["examples", "helm-plugin"] {
@@ -266,7 +266,7 @@ impl User {
         Self { folder: Rc::new(folder), bin: "with" }
     }
 
-    fn without_us(&self) -> Self {
+    pub(crate) fn without_us(&self) -> Self {
         Self { folder: Rc::clone(&self.folder), bin: "without" }
     }
 
@@ -293,7 +293,7 @@ impl User {
 
     /// Standard output of a run that must succeed.
     #[track_caller]
-    fn runs(&self, tool: &Path, arguments: &[&str]) -> String {
+    pub(crate) fn runs(&self, tool: &Path, arguments: &[&str]) -> String {
         let said = self.tries(tool, arguments);
         assert_eq!(said.code, 0, "{} {arguments:?} said\n{}", tool.display(), said.stderr);
         said.stdout

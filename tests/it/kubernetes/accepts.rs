@@ -1,0 +1,124 @@
+//! What Kubernetes took before it takes with our agent, in a namespace as strict as before and without a warning more.
+
+use super::cluster::{RESTRICTED, UNENFORCED, cluster, for_each};
+use super::injected::{hardened, paired, pairs};
+use super::judge::{Census, Judge, Way};
+use crate::cases::{self, Case};
+use crate::corpus::Files;
+use crate::laws::{self, INJECT};
+use crate::real_tools::{KUSTOMIZE, PROGRAM, User};
+use crate::tools;
+use mackerel_agent_injector::config::{Config, SidecarKind};
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::inject::{Direction, inject};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+/// The configuration as it is, and with either kind of sidecar.
+pub(super) fn kinds_of_sidecar(config: &Config) -> [Config; 3] {
+    [None, Some(SidecarKind::Container), Some(SidecarKind::Native)].map(|kind| {
+        let mut config = config.clone();
+        config.spec.sidecar = kind.unwrap_or(config.spec.sidecar);
+        config
+    })
+}
+
+#[test]
+fn kubernetes_accepts_the_cases() {
+    let Some(cluster) = cluster() else { return };
+    let cases: Vec<Case> =
+        cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject).collect();
+    let judge = &Judge::new(cluster);
+    let judged = for_each(&cases, |case| -> Census {
+        let configs = kinds_of_sidecar(&case.config).into_iter().zip(["as configured", "container", "native"]);
+        let judged = configs.flat_map(|(config, kind)| {
+            let pairs = pairs(&case.text, &config, case.options);
+            pairs.into_iter().map(move |pair| judge.judge(&format!("{} ({kind})", case.name), &pair))
+        });
+        judged.collect()
+    });
+    let census: Census = judged.into_iter().collect();
+    census.nothing_is_wrong();
+    for (way, least) in [(Way::Restricted, 1), (Way::Hardened, 300), (Way::Unenforced, 300), (Way::Workload, 300)] {
+        assert!(census.accepted(way) >= least, "{way}: fewer than {least}\n{census}");
+    }
+}
+
+/// What each of the tools that we are called by prints for its example, without us and with us.
+#[test]
+fn kubernetes_accepts_the_examples() {
+    let Some(cluster) = cluster() else { return };
+    let mut rendered = Vec::new();
+    let mut render = |name: &str, version: &str, arguments: &[&str]| {
+        let Some(tool) = tools::find(name, version) else { return };
+        let user = User::new();
+        let [without, with] = [user.without_us(), user].map(|user| user.runs(&tool, arguments));
+        rendered.push((format!("{name} {version}"), without, with));
+    };
+    for overlay in ["examples/kustomize/overlays/production", "examples/kustomize/overlays/staging"] {
+        render("kustomize", "5.8.", &[&KUSTOMIZE[..], &[overlay]].concat());
+    }
+    render("kubectl", "", &["kustomize", "--enable-alpha-plugins", "examples/kubectl-kustomize"]);
+    for version in ["3.", "4."] {
+        render("helm", version, &["template", "shop", "examples/helm/shop", "--post-renderer", PROGRAM]);
+    }
+    for (folder, configuration) in [("files", None), ("kpt", Some("mackerel-agent.yaml"))] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(folder);
+        let configuration = configuration.map(|name| fs::read_to_string(folder.join(name)).unwrap());
+        let config = laws::configuration(configuration.as_deref(), &[], None);
+        for (name, bytes) in Files::below(&folder).filter(|(name, _)| name.ends_with(".yaml")) {
+            let text = String::from_utf8(bytes).unwrap();
+            let after = edit::apply(&text, &inject(&text, &config, INJECT).edits);
+            rendered.push((name, text, after));
+        }
+    }
+    let judge = Judge::new(cluster);
+    let judged = rendered.iter().flat_map(|(name, before, after)| {
+        paired(before, after, &Config::default()).into_iter().map(|pair| judge.judge(name, &pair))
+    });
+    let census: Census = judged.collect();
+    census.nothing_is_wrong();
+    for way in [Way::Hardened, Way::Workload] {
+        assert!(census.accepted(way) >= 15, "{way}: fewer than 15\n{census}");
+    }
+}
+
+/// The container of the webhook that this program follows, as that one writes it. If a cluster took it, the tests beside
+/// this one would tell us nothing.
+#[test]
+fn kubernetes_refuses_the_container_of_the_original_injector() {
+    let Some(cluster) = cluster() else { return };
+    let field = |name: &str, path: &str| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
+    let container = json!({
+        "name": "mackerel-container-agent",
+        "image": "mackerel/mackerel-container-agent:plugins",
+        "imagePullPolicy": "Always",
+        "env": [
+            {"name": "MACKEREL_CONTAINER_PLATFORM", "value": "kubernetes"},
+            field("MACKEREL_KUBERNETES_KUBELET_HOST", "status.hostIP"),
+            field("MACKEREL_KUBERNETES_NAMESPACE", "metadata.namespace"),
+            field("MACKEREL_KUBERNETES_POD_NAME", "metadata.name"),
+            {"name": "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "value": "0"},
+            {"name": "MACKEREL_APIKEY", "valueFrom": {"secretKeyRef": {"name": "mackerel", "key": "MACKEREL_APIKEY"}}},
+            {"name": "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS", "value": "true"},
+        ],
+        "resources": {"limits": {"memory": "128Mi"}},
+    });
+    let text = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers: [{name: web, image: web}]\n";
+    let pair = pairs(text, &Config::default(), INJECT).pop().unwrap();
+    let [before, ours] = [&pair.before, &pair.after].map(hardened);
+    let mut theirs = before.clone();
+    theirs["spec"]["containers"].as_array_mut().unwrap().push(container);
+
+    let judge = Judge::new(cluster);
+    let ground = judge.ground(RESTRICTED, &before).unwrap();
+    assert_eq!(judge.holds(&ground, &ours), Ok(()));
+    let refused = judge.holds(&ground, &theirs).unwrap_err();
+    assert!(refused.contains("PodSecurity") && refused.contains("\"mackerel-container-agent\""), "{refused}");
+
+    // A warning about it is a failure just as well.
+    let ground = judge.ground(UNENFORCED, &before).unwrap();
+    let warned = judge.holds(&ground, &theirs).unwrap_err();
+    assert!(warned.contains("new warnings") && warned.contains("mackerel-container-agent"), "{warned}");
+}

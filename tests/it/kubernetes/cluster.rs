@@ -1,0 +1,277 @@
+//! etcd and kube-apiserver, as `tests/tools/install` has them, started once for all tests of this program.
+
+use crate::tools;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+use ureq::Agent;
+
+/// A cluster without nodes and controllers: what is created stays as it is.
+pub(crate) struct Cluster {
+    /// Of `kubectl proxy`.
+    address: String,
+    http: Agent,
+    kubectl: PathBuf,
+    folder: PathBuf,
+    /// Namespace and name of those that there are.
+    service_accounts: Mutex<BTreeSet<(String, String)>>,
+    /// All ends when its standard input does, that is with this process.
+    _programs: Child,
+}
+
+/// What the API server said of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It takes it.
+    Accepted {
+        /// As it would store it, with its defaults.
+        object: Value,
+        /// What it would have otherwise.
+        warnings: BTreeSet<String>,
+    },
+    /// It does not, for that reason.
+    Refused(String),
+}
+
+/// Whether what is created is there afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Run {
+    /// All checks, and nothing is stored.
+    Dry,
+    /// It is.
+    Wet,
+}
+
+/// A namespace that enforces the Pod Security standard "restricted".
+pub(crate) const RESTRICTED: &str = "enforces-restricted";
+/// A namespace that enforces nothing and warns of what "restricted" would refuse.
+pub(crate) const UNENFORCED: &str = "warns-of-restricted";
+
+/// How long the programs have, on a machine that is busy with other things.
+const START: Duration = Duration::from_secs(180);
+
+/// None, and said so, where a program is missing.
+pub(crate) fn cluster() -> Option<&'static Cluster> {
+    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
+    let etcd = tools::find("etcd", "")?;
+    let kube_apiserver = tools::find("kube-apiserver", "")?;
+    let kubectl = tools::find("kubectl", "")?;
+    Some(CLUSTER.get_or_init(|| Cluster::start(&etcd, &kube_apiserver, &kubectl)))
+}
+
+impl Cluster {
+    fn start(etcd: &Path, kube_apiserver: &Path, kubectl: &Path) -> Self {
+        let folder = tempfile::tempdir().unwrap().keep();
+        // Both are open at once, so that they differ.
+        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [of_etcd, of_kube_apiserver] = ports.map(|port| port.local_addr().unwrap().port().to_string());
+        let kubeconfig = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "tests",
+            "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
+            "clusters": [{"name": "tests", "cluster": {
+                "server": format!("https://127.0.0.1:{of_kube_apiserver}"), "insecure-skip-tls-verify": true,
+            }}],
+            "users": [{"name": "tests", "user": {"token": "tests"}}],
+        });
+        fs::write(folder.join("kubeconfig"), kubeconfig.to_string()).unwrap();
+        fs::write(folder.join("tokens.csv"), "tests,tests,tests,system:masters\n").unwrap();
+        fs::write(folder.join("service-account.key"), service_account_key()).unwrap();
+
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/kubernetes/cluster.sh");
+        let mut programs = Command::new("sh");
+        programs.arg(script).arg(&folder).args([etcd, kube_apiserver, kubectl]).args([of_etcd, of_kube_apiserver]);
+        programs.env("HOME", &folder).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Not in our process group: an interrupt of the terminal would end the script before it has tidied up.
+        let programs = programs.process_group(0).spawn().unwrap();
+
+        let http = Agent::config_builder()
+            .http_status_as_error(false)
+            .proxy(None)
+            .max_idle_connections_per_host(THREADS)
+            .timeout_global(Some(Duration::from_secs(60)))
+            .build();
+        let mut cluster = Self {
+            address: String::new(),
+            http: http.into(),
+            kubectl: kubectl.to_owned(),
+            folder,
+            service_accounts: Mutex::default(),
+            _programs: programs,
+        };
+        let started = Instant::now();
+        while !cluster.is_ready() {
+            assert!(started.elapsed() < START, "kube-apiserver is not ready after {START:?}{}", cluster.logs());
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        cluster.namespace(RESTRICTED, &json!({"pod-security.kubernetes.io/enforce": "restricted"}));
+        cluster.namespace(UNENFORCED, &json!({"pod-security.kubernetes.io/warn": "restricted"}));
+        cluster
+    }
+
+    fn is_ready(&mut self) -> bool {
+        if self.address.is_empty() {
+            let log = fs::read_to_string(self.folder.join("kubectl.log")).unwrap_or_default();
+            let Some(address) = log.lines().find_map(|line| line.strip_prefix("Starting to serve on ")) else {
+                return false;
+            };
+            self.address = format!("http://{address}");
+        }
+        self.http.get(format!("{}/readyz", self.address)).call().is_ok_and(|answer| answer.status() == 200)
+    }
+
+    /// The ends of what the programs wrote.
+    fn logs(&self) -> String {
+        let end = |program: &str| {
+            let log = fs::read_to_string(self.folder.join(format!("{program}.log"))).unwrap_or_default();
+            let lines: Vec<&str> = log.lines().collect();
+            format!("\n== {program}\n{}", lines[lines.len().saturating_sub(15)..].join("\n"))
+        };
+        ["etcd", "kube-apiserver", "kubectl"].map(end).concat()
+    }
+
+    /// Makes a namespace with these labels.
+    pub(crate) fn namespace(&self, name: &str, labels: &Value) {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
+        let verdict = self.post("/api/v1/namespaces", "application/json", &namespace.to_string());
+        assert!(matches!(verdict, Verdict::Accepted { .. }), "{verdict:?}");
+        self.service_account(name, "default");
+    }
+
+    /// Makes a service account, if it is not there yet: a Pod that names another one is refused. In a cluster with
+    /// controllers each namespace has one from the beginning.
+    fn service_account(&self, namespace: &str, name: &str) {
+        let mut known = self.service_accounts.lock().unwrap();
+        if known.insert((namespace.to_owned(), name.to_owned())) {
+            let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
+            let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
+            // With a name that cannot be, the Pod cannot be either.
+            self.post(&path, "application/json", &account.to_string());
+        }
+    }
+
+    /// Creates an object of a kind that [`collection`] knows, in this namespace whatever it says itself.
+    pub(crate) fn create(&self, run: Run, namespace: &str, object: &Value) -> Verdict {
+        let path = collection(object).unwrap_or_else(|| panic!("Kubernetes has no such kind: {object}"));
+        let mut object = object.clone();
+        object["metadata"]["namespace"] = namespace.into();
+        if let Some(account) = object.pointer("/spec/serviceAccountName").and_then(Value::as_str) {
+            self.service_account(namespace, account);
+        }
+        let path = path.replace("{namespace}", namespace);
+        self.post(&format!("{path}{}", run.parameter()), "application/json", &object.to_string())
+    }
+
+    /// The same with the text as it is, which the API server reads by itself.
+    pub(crate) fn create_text(&self, collection: &str, namespace: &str, text: &str) -> Verdict {
+        let path = collection.replace("{namespace}", namespace);
+        self.post(&format!("{path}{}", Run::Dry.parameter()), "application/yaml", text)
+    }
+
+    fn post(&self, path: &str, content_type: &str, body: &str) -> Verdict {
+        let request = self.http.post(format!("{}{path}", self.address)).header("Content-Type", content_type);
+        let mut answer = request.header("Accept", "application/json").send(body).unwrap();
+        let warnings =
+            answer.headers().get_all("warning").iter().map(|value| warning(value.to_str().unwrap())).collect();
+        let text = answer.body_mut().read_to_string().unwrap();
+        let object: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}: {text}", answer.status()));
+        if answer.status().is_success() {
+            Verdict::Accepted { object, warnings }
+        } else {
+            Verdict::Refused(object["message"].as_str().unwrap_or(&text).to_owned())
+        }
+    }
+
+    /// Runs kubectl with that on its standard input: whether it succeeded, standard output, standard error.
+    pub(crate) fn kubectl(&self, arguments: &[&str], input: &str) -> (bool, String, String) {
+        let mut kubectl = Command::new(&self.kubectl);
+        kubectl.args(arguments).arg("--kubeconfig").arg(self.folder.join("kubeconfig")).env("HOME", &self.folder);
+        let mut kubectl = kubectl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // It reads all of it before it writes.
+        kubectl.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        let output = kubectl.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.success(), text(output.stdout), text(output.stderr))
+    }
+}
+
+impl Run {
+    fn parameter(self) -> &'static str {
+        match self {
+            Run::Dry => "?dryRun=All",
+            Run::Wet => "",
+        }
+    }
+}
+
+/// How many requests run at a time: the API server has the machine's cores to itself while we wait.
+const THREADS: usize = 4;
+
+/// Does that for each, several at a time; the results are in the order of the items.
+pub(crate) fn for_each<I: Sync, R: Send>(items: &[I], what: impl Fn(&I) -> R + Sync) -> Vec<R> {
+    let part = |thread: usize| -> Vec<R> { items.iter().skip(thread).step_by(THREADS).map(&what).collect() };
+    let mut parts: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || part(thread))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap().into_iter()).collect()
+    });
+    (0..items.len()).filter_map(|index| parts[index % THREADS].next()).collect()
+}
+
+/// Where objects of this kind are created. None for what Kubernetes itself does not have, or has no longer.
+pub(crate) fn collection(object: &Value) -> Option<&'static str> {
+    let text = |key: &str| object.get(key).and_then(Value::as_str);
+    Some(match (text("apiVersion")?, text("kind")?) {
+        ("v1", "Pod") => "/api/v1/namespaces/{namespace}/pods",
+        ("v1", "PodTemplate") => "/api/v1/namespaces/{namespace}/podtemplates",
+        ("v1", "ReplicationController") => "/api/v1/namespaces/{namespace}/replicationcontrollers",
+        ("apps/v1", "Deployment") => "/apis/apps/v1/namespaces/{namespace}/deployments",
+        ("apps/v1", "StatefulSet") => "/apis/apps/v1/namespaces/{namespace}/statefulsets",
+        ("apps/v1", "DaemonSet") => "/apis/apps/v1/namespaces/{namespace}/daemonsets",
+        ("apps/v1", "ReplicaSet") => "/apis/apps/v1/namespaces/{namespace}/replicasets",
+        ("batch/v1", "Job") => "/apis/batch/v1/namespaces/{namespace}/jobs",
+        ("batch/v1", "CronJob") => "/apis/batch/v1/namespaces/{namespace}/cronjobs",
+        _ => return None,
+    })
+}
+
+/// An object without what the API server says of it and of no other one.
+pub(crate) fn without_identity(object: &Value) -> Value {
+    let mut object = object.clone();
+    let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let parts = [
+        ("", &["status"][..]),
+        ("/metadata", &["uid", "resourceVersion", "creationTimestamp", "generation", "namespace", "managedFields"]),
+    ];
+    for (part, fields) in parts {
+        let part = object.pointer_mut(part).and_then(Value::as_object_mut).unwrap();
+        fields.iter().for_each(|field| drop(part.remove(*field)));
+    }
+    // A Job selects its Pods by its own uid, and a Pod mounts its token by a name of its own.
+    let mut text = object.to_string().replace(&uid, "uid");
+    let volumes = object.pointer("/spec/volumes").and_then(Value::as_array);
+    for name in volumes.into_iter().flatten().filter_map(|volume| volume["name"].as_str()) {
+        if name.starts_with("kube-api-access-") {
+            text = text.replace(name, "kube-api-access");
+        }
+    }
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The text of a `Warning` header: `299 - "text"`.
+fn warning(header: &str) -> String {
+    let text = header.split_once('"').map_or(header, |(_, text)| text);
+    text.strip_suffix('"').unwrap_or(text).replace("\\\"", "\"")
+}
+
+/// The API server wants a key and signs nothing with it here. Anybody may know this one: it is the number 1.
+fn service_account_key() -> String {
+    let label = "EC PRIVATE KEY";
+    let number = "MDECAQEEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABoAoGCCqGSM49AwEH";
+    format!("-----BEGIN {label}-----\n{number}\n-----END {label}-----\n")
+}

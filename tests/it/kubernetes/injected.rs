@@ -1,0 +1,167 @@
+//! Resources with and without our agent, as Kubernetes reads them.
+
+use crate::laws::{self, carries_record};
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options, inject};
+use mackerel_agent_injector::read::documents;
+use mackerel_agent_injector::report::{Class, Outcome};
+use mackerel_agent_injector::yaml;
+use serde_json::{Value, json};
+
+/// A resource twice.
+#[derive(Debug, Clone)]
+pub(crate) struct Pair {
+    /// `Deployment/web`.
+    pub(crate) name: String,
+    /// Without our agent.
+    pub(crate) before: Value,
+    /// With it, in at least one template.
+    pub(crate) after: Value,
+    /// JSON Pointers of the templates that have it.
+    pub(crate) templates: Vec<String>,
+    /// The document that the resource is, without and with the agent, if it is one by itself.
+    pub(crate) texts: Option<[String; 2]>,
+}
+
+impl Pair {
+    /// The templates as Pods, without and with the agent.
+    pub(crate) fn pods(&self) -> impl Iterator<Item = (Value, Value)> {
+        let pod = |resource: &Value, template: &str| Some(pod(resource, resource.pointer(template)?));
+        self.templates
+            .iter()
+            .filter_map(move |template| Some((pod(&self.before, template)?, pod(&self.after, template)?)))
+    }
+}
+
+/// What a configuration makes of a text: the resources that carry our agent then, and what they were before.
+pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<Pair> {
+    let after = edit::apply(text, &inject(text, config, options).edits);
+    if carries_record(text) {
+        paired(&without_agent(text, config), &after, config)
+    } else {
+        paired(text, &after, config)
+    }
+}
+
+/// The resources that carry our agent in one text, and what they are in the other.
+pub(crate) fn paired(before: &str, after: &str, config: &Config) -> Vec<Pair> {
+    let [(before, _), (after, injection)] = [before, after].map(|text| {
+        let injection = inject(text, config, laws::INJECT);
+        (resources(text, &injection), injection)
+    });
+    assert_eq!(before.len(), after.len(), "an injection loses resources");
+    let decided = injection.outcomes.chunk_by(|one, next| one.offset == next.offset);
+    let pair = |((before, after), decided): ((Read, Read), &[Outcome])| {
+        let (Some((before, text_before)), Some((after, text_after))) = (before, after) else { return None };
+        // What somebody edited by hand is theirs.
+        let templates = decided.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done);
+        let templates: Vec<String> = templates
+            .map(|outcome| outcome.template.clone())
+            .filter(|template| has_agent(after.pointer(template)))
+            .collect();
+        let identity = &decided.first()?.identity;
+        let name = format!("{}/{}", identity.kind, identity.name);
+        let texts = text_before.zip(text_after).map(|(before, after)| [before, after]);
+        (!templates.is_empty()).then_some(Pair { name, before, after, templates, texts })
+    };
+    before.into_iter().zip(after).zip(decided).filter_map(pair).collect()
+}
+
+fn without_agent(text: &str, config: &Config) -> String {
+    let options = Options { direction: Direction::Uninject, hand_edits: HandEdits::Overwrite, ..laws::INJECT };
+    edit::apply(text, &inject(text, config, options).edits)
+}
+
+fn has_agent(template: Option<&Value>) -> bool {
+    let record = "/metadata/annotations/agent-injector.contrib.mackerel.io~1record";
+    template.is_some_and(|template| template.pointer(record).is_some())
+}
+
+/// A resource, and its document if that holds no other one. None where Kubernetes cannot read it.
+type Read = Option<(Value, Option<String>)>;
+
+/// The resources that have pod templates.
+fn resources(text: &str, injection: &Injection) -> Vec<Read> {
+    let documents: Vec<_> = documents(text).map(|document| document.span).collect();
+    let resources = injection.outcomes.chunk_by(|one, next| one.offset == next.offset);
+    let read = |outcomes: &[Outcome]| {
+        let outcome = outcomes.first()?;
+        let span = documents.iter().find(|span| span.contains(&outcome.offset))?.clone();
+        let tree = yaml::read_reference(&text[span.clone()]).ok()?;
+        let root = tree.root()?;
+        let value = yaml::to_json(&tree, root).ok()?;
+        let pointer = laws::pointer_to(&tree, root, outcome.offset - span.start, "")?;
+        let mut resource = value.pointer(&pointer)?.clone();
+        // The items of a typed list do not say it.
+        resource["apiVersion"] = outcome.identity.api_version.clone().into();
+        resource["kind"] = outcome.identity.kind.clone().into();
+        Some((resource, pointer.is_empty().then(|| text[span].to_owned())))
+    };
+    resources.map(read).collect()
+}
+
+/// A template of a resource as a Pod of its own, under a name that fits wherever it goes.
+fn pod(resource: &Value, template: &Value) -> Value {
+    let mut metadata = template.get("metadata").filter(|metadata| metadata.is_object()).cloned().unwrap_or(json!({}));
+    metadata["name"] = "subject".into();
+    let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec")});
+    // A StatefulSet gives its Pods a volume for each of its claims.
+    let claims = resource.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).into_iter().flatten();
+    for name in claims.filter_map(|claim| claim["metadata"]["name"].as_str()) {
+        let volume = json!({"name": name, "persistentVolumeClaim": {"claimName": name}});
+        match pod.pointer_mut("/spec/volumes") {
+            Some(Value::Array(volumes)) => volumes.push(volume),
+            _ => pod["spec"]["volumes"] = json!([volume]),
+        }
+    }
+    pod
+}
+
+/// The resource with what Kubernetes demands of its kind and a shortened manifest leaves out: a name, and a selector.
+pub(crate) fn completed(resource: &Value, name: &str) -> Value {
+    let mut resource = resource.clone();
+    let kind = resource["kind"].as_str().unwrap_or_default().to_owned();
+    if !resource["metadata"].is_object() {
+        resource["metadata"] = json!({});
+    }
+    resource["metadata"]["name"] = name.into();
+    let selects = matches!(kind.as_str(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet");
+    let template = resource.pointer_mut("/spec/template").filter(|_| selects || kind == "ReplicationController");
+    let Some(Value::Object(template)) = template else { return resource };
+    let metadata = template.entry("metadata").or_insert(Value::Null);
+    if metadata.is_null() {
+        *metadata = json!({});
+    }
+    if metadata["labels"].is_null() {
+        metadata["labels"] = json!({"app": "subject"});
+    }
+    let labels = metadata["labels"].clone();
+    if selects && resource["spec"]["selector"].is_null() {
+        resource["spec"]["selector"] = json!({"matchLabels": labels});
+    }
+    resource
+}
+
+/// The Pod with containers of its own that "restricted" has nothing to say about. Ours, and the Pod itself, are as they were.
+pub(crate) fn hardened(pod: &Value) -> Value {
+    let mut pod = pod.clone();
+    for list in ["containers", "initContainers", "ephemeralContainers"] {
+        let Some(containers) = pod.pointer_mut(&format!("/spec/{list}")).and_then(Value::as_array_mut) else {
+            continue;
+        };
+        for container in containers.iter_mut().filter(|container| !is_ours(container)) {
+            container["securityContext"] = json!({
+                "allowPrivilegeEscalation": false,
+                "capabilities": {"drop": ["ALL"]},
+                "runAsNonRoot": true,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            });
+        }
+    }
+    pod
+}
+
+fn is_ours(container: &Value) -> bool {
+    matches!(container["name"].as_str(), Some("mackerel-container-agent" | "mackerel-wait-for"))
+}

@@ -1,0 +1,174 @@
+//! Holds an injected object against what it was before.
+
+use super::cluster::{Cluster, RESTRICTED, Run, UNENFORCED, Verdict, collection};
+use super::injected::{Pair, completed, hardened};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Mutex;
+
+/// How an object is shown to Kubernetes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Way {
+    /// A template as a Pod where "restricted" is enforced, which took it before.
+    Restricted,
+    /// A template as a Pod where nothing is enforced, since "restricted" refused it before.
+    Unenforced,
+    /// The same once more, where "restricted" is enforced, with containers of its own that it takes.
+    Hardened,
+    /// A workload, with all that a manifest has.
+    Workload,
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Way::Restricted => "pods, restricted",
+            Way::Unenforced => "pods, not enforced",
+            Way::Hardened => "pods, restricted once their own containers are",
+            Way::Workload => "workloads",
+        })
+    }
+}
+
+/// What Kubernetes said of many objects.
+#[derive(Debug, Default)]
+pub(super) struct Census {
+    /// How many it took before, and how many of those with our agent.
+    accepted: BTreeMap<Way, (usize, usize)>,
+    /// Pods, and workloads, that it refuses without our agent too.
+    invalid: (usize, usize),
+    wrong: Vec<String>,
+}
+
+impl Census {
+    /// How many were taken with our agent.
+    pub(super) fn accepted(&self, way: Way) -> usize {
+        self.accepted.get(&way).map_or(0, |(_, after)| *after)
+    }
+
+    /// Templates that were taken before.
+    pub(super) fn valid(&self) -> usize {
+        [Way::Restricted, Way::Unenforced]
+            .iter()
+            .filter_map(|way| self.accepted.get(way))
+            .map(|(before, _)| before)
+            .sum()
+    }
+
+    /// Panics where something was taken before and is not with our agent.
+    #[track_caller]
+    pub(super) fn nothing_is_wrong(&self) {
+        let shown: Vec<&str> = self.wrong.iter().take(20).map(String::as_str).collect();
+        assert!(self.wrong.is_empty(), "{} wrong, of these:\n{}\n{self}", self.wrong.len(), shown.join("\n"));
+    }
+
+    fn judged(&mut self, way: Way, subject: &str, outcome: Result<(), String>) {
+        let (before, after) = self.accepted.entry(way).or_default();
+        *before += 1;
+        match outcome {
+            Ok(()) => *after += 1,
+            Err(why) => self.wrong.push(format!("{subject} ({way}): {why}")),
+        }
+    }
+}
+
+impl FromIterator<Census> for Census {
+    fn from_iter<I: IntoIterator<Item = Census>>(parts: I) -> Self {
+        let mut sum = Self::default();
+        for part in parts {
+            for (way, (before, after)) in part.accepted {
+                let counts = sum.accepted.entry(way).or_default();
+                *counts = (counts.0 + before, counts.1 + after);
+            }
+            sum.invalid = (sum.invalid.0 + part.invalid.0, sum.invalid.1 + part.invalid.1);
+            sum.wrong.extend(part.wrong);
+        }
+        sum
+    }
+}
+
+impl fmt::Display for Census {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (way, (before, after)) in &self.accepted {
+            writeln!(out, "  {way}: accepted {before} before, {after} with the agent")?;
+        }
+        let (pods, workloads) = self.invalid;
+        writeln!(out, "  refused before too: {pods} pods, {workloads} workloads")
+    }
+}
+
+/// What was accepted before injection.
+#[derive(Debug, Clone)]
+pub(super) struct Ground {
+    pub(super) namespace: &'static str,
+    warnings: BTreeSet<String>,
+}
+
+/// Asks the API server, and does not ask twice what an object was before.
+pub(super) struct Judge {
+    cluster: &'static Cluster,
+    known: Mutex<BTreeMap<(&'static str, String), Option<Ground>>>,
+}
+
+impl Judge {
+    pub(super) fn new(cluster: &'static Cluster) -> Self {
+        Self { cluster, known: Mutex::default() }
+    }
+
+    /// The object as it was before, in that namespace. None where it is refused.
+    pub(super) fn ground(&self, namespace: &'static str, before: &Value) -> Option<Ground> {
+        let key = (namespace, before.to_string());
+        if let Some(known) = self.known.lock().unwrap().get(&key) {
+            return known.clone();
+        }
+        let ground = match self.cluster.create(Run::Dry, namespace, before) {
+            Verdict::Accepted { warnings, .. } => Some(Ground { namespace, warnings }),
+            Verdict::Refused(_) => None,
+        };
+        self.known.lock().unwrap().insert(key, ground.clone());
+        ground
+    }
+
+    /// The injected object on the same ground.
+    ///
+    /// # Errors
+    /// Why it is refused, or the warnings that it has and the object did not have before.
+    pub(super) fn holds(&self, ground: &Ground, after: &Value) -> Result<(), String> {
+        match self.cluster.create(Run::Dry, ground.namespace, after) {
+            Verdict::Refused(why) => Err(format!("refused: {why}")),
+            Verdict::Accepted { warnings, .. } => {
+                let new: Vec<&String> = warnings.difference(&ground.warnings).collect();
+                if new.is_empty() { Ok(()) } else { Err(format!("new warnings: {new:?}")) }
+            }
+        }
+    }
+
+    /// The templates of a resource as Pods, and the resource itself where Kubernetes knows its kind.
+    pub(super) fn judge(&self, subject: &str, pair: &Pair) -> Census {
+        let mut census = Census::default();
+        let subject = format!("{subject}: {}", pair.name);
+        for (before, after) in pair.pods() {
+            if let Some(ground) = self.ground(RESTRICTED, &before) {
+                census.judged(Way::Restricted, &subject, self.holds(&ground, &after));
+                continue;
+            }
+            match self.ground(UNENFORCED, &before) {
+                Some(ground) => census.judged(Way::Unenforced, &subject, self.holds(&ground, &after)),
+                None => census.invalid.0 += 1,
+            }
+            if let Some(ground) = self.ground(RESTRICTED, &hardened(&before)) {
+                census.judged(Way::Hardened, &subject, self.holds(&ground, &hardened(&after)));
+            }
+        }
+        if collection(&pair.after).is_some() && pair.after["kind"] != "Pod" {
+            let [before, after] = [&pair.before, &pair.after].map(|resource| completed(resource, "subject"));
+            // A workload is not refused for the sake of its pods: of those there is only a warning.
+            match self.ground(UNENFORCED, &before) {
+                Some(ground) => census.judged(Way::Workload, &subject, self.holds(&ground, &after)),
+                None => census.invalid.1 += 1,
+            }
+        }
+        census
+    }
+}

@@ -1,0 +1,53 @@
+//! The API server reads the text of a manifest as this program does.
+
+use super::cluster::{Run, Verdict, cluster, collection, without_identity};
+use super::injected::pairs;
+use crate::cases;
+use mackerel_agent_injector::inject::Direction;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// Cases that say what Kubernetes does not read before injection either, so that there is nothing to compare.
+const NOT_READ: [&str; 1] = [
+    // Tabs in a line that has nothing else.
+    "lines-of-white-space-and-trailing-tabs",
+];
+
+#[test]
+fn kubernetes_reads_the_injected_text_as_we_do() {
+    let Some(cluster) = cluster() else { return };
+    let mut namespaces = BTreeSet::new();
+    let (mut wrong, mut not_read) = (Vec::new(), BTreeSet::new());
+    let (mut accepted, mut refused) = (0, 0);
+    for case in cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject) {
+        for pair in pairs(&case.text, &case.config, case.options) {
+            let (Some([before, after]), Some(collection)) = (&pair.texts, collection(&pair.after)) else { continue };
+            let namespace = pair.after.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or("default");
+            if namespace != "default" && namespaces.insert(namespace.to_owned()) {
+                cluster.namespace(namespace, &json!({}));
+            }
+            // Whether it takes the object, or how it understands the text otherwise.
+            let same = |text: &str, value: &Value| {
+                let as_text = cluster.create_text(collection, namespace, text);
+                match (as_text, cluster.create(Run::Dry, namespace, value)) {
+                    (Verdict::Refused(_), Verdict::Refused(_)) => Ok(false),
+                    (Verdict::Accepted { object: text, .. }, Verdict::Accepted { object: value, .. })
+                        if without_identity(&text) == without_identity(&value) =>
+                    {
+                        Ok(true)
+                    }
+                    (as_text, as_value) => Err(format!("{as_text:?}\n{as_value:?}")),
+                }
+            };
+            match same(after, &pair.after) {
+                Ok(true) => accepted += 1,
+                Ok(false) => refused += 1,
+                Err(_) if same(before, &pair.before).is_err() => drop(not_read.insert(case.name.clone())),
+                Err(how) => wrong.push(format!("== {}: {}\n{after}\n{how}", case.name, pair.name)),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(Vec::from_iter(not_read), NOT_READ);
+    assert!(accepted >= 50, "only {accepted} of {} manifests are complete", accepted + refused);
+}

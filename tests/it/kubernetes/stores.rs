@@ -1,0 +1,109 @@
+//! What `kubectl get` gives back of an injected workload, and law 4 over it: without our agent, it is what the API server
+//! makes of the workload that was never injected.
+
+use super::accepts::kinds_of_sidecar;
+use super::cluster::{Cluster, Run, Verdict, cluster, collection, for_each, without_identity};
+use super::injected::{completed, pairs};
+use crate::cases;
+use crate::laws::UNINJECT;
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::inject::{Direction, inject};
+use mackerel_agent_injector::report::Reason;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The kinds that the cluster has, as kubectl takes them.
+const KINDS: &str =
+    "pods,podtemplates,replicationcontrollers,deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs";
+
+/// What `kubectl get -o yaml` prints of a namespace: one List.
+fn printed(cluster: &Cluster, namespace: &str) -> String {
+    let (succeeded, text, said) = cluster.kubectl(&["get", KINDS, "--namespace", namespace, "--output", "yaml"], "");
+    assert!(succeeded, "{said}");
+    text
+}
+
+/// The items of a List by kind and name.
+fn objects(text: &str) -> BTreeMap<String, Value> {
+    let list: Value = serde_yaml::from_str(text).unwrap();
+    let object = |item: &Value| {
+        let name = format!("{}/{}", item["kind"].as_str().unwrap(), item["metadata"]["name"].as_str().unwrap());
+        (name, without_empty(without_identity(item)).unwrap_or(Value::Null))
+    };
+    list["items"].as_array().unwrap().iter().map(object).collect()
+}
+
+/// Absent, null and empty are one.
+fn without_empty(value: Value) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::Array(items) if items.is_empty() => None,
+        Value::Array(items) => Some(items.into_iter().map(|item| without_empty(item).unwrap_or(Value::Null)).collect()),
+        Value::Object(entries) => {
+            let entries: Map<String, Value> =
+                entries.into_iter().filter_map(|(key, value)| Some((key, without_empty(value)?))).collect();
+            (!entries.is_empty()).then_some(Value::Object(entries))
+        }
+        value => Some(value),
+    }
+}
+
+#[test]
+fn kubernetes_gives_back_what_uninject_understands() {
+    let Some(cluster) = cluster() else { return };
+    let mut workloads = Vec::new();
+    for case in cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject) {
+        for config in kinds_of_sidecar(&case.config) {
+            for pair in
+                pairs(&case.text, &config, case.options).into_iter().filter(|pair| collection(&pair.after).is_some())
+            {
+                let name = format!("{}-{}", workloads.len(), case.name.chars().take(40).collect::<String>());
+                let name = name.trim_end_matches('-');
+                workloads.push([completed(&pair.before, name), completed(&pair.after, name)]);
+            }
+        }
+    }
+    let [never, injected] = ["never-injected", "injected"];
+    [never, injected].into_iter().for_each(|namespace| cluster.namespace(namespace, &json!({})));
+    let created = for_each(&workloads, |[before, after]| {
+        let create = |namespace: &str, object: &Value| {
+            matches!(cluster.create(Run::Wet, namespace, object), Verdict::Accepted { .. })
+        };
+        create(never, before) && {
+            assert!(create(injected, after), "{after:#}");
+            true
+        }
+    });
+    let created = created.into_iter().filter(|created| *created).count();
+
+    let stored = printed(cluster, injected);
+    // Defaults and another order of keys are nobody's edits.
+    let removal = inject(&stored, &Config::default(), UNINJECT);
+    let others: Vec<String> = removal
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.decision.reason != Reason::Removed)
+        .map(|outcome| format!("{}: {}", outcome.identity.name, outcome.decision.message))
+        .collect();
+    assert!(others.is_empty() && removal.faults.is_empty(), "{}\n{:?}", others.join("\n"), removal.faults);
+    let removed = objects(&edit::apply(&stored, &removal.edits));
+    let expected = objects(&printed(cluster, never));
+    assert_eq!(removed.len(), created);
+    let mut wrong = Vec::new();
+    for (name, expected) in &expected {
+        match removed.get(name) {
+            Some(removed) if removed == expected => {}
+            Some(removed) => {
+                let [expected, removed] = [expected, removed].map(|value| format!("{value:#}"));
+                let diff = similar::TextDiff::from_lines(&expected, &removed);
+                wrong.push(format!("== {name}\n{}", diff.unified_diff().context_radius(3)));
+            }
+            None => wrong.push(format!("== {name} is missing")),
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {created} differ:\n{}", wrong.len(), wrong.join("\n"));
+    let kinds: BTreeSet<&str> = expected.keys().filter_map(|name| name.split('/').next()).collect();
+    assert_eq!(kinds.len(), KINDS.split(',').count(), "{kinds:?}");
+    assert!(created > 300, "only {created} were created");
+}
