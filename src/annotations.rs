@@ -1,6 +1,6 @@
 //! The annotations of a pod template that we read and write.
 
-use crate::config::{Annotated, Complaint, Config, Kubelet, closest};
+use crate::config::{Annotated, Complaint, Config, Kubelet, Platform, closest};
 use std::borrow::Cow;
 
 /// What every key of ours begins with.
@@ -201,7 +201,9 @@ fn give_way(annotated: &mut Annotated, annotations: &[Given<'_>]) {
     let has = |annotation| find(annotations, annotation).is_some_and(|given| is_setting(annotation, given.1));
     let is_insecure = find(annotations, Annotation::KubeletInsecureTls)
         .is_some_and(|(_, value, _)| value.eq_ignore_ascii_case("true"));
-    if has(Annotation::KubeletReadOnlyPort) {
+    let is_fargate =
+        find(annotations, Annotation::Platform).is_some_and(|(_, value, _)| value == Platform::EksFargate.as_str());
+    if has(Annotation::KubeletReadOnlyPort) || is_fargate {
         annotated.reset("kubelet", |spec| spec.kubelet = Kubelet::default());
     } else if has(Annotation::KubeletPort) || is_insecure {
         annotated.reset("kubelet.readOnlyPort", |spec| spec.kubelet.read_only_port = None);
@@ -353,7 +355,7 @@ mod tests {
         assert_eq!(spec.api_key.secret_key, "key");
         assert_eq!(spec.agent.image, "r.example.com/agent@sha256:00");
         assert_eq!(spec.agent.image_pull_policy, ImagePullPolicy::IfNotPresent);
-        assert_eq!(spec.kubelet.access(), KubeletAccess::Tls { port: 1250, insecure: true });
+        assert_eq!(spec.kubelet_access(), KubeletAccess::Tls { port: 1250, insecure: true });
         assert_eq!(spec.agent.config.config_map_key, "agent.yaml");
         assert_eq!(spec.sidecar, SidecarKind::Native);
         assert_eq!(spec.agent.display_name.as_deref(), Some("shop $(MACKEREL_KUBERNETES_POD_NAME)"));
@@ -371,12 +373,14 @@ mod tests {
     #[test]
     fn the_template_wins_where_settings_exclude_each_other() {
         let config = configured("{kubelet: {readOnlyPort: 10255}}");
-        let access = |pairs: &[(&str, &str)]| on(&config, pairs).spec.kubelet.access();
+        let access = |pairs: &[(&str, &str)]| on(&config, pairs).spec.kubelet_access();
         assert_eq!(access(&[("kubelet-port", "10250")]), KubeletAccess::Tls { port: 10250, insecure: false });
         assert_eq!(access(&[("kubelet-insecure-tls", "true")]), KubeletAccess::Tls { port: 10250, insecure: true });
         assert_eq!(access(&[("kubelet-insecure-tls", "false")]), KubeletAccess::ReadOnly { port: 10255 });
+        assert_eq!(access(&[("platform", "eks-fargate")]), KubeletAccess::ApiServer);
         let config = configured("{kubelet: {port: 1, insecureTLS: true}}");
-        let access = on(&config, &[("kubelet-read-only-port", "2")]).spec.kubelet.access();
+        assert_eq!(on(&config, &[("platform", "eks-fargate")]).spec.kubelet_access(), KubeletAccess::ApiServer);
+        let access = on(&config, &[("kubelet-read-only-port", "2")]).spec.kubelet_access();
         assert_eq!(access, KubeletAccess::ReadOnly { port: 2 });
     }
 
@@ -394,7 +398,8 @@ mod tests {
             (&[("memory-request", "256Mi")], &["memory-request"]),
             (&[("kubelet-port", "1"), ("kubelet-read-only-port", "2")], &["kubelet-read-only-port"]),
             (&[("sidecar", "nativ")], &["sidecar"]),
-            (&[("platform", "eks-fargate")], &["platform"]),
+            (&[("platform", "eks-fargate"), ("kubelet-port", "1")], &["kubelet-port"]),
+            (&[("memory-limit", "128m")], &["memory-limit"]),
             (&[("ignore-container", "(?=a)"), ("log-level", "debug")], &["ignore-container", "log-level"]),
             (&[("host-status-on-start", "retired")], &["host-status-on-start"]),
             (&[("wait-for", "db:1")], &["wait-for"]),

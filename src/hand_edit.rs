@@ -88,8 +88,11 @@ fn gone(ours: &Ours) -> Option<String> {
     if ours.agent.is_none() {
         return Some(format!("the container `{CONTAINER}`"));
     }
-    let (volume, _) = ours.volumes.iter().find(|(_, volume)| volume.is_none())?;
-    Some(format!("the volume `{}`", volume.name()))
+    if let Some((volume, _)) = ours.volumes.iter().find(|(_, volume)| volume.is_none()) {
+        return Some(format!("the volume `{}`", volume.name()));
+    }
+    let (name, _) = ours.pull_secrets.iter().find(|(_, secret)| secret.is_none())?;
+    Some(format!("the pull secret `{name}`"))
 }
 
 /// The first field that differs. It is known only where the configuration is still the one of the injection.

@@ -102,11 +102,26 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     for document in read::documents(text) {
         run.document(&text[document.span.clone()], document.span.start);
     }
+    say_once(&mut run.injection.outcomes);
     run.injection
 }
 
 /// What to do about `{{ .Values.image }}` in a document that Kubernetes cannot read.
 const RENDER: &str = "is it a template, of a Helm chart for example? Render it first, and give the result";
+
+/// What is the same for every template is said of the first.
+fn say_once(outcomes: &mut [Outcome]) {
+    let mut said = Vec::new();
+    for outcome in outcomes {
+        outcome.warnings.retain(|warning| {
+            let is_first = !said.contains(&warning.reason);
+            if is_first && warning.reason.is_said_once() {
+                said.push(warning.reason);
+            }
+            is_first
+        });
+    }
+}
 
 struct Run<'c> {
     config: &'c Config,
@@ -321,6 +336,7 @@ impl Run<'_> {
 /// A change that cannot be made becomes a refusal; one that would only have taken out what nobody wants, a warning.
 fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_refusal: OnRefusal) {
     let stands_there = !change.action.first.operations.is_empty();
+    outcome.warnings.retain(|warning| !warning.reason.is_about_change());
     let still = Finding {
         reason: Reason::StillInjected,
         message: format!("the agent of an earlier run stays: {}", refusal.message),

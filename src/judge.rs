@@ -11,13 +11,14 @@ use crate::agent::{Agent, Agents, Record};
 use crate::annotations::Annotation;
 use crate::config::{Config, OnRefusal};
 use crate::decide::{Decision, Verdict, decide};
+use crate::find::member;
 use crate::hand_edit::{HandEdit, Told};
 use crate::inject::{Direction, HandEdits, Options};
 use crate::owner::owned;
 use crate::patch::{Place, TemplatePatch, removal, replacement};
 use crate::pod_template::{Ours, PodTemplate};
-use crate::report::{Finding, Reason};
-use crate::resource::Resource;
+use crate::report::{Class, Finding, Reason};
+use crate::resource::{Resource, text};
 use crate::yaml::Tree;
 use std::rc::Rc;
 
@@ -56,7 +57,7 @@ pub(crate) fn judge(
 ) -> Judgement {
     let bench = Bench { tree, at, path, template, config, options };
     let edited = template.ours.as_ref().and_then(|ours| bench.hand_edit(ours));
-    match (options.direction, &template.ours) {
+    let mut judgement = match (options.direction, &template.ours) {
         (Direction::Uninject, None) => bench.says(Reason::NotInjected, Vec::new(), None),
         (Direction::Uninject, Some(ours)) => match edited {
             Some(edit) => {
@@ -72,16 +73,20 @@ pub(crate) fn judge(
         },
         (Direction::Inject, ours) => {
             let Verdict { decision, warnings } = decide(tree, resource, at, template, config, agents);
-            let mut judgement = match ours {
+            match ours {
                 Some(ours) => bench.again(ours, edited, decision, warnings),
                 None => bench.anew(decision, warnings),
-            };
-            if judgement.action.is_some() {
-                judgement.warnings.extend(owned(tree, resource.node));
             }
-            judgement
         }
+    };
+    if judgement.action.is_some() {
+        // Whose resource it is says more than that it cannot be changed.
+        let owned = owned(tree, resource.node).filter(|_| options.direction == Direction::Inject);
+        judgement.warnings.extend(owned.or_else(|| bench.immutable(resource)));
+    } else if judgement.decision.reason.class() == Class::Refused {
+        judgement.warnings.retain(|warning| !warning.reason.is_about_change());
     }
+    judgement
 }
 
 struct Bench<'a, 't> {
@@ -96,6 +101,24 @@ struct Bench<'a, 't> {
 impl Bench<'_, '_> {
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
         Finding::new(reason, message, self.tree.span(self.template.node).start, self.at)
+    }
+
+    /// What the API server would refuse to see changed.
+    fn immutable(&self, resource: &Resource) -> Option<Finding> {
+        let gvk = resource.gvk.as_ref()?;
+        let is_immutable = matches!(
+            (gvk.group.as_str(), gvk.kind.as_str()),
+            ("", "Pod") | ("batch", "Job") | ("jobset.x-k8s.io", "JobSet") | ("serving.knative.dev", "Revision")
+        );
+        let metadata = member(self.tree, resource.node, "metadata")?;
+        // With `generateName` each one is new, and Helm deletes a hook's before it makes the next.
+        let is_made_anew = text(self.tree, metadata, "name").is_none_or(|name| name.is_empty())
+            || member(self.tree, metadata, "annotations")
+                .is_some_and(|given| member(self.tree, given, "helm.sh/hook").is_some());
+        let message = format!("the containers of a {} cannot be changed once it is in the cluster", gvk.kind);
+        let help =
+            "delete the one that is there first, for example with `kubectl replace --force`, or give it a new name";
+        (is_immutable && !is_made_anew).then(|| self.finding(Reason::ImmutableTemplate, message).with_help(help))
     }
 
     fn says(&self, reason: Reason, warnings: Vec<Finding>, action: Option<Action>) -> Judgement {
@@ -138,6 +161,8 @@ impl Bench<'_, '_> {
                 warnings.extend(kept);
                 // With `--force` a hand edit comes this far, and the record does not know of it.
                 if is_current(ours, &agent) && HandEdit::of(ours).is_none() {
+                    // It has been told when the agent went in.
+                    warnings.retain(|warning| warning.reason.class() != Class::Note);
                     return self.says(Reason::Unchanged, warnings, None);
                 }
                 self.says(Reason::Updated, warnings, Some(self.update(ours, agent)))
@@ -246,7 +271,8 @@ fn can_replace(ours: &Ours, record: &Record, agent: &Agent) -> bool {
     let complete = ours.agent.is_some() && ours.volumes.iter().all(|(_, volume)| volume.is_some());
     let status = ours.status || !record.status_is_ours;
     let same_volumes = ours.volumes.iter().map(|(volume, _)| volume).eq(agent.volumes.iter().map(|(volume, _)| volume));
-    complete && status && same_volumes && record.agent == agent.sidecar
+    let pulled = record.pull_secrets.as_ref().map_or(&[][..], |ours| &ours.names);
+    complete && status && same_volumes && record.agent == agent.sidecar && *pulled == agent.pull_secrets
 }
 
 /// True where an injection would add, to the letter, what the record says was added, and nobody put a name of theirs in

@@ -19,6 +19,7 @@ mod hand_edit;
 mod judge;
 mod owner;
 pub mod pod_template;
+mod qos;
 
 mod change;
 pub mod edit;

@@ -4,7 +4,7 @@
 //! as a null gives way. What was created and what gave way is remembered in the record, so that [`removal`] is the exact
 //! inverse of [`insertion`].
 
-use crate::agent::record::{Parent, Record};
+use crate::agent::record::{Parent, PullSecrets, Record};
 use crate::agent::{Agent, Sidecar};
 use crate::annotations::Annotation;
 use crate::pod_template::{Ours, PodTemplate};
@@ -172,6 +172,11 @@ pub(crate) fn insertion(
     let volumes = builder.found(child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
     note(&mut record, Parent::Volumes, &volumes);
 
+    if !agent.pull_secrets.is_empty() {
+        let behind = template.pull_secrets.len();
+        record.pull_secrets = Some(PullSecrets { behind, names: agent.pull_secrets.clone() });
+    }
+
     builder.add_annotations(&metadata, &annotations, &records.annotations(record));
     let field = agent.sidecar.field();
     match (containers, place) {
@@ -188,6 +193,9 @@ pub(crate) fn insertion(
             }
         }
         _ => builder.add("/spec/volumes", Rc::clone(&agent.volume_list)),
+    }
+    for name in &agent.pull_secrets {
+        builder.add("/spec/imagePullSecrets/-", Rc::new(json!({ "name": name })));
     }
     Ok(builder.patch)
 }
@@ -234,13 +242,25 @@ pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -
             builder.remove(&format!("/spec/volumes/{index}"));
         }
     }
+    let mut indices: Vec<usize> =
+        ours.pull_secrets.iter().filter_map(|(_, secret)| Some(secret.as_ref()?.index)).collect();
+    indices.sort_unstable_by(|a, b| b.cmp(a));
+    // Others stood in front of ours; where somebody took them away since, nothing is left.
+    if !indices.is_empty() && template.pull_secrets.is_empty() {
+        builder.remove("/spec/imagePullSecrets");
+    } else {
+        for index in indices {
+            builder.remove(&format!("/spec/imagePullSecrets/{index}"));
+        }
+    }
     builder.patch
 }
 
-/// What brings an agent up to date where it stands: same list, same volumes. What was created around it stays so.
+/// What brings an agent up to date where it stands: same list, same volumes, same pull secrets. What was created around it stays so.
 #[must_use]
 pub fn replacement(at: &str, ours: &Ours, old: &Record, agent: &Agent) -> TemplatePatch {
     let record = Record {
+        pull_secrets: old.pull_secrets.clone(),
         created: old.created.clone(),
         was: old.was.clone(),
         status_is_ours: old.status_is_ours,

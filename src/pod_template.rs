@@ -4,7 +4,7 @@
 //! given in the first place.
 
 use crate::agent::normal::{Names, normal, take_names};
-use crate::agent::record::Unreadable;
+use crate::agent::record::{PullSecrets, Unreadable};
 use crate::agent::{CONTAINER, Record, Sidecar, Volume, is_agent_image};
 use crate::annotations::Annotation as Key;
 use crate::find::member;
@@ -77,6 +77,15 @@ pub struct PodVolume {
     pub node: NodeId,
 }
 
+/// One entry of `imagePullSecrets`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PullSecret {
+    /// Its place in the list.
+    pub index: usize,
+    /// Its name, if it has one.
+    pub name: Option<String>,
+}
+
 /// The view.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PodTemplate {
@@ -94,13 +103,17 @@ pub struct PodTemplate {
     pub containers: Vec<Container>,
     /// All volumes but ours.
     pub volumes: Vec<PodVolume>,
+    /// All pull secrets but ours.
+    pub pull_secrets: Vec<PullSecret>,
     /// `spec.restartPolicy`
     pub restart_policy: Option<String>,
-    /// `spec.automountServiceAccountToken: false`
-    pub automount_off: bool,
-    /// `spec.os.name`, the node selector or a host process container says Windows.
+    /// `spec.automountServiceAccountToken`; none where its ServiceAccount decides.
+    pub automount: Option<bool>,
+    /// `spec.hostNetwork: true`
+    pub host_network: bool,
+    /// `spec.os.name`, the node selector, the node affinity or a host process container says Windows.
     pub windows: bool,
-    /// `spec.resources` is set: the pod's containers share one budget.
+    /// `spec.resources` has requests or limits: the pod's containers share one budget.
     pub pod_resources: bool,
     /// What carries our record.
     pub ours: Option<Ours>,
@@ -119,6 +132,8 @@ pub struct Ours {
     pub agent: Option<Container>,
     /// The volumes that the record names, each with its place; none for one that is gone.
     pub volumes: Vec<(Volume, Option<PodVolume>)>,
+    /// The pull secrets that the record names, each with its place; none for one that is gone.
+    pub pull_secrets: Vec<(String, Option<PullSecret>)>,
     /// The normal form of agent and volumes without their names; none where a part is gone.
     pub value: Option<Value>,
     /// The names in use.
@@ -138,7 +153,12 @@ impl PodTemplate {
             .flat_map(|list| containers_of(tree, below(spec, list.field()), list))
             .collect();
         let mut volumes = volumes_of(tree, below(spec, "volumes"));
-        let ours = take_ours(tree, &mut annotations, &mut containers, &mut volumes);
+        let mut pull_secrets = pull_secrets_of(tree, below(spec, "imagePullSecrets"));
+        let ours = take_ours(tree, &mut annotations, &mut containers, &mut volumes, &mut pull_secrets);
+        let is_set = |key: &str| match resolve(tree, tree.resolve(below(spec, key)?)) {
+            Ok(Resolved::Bool(value)) => Some(value),
+            _ => None,
+        };
         let mut secured = containers.iter().map(|container| container.node).chain(spec);
         let host_process = secured.any(|node| is_host_process(tree, node));
         Self {
@@ -149,12 +169,14 @@ impl PodTemplate {
             labels: labels_of(tree, below(metadata, "labels")),
             containers,
             volumes,
+            pull_secrets,
             restart_policy: spec.and_then(|spec| text(tree, spec, "restartPolicy")),
-            automount_off: below(spec, "automountServiceAccountToken")
-                .is_some_and(|value| matches!(resolve(tree, tree.resolve(value)), Ok(Resolved::Bool(false)))),
-            windows: is_windows(tree, spec) || host_process,
-            pod_resources: below(spec, "resources")
-                .is_some_and(|value| tree.kind(tree.resolve(value)) == Kind::Mapping),
+            automount: is_set("automountServiceAccountToken"),
+            host_network: is_set("hostNetwork") == Some(true),
+            windows: spec.is_some_and(|spec| is_windows(tree, spec)) || host_process,
+            pod_resources: ["requests", "limits"]
+                .iter()
+                .any(|list| has_entries(tree, below(below(spec, "resources"), list))),
             ours,
         }
     }
@@ -211,17 +233,48 @@ fn volumes_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodVolume> {
     items(tree, node).map(|(index, node)| PodVolume { index, name: text(tree, node, "name"), node }).collect()
 }
 
+fn pull_secrets_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PullSecret> {
+    items(tree, node).map(|(index, node)| PullSecret { index, name: text(tree, node, "name") }).collect()
+}
+
+fn has_entries(tree: &Tree<'_>, node: Option<NodeId>) -> bool {
+    entries(tree, node).next().is_some()
+}
+
 fn items<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (usize, NodeId)> + 'a {
     node.map(|node| tree.resolve(node)).into_iter().flat_map(|node| tree.items(node)).enumerate()
 }
 
-fn is_windows(tree: &Tree<'_>, spec: Option<NodeId>) -> bool {
+/// The labels of a node that tell its system.
+const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
+
+fn is_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
     let says = |parent: &str, key: &str| {
-        spec.and_then(|spec| member(tree, spec, parent))
-            .and_then(|parent| text(tree, parent, key))
-            .is_some_and(|os| os.eq_ignore_ascii_case("windows"))
+        let parent = member(tree, spec, parent);
+        parent.and_then(|parent| text(tree, parent, key)).is_some_and(|os| os.eq_ignore_ascii_case("windows"))
     };
-    says("os", "name") || says("nodeSelector", "kubernetes.io/os") || says("nodeSelector", "beta.kubernetes.io/os")
+    says("os", "name") || OS_LABELS.into_iter().any(|label| says("nodeSelector", label)) || needs_windows(tree, spec)
+}
+
+/// True where every term of the required node affinity wants Windows: one of them is enough for a node.
+fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
+    const PATH: [&str; 4] =
+        ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
+    let terms = PATH.iter().try_fold(spec, |node, key| member(tree, node, key));
+    let wants = |term: NodeId| {
+        items(tree, member(tree, term, "matchExpressions")).any(|(_, expression)| {
+            let is_of_system = text(tree, expression, "key").is_some_and(|key| OS_LABELS.contains(&&*key));
+            let is_in = text(tree, expression, "operator").as_deref() == Some("In");
+            let mut values = items(tree, member(tree, expression, "values")).peekable();
+            let any = values.peek().is_some();
+            is_of_system
+                && is_in
+                && any
+                && values.all(|(_, value)| tree.scalar(tree.resolve(value)).as_deref() == Some("windows"))
+        })
+    };
+    let mut terms = items(tree, terms).peekable();
+    terms.peek().is_some() && terms.all(|(_, term)| wants(term))
 }
 
 /// True where the security context of a pod or container asks for a host process. Only Windows nodes have those, and a
@@ -239,6 +292,7 @@ fn take_ours(
     annotations: &mut Vec<Annotation>,
     containers: &mut Vec<Container>,
     volumes: &mut Vec<PodVolume>,
+    pull_secrets: &mut Vec<PullSecret>,
 ) -> Option<Ours> {
     let at = annotations.iter().rposition(|annotation| annotation.key == Key::Record.key())?;
     let annotation = annotations.remove(at);
@@ -265,9 +319,12 @@ fn take_ours(
             (volume, at.map(|at| volumes.remove(at)))
         })
         .collect();
+    let pulled = record.as_ref().ok().and_then(|record| record.pull_secrets.as_ref());
+    let pulled = pulled.map_or_else(Vec::new, |ours| take_pull_secrets(ours, pull_secrets));
+    let is_complete = pulled.iter().all(|(_, secret)| secret.is_some());
     let (value, names) = match value_of(tree, agent.as_ref(), &taken) {
-        Some((value, names)) => (Some(value), names),
-        None => (None, Names::default()),
+        Some((value, names)) if is_complete => (Some(value), names),
+        _ => (None, Names::default()),
     };
     Some(Ours {
         record,
@@ -275,9 +332,27 @@ fn take_ours(
         status: status.as_deref() == Some(crate::patch::INJECTED),
         agent,
         volumes: taken,
+        pull_secrets: pulled,
         value,
         names,
     })
+}
+
+/// Takes out the pull secrets that we added. kustomize may have given them another name with ours inside it; what stood
+/// there before us stands in front of them, and is never taken for one.
+fn take_pull_secrets(ours: &PullSecrets, there: &mut Vec<PullSecret>) -> Vec<(String, Option<PullSecret>)> {
+    let take = |name: &String| {
+        let same = there.iter().rposition(|secret| secret.name.as_ref() == Some(name));
+        let renamed = || {
+            let is_it = |secret: &PullSecret| {
+                secret.index >= ours.behind && secret.name.as_ref().is_some_and(|other| other.contains(name.as_str()))
+            };
+            there.iter().position(is_it)
+        };
+        let at = same.or_else(renamed);
+        (name.clone(), at.map(|at| there.remove(at)))
+    };
+    ours.names.iter().map(take).collect()
 }
 
 /// The normal form of what stands there, or none where a part of it is gone.

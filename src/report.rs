@@ -62,6 +62,8 @@ pub enum Class {
     Refused,
     /// Said beside a decision.
     Warning,
+    /// Said beside a decision, once a run, and no reason to hold anything back.
+    Note,
 }
 
 reasons! {
@@ -88,18 +90,55 @@ reasons! {
     HandEdited = "hand-edited", Refused, "the agent was edited by hand since it was injected";
     ContainerConflict = "container-conflict", Refused, "another container has our name";
     VolumeConflict = "volume-conflict", Refused, "another volume has our name";
+    QosRefused = "qos-refused", Refused, "the pod would no longer be Guaranteed, and `qos` is `refuse`";
     NativeRefused = "native-refused", Refused, "a native sidecar is asked for, which `kubernetesVersion` does not have";
     VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is wanted";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
-    NeverCompletes = "never-completes", Warning, "the pod is to complete, but waits for its agent";
     NoResources = "no-resources", Warning, "what was named holds no manifest, so nothing was looked at";
     NamespaceUnknown = "namespace-unknown", Warning, "`select` asks for a namespace and the resource names none";
     ControllerOwned = "controller-owned", Warning, "a controller made the resource, and the change will not last";
+    NeverCompletes = "never-completes", Warning, "the pod is to complete, but waits for its agent";
+    HostNetwork = "host-network", Warning, "the pod is on its node's network, and so is the agent";
+    TokenAutomountOff = "token-automount-off", Warning, "the pod turns its ServiceAccount's token off, and the agent gets one of its own";
+    SaAutomountUnknown = "sa-automount-unknown", Note, "the pod's ServiceAccount may turn its tokens off, and was not looked at";
+    PullSecrets = "pull-secrets", Warning, "the pod names no pull secrets, so none were added";
+    QosChanged = "qos-changed", Warning, "the pod is no longer Guaranteed";
+    ImmutableTemplate = "immutable-template", Warning, "the cluster does not take a changed template for one that is there";
+    InsecureTls = "insecure-tls", Warning, "the kubelet's certificate is not verified";
     StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";
     ValueKept = "value-kept", Warning, "a value that somebody changed since was kept";
+}
+
+impl Reason {
+    /// About the pod that comes out: not to be said of a template that stays as it is.
+    #[must_use]
+    pub fn is_about_change(self) -> bool {
+        use Reason::{
+            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, PullSecrets, QosChanged,
+            SaAutomountUnknown, TokenAutomountOff,
+        };
+        matches!(
+            self,
+            ControllerOwned
+                | NeverCompletes
+                | HostNetwork
+                | TokenAutomountOff
+                | SaAutomountUnknown
+                | PullSecrets
+                | QosChanged
+                | ImmutableTemplate
+                | InsecureTls
+        )
+    }
+
+    /// The same for every template, so that one of them is enough to say it.
+    #[must_use]
+    pub fn is_said_once(self) -> bool {
+        matches!(self, Reason::SaAutomountUnknown | Reason::InsecureTls)
+    }
 }
 
 impl Serialize for Reason {

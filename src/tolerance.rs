@@ -24,7 +24,7 @@ impl Tolerance {
     #[must_use]
     pub fn severity(self, finding: &Finding) -> Severity {
         match (finding.reason.class(), self.on_refusal, self.warnings) {
-            (Class::Done | Class::Skipped, ..) => Severity::Info,
+            (Class::Done | Class::Skipped | Class::Note, ..) => Severity::Info,
             (Class::Warning, _, Warnings::Refuse) | (Class::Refused, OnRefusal::Fail, _) => Severity::Error,
             (Class::Warning, _, Warnings::Tell) | (Class::Refused, OnRefusal::Skip, _) => Severity::Warning,
         }

@@ -4,7 +4,8 @@ use super::normal::{Digest, Names, take_names};
 use super::order::ordered;
 use super::{CONTAINER, Record, Sidecar, Volume};
 use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
-use crate::pod_template::{PodTemplate, normal_parts};
+use crate::pod_template::normal_parts;
+use crate::qos;
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector, VolumeMount,
 };
@@ -28,26 +29,50 @@ pub struct Agents {
 }
 
 /// What an agent depends on, beside the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// The list it goes into.
+    pub sidecar: Sidecar,
+    /// Where the token comes from that it shows to the kubelet.
+    pub token: Token,
+    /// Its requests and limits.
+    pub amounts: Amounts,
+    /// Pull secrets that the pod lacks.
+    pub pull_secrets: Vec<String>,
+}
+
+/// Where the agent's token comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Shape {
-    sidecar: Sidecar,
-    automount_off: bool,
-    pod_resources: bool,
+pub enum Token {
+    /// The pod's ServiceAccount, whose token Kubernetes mounts into every container; or none is needed.
+    Mounted,
+    /// A volume of ours, since the pod turns that off.
+    Projected,
+}
+
+/// The agent's requests and limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amounts {
+    /// As configured.
+    Configured,
+    /// Those that somebody set: the pod has a budget of its own for all containers.
+    Explicit,
+    /// With requests as high as the limits, so that the pod stays Guaranteed.
+    Guaranteed,
 }
 
 impl Agents {
-    /// The agent for one template. `config` is borrowed where the template's annotations change nothing.
+    /// The agent of this shape. `config` is borrowed where the template's annotations change nothing.
     #[must_use]
-    pub fn agent(&self, config: Cow<'_, Config>, template: &PodTemplate, sidecar: Sidecar) -> Rc<Agent> {
+    pub fn agent(&self, config: Cow<'_, Config>, shape: Shape) -> Rc<Agent> {
         if let Cow::Owned(config) = &config {
-            return Rc::new(Agent::new(config, template, sidecar));
+            return Rc::new(Agent::new(config, &shape));
         }
-        let shape = Shape { sidecar, automount_off: template.automount_off, pod_resources: template.pod_resources };
         let mut made = self.made.borrow_mut();
         if let Some((_, agent)) = made.iter().find(|(of, _)| *of == shape) {
             return Rc::clone(agent);
         }
-        let agent = Rc::new(Agent::new(&config, template, sidecar));
+        let agent = Rc::new(Agent::new(&config, &shape));
         made.push((shape, Rc::clone(&agent)));
         agent
     }
@@ -66,22 +91,30 @@ pub struct Agent {
     pub volumes: Vec<(Volume, Rc<Value>)>,
     /// The volumes as a list.
     pub volume_list: Rc<Value>,
+    /// Names of the pull secrets that the pod lacks.
+    pub pull_secrets: Vec<String>,
     record: Record,
 }
 
 impl Agent {
-    /// The agent for one template. Annotations are already in `config`.
+    /// The agent of one shape. Annotations are already in `config`.
     #[must_use]
-    pub fn new(config: &Config, template: &PodTemplate, sidecar: Sidecar) -> Self {
-        let volumes = volumes(config, template);
-        let container = container(config, template, sidecar, &volumes);
+    pub fn new(config: &Config, shape: &Shape) -> Self {
+        let volumes = volumes(config, shape.token);
+        let container = container(config, shape, &volumes);
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
         let container = ordered(serde_json::to_value(container).unwrap_or_default());
-        let record = record(sidecar, &container, &volumes);
-        Self::of(sidecar, container, volumes, record)
+        let record = record(shape, &container, &volumes);
+        Self::of(shape.sidecar, container, volumes, shape.pull_secrets.clone(), record)
     }
 
-    fn of(sidecar: Sidecar, container: Value, volumes: Vec<(Volume, Value)>, record: Record) -> Self {
+    fn of(
+        sidecar: Sidecar,
+        container: Value,
+        volumes: Vec<(Volume, Value)>,
+        pull_secrets: Vec<String>,
+        record: Record,
+    ) -> Self {
         let volume_list = volumes.iter().map(|(_, value)| value.clone()).collect();
         Self {
             sidecar,
@@ -89,6 +122,7 @@ impl Agent {
             container: Rc::new(container),
             volumes: volumes.into_iter().map(|(volume, value)| (volume, Rc::new(value))).collect(),
             volume_list: Rc::new(volume_list),
+            pull_secrets,
             record,
         }
     }
@@ -136,7 +170,7 @@ impl Agent {
         if let Some(place) = place {
             *place = text.into();
         }
-        Self::of(self.sidecar, container, volumes, self.record())
+        Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.record())
     }
 }
 
@@ -166,34 +200,42 @@ impl Name {
     }
 }
 
-fn record(sidecar: Sidecar, container: &Value, volumes: &[(Volume, Value)]) -> Record {
+fn record(shape: &Shape, container: &Value, volumes: &[(Volume, Value)]) -> Record {
     let mut parts: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
-    let plan = Digest::of(&serde_json::to_string(&(sidecar.field(), container, &parts)).unwrap_or_default());
+    let (field, secrets) = (shape.sidecar.field(), &shape.pull_secrets);
+    let plan = if secrets.is_empty() {
+        serde_json::to_string(&(field, container, &parts))
+    } else {
+        serde_json::to_string(&(field, container, &parts, secrets))
+    };
+    let plan = Digest::of(&plan.unwrap_or_default());
     let mut container = container.clone();
     let names = take_names(&mut container, &mut parts);
     Record {
-        agent: sidecar,
+        agent: shape.sidecar,
         plan,
         value: Digest::of(&normal_parts(&container, &parts).to_string()),
         image: Digest::of(&names.image),
         secret: Digest::of(&names.secret),
         config: names.config_map.as_deref().map(Digest::of),
         volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
+        pull_secrets: None,
         status_is_ours: true,
         created: Vec::new(),
         was: Vec::new(),
     }
 }
 
-fn container(config: &Config, template: &PodTemplate, sidecar: Sidecar, volumes: &[(Volume, Value)]) -> Container {
+fn container(config: &Config, shape: &Shape, volumes: &[(Volume, Value)]) -> Container {
     let agent = &config.spec.agent;
+    let sidecar = shape.sidecar;
     Container {
         name: CONTAINER.to_owned(),
         image: Some(agent.image.clone()),
         image_pull_policy: Some(agent.image_pull_policy.to_string()),
         restart_policy: (sidecar == Sidecar::Native).then(|| "Always".to_owned()),
         env: Some(environment(config, sidecar)),
-        resources: resources(config, template),
+        resources: resources(config, shape.amounts),
         security_context: Some(agent.security_context.clone()).filter(|context| *context != Default::default()),
         volume_mounts: Some(volumes.iter().map(|(volume, _)| mount(*volume)).collect()),
         ..Container::default()
@@ -203,13 +245,21 @@ fn container(config: &Config, template: &PodTemplate, sidecar: Sidecar, volumes:
 /// The agent's variables in the order of the agent's documentation; the user's come last, or take the place of ours.
 fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     let spec = &config.spec;
+    let access = spec.kubelet_access();
+    let (platform, node) = match access {
+        KubeletAccess::ApiServer => ("eks_fargate", field("MACKEREL_KUBERNETES_NODE_NAME", "spec.nodeName")),
+        KubeletAccess::ReadOnly { .. } | KubeletAccess::Tls { .. } => {
+            ("kubernetes", field("MACKEREL_KUBERNETES_KUBELET_HOST", "status.hostIP"))
+        }
+    };
     let mut env = vec![
-        plain("MACKEREL_CONTAINER_PLATFORM", "kubernetes"),
-        field("MACKEREL_KUBERNETES_KUBELET_HOST", "status.hostIP"),
+        plain("MACKEREL_CONTAINER_PLATFORM", platform),
+        node,
         field("MACKEREL_KUBERNETES_NAMESPACE", "metadata.namespace"),
         field("MACKEREL_KUBERNETES_POD_NAME", "metadata.name"),
     ];
-    match spec.kubelet.access() {
+    match access {
+        KubeletAccess::ApiServer => {}
         KubeletAccess::ReadOnly { port } => {
             env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", port.to_string()));
         }
@@ -312,10 +362,12 @@ fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
     EnvVar { name: "MACKEREL_APIKEY".to_owned(), value: None, value_from: Some(source) }
 }
 
-/// Requests and limits. Where the pod has a budget of its own for all containers, only those that somebody set.
-fn resources(config: &Config, template: &PodTemplate) -> Option<ResourceRequirements> {
+fn resources(config: &Config, amounts: Amounts) -> Option<ResourceRequirements> {
     let mut resources = config.spec.agent.resources.clone();
-    if template.pod_resources {
+    if amounts == Amounts::Guaranteed {
+        resources = qos::guaranteed(resources);
+    }
+    if amounts == Amounts::Explicit {
         let keep = |list: &mut Option<BTreeMap<String, Quantity>>, field: &str| {
             let mut kept = list.take().unwrap_or_default();
             kept.retain(|name, _| {
@@ -339,17 +391,15 @@ fn mount(volume: Volume) -> VolumeMount {
     VolumeMount { name: volume.name().to_owned(), mount_path: path.to_owned(), read_only, ..VolumeMount::default() }
 }
 
-fn volumes(config: &Config, template: &PodTemplate) -> Vec<(Volume, Value)> {
+fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
     let spec = &config.spec;
-    // Only the TLS port asks for a token.
-    let needs_token = template.automount_off && matches!(spec.kubelet.access(), KubeletAccess::Tls { .. });
     let tmp = match &spec.agent.tmp.size_limit {
         Some(limit) => json!({"sizeLimit": limit}),
         None => json!({}),
     };
     let source = |volume: Volume| match volume {
         Volume::Tmp => Some(("emptyDir", tmp.clone())),
-        Volume::Token => needs_token.then(|| ("projected", token())),
+        Volume::Token => (of_token == Token::Projected).then(|| ("projected", token())),
         // A ConfigMap that is missing must not hold up the pod.
         Volume::Config => {
             let name = spec.agent.config.config_map_name.as_ref()?;

@@ -11,6 +11,7 @@
 //! - `image`, `secret`, `config`: fingerprints of the names as they were configured; another one means that the name was
 //!   changed by somebody who may
 //! - `volumes`: which of our volumes
+//! - `pull`: pull secrets that we added, behind how many others
 //! - `created`: parents that were not there before
 //! - `status`: `kept` where a stale `status` annotation was there before us and stays behind
 //! - `was`: parents that stood there as a null, with the text between their colon and their end, percent-encoded
@@ -55,6 +56,15 @@ impl Parent {
     }
 }
 
+/// Pull secrets that we added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullSecrets {
+    /// How many stood there before, and so in front of ours.
+    pub behind: usize,
+    /// Their names as configured.
+    pub names: Vec<String>,
+}
+
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
@@ -72,6 +82,8 @@ pub struct Record {
     pub config: Option<Digest>,
     /// Our volumes.
     pub volumes: Vec<Volume>,
+    /// Our pull secrets, if we added any.
+    pub pull_secrets: Option<PullSecrets>,
     /// The `status` annotation is ours; it is not where one was copied in from elsewhere.
     pub status_is_ours: bool,
     /// Parents that we created.
@@ -95,6 +107,9 @@ impl fmt::Display for Record {
             write!(f, ";config={config}")?;
         }
         list(f, "volumes", self.volumes.iter().map(|volume| short(*volume).to_owned()))?;
+        if let Some(PullSecrets { behind, names }) = &self.pull_secrets {
+            write!(f, ";pull={behind}:{}", names.join("+"))?;
+        }
         if !self.status_is_ours {
             f.write_str(";status=kept")?;
         }
@@ -135,7 +150,8 @@ impl Record {
     fn parse_fields(text: &str) -> Option<Self> {
         let fields = text.split(';').skip(1);
         let fields: Vec<(&str, &str)> = fields.map(|field| field.split_once('=')).collect::<Option<_>>()?;
-        let known = ["agent", "plan", "value", "image", "secret", "config", "volumes", "status", "created", "was"];
+        let known =
+            ["agent", "plan", "value", "image", "secret", "config", "volumes", "pull", "status", "created", "was"];
         if fields.iter().any(|(name, _)| !known.contains(name)) {
             return None;
         }
@@ -156,6 +172,10 @@ impl Record {
                 None => None,
             },
             volumes: items("volumes").map(volume).collect::<Option<_>>()?,
+            pull_secrets: match field("pull") {
+                Some(text) => Some(pull_secrets(text)?),
+                None => None,
+            },
             status_is_ours: match field("status") {
                 None => true,
                 Some("kept") => false,
@@ -170,6 +190,14 @@ impl Record {
                 .collect::<Option<_>>()?,
         })
     }
+}
+
+/// `2:team+mirror`
+fn pull_secrets(text: &str) -> Option<PullSecrets> {
+    let (behind, names) = text.split_once(':')?;
+    let names: Vec<String> = names.split('+').map(str::to_owned).collect();
+    let is_name = |name: &String| !name.is_empty();
+    names.iter().all(is_name).then_some(PullSecrets { behind: behind.parse().ok()?, names })
 }
 
 fn short(volume: Volume) -> &'static str {
@@ -216,7 +244,7 @@ fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Digest, Parent, Record, Sidecar, Unreadable, Volume};
+    use super::{Digest, Parent, PullSecrets, Record, Sidecar, Unreadable, Volume};
 
     #[test]
     fn a_record_reads_back_as_it_was_written() {
@@ -228,19 +256,27 @@ mod tests {
             secret: Digest::of("secret"),
             config: Some(Digest::of("config")),
             volumes: vec![Volume::Tmp, Volume::Config],
+            pull_secrets: Some(PullSecrets { behind: 2, names: vec!["team".to_owned(), "a.b".to_owned()] }),
             status_is_ours: false,
             created: vec![Parent::Metadata, Parent::Annotations],
             was: vec![(Parent::Volumes, " null".to_owned()), (Parent::InitContainers, "  ~".to_owned())],
         };
         assert_eq!(Record::parse(&record.to_string()), Ok(record.clone()));
         assert!(record.to_string().ends_with(
-            ";volumes=tmp+config;status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e"
+            ";volumes=tmp+config;pull=2:team+a.b;status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e"
         ));
     }
 
     #[test]
     fn what_is_not_a_record_of_this_format_is_told_apart() {
-        for text in ["", "v1", "v1;agent=container;plan=1;value=2", "injected", "v;agent=native"] {
+        for text in [
+            "",
+            "v1",
+            "v1;agent=native;plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1;pull=1:",
+            "v1;agent=container;plan=1;value=2",
+            "injected",
+            "v;agent=native",
+        ] {
             assert_eq!(Record::parse(text), Err(Unreadable::Broken), "{text}");
         }
         assert_eq!(Record::parse("v2;agent=container"), Err(Unreadable::Newer));

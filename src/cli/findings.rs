@@ -4,7 +4,7 @@ use super::messages::{Message, Messages, Telling};
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
 use crate::inject::{Direction, Injection};
-use crate::report::{Finding, Identity, Outcome, Reason, Severity};
+use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
 use crate::tolerance::Tolerance;
 use std::io;
 
@@ -57,6 +57,10 @@ pub(crate) fn report(
             }
         }
         for warning in &outcome.warnings {
+            if warning.reason.class() == Class::Note {
+                messages.note(wording.line(warning, Severity::Info, Some(outcome)))?;
+                continue;
+            }
             messages.add(tolerance.severity(warning), |severity| wording.message(warning, severity, Some(outcome)))?;
         }
     }

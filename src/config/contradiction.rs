@@ -17,12 +17,45 @@ pub(crate) struct Contradiction {
 }
 
 impl Contradiction {
+    /// What is wrong with one setting, seen together with its name.
+    fn about(path: &str, complaint: &Complaint) -> Self {
+        let what = format!("`{path}` {}", complaint.what);
+        Contradiction { paths: vec![path.to_owned()], complaint: Complaint { what, help: complaint.help.clone() } }
+    }
+
     fn of(paths: &[&str], what: impl Into<String>, help: impl Into<String>) -> Self {
         Contradiction {
             paths: paths.iter().map(|path| (*path).to_owned()).collect(),
             complaint: Complaint::new(what).with_help(help),
         }
     }
+}
+
+/// Names of resources that are not Kubernetes' own have a prefix: `example.com/gpu`.
+fn names_nothing(name: &str) -> Option<Complaint> {
+    const KNOWN: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
+    if KNOWN.contains(&name) || name.contains('/') || name.starts_with("hugepages-") {
+        return None;
+    }
+    let help = match closest(name, KNOWN) {
+        Some(known) => format!("did you mean `{known}`?"),
+        None => "Kubernetes has `cpu`, `memory` and `ephemeral-storage`; others are written with a prefix".to_owned(),
+    };
+    Some(Complaint::new("is no resource that Kubernetes knows").with_help(help))
+}
+
+/// `64m` is 64 thousandths of a byte; nobody means that.
+fn no_whole_bytes(name: &str, amount: &str) -> Option<Complaint> {
+    let counts_bytes = matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
+    let is_whole = nanos(amount).is_none_or(|nanos| nanos % 1_000_000_000 == 0);
+    if !counts_bytes || is_whole {
+        return None;
+    }
+    let complaint = Complaint::new(format!("is not a whole number of bytes: `{amount}`"));
+    Some(match amount.strip_suffix('m') {
+        Some(number) => complaint.with_help(format!("did you mean `{number}Mi`?")),
+        None => complaint,
+    })
 }
 
 /// All contradictions of a configuration, in a fixed order.
@@ -59,20 +92,23 @@ fn sidecar(config: &Config, found: &mut Vec<Contradiction>) {
 
 fn kubelet(config: &Config, found: &mut Vec<Contradiction>) {
     let kubelet = &config.spec.kubelet;
+    // The port's default is no choice of the user's; the same port written down is one.
+    let of_tls = [(config.is_explicit("kubelet.port"), "kubelet.port"), (kubelet.insecure_tls, "kubelet.insecureTLS")];
+    if config.spec.platform == Platform::EksFargate {
+        let read_only = (kubelet.read_only_port.is_some(), "kubelet.readOnlyPort");
+        for (_, path) in [read_only].into_iter().chain(of_tls).filter(|(is_chosen, _)| *is_chosen) {
+            found.push(Contradiction::of(
+                &[path, "platform"],
+                format!("`{path}` has no meaning with `platform: eks-fargate`, where no kubelet can be reached"),
+                "take one of them away",
+            ));
+        }
+        return;
+    }
     if kubelet.read_only_port.is_none() {
         return;
     }
-    if config.spec.platform == Platform::EksFargate {
-        found.push(Contradiction::of(
-            &["kubelet.readOnlyPort", "platform"],
-            "`kubelet.readOnlyPort` has no meaning with `platform: eks-fargate`, where no kubelet can be reached",
-            "take one of them away",
-        ));
-    }
-    // The port's default is no choice of the user's; the same port written down is one.
-    for (is_chosen, path) in
-        [(config.is_explicit("kubelet.port"), "kubelet.port"), (kubelet.insecure_tls, "kubelet.insecureTLS")]
-    {
+    for (is_chosen, path) in of_tls {
         if is_chosen {
             found.push(Contradiction::of(
                 &["kubelet.readOnlyPort", path],
@@ -100,6 +136,17 @@ fn agent_config(config: &Config, found: &mut Vec<Contradiction>) {
 
 fn resources(config: &Config, found: &mut Vec<Contradiction>) {
     let resources = &config.spec.agent.resources;
+    for (list, amounts) in [("requests", &resources.requests), ("limits", &resources.limits)] {
+        for (name, amount) in amounts.iter().flatten() {
+            let path = format!("agent.resources.{list}.{}", path::escape(name));
+            let wrong = names_nothing(name).or_else(|| no_whole_bytes(name, &amount.0));
+            found.extend(wrong.map(|complaint| Contradiction::about(&path, &complaint)));
+        }
+    }
+    if let Some(limit) = &config.spec.agent.tmp.size_limit {
+        let wrong = no_whole_bytes("memory", &limit.0);
+        found.extend(wrong.map(|complaint| Contradiction::about("agent.tmp.sizeLimit", &complaint)));
+    }
     let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else { return };
     for (name, request) in requests {
         let Some(limit) = limits.get(name) else { continue };

@@ -26,13 +26,13 @@ settings! {
         "kubernetesVersion" kubernetes_version: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
         /// Where the pods run. Default: `kubernetes`.
         "platform" platform: Platform = Platform::Kubernetes;
-        /// How the agent reaches the kubelet of its node.
+        /// How the agent reaches the kubelet of its node; nothing to set on `eks-fargate`.
         "kubelet" kubelet: Kubelet = Kubelet::default();
         /// The Secret that holds the Mackerel API key. It must exist in the pod's namespace before the pod starts.
         "apiKey" api_key: ApiKey = ApiKey::default();
         /// The agent's container.
         "agent" agent: Agent = Agent::default();
-        /// What to do when the agent would change the QoS class of a Guaranteed pod. Default: `warn`.
+        /// What to do when the agent would take the class Guaranteed from a pod. Default: `warn`.
         "qos" qos: Qos = Qos::Warn;
         /// The init container that the annotation `wait-for` asks for.
         "waitFor" wait_for: WaitFor = WaitFor::default();
@@ -102,7 +102,7 @@ choices! {
     pub enum Qos {
         /// Inject and warn
         Warn = "warn",
-        /// Raise the agent's requests to its limits, so that the pod stays Guaranteed
+        /// Raise the agent's requests to its limits, the CPU limit 100m where none is set, so that the pod stays Guaranteed
         Keep = "keep",
         /// Refuse the template
         Refuse = "refuse",
@@ -120,7 +120,7 @@ choices! {
 }
 
 settings! {
-    /// How the agent reaches the kubelet: over TLS, or through the read-only port.
+    /// How the agent reaches the kubelet: over TLS, or through the read-only port. On `eks-fargate` it does not.
     pub struct Kubelet {
         /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
         "port" port: u16 = 10250, Port;
@@ -165,9 +165,11 @@ settings! {
     }
 }
 
-/// The one way that the agent reaches the kubelet.
+/// The one way that the agent reads from the kubelet of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KubeletAccess {
+    /// Through the API server, with the pod's token: on EKS Fargate no kubelet can be reached.
+    ApiServer,
     /// Over TLS, with the pod's token.
     Tls {
         /// The kubelet's TLS port.
@@ -182,13 +184,27 @@ pub enum KubeletAccess {
     },
 }
 
-impl Kubelet {
-    /// The way that these settings choose: the read-only port where one is given.
+impl KubeletAccess {
+    /// Whether the agent must show the token of the pod's ServiceAccount.
     #[must_use]
-    pub fn access(&self) -> KubeletAccess {
-        match self.read_only_port {
-            Some(port) => KubeletAccess::ReadOnly { port },
-            None => KubeletAccess::Tls { port: self.port, insecure: self.insecure_tls },
+    pub fn needs_token(self) -> bool {
+        match self {
+            KubeletAccess::ApiServer | KubeletAccess::Tls { .. } => true,
+            KubeletAccess::ReadOnly { .. } => false,
+        }
+    }
+}
+
+impl Spec {
+    /// The way that the settings choose: on nodes the read-only port where one is given.
+    #[must_use]
+    pub fn kubelet_access(&self) -> KubeletAccess {
+        match (self.platform, self.kubelet.read_only_port) {
+            (Platform::EksFargate, _) => KubeletAccess::ApiServer,
+            (Platform::Kubernetes, Some(port)) => KubeletAccess::ReadOnly { port },
+            (Platform::Kubernetes, None) => {
+                KubeletAccess::Tls { port: self.kubelet.port, insecure: self.kubelet.insecure_tls }
+            }
         }
     }
 }

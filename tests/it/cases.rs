@@ -135,7 +135,8 @@ fn report(text: &str, injection: &Injection) -> String {
             let template = if resource.len() > 1 { format!(" {}", outcome.template) } else { String::new() };
             say("", "", &format!(" {}{template}", subject(outcome)), &outcome.decision);
             for warning in &outcome.warnings {
-                say("  ", "warning ", "", warning);
+                let label = if warning.reason.class() == Class::Note { "note " } else { "warning " };
+                say("  ", label, "", warning);
             }
         }
     }

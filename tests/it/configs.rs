@@ -96,6 +96,11 @@ const DOORS: &[Door] = &[
     ("sidecar", "container", "{sidecar: container}", Some(("sidecar", "container"))),
     ("kubernetesVersion", "1.30", "{kubernetesVersion: '1.30'}", None),
     ("platform", "kubernetes", "{platform: kubernetes}", Some(("platform", "kubernetes"))),
+    ("platform", "eks-fargate", "{platform: eks-fargate}", Some(("platform", "eks-fargate"))),
+    ("qos", "warn", "{qos: warn}", None),
+    ("qos", "keep", "{qos: keep}", None),
+    ("qos", "refuse", "{qos: refuse}", None),
+    ("agent.imagePullSecrets", "[a, b.c]", "{agent: {imagePullSecrets: [a, b.c]}}", None),
     ("kubelet.port", "1250", "{kubelet: {port: 1250}}", Some(("kubelet-port", "1250"))),
     ("kubelet.insecureTLS", "true", "{kubelet: {insecureTLS: true}}", Some(("kubelet-insecure-tls", "TRUE"))),
     ("kubelet.readOnlyPort", "10255", "{kubelet: {readOnlyPort: 10255}}", Some(("kubelet-read-only-port", "10255"))),
@@ -266,7 +271,12 @@ fn a_bad_argument_is_named_with_its_number() {
             &["kubelet.port=1", "kubelet.readOnlyPort=2"],
             "--set #2: error: `kubelet.readOnlyPort` and `kubelet.port` cannot stand together: the read-only port has no TLS",
         ),
-        (&["qos=keep"], "--set #1: error: `qos` is not supported yet"),
+        (&["rbac.generate=true"], "--set #1: error: `rbac.generate` is not supported yet"),
+        (&["agent.tmp.sizeLimit=64m"], "--set #1: error: `agent.tmp.sizeLimit` is not a whole number of bytes: `64m`"),
+        (
+            &["agent.resources.limits.memroy=1Gi"],
+            "--set #1: error: `agent.resources.limits.memroy` is no resource that Kubernetes knows",
+        ),
     ] {
         assert_eq!(from_arguments(arguments).unwrap_err(), [expected], "{arguments:?}");
     }

@@ -192,6 +192,8 @@ fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Node)> {
             ("agent-injector.contrib.mackerel.io/roles", "\"shop:web\""),
             ("agent-injector.contrib.mackerel.io/mackerel_apikey.secret_name", "shop"),
             ("agent-injector.contrib.mackerel.io/mackerel_agent_config.configmap_name", "shop"),
+            ("agent-injector.contrib.mackerel.io/platform", "eks-fargate"),
+            ("agent-injector.contrib.mackerel.io/memory-limit", "\"256Mi\""),
             ("agent-injector.contrib.mackerel.io/sidecar", "native"),
             ("agent-injector.contrib.mackerel.io/sidecar", "container"),
             ("agent-injector.contrib.mackerel.io/display-name", "\"1.0\""),
@@ -234,11 +236,31 @@ fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Node {
     match tape.pick(8) {
         5 => spec.push(("automountServiceAccountToken", Node::Raw("false"))),
         6 => spec.push(("hostNetwork", Node::Raw("true"))),
+        4 => spec.push(("automountServiceAccountToken", Node::Raw("true"))),
         7 => spec.push(("nodeSelector", Node::Map(vec![("kubernetes.io/os", Node::Text("linux"))]))),
         _ => {}
     }
+    match tape.pick(8) {
+        4 => spec.push(("imagePullSecrets", pull_secrets(&["other", "team"]))),
+        5 => spec.push(("imagePullSecrets", pull_secrets(&["other"]))),
+        6 => spec.push(("imagePullSecrets", Node::Null)),
+        7 => spec.push(("imagePullSecrets", Node::Seq(Vec::new()))),
+        _ => {}
+    }
+    if tape.seldom(6) {
+        spec.push(("resources", limits(&[("cpu", "2"), ("memory", "2Gi")])));
+    }
     shuffle(tape, &mut spec);
     Node::Map(spec)
+}
+
+fn pull_secrets(names: &[&'static str]) -> Node {
+    Node::Seq(names.iter().map(|name| Node::Map(vec![("name", Node::Text(name))])).collect())
+}
+
+fn limits(amounts: &[(&'static str, &'static str)]) -> Node {
+    let amounts = amounts.iter().map(|(name, amount)| (*name, Node::Raw(amount))).collect();
+    Node::Map(vec![("limits", Node::Map(amounts))])
 }
 
 fn volumes() -> Node {
@@ -263,7 +285,7 @@ fn container(tape: &mut Tape<'_>, name: &'static str) -> Node {
             3 => ("args", Node::Seq(vec![Node::Block("|+", &["one", ""])])),
             4 => ("args", Node::Seq(vec![Node::Block(">", &["folded", "text", "", "end"])])),
             5 => ("env", Node::Seq(vec![Node::Map(vec![("name", Node::Text("A")), ("value", Node::Raw("'on'"))])])),
-            6 => ("resources", Node::Map(vec![("limits", Node::Map(vec![("cpu", Node::Raw("1"))]))])),
+            6 => ("resources", limits(tape.one_of(&[&[("cpu", "1")], &[("cpu", "1"), ("memory", "1Gi")]]))),
             7 => ("workingDir", Node::Raw("/a\n                                b")),
             _ => ("securityContext", Node::Map(Vec::new())),
         };
@@ -525,7 +547,15 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "sidecar: native",
         "sidecar: container",
     ]));
-    say(tape.one_of(&["", "", "kubelet: {readOnlyPort: 10255}", "kubelet: {port: 10350}"]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "kubelet: {readOnlyPort: 10255}",
+        "kubelet: {port: 10350}",
+        "kubelet: {insecureTLS: true}",
+        "platform: eks-fargate",
+    ]));
+    say(tape.one_of(&["", "", "qos: keep", "qos: refuse"]));
     say(tape.one_of(&["", "", "apiKey: {secretName: other}", "apiKey: {secretKey: key}"]));
     say(tape.one_of(&["", "", "onRefusal: skip"]));
     say(tape.one_of(&[
@@ -536,7 +566,8 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "select: {excludeNamespaces: []}",
         "select: {labels: {app: web}}",
     ]));
-    let choices: [&[&str]; 12] = [
+    let choices: [&[&str]; 13] = [
+        &["", "", "imagePullSecrets: [team]", "imagePullSecrets: [mirror, team]"],
         &["", "", "image: \"example/mackerel-container-agent:2\""],
         &["", "", "roles: [\"shop:web\"]"],
         &[
@@ -551,7 +582,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         &["", "", "", "ignoreContainer: '^(istio-proxy|\\Qa*\\E)$(b)'"],
         &["", "", "", "logLevel: DEBUG", "apiBase: 'https://mackerel.example.com/'"],
         &["", "", "", "imagePullPolicy: Always"],
-        &["", "", "resources: {limits: null}", "resources: {limits: {cpu: 1}}"],
+        &["", "", "resources: {limits: null}", "resources: {limits: {cpu: 1}}", "resources: {requests: {cpu: 0.1}}"],
         &["", "", "securityContext: {runAsUser: null}"],
         &["", "", "tmp: {sizeLimit: null}"],
         &[

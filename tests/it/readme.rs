@@ -18,7 +18,7 @@ use std::process::Command;
 const READMES: [&str; 2] = ["README.md", "README.ja.md"];
 
 /// Annotations without effect yet, each with a value that it will take.
-const LATER: [(&str, &str); 2] = [("platform", "eks-fargate"), ("wait-for", "db:5432")];
+const LATER: [(&str, &str); 1] = [("wait-for", "db:5432")];
 
 #[test]
 fn both_open_with_the_diff_that_the_command_above_it_prints() {
@@ -163,6 +163,7 @@ fn decisions() -> String {
             Class::Skipped => "skipped",
             Class::Refused => "refused",
             Class::Warning => "warning",
+            Class::Note => "note",
         };
         let _ = writeln!(rows, "| {class} | `{}` | {} |", reason.id(), reason.sentence());
         rows

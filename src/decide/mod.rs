@@ -3,6 +3,8 @@
 //! The order of the rules is the order in which users can turn them off: what nobody asked for is skipped before anything
 //! about it can be refused.
 
+mod shape;
+
 use crate::agent::{Agent, Agents, CONTAINER, Sidecar, Volume};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, Request};
 use crate::config::{Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, SidecarKind};
@@ -82,7 +84,11 @@ impl<'a> Case<'a, '_> {
             Ok(sidecar) => sidecar,
             Err(decision) => return decision,
         };
-        let agent = self.agents.agent(config, self.template, sidecar);
+        let shape = match self.shape(&config, sidecar) {
+            Ok(shape) => shape,
+            Err(refusal) => return Decision::Refuse(refusal),
+        };
+        let agent = self.agents.agent(config, shape);
         match self.conflict(&agent) {
             Some(refusal) => Decision::Refuse(refusal),
             None => Decision::Inject(agent),
@@ -328,7 +334,12 @@ impl<'a> Case<'a, '_> {
     fn conflict(&self, agent: &Agent) -> Option<Finding> {
         if let Some(container) = self.template.containers.iter().find(|c| c.name.as_deref() == Some(CONTAINER)) {
             let image = container.image.as_deref().unwrap_or("no image");
-            let message = format!("a container is named {CONTAINER} already, with {image}");
+            let field = agent.sidecar.field();
+            let others = self.template.containers.iter().filter(|other| other.list.field() == field).count();
+            let message = format!(
+                "a container is named {CONTAINER} already, with {image}; ours would be {}",
+                field_path(&format!("{}/spec/{field}/{others}", self.at))
+            );
             let finding = self.finding(Reason::ContainerConflict, message);
             let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
             let offset = Some(self.tree.span(container.node).start);
@@ -340,7 +351,11 @@ impl<'a> Case<'a, '_> {
                 volume.name.as_deref().is_some_and(|name| ours.iter().any(|ours| ours.name() == name))
             })?;
         let name = volume.name.as_deref().unwrap_or_default();
-        let finding = self.finding(Reason::VolumeConflict, format!("a volume is named {name} already"));
+        let message = format!(
+            "a volume is named {name} already; ours would be {}",
+            field_path(&format!("{}/spec/volumes/{}", self.at, self.template.volumes.len()))
+        );
+        let finding = self.finding(Reason::VolumeConflict, message);
         let pointer = format!("{}/spec/volumes/{}", self.at, volume.index);
         let offset = Some(self.tree.span(volume.node).start);
         Some(Finding { help: Some("rename it".to_owned()), offset, pointer, ..finding })

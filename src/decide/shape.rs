@@ -1,0 +1,127 @@
+//! What the agent takes over from the pod that it goes into, and what its owner should know of the pod that results.
+
+use super::Case;
+use crate::agent::Sidecar;
+use crate::agent::container::{Amounts, Shape, Token};
+use crate::annotations::Annotation;
+use crate::config::{Config, KubeletAccess, Qos};
+use crate::find::member;
+use crate::qos;
+use crate::report::{Finding, Reason};
+use crate::resource::text;
+
+impl Case<'_, '_> {
+    /// What the agent takes over from the pod, and what to say of it.
+    pub(super) fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<Shape, Finding> {
+        if self.template.host_network {
+            let message = "the pod is on its node's network, and the interfaces that its agent reports are the node's";
+            self.warn_at("hostNetwork", Reason::HostNetwork, message);
+        }
+        let token = self.token(config);
+        self.warn_of_insecure_tls(config);
+        let amounts = self.amounts(config)?;
+        let pull_secrets = self.pull_secrets(config);
+        Ok(Shape { sidecar, token, amounts, pull_secrets })
+    }
+
+    fn token(&mut self, config: &Config) -> Token {
+        if !config.spec.kubelet_access().needs_token() {
+            return Token::Mounted;
+        }
+        match self.template.automount {
+            Some(true) => Token::Mounted,
+            Some(false) => {
+                let message = "the pod turns its ServiceAccount's token off; a volume gives one to the agent alone";
+                self.warn_at("automountServiceAccountToken", Reason::TokenAutomountOff, message);
+                Token::Projected
+            }
+            None => {
+                self.note_the_service_account();
+                Token::Mounted
+            }
+        }
+    }
+
+    /// The ServiceAccount that every namespace has gives tokens; one of the user's may not, and stands elsewhere.
+    fn note_the_service_account(&mut self) {
+        let account = self.template.spec.and_then(|spec| text(self.tree, spec, "serviceAccountName"));
+        if let Some(account) = account.filter(|account| !matches!(account.as_str(), "" | "default")) {
+            let message = format!("the ServiceAccount {account} may turn its tokens off, which is not looked at");
+            let help = "if it does, write `automountServiceAccountToken: false` into the pod too: its agent then gets a token of its own";
+            let finding = self.finding(Reason::SaAutomountUnknown, message).with_help(help);
+            self.warnings.push(finding);
+        }
+    }
+
+    fn warn_of_insecure_tls(&mut self, config: &Config) {
+        if !matches!(config.spec.kubelet_access(), KubeletAccess::Tls { insecure: true, .. }) {
+            return;
+        }
+        let message =
+            "the agent does not verify the kubelet's certificate: who answers in the kubelet's place gets its token";
+        let finding = self.finding(Reason::InsecureTls, message);
+        let finding = match self.template.annotation(Annotation::KubeletInsecureTls.key()) {
+            Some(asked) => {
+                Finding { offset: Some(asked.value_offset), pointer: self.annotation_pointer(&asked.key), ..finding }
+            }
+            None => finding,
+        };
+        let help = "have the kubelets use certificates of the cluster's CA (`serverTLSBootstrap`), and take `insecureTLS` away";
+        self.warnings.push(finding.with_help(help));
+    }
+
+    /// Requests and limits. A pod with a budget of its own has its class from that, whatever its containers say.
+    fn amounts(&mut self, config: &Config) -> Result<Amounts, Finding> {
+        if self.template.pod_resources {
+            return Ok(Amounts::Explicit);
+        }
+        if qos::keeps_guaranteed(&config.spec.agent.resources) || !qos::is_guaranteed(self.tree, self.template) {
+            return Ok(Amounts::Configured);
+        }
+        let help = "`qos: keep` raises the agent's requests to its limits";
+        match config.spec.qos {
+            Qos::Keep => Ok(Amounts::Guaranteed),
+            Qos::Warn => {
+                let message = "the pod is Guaranteed, and with this agent Burstable: it is evicted sooner, and shares its processors";
+                let finding = self.finding(Reason::QosChanged, message).with_help(help);
+                self.warnings.push(finding);
+                Ok(Amounts::Configured)
+            }
+            Qos::Refuse => {
+                let message = "the pod is Guaranteed, and with this agent it would be Burstable";
+                Err(self.finding(Reason::QosRefused, message).with_help(help))
+            }
+        }
+    }
+
+    /// Those that the pod lacks. A pod that names none gets those of its ServiceAccount, which ours would displace.
+    fn pull_secrets(&mut self, config: &Config) -> Vec<String> {
+        let wanted = &config.spec.agent.image_pull_secrets;
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        if self.template.pull_secrets.is_empty() {
+            let message = "`agent.imagePullSecrets` was not added: the pod names no pull secrets, so that it gets those of its ServiceAccount";
+            let help = "add them to the ServiceAccount, or name one in the pod";
+            let finding = self.finding(Reason::PullSecrets, message).with_help(help);
+            self.warnings.push(finding);
+            return Vec::new();
+        }
+        let mut lacking: Vec<String> = Vec::new();
+        for name in wanted {
+            let is_there = self.template.pull_secrets.iter().any(|secret| secret.name.as_ref() == Some(name));
+            if !is_there && !lacking.contains(name) {
+                lacking.push(name.clone());
+            }
+        }
+        lacking
+    }
+
+    /// Warns of a field of the PodSpec, where it stands.
+    fn warn_at(&mut self, field: &str, reason: Reason, message: &str) {
+        let node = self.template.spec.and_then(|spec| member(self.tree, spec, field));
+        let start = self.tree.span(node.unwrap_or(self.template.node)).start;
+        let pointer = format!("{}/spec/{field}", self.at);
+        self.warnings.push(Finding::new(reason, message, start, &pointer));
+    }
+}
