@@ -34,7 +34,7 @@ fn kubernetes_accepts_the_cases() {
         let configs = kinds_of_sidecar(&case.config).into_iter().zip(["as configured", "container", "native"]);
         let judged = configs.flat_map(|(config, kind)| {
             let pairs = pairs(&case.text, &config, case.options);
-            pairs.into_iter().map(move |pair| judge.judge(&format!("{} ({kind})", case.name), &pair))
+            pairs.into_iter().map(move |pair| judge.judge(&format!("{} ({kind})", case.name), &config, &pair))
         });
         judged.collect()
     });
@@ -75,7 +75,7 @@ fn kubernetes_accepts_the_examples() {
     }
     let judge = Judge::new(cluster);
     let judged = rendered.iter().flat_map(|(name, before, after)| {
-        paired(before, after, &Config::default()).into_iter().map(|pair| judge.judge(name, &pair))
+        paired(before, after, &Config::default()).into_iter().map(|pair| judge.judge(name, &Config::default(), &pair))
     });
     let census: Census = judged.collect();
     census.nothing_is_wrong();

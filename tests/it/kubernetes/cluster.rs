@@ -54,6 +54,9 @@ pub(crate) const RESTRICTED: &str = "enforces-restricted";
 /// A namespace that enforces nothing and warns of what "restricted" would refuse.
 pub(crate) const UNENFORCED: &str = "warns-of-restricted";
 
+/// A namespace that neither enforces nor warns.
+pub(crate) const SILENT: &str = "silent";
+
 /// How long the programs have, on a machine that is busy with other things.
 const START: Duration = Duration::from_secs(180);
 
@@ -95,7 +98,7 @@ impl Cluster {
             .http_status_as_error(false)
             .proxy(None)
             .max_idle_connections_per_host(THREADS)
-            .timeout_global(Some(Duration::from_secs(60)))
+            .timeout_global(Some(Duration::from_secs(120)))
             .build();
         let mut cluster = Self {
             address: String::new(),
@@ -112,6 +115,7 @@ impl Cluster {
         }
         cluster.namespace(RESTRICTED, &json!({"pod-security.kubernetes.io/enforce": "restricted"}));
         cluster.namespace(UNENFORCED, &json!({"pod-security.kubernetes.io/warn": "restricted"}));
+        cluster.namespace(SILENT, &json!({}));
         cluster
     }
 
@@ -243,7 +247,9 @@ pub(crate) fn collection(object: &Value) -> Option<&'static str> {
 /// An object without what the API server says of it and of no other one.
 pub(crate) fn without_identity(object: &Value) -> Value {
     let mut object = object.clone();
-    let uid = object["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    // Where there is a `generateName`, the name is a new one each time.
+    let names = [text("uid"), if text("generateName").is_empty() { String::new() } else { text("name") }];
     let parts = [
         ("", &["status"][..]),
         ("/metadata", &["uid", "resourceVersion", "creationTimestamp", "generation", "namespace", "managedFields"]),
@@ -252,14 +258,12 @@ pub(crate) fn without_identity(object: &Value) -> Value {
         let part = object.pointer_mut(part).and_then(Value::as_object_mut).unwrap();
         fields.iter().for_each(|field| drop(part.remove(*field)));
     }
-    // A Job selects its Pods by its own uid, and a Pod mounts its token by a name of its own.
-    let mut text = object.to_string().replace(&uid, "uid");
-    let volumes = object.pointer("/spec/volumes").and_then(Value::as_array);
-    for name in volumes.into_iter().flatten().filter_map(|volume| volume["name"].as_str()) {
-        if name.starts_with("kube-api-access-") {
-            text = text.replace(name, "kube-api-access");
-        }
-    }
+    // A Job labels its Pods with its own uid and name, and a Pod mounts its token by a name of its own.
+    let volumes = object.pointer("/spec/volumes").and_then(Value::as_array).into_iter().flatten();
+    let volumes = volumes.filter_map(|volume| volume["name"].as_str());
+    let names = names.iter().map(String::as_str).chain(volumes.filter(|name| name.starts_with("kube-api-access-")));
+    let text = object.to_string();
+    let text = names.filter(|name| !name.is_empty()).fold(text, |text, name| text.replace(name, "generated"));
     serde_json::from_str(&text).unwrap()
 }
 

@@ -1,28 +1,48 @@
-//! The pod templates of Jobs and Pods cannot be changed once they are in a cluster.
+//! The pod templates of Jobs and Pods cannot be changed once they are in a cluster, and our report says so before.
 
 use super::cluster::{Cluster, cluster};
-use crate::laws::{INJECT, of_spec};
+use crate::laws::{INJECT, UNINJECT, of_spec};
+use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::inject;
+use mackerel_agent_injector::report::Reason;
 use serde_json::json;
 
 const CONTAINERS: &str = "containers: [{name: main, image: \"main:1\"}]";
 
-/// The manifest, injected under the default configuration, and under another one.
-fn states(manifest: &str) -> [String; 3] {
-    let injected = |spec: &str| edit::apply(manifest, &inject(manifest, &of_spec(spec), INJECT).edits);
-    [manifest.to_owned(), injected("{}"), injected("agent: {roles: [shop:batch]}")]
+/// What we do to a manifest that is in a cluster already.
+struct Change {
+    what: &'static str,
+    /// What is in the cluster.
+    first: String,
+    /// What we make of it.
+    second: String,
+    warnings: Vec<Reason>,
 }
 
-/// Applies one state as a user would, then the other: what the API server says to the second.
-fn applied(cluster: &Cluster, namespace: &str, first: &str, second: &str) -> Result<(), String> {
-    cluster.namespace(namespace, &json!({}));
-    let apply = |text: &str| {
-        let (succeeded, _, said) = cluster.kubectl(&["apply", "--namespace", namespace, "--filename", "-"], text);
-        if succeeded { Ok(()) } else { Err(said) }
+/// Every sort of change.
+fn changes(manifest: &str) -> [Change; 3] {
+    let change = |what, first: &str, config: &Config, options| {
+        let injection = inject(first, config, options);
+        let warnings = injection.outcomes.iter().flat_map(|outcome| &outcome.warnings).map(|warning| warning.reason);
+        Change {
+            what,
+            first: first.to_owned(),
+            second: edit::apply(first, &injection.edits),
+            warnings: warnings.collect(),
+        }
     };
-    apply(first).unwrap();
-    apply(second)
+    let injected = change("injected", manifest, &Config::default(), INJECT);
+    let updated = change("updated", &injected.second, &of_spec("agent: {roles: [shop:batch]}"), INJECT);
+    let removed = change("removed", &injected.second, &Config::default(), UNINJECT);
+    [injected, updated, removed]
+}
+
+/// Does as a user would with a manifest: `kubectl apply`, or another command of its kind.
+fn kubectl(cluster: &Cluster, command: &[&str], namespace: &str, manifest: &str) -> Result<(), String> {
+    let arguments = [command, &["--namespace", namespace, "--filename", "-"]].concat();
+    let (succeeded, _, said) = cluster.kubectl(&arguments, manifest);
+    if succeeded { Ok(()) } else { Err(said) }
 }
 
 #[test]
@@ -43,12 +63,15 @@ fn kubernetes_refuses_to_change_the_template_of_a_job_or_a_pod() {
             "pod updates may not",
         ),
     ] {
-        let [plain, injected, updated] = states(&manifest);
-        for (what, first, second) in
-            [("injected", &plain, &injected), ("updated", &injected, &updated), ("removed", &injected, &plain)]
-        {
-            let refused = applied(cluster, &format!("{kind}-{what}"), first, second).err().unwrap_or_default();
+        for Change { what, first, second, warnings } in changes(&manifest) {
+            assert!(warnings.contains(&Reason::ImmutableTemplate), "{kind} {what}: {warnings:?}");
+            let namespace = format!("{kind}-{what}");
+            cluster.namespace(&namespace, &json!({}));
+            kubectl(cluster, &["apply"], &namespace, &first).unwrap();
+            let refused = kubectl(cluster, &["apply"], &namespace, &second).err().unwrap_or_default();
             assert!(refused.contains(says), "{kind} {what}: {refused}");
+            // What our help says to do.
+            assert_eq!(kubectl(cluster, &["replace", "--force"], &namespace, &second), Ok(()), "{kind} {what}");
         }
     }
 }
@@ -57,13 +80,16 @@ fn kubernetes_refuses_to_change_the_template_of_a_job_or_a_pod() {
 #[test]
 fn kubernetes_changes_the_template_of_a_deployment() {
     let Some(cluster) = cluster() else { return };
-    let [plain, injected, updated] = states(&format!(
+    let manifest = format!(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: one}}\nspec:\n  selector: {{matchLabels: {{app: one}}}}\n  \
          template:\n    metadata:\n      labels: {{app: one}}\n    spec:\n      {CONTAINERS}\n"
-    ));
-    for (what, first, second) in
-        [("injected", &plain, &injected), ("updated", &injected, &updated), ("removed", &injected, &plain)]
-    {
-        assert_eq!(applied(cluster, &format!("deployment-{what}"), first, second), Ok(()));
+    );
+    for Change { what, first, second, warnings } in changes(&manifest) {
+        assert!(!warnings.contains(&Reason::ImmutableTemplate), "{what}: {warnings:?}");
+        let namespace = format!("deployment-{what}");
+        cluster.namespace(&namespace, &json!({}));
+        for manifest in [first, second] {
+            assert_eq!(kubectl(cluster, &["apply"], &namespace, &manifest), Ok(()), "{what}");
+        }
     }
 }

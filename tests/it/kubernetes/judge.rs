@@ -1,7 +1,8 @@
 //! Holds an injected object against what it was before.
 
-use super::cluster::{Cluster, RESTRICTED, Run, UNENFORCED, Verdict, collection};
+use super::cluster::{Cluster, RESTRICTED, Run, SILENT, UNENFORCED, Verdict, collection};
 use super::injected::{Pair, completed, hardened};
+use mackerel_agent_injector::config::Config;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,6 +17,8 @@ pub(super) enum Way {
     Unenforced,
     /// The same once more, where "restricted" is enforced, with containers of its own that it takes.
     Hardened,
+    /// A template as a Pod under a configuration that gives up "restricted" for our container: nothing is enforced.
+    GivenUp,
     /// A workload, with all that a manifest has.
     Workload,
 }
@@ -26,6 +29,7 @@ impl fmt::Display for Way {
             Way::Restricted => "pods, restricted",
             Way::Unenforced => "pods, not enforced",
             Way::Hardened => "pods, restricted once their own containers are",
+            Way::GivenUp => "pods, not enforced since the configuration gives it up",
             Way::Workload => "workloads",
         })
     }
@@ -49,7 +53,7 @@ impl Census {
 
     /// Templates that were taken before.
     pub(super) fn valid(&self) -> usize {
-        [Way::Restricted, Way::Unenforced]
+        [Way::Restricted, Way::Unenforced, Way::GivenUp]
             .iter()
             .filter_map(|way| self.accepted.get(way))
             .map(|(before, _)| before)
@@ -101,8 +105,17 @@ impl fmt::Display for Census {
 /// What was accepted before injection.
 #[derive(Debug, Clone)]
 pub(super) struct Ground {
-    pub(super) namespace: &'static str,
+    namespace: &'static str,
     warnings: BTreeSet<String>,
+}
+
+/// Whether a configuration takes from our container what "restricted" asks of it, as it may.
+fn gives_up_restricted(config: &Config) -> bool {
+    let [given, default] = [config, &Config::default()].map(|config| {
+        let context = config.spec.agent.security_context.clone();
+        (context.allow_privilege_escalation, context.capabilities, context.run_as_non_root, context.seccomp_profile)
+    });
+    given != default
 }
 
 /// Asks the API server, and does not ask twice what an object was before.
@@ -145,26 +158,30 @@ impl Judge {
     }
 
     /// The templates of a resource as Pods, and the resource itself where Kubernetes knows its kind.
-    pub(super) fn judge(&self, subject: &str, pair: &Pair) -> Census {
+    pub(super) fn judge(&self, subject: &str, config: &Config, pair: &Pair) -> Census {
         let mut census = Census::default();
         let subject = format!("{subject}: {}", pair.name);
+        let given_up = gives_up_restricted(config);
+        let lenient = if given_up { SILENT } else { UNENFORCED };
         for (before, after) in pair.pods() {
-            if let Some(ground) = self.ground(RESTRICTED, &before) {
+            let restricted = |pod: &Value| if given_up { None } else { self.ground(RESTRICTED, pod) };
+            if let Some(ground) = restricted(&before) {
                 census.judged(Way::Restricted, &subject, self.holds(&ground, &after));
                 continue;
             }
-            match self.ground(UNENFORCED, &before) {
-                Some(ground) => census.judged(Way::Unenforced, &subject, self.holds(&ground, &after)),
+            let way = if given_up { Way::GivenUp } else { Way::Unenforced };
+            match self.ground(lenient, &before) {
+                Some(ground) => census.judged(way, &subject, self.holds(&ground, &after)),
                 None => census.invalid.0 += 1,
             }
-            if let Some(ground) = self.ground(RESTRICTED, &hardened(&before)) {
+            if let Some(ground) = restricted(&hardened(&before)) {
                 census.judged(Way::Hardened, &subject, self.holds(&ground, &hardened(&after)));
             }
         }
         if collection(&pair.after).is_some() && pair.after["kind"] != "Pod" {
             let [before, after] = [&pair.before, &pair.after].map(|resource| completed(resource, "subject"));
             // A workload is not refused for the sake of its pods: of those there is only a warning.
-            match self.ground(UNENFORCED, &before) {
+            match self.ground(lenient, &before) {
                 Some(ground) => census.judged(Way::Workload, &subject, self.holds(&ground, &after)),
                 None => census.invalid.1 += 1,
             }

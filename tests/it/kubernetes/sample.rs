@@ -79,7 +79,7 @@ fn judged(judge: &Judge, sample: &[Candidate], config: impl Fn(usize) -> (String
     let judged = for_each(&numbered, |(number, candidate)| {
         let (name, config) = config(*number);
         let pair = candidate.pair(&config)?;
-        Some(judge.judge(&format!("{} ({name})", candidate.file), &pair))
+        Some(judge.judge(&format!("{} ({name})", candidate.file), &config, &pair))
     });
     judged.into_iter().flatten().collect()
 }
@@ -90,14 +90,14 @@ fn kubernetes_accepts_a_sample_of_the_corpus() {
     let Some(cluster) = cluster() else { return };
     let judge = Judge::new(cluster);
     let mut candidates = candidates(files);
-    let mut seen = format!("resources to choose from: {}\n", candidates.len());
 
     // Some at a time, until there are enough: most were valid before.
     let (mut sample, mut auto, mut valid, mut refused) = (Vec::new(), Vec::new(), 0, 0);
     while valid < TEMPLATES && !candidates.is_empty() {
         let some: Vec<Candidate> = candidates.drain(..candidates.len().min(TEMPLATES - valid)).collect();
         let census = for_each(&some, |candidate| {
-            judge.judge(&format!("{} (auto)", candidate.file), &candidate.pair(&Config::default()).unwrap())
+            let config = Config::default();
+            judge.judge(&format!("{} (auto)", candidate.file), &config, &candidate.pair(&config).unwrap())
         });
         for (candidate, census) in some.into_iter().zip(census) {
             if census.valid() == 0 {
@@ -112,6 +112,7 @@ fn kubernetes_accepts_a_sample_of_the_corpus() {
     let auto: Census = auto.into_iter().collect();
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     sample.iter().for_each(|candidate| *kinds.entry(&candidate.kind).or_default() += 1);
+    let mut seen = String::new();
     write!(seen, "resources in the sample: {}\nresources that Kubernetes refuses before: {refused}\n", sample.len())
         .unwrap();
     kinds.iter().for_each(|(kind, count)| writeln!(seen, "  {kind}: {count}").unwrap());
