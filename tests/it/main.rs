@@ -34,6 +34,7 @@ mod read;
 mod readme;
 #[cfg(unix)]
 mod real_tools;
+mod reference;
 mod reprint;
 mod splice;
 mod splice_corpus;

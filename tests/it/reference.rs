@@ -1,0 +1,167 @@
+//! `docs/config/reference.md` and `reference.ja.md`: every setting, from the doc comments that the schema carries.
+//!
+//! The Japanese sentences stand in `docs/config/reference.ja.yaml`, each beside the English one that it says, so that it is
+//! seen when the English has changed. `UPDATE_EXPECTED=1 cargo test reference` writes both pages.
+
+use mackerel_agent_injector::annotations::Annotation;
+use mackerel_agent_injector::config::schema;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const LATER: &str = " Not supported yet.";
+
+/// One setting, or a group of them.
+struct Entry {
+    /// Dotted, below `spec`.
+    path: String,
+    schema: Value,
+}
+
+impl Entry {
+    /// What the doc comments say, without what holds only for now.
+    fn sentence(&self) -> &str {
+        let description = self.schema["description"].as_str().unwrap();
+        description.strip_suffix(LATER).unwrap_or(description)
+    }
+
+    fn is_later(&self) -> bool {
+        self.schema["description"].as_str().unwrap().ends_with(LATER)
+    }
+
+    fn is_group(&self) -> bool {
+        self.schema.get("default").is_none()
+    }
+
+    fn annotation(&self) -> Option<&'static str> {
+        let found = Annotation::ALL.iter().find(|annotation| annotation.setting() == Some(&self.path));
+        found.map(|annotation| annotation.name())
+    }
+}
+
+/// Every setting in the order of the table, groups before what is in them.
+fn entries(schema: &Value, inside: &str, found: &mut Vec<Entry>) {
+    for (name, setting) in schema["properties"].as_object().unwrap() {
+        let entry = Entry { path: format!("{inside}{name}"), schema: setting.clone() };
+        let below = entry.is_group().then(|| format!("{}.", entry.path));
+        found.push(entry);
+        if let Some(below) = below {
+            entries(setting, &below, found);
+        }
+    }
+}
+
+fn all() -> Vec<Entry> {
+    let mut found = Vec::new();
+    entries(&schema()["properties"]["spec"], "", &mut found);
+    assert!(found.len() > 40);
+    found
+}
+
+/// What may stand there, as an index into the words of a language.
+fn kind(schema: &Value) -> usize {
+    let types: Vec<&str> = match &schema["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect(),
+        _ => vec!["choice"],
+    };
+    match types[..] {
+        ["choice"] => 0,
+        ["string"] => 1,
+        ["integer"] => 2,
+        ["boolean"] => 3,
+        ["array"] => 4,
+        ["object"] => 5,
+        _ => 6,
+    }
+}
+
+/// The words of a language.
+struct Language {
+    file: &'static str,
+    title: &'static str,
+    introduction: &'static str,
+    kinds: [&'static str; 7],
+    annotation: &'static str,
+    later: &'static str,
+}
+
+const ENGLISH: Language = Language {
+    file: "reference.md",
+    title: "Configuration reference",
+    introduction: "Every setting below `spec`, by its dotted path: so it is written for `--set` and in the data of a ConfigMap. Where an \
+                   annotation is named, it sets the same for one pod template, with the prefix `agent-injector.contrib.mackerel.io/`. \
+                   [example.yaml](example.yaml) has all of it as a configuration, [schema.json](schema.json) is for editors.",
+    kinds: ["one of these words", "text", "whole number", "`true` or `false`", "list", "mapping", "quantity"],
+    annotation: "annotation",
+    later: "Not supported yet.",
+};
+
+const JAPANESE: Language = Language {
+    file: "reference.ja.md",
+    title: "設定リファレンス",
+    introduction: "`spec` の下のすべての設定です。見出しのドット区切りのパスは、`--set` や ConfigMap の data にそのまま使えます。アノテーション名のあるものは、\
+                   接頭辞 `agent-injector.contrib.mackerel.io/` を付けて Pod テンプレートに書くと、そのテンプレートだけに効きます。設定ファイルの形のものは \
+                   [example.yaml](example.yaml)、エディタ用のスキーマは [schema.json](schema.json) にあります。",
+    kinds: ["次の語のどれか", "文字列", "整数", "`true` か `false`", "リスト", "マッピング", "量"],
+    annotation: "アノテーション",
+    later: "まだ効果がありません。",
+};
+
+fn page(language: &Language, entries: &[Entry], sentence: impl Fn(&Entry) -> String) -> String {
+    let mut page = format!("# {}\n\n{}\n", language.title, language.introduction);
+    for entry in entries {
+        let marks = if entry.path.contains('.') { "###" } else { "##" };
+        write!(page, "\n{marks} `{}`\n\n", entry.path).unwrap();
+        if !entry.is_group() {
+            write!(page, "*{}*", language.kinds[kind(&entry.schema)]).unwrap();
+            if let Some(name) = entry.annotation() {
+                write!(page, " · {} `{name}`", language.annotation).unwrap();
+            }
+            page.push_str("\n\n");
+        }
+        page.push_str(&sentence(entry));
+        if entry.is_later() {
+            write!(page, " {}", language.later).unwrap();
+        }
+        page.push('\n');
+    }
+    page
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/config")
+}
+
+#[track_caller]
+fn expect(language: &Language, page: &str) {
+    let path = folder().join(language.file);
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        fs::write(&path, page).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "{} is out of date: run this test with UPDATE_EXPECTED=1", path.display());
+}
+
+#[test]
+fn the_reference_page_says_what_the_doc_comments_say() {
+    expect(&ENGLISH, &page(&ENGLISH, &all(), |entry| entry.sentence().to_owned()));
+}
+
+#[test]
+fn the_japanese_reference_page_is_in_step() {
+    let text = fs::read_to_string(folder().join("reference.ja.yaml")).unwrap();
+    let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
+    let entries = all();
+    let paths: Vec<&str> = sentences.iter().map(|sentence| sentence["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, entries.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>());
+    for (entry, sentence) in entries.iter().zip(&sentences) {
+        assert_eq!(sentence["en"], entry.sentence(), "{}: say it in Japanese anew, in reference.ja.yaml", entry.path);
+    }
+    let japanese = |entry: &Entry| {
+        let sentence = sentences.iter().find(|sentence| sentence["path"] == *entry.path).unwrap();
+        sentence["ja"].as_str().unwrap().to_owned()
+    };
+    expect(&JAPANESE, &page(&JAPANESE, &entries, japanese));
+}
