@@ -30,3 +30,25 @@ impl Tolerance {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Reason;
+
+    #[test]
+    fn strict_refuses_warnings_but_not_what_nobody_can_mend_here() {
+        let strict = Tolerance { on_refusal: OnRefusal::Fail, warnings: Warnings::Refuse };
+        let lenient = Tolerance { on_refusal: OnRefusal::Skip, warnings: Warnings::Tell };
+        for (reason, when_strict, when_lenient) in [
+            (Reason::Injected, Severity::Info, Severity::Info),
+            (Reason::QosRefused, Severity::Error, Severity::Warning),
+            (Reason::QosChanged, Severity::Error, Severity::Warning),
+            (Reason::SaAutomountUnknown, Severity::Info, Severity::Info),
+        ] {
+            let finding = Finding::new(reason, "", 0, "");
+            assert_eq!(strict.severity(&finding), when_strict, "{}", reason.id());
+            assert_eq!(lenient.severity(&finding), when_lenient, "{}", reason.id());
+        }
+    }
+}
