@@ -4,7 +4,7 @@ use super::walk::plain;
 use std::io::{self, BufWriter, Write};
 
 /// Pieces larger than this go out as they lie in memory.
-const BUFFER: usize = 64 * 1024;
+const BUFFER: usize = 16 * 1024;
 
 pub(crate) fn write<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
