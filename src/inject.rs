@@ -222,8 +222,8 @@ impl Run<'_> {
         if changes.is_empty() {
             return;
         }
-        let edits = match tree.collection_key() {
-            Some(key) => self.unreadable_keys(changes, tree.span(key).start, base),
+        let edits = match yaml::unreadable(tree) {
+            Some(error) => self.refuse_unreadable(tree, changes, &error, base),
             None => self.carry_out(tree, changes, base),
         };
         self.injection.edits.extend(
@@ -233,11 +233,19 @@ impl Run<'_> {
         );
     }
 
-    /// `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key, but nothing that Kubernetes reads.
-    fn unreadable_keys(&mut self, changes: Vec<Change>, offset: usize, base: usize) -> Vec<Edit> {
+    /// What Kubernetes cannot read has no pod template, however much it looks like one: `image: {{ .Values.image }}` is
+    /// YAML, a mapping as a mapping's key.
+    fn refuse_unreadable(
+        &mut self,
+        tree: &Tree<'_>,
+        changes: Vec<Change>,
+        error: &YamlError,
+        base: usize,
+    ) -> Vec<Edit> {
+        let help = if tree.text().contains("{{") { RENDER } else { "correct the document" };
         for change in changes {
-            let message = "collection-key: a key of this document is a mapping or a list, which Kubernetes cannot read";
-            self.refuse(change, Refusal { message: message.to_owned(), help: RENDER.to_owned(), offset }, base);
+            let message = format!("unreadable: Kubernetes cannot read this document: {}", error.message);
+            self.refuse(change, Refusal { message, help: help.to_owned(), offset: error.offset }, base);
         }
         Vec::new()
     }

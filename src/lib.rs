@@ -17,6 +17,7 @@ pub mod config;
 pub mod decide;
 mod hand_edit;
 mod judge;
+mod merge_patch;
 mod owner;
 pub mod pod_template;
 mod qos;

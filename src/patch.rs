@@ -154,22 +154,23 @@ pub(crate) fn insertion(
         Found::Missing => record.created.push(parent),
     };
 
-    let metadata = builder.found(template.metadata, Kind::Mapping, "metadata")?;
+    let metadata = builder.found(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
     let annotations = match metadata {
         Found::Collection => {
-            builder.found(child(template.metadata, "annotations"), Kind::Mapping, "metadata.annotations")?
+            let annotations = child(template.metadata, "annotations");
+            builder.found(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
         }
         _ => Found::Missing,
     };
     note(&mut record, Parent::Metadata, &metadata);
     note(&mut record, Parent::Annotations, &annotations);
 
-    let list = child(template.spec, agent.sidecar.field());
-    let containers = builder.found(list, Kind::Sequence, agent.sidecar.field())?;
+    let field = agent.sidecar.field();
+    let containers = builder.found(template.spec, child(template.spec, field), Kind::Sequence, field)?;
     if agent.sidecar == Sidecar::Native {
         note(&mut record, Parent::InitContainers, &containers);
     }
-    let volumes = builder.found(child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
+    let volumes = builder.found(template.spec, child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
     note(&mut record, Parent::Volumes, &volumes);
 
     if !agent.pull_secrets.is_empty() {
@@ -178,7 +179,6 @@ pub(crate) fn insertion(
     }
 
     builder.add_annotations(&metadata, &annotations, &records.annotations(record));
-    let field = agent.sidecar.field();
     match (containers, place) {
         (Found::Collection, Place::Last) => builder.add(&format!("/spec/{field}/-"), Rc::clone(&agent.container)),
         (Found::Collection, Place::At(index)) => {
@@ -289,15 +289,22 @@ fn has_created(record: Option<&Record>, parent: Parent) -> bool {
 }
 
 impl Builder<'_, '_> {
-    fn found(&self, node: Option<NodeId>, kind: Kind, parent: &'static str) -> Result<Found, NotACollection> {
-        let Some(node) = node else { return Ok(Found::Missing) };
+    /// What `holder` has at `node`.
+    fn found(
+        &self,
+        holder: Option<NodeId>,
+        node: Option<NodeId>,
+        kind: Kind,
+        parent: &'static str,
+    ) -> Result<Found, NotACollection> {
+        let (Some(holder), Some(node)) = (holder, node) else { return Ok(Found::Missing) };
         let value = self.tree.resolve(node);
         if self.tree.kind(value) == kind {
             return Ok(Found::Collection);
         }
         match resolve(self.tree, value) {
             Ok(Resolved::Null) if self.tree.kind(value) == Kind::Scalar => {
-                Ok(Found::Null { raw: gave_way(self.tree, node) })
+                Ok(Found::Null { raw: gave_way(self.tree, self.tree.resolve(holder), node) })
             }
             _ => Err(NotACollection { parent, offset: self.tree.span(node).start }),
         }

@@ -82,6 +82,7 @@ reasons! {
     MirrorPod = "mirror-pod", Skipped, "a mirror pod belongs to its kubelet";
     Windows = "windows", Skipped, "the agent does not run on Windows";
     NoContainers = "no-containers", Skipped, "the template has no containers of its own";
+    Patch = "patch", Skipped, "a patch or a part of a pod template, not a whole one";
     LocalConfig = "local-config", Skipped, "configuration of a local tool, never applied";
     NativeUnsupported = "native-unsupported", Skipped, "needs a native sidecar, which `kubernetesVersion` does not have";
     AgentPresent = "agent-present", Skipped, "an agent that is not ours is there already";

@@ -2,6 +2,7 @@
 //! defaults and the spelling of quantities do not count. Image, Secret and ConfigMap names are looked at one by one,
 //! because Renovate and kustomize (`images:`, `namePrefix`, generators) change them with good reason.
 
+use crate::config::quantity::nanos;
 use serde_json::{Map, Value};
 
 /// A short fingerprint. Not a safeguard against forgery: who can edit the manifest can edit the record.
@@ -144,44 +145,16 @@ fn context_of(above: Context, key: &str) -> Context {
     }
 }
 
-/// `0.5` and `500m` -> the same text. Source: Kubernetes' serialization format for quantities.
+/// `0.5` and `500m` -> `5e-1`
 fn by_value(quantity: &str) -> Option<String> {
-    let digits = quantity.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let suffix = &quantity[digits.len()..];
-    // `1e3` and `1E3` are exponents, `1E` is exa: an exponent is followed by digits and so stands inside `digits`.
-    let (number, exponent) = match digits.split_once(['e', 'E']) {
-        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
-        None => (digits, 0),
-    };
-    let (power_of_ten, power_of_two) = match suffix {
-        "" => (0, 0),
-        "n" => (-9, 0),
-        "u" => (-6, 0),
-        "m" => (-3, 0),
-        "k" => (3, 0),
-        "M" => (6, 0),
-        "G" => (9, 0),
-        "T" => (12, 0),
-        "P" => (15, 0),
-        "E" => (18, 0),
-        "Ki" => (0, 10),
-        "Mi" => (0, 20),
-        "Gi" => (0, 30),
-        "Ti" => (0, 40),
-        "Pi" => (0, 50),
-        "Ei" => (0, 60),
-        _ => return None,
-    };
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
-    let mut ten = exponent.checked_add(power_of_ten)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-    let mut value = mantissa.checked_mul(1 << power_of_two)?;
+    let mut value = nanos(quantity)?;
     if value == 0 {
         return Some("0".to_owned());
     }
+    let mut ten = -9;
     while value % 10 == 0 {
         value /= 10;
-        ten = ten.checked_add(1)?;
+        ten += 1;
     }
     Some(format!("{value}e{ten}"))
 }
@@ -199,6 +172,9 @@ mod tests {
             assert_eq!(by_value(a), by_value(b), "{a} and {b}");
         }
         assert_ne!(by_value("64Mi"), by_value("64M"));
+        // Fingerprints in records rest on this spelling.
+        assert_eq!(by_value("0.50").as_deref(), Some("5e-1"));
+        assert_eq!(by_value("64Mi").as_deref(), Some("67108864e0"));
         assert_eq!(by_value("many"), None);
     }
 

@@ -42,6 +42,9 @@ pub(crate) fn report(
         messages.add(Severity::Error, |severity| wording.message(fault, severity, None))?;
     }
     for finding in &injection.findings {
+        if finding.reason.class() == Class::Refused {
+            messages.count(finding.reason);
+        }
         messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, None))?;
     }
     for outcome in &injection.outcomes {
@@ -65,6 +68,12 @@ pub(crate) fn report(
         }
     }
     Ok(())
+}
+
+/// What is never tolerated and belongs to no decision.
+pub(crate) fn error(messages: &mut Messages, input: Input<'_>, finding: &Finding) -> io::Result<()> {
+    let mut wording = Wording::places(input, messages.colour());
+    messages.add(Severity::Error, |severity| wording.message(finding, severity, None))
 }
 
 impl<'t> Wording<'t> {

@@ -10,9 +10,10 @@ use super::walk::{self, Found, Why, plain};
 use super::{Exit, diff, in_place, stdout, stream};
 use crate::config::Config;
 use crate::diagnostic::{Lines, visible};
-use crate::edit::{Edit, pieces};
+use crate::edit::{self, Edit, pieces};
 use crate::inject::{Injection, Options, inject};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
+use crate::splice::Refusal;
 use crate::tolerance::Tolerance;
 use serde::Serialize;
 use std::io;
@@ -219,6 +220,25 @@ impl<'c> Gathered<'c> {
         Ok(())
     }
 
+    /// On stdout, one text stands behind the other.
+    fn can_be_joined(&self, messages: &mut Messages) -> io::Result<()> {
+        let Some(last) = self.texts.iter().rposition(|worked| !worked.text.is_empty()) else { return Ok(()) };
+        for worked in self.texts.iter().take(last).filter(|worked| !worked.text.ends_with('\n')) {
+            if stream::must_be_last(&edit::apply(&worked.text, &worked.edits)) {
+                let name = worked.path.display().to_string();
+                let word = Refusal::OpenBlockScalar.word();
+                let message = format!(
+                    "{word}: the file ends inside a block scalar, without a line break: another file behind it would change its value"
+                );
+                let help =
+                    "end the file with a line break, give it last, or have each file written by itself with `-i`";
+                let finding = Finding::new(Reason::Uneditable, message, worked.text.len(), "").with_help(help);
+                findings::error(messages, Input { name: &name, text: &worked.text }, &finding)?;
+            }
+        }
+        Ok(())
+    }
+
     /// All is known: writes everything or nothing.
     fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
         let mut prepared = Vec::new();
@@ -230,6 +250,9 @@ impl<'c> Gathered<'c> {
                     Err(error) => messages.error(format!("{}: {}", worked.path.display(), plain(&error)))?,
                 }
             }
+        }
+        if self.run.give == Give::Manifests {
+            self.can_be_joined(messages)?;
         }
         if messages.has_errors() {
             let ending = match self.run.give {

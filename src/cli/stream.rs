@@ -1,5 +1,9 @@
 //! Several texts as one stream of documents: separators only where one is missing, every other byte as it came.
 
+use crate::read;
+use crate::splice::ends_open;
+use crate::yaml;
+
 /// What has to stand before each text so that all of them are one valid stream; as many as there are texts.
 pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
     // A document is open: without a separator the next text would become part of it.
@@ -41,6 +45,16 @@ pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
     separators
 }
 
+/// True for a text behind which nothing can stand: it ends inside a block scalar, and whatever follows would begin with the
+/// line break that the value does not have.
+pub(crate) fn must_be_last(text: &str) -> bool {
+    if text.ends_with('\n') {
+        return false;
+    }
+    let last = read::documents(text).last().and_then(|document| text.get(document.span));
+    last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_open(&tree)))
+}
+
 /// The first line that is neither blank nor a comment.
 fn first_line(text: &str) -> Option<&str> {
     text.lines().find(|line| is_significant(line))
@@ -67,7 +81,7 @@ fn is_bare_separator(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::separators;
+    use super::{must_be_last, separators};
 
     fn joined(texts: &[&str]) -> String {
         texts.iter().zip(separators(texts)).map(|(text, separator)| separator + text).collect()
@@ -90,6 +104,22 @@ mod tests {
         ];
         for (texts, expected) in cases {
             assert_eq!(joined(texts), *expected, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn behind_an_open_block_scalar_nothing_can_stand() {
+        for (text, expected) in [
+            ("a: |\n  b", true),
+            ("a: >+\n  b", true),
+            ("a: 1\n---\na:\n- |\n  b\n ", true),
+            ("a: |\n  b\n", false),
+            ("a: |-\n  b", false),
+            ("a: |\n  b\nc: d", false),
+            ("a: 'b", false),
+            ("", false),
+        ] {
+            assert_eq!(must_be_last(text), expected, "{text:?}");
         }
     }
 

@@ -7,9 +7,12 @@ mod shape;
 
 use crate::agent::{Agent, Agents, CONTAINER, Sidecar, Volume};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, Request};
-use crate::config::{Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, SidecarKind};
+use crate::config::{
+    Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, PodTemplatePath, SidecarKind,
+};
 use crate::field_path::field_path;
 use crate::find::{member, step};
+use crate::merge_patch::{self, Images, Sign};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
@@ -260,6 +263,9 @@ impl<'a> Case<'a, '_> {
         if own.is_empty() {
             return Some(self.finding(Reason::NoContainers, "the template has no containers of its own"));
         }
+        if let Some(patch) = self.is_patch() {
+            return Some(patch);
+        }
         // With our record the agent is taken out of the view, so whatever agent is left is somebody else's.
         let present = self.template.containers.iter().find(|container| is_agent(container))?;
         let name = present.name.as_deref().unwrap_or("without a name");
@@ -269,6 +275,25 @@ impl<'a> Case<'a, '_> {
         let pointer = format!("{}/spec/{}/{}", self.at, present.list.field(), present.index);
         let offset = Some(self.tree.span(present.node).start);
         Some(Finding { help: Some(help.to_owned()), offset, pointer, ..finding })
+    }
+
+    fn is_patch(&self) -> Option<Finding> {
+        let is_this =
+            |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;
+        let configured = self.config.spec.pod_templates.iter().any(is_this);
+        let images = if configured { Images::FromElsewhere } else { Images::InTheText };
+        let (message, node) = match merge_patch::sign(self.tree, self.resource, self.template, images)? {
+            Sign::Directive(key) => (format!("`{}` makes this a patch, not a workload", self.tree.raw(key)), key),
+            Sign::NoImage(container) => {
+                let name = container.name.as_deref().unwrap_or("without a name");
+                let message =
+                    format!("container {name} has no `image`: a patch or a part of a template, not a whole one");
+                (message, container.node)
+            }
+        };
+        let help = "inject what comes of it, such as the output of `kustomize build`";
+        let offset = Some(self.tree.span(node).start);
+        Some(Finding { help: Some(help.to_owned()), offset, ..self.finding(Reason::Patch, message) })
     }
 
     fn with_annotations(&self) -> Result<Cow<'a, Config>, Finding> {

@@ -256,7 +256,8 @@ impl Writer<'_, '_> {
 
     /// The null that gave way comes back as it was.
     fn restore(&mut self, element: &Element, mark: usize, raw: &str) -> Result<(), Uneditable> {
-        // It may have been JSON then, `"a":null`, and another tool has printed it as YAML since.
+        // It may have stood in brackets, and another tool has printed it in lines since.
+        let raw = raw.strip_prefix('{').map_or(raw, |raw| raw.strip_prefix(':').unwrap_or_default());
         let spaced = format!(" {raw}");
         let raw = if raw.is_empty() || raw.starts_with([' ', '\t']) { raw } else { &spaced };
         if plan::is_inline(self.tree, element.value) {

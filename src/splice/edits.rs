@@ -49,6 +49,7 @@ impl Edits {
             }
         }
         close(&mut joined, tree);
+        keep_line_feed(&mut joined, tree);
         joined.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
         let lines = Lines { text: tree.text() };
         if let Some(edit) = joined.iter().find(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range)) {
@@ -86,6 +87,25 @@ fn close(edits: &mut [Draft], tree: &Tree<'_>) {
         last.range = if ends_block_scalar(tree, &lines, start) { start..len } else { lines.before_break(start)..len };
     } else {
         last.range.end = len;
+    }
+}
+
+/// Where the lines of a document end in bare carriage returns and another tool has put a line feed behind the last one, that
+/// one stays: those who cut streams into documents look for line feeds only.
+///
+/// ```text
+/// a: 1␍b: 2⏎---    remove b    a: 1⏎---
+/// ```
+fn keep_line_feed(edits: &mut [Draft], tree: &Tree<'_>) {
+    let text = tree.text();
+    let Some(last) = edits.last_mut().filter(|edit| edit.text.is_empty() && edit.range.end == text.len()) else {
+        return;
+    };
+    let line_feed = ["\r\n", "\n"].into_iter().find(|line_feed| text[last.range.clone()].ends_with(line_feed));
+    if let Some(line_feed) = line_feed
+        && text[..last.range.start].ends_with('\r')
+    {
+        last.range = last.range.start - 1..last.range.end - line_feed.len();
     }
 }
 

@@ -197,7 +197,7 @@ impl<'t> Writer<'_, 't> {
         let span = self.tree.outer_start(element.value)..element.end;
         let new = match new {
             Overlay::Null(raw) => {
-                self.out.replace(element.mark.unwrap_or(span.start)..span.end, raw.clone());
+                self.restore_in_brackets(brackets, element, raw);
                 return Ok(());
             }
             Overlay::New(value) => value,
@@ -210,6 +210,10 @@ impl<'t> Writer<'_, 't> {
         let text = self.beside(brackets, element).value(new, 0, element.start)?;
         match element.mark {
             Some(mark) if span.start.max(mark) >= span.end => {
+                let is_plain = element.key.is_some_and(|key| self.tree.style(key) == Style::Plain);
+                if is_plain && [b',', b']', b'}'].into_iter().any(|next| self.lines.is_at(mark, next)) {
+                    return Err(Refusal::OddColon.at(mark));
+                }
                 self.out.insert(mark, format!("{}{text}", brackets.colon.trim_start_matches(':')));
             }
             // `{a}`: a key without a colon.
@@ -220,6 +224,27 @@ impl<'t> Writer<'_, 't> {
             _ => self.out.replace(span, text),
         }
         Ok(())
+    }
+
+    /// The null that gave way comes back as it was, unless it was written in a way that has no place in JSON.
+    fn restore_in_brackets(&mut self, brackets: &Brackets, element: &Element, raw: &str) {
+        let start = self.lines.before_blanks(self.tree.outer_start(element.value));
+        let text = match (raw.strip_prefix('{'), element.key) {
+            (Some(""), Some(key)) => {
+                self.out.delete(self.tree.span(key).end..element.end);
+                return;
+            }
+            (Some(here), _) => here.strip_prefix(':').unwrap_or_default().to_owned(),
+            (None, Some(key))
+                if raw == "null" && element.mark == Some(start) && self.tree.style(key) == Style::Plain =>
+            {
+                " null".to_owned()
+            }
+            (None, _) if raw.trim_start() == "null" => raw.to_owned(),
+            // It comes from a block mapping: nothing, `~`, or a tag that would run into the comma.
+            (None, _) => format!("{}null", brackets.colon.trim_start_matches(':')),
+        };
+        self.out.replace(start..element.end, text);
     }
 
     /// A value in brackets for the whole document, or for a place in it that had none.

@@ -75,6 +75,11 @@ impl<'t> Lines<'t> {
         at + self.bytes().get(at..).unwrap_or_default().iter().take_while(|byte| is_blank(**byte)).count()
     }
 
+    /// Back over blanks and tabs to what stands before them on the line; nowhere if nothing does.
+    pub(crate) fn before_blanks(&self, at: usize) -> usize {
+        if self.indentation(at).is_some() { at } else { self.slice(0, at).trim_end_matches([' ', '\t']).len() }
+    }
+
     /// The first break at or behind `at`, else the text's end.
     pub(crate) fn line_end(&self, at: usize) -> usize {
         let rest = self.bytes().get(at..).unwrap_or_default();

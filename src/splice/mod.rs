@@ -41,7 +41,7 @@ use writer::Writer;
 pub struct Spelling {
     /// The operation's path.
     pub pointer: String,
-    /// What stands between the colon and the end of the value, as [`gave_way`] said: nothing, ` null`, `  ~`.
+    /// As [`gave_way`] said: nothing, ` null`, `  ~`, `{: ~`.
     pub raw: String,
 }
 
@@ -91,12 +91,28 @@ pub(crate) fn splice_operations(
     Ok(Spliced { edits, overlay })
 }
 
-/// What stands between the colon (or dash) and the end of a null that is to give way to a collection.
+/// How the null at `value` is written, which is to give way to a collection.
+///
+/// - in a block mapping, and for `null` itself: what stands between the colon and its end, without earlier lines
+/// - otherwise in brackets, where another tool may have made JSON of it by the time it comes back: the same behind `{:`,
+///   or `{` alone for a key without a colon
 #[must_use]
-pub fn gave_way(tree: &Tree<'_>, node: NodeId) -> String {
-    let text = tree.text();
-    let start = text.get(..tree.outer_start(node)).unwrap_or_default().trim_end_matches([' ', '\t']).len();
-    text.get(start..tree.span(node).end).unwrap_or_default().to_owned()
+pub fn gave_way(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> String {
+    let lines = lines::Lines { text: tree.text() };
+    let raw = lines.slice(lines.before_blanks(tree.outer_start(value)), tree.span(value).end);
+    if tree.style(mapping) != yaml::Style::Flow || raw.trim_start() == "null" {
+        return raw.to_owned();
+    }
+    let key = tree.entries(mapping).find(|(_, entry)| *entry == value).map(|(key, _)| tree.span(key).end);
+    let has_colon = key.is_some_and(|end| lines.is_at(lines.next_content(end), b':'));
+    if has_colon { format!("{{:{raw}") } else { "{".to_owned() }
+}
+
+/// True when the text ends, without a line break, in a block scalar whose value a line break would change: nothing can
+/// stand behind it.
+#[must_use]
+pub fn ends_open(tree: &Tree<'_>) -> bool {
+    edits::ends_open(tree, &lines::Lines { text: tree.text() })
 }
 
 /// Why a text was not patched.

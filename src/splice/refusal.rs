@@ -63,6 +63,9 @@ refusals! {
     OddNull = "odd-null",
         "an empty value whose `null` stands on a line of its own cannot be filled",
         "delete the `null`";
+    OddColon = "odd-colon",
+        "a comma or bracket stands right behind the colon of an empty value: Kubernetes takes the colon for a part of the key",
+        "put a blank behind the colon";
     Tabs = "tabs",
         "a tab stands in the indentation",
         "indent with spaces";

@@ -37,10 +37,6 @@ struct Reader<'r, 't> {
 }
 
 impl Reader<'_, '_> {
-    fn error(&self, id: NodeId, message: &str) -> YamlError {
-        YamlError { offset: self.tree.span(id).start, message: message.to_owned() }
-    }
-
     /// go-yaml's bound on what aliases may multiply: 99 % of the nodes of a small document, 10 % of those of a large one.
     fn count(&mut self, id: NodeId) -> Result<(), YamlError> {
         const LOW: f64 = 400_000.0;
@@ -52,7 +48,7 @@ impl Reader<'_, '_> {
         let decoded = f64::from(self.decoded);
         let allowed = 0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW)).clamp(0.0, 1.0);
         if self.aliased > 100 && self.decoded > 1000 && f64::from(self.aliased) / decoded > allowed {
-            return Err(self.error(id, "the aliases of this document multiply without bound"));
+            return Err(error(self.tree, id, "the aliases of this document multiply without bound"));
         }
         Ok(())
     }
@@ -61,7 +57,7 @@ impl Reader<'_, '_> {
         self.count(id)?;
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.error(id, TOO_DEEP));
+            return Err(error(self.tree, id, TOO_DEEP));
         }
         let value = self.node(id);
         self.depth -= 1;
@@ -71,14 +67,7 @@ impl Reader<'_, '_> {
     fn node(&mut self, id: NodeId) -> Result<Value, YamlError> {
         match self.tree.kind(id) {
             Kind::Alias => self.expand(id, Self::value),
-            Kind::Scalar => match resolve(self.tree, id)? {
-                Resolved::Null => Ok(Value::Null),
-                Resolved::Bool(value) => Ok(Value::Bool(value)),
-                Resolved::Int(value) => Ok(integer(value)),
-                Resolved::Float(value) => float(value)
-                    .ok_or_else(|| self.error(id, "JSON, and so Kubernetes, has no infinity and no not-a-number")),
-                Resolved::Str(value) => Ok(Value::String(value.into_owned())),
-            },
+            Kind::Scalar => scalar(self.tree, id),
             Kind::Sequence => {
                 let items: Vec<NodeId> = self.tree.items(id).collect();
                 items.into_iter().map(|item| self.value(item)).collect()
@@ -97,11 +86,11 @@ impl Reader<'_, '_> {
         read: impl FnOnce(&mut Self, NodeId) -> Result<T, YamlError>,
     ) -> Result<T, YamlError> {
         if self.expanding.contains(&id) {
-            return Err(self.error(id, "this alias stands inside its own anchor"));
+            return Err(error(self.tree, id, "this alias stands inside its own anchor"));
         }
         // Merge keys lead here without passing through `value`.
         if self.expanding.len() >= DEEPEST as usize {
-            return Err(self.error(id, TOO_DEEP));
+            return Err(error(self.tree, id, TOO_DEEP));
         }
         self.expanding.push(id);
         self.alias_depth += 1;
@@ -118,7 +107,8 @@ impl Reader<'_, '_> {
                 self.merge(value, map)?;
                 continue;
             }
-            let name = self.key(key)?;
+            self.count(key)?;
+            let name = self::key(self.tree, key)?;
             let value = self.value(value)?;
             map.insert(name, value);
         }
@@ -134,7 +124,7 @@ impl Reader<'_, '_> {
         for source in sources {
             self.count(source)?;
             if self.tree.kind(self.tree.resolve(source)) != Kind::Mapping {
-                return Err(self.error(source, "`<<` needs a mapping, or a list of mappings"));
+                return Err(not_to_merge(self.tree, source));
             }
             if self.tree.kind(source) == Kind::Alias {
                 self.expand(source, |reader, target| {
@@ -147,22 +137,44 @@ impl Reader<'_, '_> {
         }
         Ok(())
     }
+}
 
-    fn key(&mut self, key: NodeId) -> Result<String, YamlError> {
-        self.count(key)?;
-        let target = self.tree.resolve(key);
-        if self.tree.kind(target) != Kind::Scalar {
-            return Err(self.error(key, "a key cannot be a mapping or a list"));
+fn error(tree: &Tree<'_>, id: NodeId, message: &str) -> YamlError {
+    YamlError { offset: tree.span(id).start, message: message.to_owned() }
+}
+
+/// A scalar that is no key.
+pub(super) fn scalar(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
+    match resolve(tree, id)? {
+        Resolved::Null => Ok(Value::Null),
+        Resolved::Bool(value) => Ok(Value::Bool(value)),
+        Resolved::Int(value) => Ok(integer(value)),
+        Resolved::Float(value) => {
+            float(value).ok_or_else(|| error(tree, id, "JSON has no infinity and no not-a-number"))
         }
-        match resolve(self.tree, target)? {
-            Resolved::Null => Err(self.error(key, "a key cannot be null")),
-            Resolved::Bool(value) => Ok(value.to_string()),
-            Resolved::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
-            Resolved::Int(_) => Err(self.error(key, "a key cannot be this large a number")),
-            Resolved::Float(value) => Ok(float_key(value)),
-            Resolved::Str(value) => Ok(value.into_owned()),
-        }
+        Resolved::Str(value) => Ok(Value::String(value.into_owned())),
     }
+}
+
+/// A key that is no merge key.
+pub(super) fn key(tree: &Tree<'_>, key: NodeId) -> Result<String, YamlError> {
+    let target = tree.resolve(key);
+    if tree.kind(target) != Kind::Scalar {
+        return Err(error(tree, key, "a key cannot be a mapping or a list"));
+    }
+    match resolve(tree, target)? {
+        Resolved::Null => Err(error(tree, key, "a key cannot be null")),
+        Resolved::Bool(value) => Ok(value.to_string()),
+        Resolved::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
+        Resolved::Int(_) => Err(error(tree, key, "a key cannot be this large a number")),
+        Resolved::Float(value) => Ok(float_key(value)),
+        Resolved::Str(value) => Ok(value.into_owned()),
+    }
+}
+
+/// What a merge key cannot take in.
+pub(super) fn not_to_merge(tree: &Tree<'_>, source: NodeId) -> YamlError {
+    error(tree, source, "`<<` needs a mapping, or a list of mappings")
 }
 
 /// True for the key `<<` that go-yaml takes for a merge.
@@ -256,7 +268,7 @@ mod tests {
     #[test]
     fn what_kubernetes_refuses() {
         let cases = [
-            ("a: .nan\n", "JSON, and so Kubernetes, has no infinity and no not-a-number"),
+            ("a: .nan\n", "JSON has no infinity and no not-a-number"),
             ("~: b\n", "a key cannot be null"),
             ("? [a]\n: b\n", "a key cannot be a mapping or a list"),
             ("18446744073709551615: b\n", "a key cannot be this large a number"),

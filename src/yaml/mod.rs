@@ -8,6 +8,7 @@
 mod block;
 mod flow;
 mod json;
+mod outdented;
 mod plain;
 mod reference;
 mod resolve;
@@ -16,6 +17,7 @@ mod scan;
 mod spell;
 mod tag;
 pub mod tree;
+mod unreadable;
 
 pub use json::{is_merge, to_json};
 pub use plain::read as read_plain;
@@ -23,6 +25,7 @@ pub use reference::read as read_reference;
 pub use resolve::{Resolved, resolve};
 pub use spell::{Where, spell};
 pub use tree::{Buffer, Kind, NodeId, Style, Tree};
+pub use unreadable::unreadable;
 
 /// Why a text is not a YAML document, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

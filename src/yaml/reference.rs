@@ -12,8 +12,9 @@
 //! ```
 
 use super::tree::{Kind, NONE, Node, Properties, Style, Tree};
-use super::{YamlError, block};
+use super::{YamlError, block, outdented, tag};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Collections within collections, the root included.
@@ -33,12 +34,47 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
     if text.len() >= NONE as usize {
         return Err(YamlError { offset: 0, message: "the document is larger than 4 GiB".to_owned() });
     }
-    nodes.clear();
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let tree = Tree { text, nodes, properties: Vec::new(), declares_tags: false };
-    let mut builder = Builder { tree, open: Vec::new(), cursor: bom, anchors: Vec::new(), documents: 0 };
-    builder.run()?;
-    Ok(builder.tree)
+    let mut shown = Cow::Borrowed(text);
+    let mut more = outdented::MOST;
+    loop {
+        nodes.clear();
+        let tree = Tree { text, nodes, properties: Vec::new(), declares_tags: false };
+        let mut builder = Builder { tree, open: Vec::new(), cursor: bom, anchors: Vec::new(), documents: 0 };
+        let stop = match builder.run(&shown) {
+            Ok(()) => return Ok(builder.tree),
+            Err(stop) => stop,
+        };
+        let joined = match &stop {
+            Stop::Outdented(error) if more > 0 => outdented::joined(&shown, builder.cursor, error.offset),
+            _ => None,
+        };
+        shown = Cow::Owned(joined.ok_or(stop)?);
+        more -= 1;
+        nodes = builder.tree.nodes;
+    }
+}
+
+/// Why reading came to an end.
+enum Stop {
+    /// A line inside quotes stands too far to the left.
+    Outdented(YamlError),
+    /// Anything else.
+    Broken(YamlError),
+}
+
+impl From<Stop> for YamlError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Outdented(error) | Stop::Broken(error) => error,
+        }
+    }
+}
+
+impl From<YamlError> for Stop {
+    fn from(error: YamlError) -> Self {
+        Stop::Broken(error)
+    }
 }
 
 /// A collection whose end has not come yet.
@@ -85,18 +121,20 @@ struct Builder<'t> {
 }
 
 impl Builder<'_> {
-    fn run(&mut self) -> Result<(), YamlError> {
-        // A copy of the reference, so that the parser does not borrow the tree.
-        let text = self.tree.text;
+    /// `shown` is what granit gets to see: the text, or one as long with the same nodes in the same places.
+    fn run(&mut self, shown: &str) -> Result<(), Stop> {
         let options = granit_parser::options! {
             emit_anchor_events: true,
             emit_comments: false,
             flow_nesting_limit: MAX_DEPTH,
             block_nesting_limit: MAX_DEPTH,
         };
-        let mut parser = Parser::new_from_str_with_options(text, options);
+        let mut parser = Parser::new_from_str_with_options(shown, options);
         while let Some(next) = parser.next_event() {
-            let (event, span) = next.map_err(|error| explain(&error))?;
+            let (event, span) = next.map_err(|error| match error.kind() {
+                ErrorKind::InvalidQuotedScalarIndent => Stop::Outdented(explain(&error)),
+                _ => Stop::Broken(explain(&error)),
+            })?;
             let mut before = Before { tag: span.tag_span().and_then(|tag| tag.byte_range()), ..Before::default() };
             // The anchor's event follows that of its node.
             if event.is_node()
@@ -120,7 +158,8 @@ impl Builder<'_> {
                 }
                 if *explicit {
                     self.cursor = range.end;
-                    self.tree.declares_tags = self.tree.text.get(..range.start).unwrap_or_default().contains("%TAG");
+                    let head = self.tree.text.get(..range.start).unwrap_or_default();
+                    self.tree.declares_tags = tag::directives(head).next().is_some();
                 }
             }
             Event::Scalar(_, ScalarStyle::Plain, ..) if range.is_empty() => self.null(before)?,

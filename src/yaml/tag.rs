@@ -28,10 +28,30 @@ pub(crate) fn of<'t>(tree: &Tree<'t>, id: NodeId) -> Option<Cow<'t, str>> {
 
 /// The prefix that a `%TAG` directive at the head of the document gives to the handle.
 fn declared<'t>(text: &'t str, handle: &str) -> Option<&'t str> {
-    let head = text.strip_prefix('\u{feff}').unwrap_or(text);
-    head.lines()
-        .take_while(|line| line.is_empty() || line.starts_with(['%', '#', ' ', '\t']))
-        .filter_map(|line| line.strip_prefix("%TAG"))
+    directives(text)
         .map(str::split_whitespace)
         .find_map(|mut words| (words.next() == Some(handle)).then(|| words.next()).flatten())
+}
+
+/// What stands behind each `%TAG` at the head of a document; a comment may speak of one, too.
+pub(super) fn directives(text: &str) -> impl Iterator<Item = &str> {
+    let head = text.strip_prefix('\u{feff}').unwrap_or(text);
+    head.split(['\n', '\r'])
+        .take_while(|line| line.is_empty() || line.starts_with(['%', '#', ' ', '\t']))
+        .filter_map(|line| line.strip_prefix("%TAG"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::yaml::{Resolved, read, read_plain, read_reference, resolve};
+
+    #[test]
+    fn only_a_directive_declares_a_tag() {
+        for text in ["# see %TAG: below\n---\na: 1\n", " #%TAG\n---\na: 1\n"] {
+            assert_eq!(read_plain(text), read_reference(text).ok(), "{text}");
+        }
+        let text = "\u{feff}# c\r%TAG !e! tag:yaml.org,2002:\r---\r!e!str 12";
+        let tree = read(text).unwrap();
+        assert_eq!(resolve(&tree, tree.root().unwrap()), Ok(Resolved::Str("12".into())));
+    }
 }

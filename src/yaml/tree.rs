@@ -160,14 +160,6 @@ impl<'t> Tree<'t> {
         self.properties(id).map_or(self.node(id).start, |p| p.start) as usize
     }
 
-    /// The first key that is a mapping or a sequence itself, anywhere in the document.
-    #[must_use]
-    pub fn collection_key(&self) -> Option<NodeId> {
-        let mappings = (0u32..).zip(&self.nodes).filter(|(_, node)| node.kind == Kind::Mapping);
-        let mut keys = mappings.flat_map(|(id, _)| self.entries(NodeId(id)).map(|(key, _)| key));
-        keys.find(|key| matches!(self.kind(self.resolve(*key)), Kind::Mapping | Kind::Sequence))
-    }
-
     pub(crate) fn has_properties(&self, id: NodeId) -> bool {
         self.node(id).has_properties
     }

@@ -183,6 +183,23 @@ fn several_inputs_are_one_stream() {
     assert_eq!(ran.stderr, "1 injected, 2 without pod template\n");
 }
 
+/// A line break between the two would become a part of the first one's value.
+#[test]
+fn behind_an_open_block_scalar_no_other_file_can_stand() {
+    let open = "apiVersion: v1\nkind: ConfigMap\ndata:\n  key: |\n    value";
+    let folder = Folder::with(&[("a.yaml", open), ("b.yaml", WEB)]);
+    let ran = folder.run(&["inject", "a.yaml", "b.yaml"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert!(ran.stderr.starts_with("error[uneditable]: open-block-scalar: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("--> a.yaml:5:10"), "{}", ran.stderr);
+
+    let last = folder.run(&["inject", "b.yaml", "a.yaml"]);
+    assert_eq!((last.code, last.stdout.as_str()), (Some(0), &*format!("{}---\n{open}", injected())));
+    // By itself, it is nobody's business.
+    assert_eq!(folder.run(&["inject", "a.yaml"]).stdout, open);
+    assert_eq!(folder.run(&["inject", "-i", "a.yaml", "b.yaml"]).code, Some(0));
+}
+
 #[test]
 fn a_charts_templates_are_left_alone_and_reported_once() {
     let template = "{{- if .Values.on }}\napiVersion: apps/v1\nkind: Deployment\n{{- end }}\n";

@@ -5,14 +5,14 @@
 //! writes the census anew.
 
 use crate::corpus;
-use crate::independent::{self, Template};
+use crate::independent::{self, Template, Whole};
 use crate::laws::{self, of_spec, others};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::inject::Injection;
 use mackerel_agent_injector::read::documents;
-use mackerel_agent_injector::report::Class;
+use mackerel_agent_injector::report::{Class, Outcome, Reason};
 use mackerel_agent_injector::splice::splice;
 use mackerel_agent_injector::yaml;
 use serde_json::{Value, json};
@@ -27,6 +27,8 @@ struct Census {
     texts: usize,
     /// Pod templates that the independent reader sees.
     templates: usize,
+    /// Those of them that are whole, in texts that both read.
+    whole: usize,
     /// Pod templates by what was decided, of those the reason of YAML or the annotation.
     decided: BTreeMap<String, usize>,
     /// Texts in which a template was refused, or a document that may hold one.
@@ -38,6 +40,7 @@ impl Census {
     fn add(&mut self, other: Census) {
         self.texts += other.texts;
         self.templates += other.templates;
+        self.whole += other.whole;
         for (decision, count) in other.decided {
             *self.decided.entry(decision).or_default() += count;
         }
@@ -51,6 +54,7 @@ impl Census {
 
     fn write(&self, way: &str, out: &mut String) {
         writeln!(out, "## {way}\ntexts: {}\ntemplates: {}", self.texts, self.templates).unwrap();
+        writeln!(out, "  of these whole, no patches: {}", self.whole).unwrap();
         for (decision, count) in &self.decided {
             writeln!(out, "  {decision}: {count}").unwrap();
         }
@@ -101,13 +105,17 @@ fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
 /// Compares the templates we see with those that libyaml's reader sees, and counts the decisions.
 fn take_count(name: &str, text: &str, injection: &Injection, census: &mut Census) {
     let mut expected: Vec<Template> = Vec::new();
+    let mut wholes: Vec<Whole> = Vec::new();
     let mut readable = true;
     for document in independent::documents(text) {
         if !independent::may_hold_templates(document) {
             continue;
         }
         match independent::read(document) {
-            Some(value) => expected.extend(independent::templates(&value)),
+            Some(value) => {
+                expected.extend(independent::templates(&value));
+                wholes.extend(independent::wholes(&value));
+            }
             None => readable = false,
         }
     }
@@ -118,6 +126,23 @@ fn take_count(name: &str, text: &str, injection: &Injection, census: &mut Census
         .collect();
     if readable && injection.findings.is_empty() && seen != expected {
         census.wrong.push(format!("{name}: libyaml sees the templates {expected:?}, we see {seen:?}"));
+    }
+    if readable && injection.findings.is_empty() && seen == expected {
+        for (outcome, whole) in injection.outcomes.iter().zip(&wholes) {
+            // Other reasons come first.
+            let fits = match outcome.decision.reason {
+                Reason::Patch => *whole == Whole::Patch,
+                reason => reason.class() == Class::Skipped || *whole == Whole::Whole,
+            };
+            if !fits {
+                let Outcome { identity, decision, .. } = outcome;
+                census.wrong.push(format!(
+                    "{name}: {identity:?} is {}, and {whole:?} to the other reader",
+                    decision.reason.id()
+                ));
+            }
+        }
+        census.whole += wholes.iter().filter(|whole| **whole == Whole::Whole).count();
     }
     if !readable {
         *census.decided.entry("(texts with a document that libyaml does not read)".to_owned()).or_default() += 1;

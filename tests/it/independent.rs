@@ -91,18 +91,60 @@ pub(crate) fn may_hold_templates(document: &str) -> bool {
 
 /// The pod templates of a document, in its order.
 pub(crate) fn templates(document: &Value) -> Vec<Template> {
-    pods(document).into_iter().map(|(template, _)| template).collect()
+    all(document).into_iter().map(|found| found.template).collect()
 }
 
 /// The same with what they say.
 pub(crate) fn pods(document: &Value) -> Vec<(Template, Value)> {
+    all(document).into_iter().map(|found| (found.template, found.pod)).collect()
+}
+
+/// The same with whether they are whole, or a patch of one or a part.
+pub(crate) fn wholes(document: &Value) -> Vec<Whole> {
+    let whole = |found: &Found| {
+        let lists = ["/spec/containers", "/spec/initContainers"].map(|list| found.pod.pointer(list));
+        let mut containers = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
+        let filled_in = found.resource.pointer("/metadata/annotations/image.openshift.io~1triggers").is_some()
+            || found.resource.to_string().contains(r#""type":"ImageChange""#);
+        let directives = ["$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/"];
+        let directed = directives.iter().any(|word| has_key(&found.resource, word));
+        match containers.all(|container| filled_in || container.get("image").is_some()) && !directed {
+            true => Whole::Whole,
+            false => Whole::Patch,
+        }
+    };
+    all(document).iter().map(whole).collect()
+}
+
+/// What a pod template is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whole {
+    Whole,
+    Patch,
+}
+
+fn has_key(value: &Value, beginning: &str) -> bool {
+    match value {
+        Value::Object(map) => map.iter().any(|(key, value)| key.starts_with(beginning) || has_key(value, beginning)),
+        Value::Array(items) => items.iter().any(|item| has_key(item, beginning)),
+        _ => false,
+    }
+}
+
+fn all(document: &Value) -> Vec<Found> {
     let mut found = Vec::new();
     resources(document, ("", ""), &mut found);
     found
 }
 
+struct Found {
+    template: Template,
+    pod: Value,
+    resource: Value,
+}
+
 /// `inherited` is what the items of a typed list, such as a PodList, are where they do not say it.
-fn resources(value: &Value, inherited: (&str, &str), found: &mut Vec<(Template, Value)>) {
+fn resources(value: &Value, inherited: (&str, &str), found: &mut Vec<Found>) {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     let version = text("apiVersion").unwrap_or(inherited.0);
     let kind = text("kind").unwrap_or(inherited.1);
@@ -130,7 +172,11 @@ fn resources(value: &Value, inherited: (&str, &str), found: &mut Vec<(Template, 
                 .collect();
         }
         let objects = at.into_iter().filter(|(_, value)| value.is_object());
-        found.extend(objects.map(|(pointer, value)| (Template { kind: kind.to_owned(), pointer }, value.clone())));
+        found.extend(objects.map(|(pointer, pod)| Found {
+            template: Template { kind: kind.to_owned(), pointer },
+            pod: pod.clone(),
+            resource: value.clone(),
+        }));
     }
 }
 

@@ -142,8 +142,12 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
         }
         let tree = yaml::read_reference(text)
             .map_err(|error| format!("law 3: an unreadable document was changed: {error}"))?;
-        // What Kubernetes cannot read for a reason far from the template (a merge of a list, a null as a key) says nothing.
-        let Ok(mut value) = json(&tree) else { continue };
+        let mut value = match json(&tree) {
+            Ok(value) => value,
+            // The items of a list are looked at one by one: one that Kubernetes cannot read does not hold up the others.
+            Err(_) if tree.root().is_some_and(|root| tree.get(root, "items").is_some()) => continue,
+            Err(unreadable) => return Err(unreadable),
+        };
         for outcome in here {
             let resource = tree.root().and_then(|root| pointer_to(&tree, root, outcome.offset - old.start, ""));
             let resource = resource.ok_or_else(|| format!("law 3: there is no resource at {}", outcome.offset))?;

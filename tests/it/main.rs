@@ -36,6 +36,7 @@ mod readme;
 mod real_tools;
 mod reference;
 mod reprint;
+mod reprint_by_tools;
 mod splice;
 mod splice_corpus;
 mod splice_everywhere;

@@ -299,6 +299,17 @@ impl User {
         said.stdout
     }
 
+    /// What a run prints, or what it says when it fails.
+    pub(crate) fn prints(&self, tool: &Path, arguments: &[&str]) -> Result<String, String> {
+        let said = self.tries(tool, arguments);
+        if said.code == 0 { Ok(said.stdout) } else { Err(said.stderr) }
+    }
+
+    /// A place in the user's folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
     fn reads(&self, file: &str) -> String {
         fs::read_to_string(self.folder.path().join("examples").join(file)).unwrap()
     }

@@ -2,7 +2,7 @@
 //! null = empty.
 //!
 //! Here the tools are imitated: libyaml's emitter, the same with sorted keys (kustomize, `kubectl get -o yaml`), and JSON.
-//! The real ones stand in `real_tools`.
+//! The real ones stand in `reprint_by_tools`.
 
 use crate::laws::{self, configuration};
 use crate::{cases, corpus, independent};
@@ -54,7 +54,7 @@ fn sorted(value: &Value) -> Value {
 }
 
 /// Without what is null or empty.
-fn bare(value: Value) -> Option<Value> {
+pub(crate) fn bare(value: Value) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::Array(items) => {
@@ -66,6 +66,8 @@ fn bare(value: Value) -> Option<Value> {
                 entries.into_iter().filter_map(|(key, value)| Some((key, bare(value)?))).collect();
             (!entries.is_empty()).then_some(Value::Object(entries))
         }
+        // What kyaml makes of a null.
+        Value::String(text) if text.is_empty() => None,
         other => Some(other),
     }
 }

@@ -33,7 +33,7 @@ impl Change {
             Some(list) if tree.kind(tree.resolve(list)) == Kind::Sequence => {
                 self.add(path, Some(tree.items(tree.resolve(list)).count()), item);
             }
-            Some(null) if is_null(tree, null) => self.fill(tree, null, path, json!([item])),
+            Some(null) if is_null(tree, null) => self.fill(tree, (parent, null), path, json!([item])),
             Some(_) => {}
             None => self.add(path, None, json!([item])),
         }
@@ -46,14 +46,14 @@ impl Change {
             Some(map) if tree.kind(tree.resolve(map)) == Kind::Mapping => {
                 self.add(format!("{path}/{}", name.replace('/', "~1")), None, value);
             }
-            Some(null) if is_null(tree, null) => self.fill(tree, null, path, json!({ name: value })),
+            Some(null) if is_null(tree, null) => self.fill(tree, (parent, null), path, json!({ name: value })),
             Some(_) => {}
             None => self.add(path, None, json!({ name: value })),
         }
     }
 
-    fn fill(&mut self, tree: &Tree<'_>, null: NodeId, path: String, value: Value) {
-        self.spellings.push(Spelling { pointer: path.clone(), raw: gave_way(tree, null) });
+    fn fill(&mut self, tree: &Tree<'_>, (parent, null): (NodeId, NodeId), path: String, value: Value) {
+        self.spellings.push(Spelling { pointer: path.clone(), raw: gave_way(tree, parent, null) });
         self.remove.insert(0, json!({"op": "replace", "path": path, "value": null}));
         self.add.push(json!({"op": "add", "path": path, "value": value}));
     }
@@ -164,5 +164,5 @@ fn containers_come_and_go_in_the_corpus() {
         println!("{}: {names:?}", refusal.word());
     }
     let counts: Vec<(&str, usize)> = refused.iter().map(|(refusal, names)| (refusal.word(), names.len())).collect();
-    assert_eq!((done, counts.as_slice()), (11_045, [("duplicate-key", 6), ("open-block-scalar", 4)].as_slice()));
+    assert_eq!((done, counts.as_slice()), (11_046, [("duplicate-key", 6), ("open-block-scalar", 4)].as_slice()));
 }

@@ -194,10 +194,8 @@ fn check_null(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let Some(node) = node_at(&tree, &path) else { return Ok(()) };
     // An item's blanks at the end of its line are not kept.
     let parent = path.rsplit_once('/').and_then(|(parent, _)| node_at(&tree, parent));
-    if parent.is_none_or(|parent| tree.kind(parent) != Kind::Mapping) {
-        return Ok(());
-    }
-    let spelling = Spelling { pointer: path.clone(), raw: gave_way(&tree, node) };
+    let Some(parent) = parent.filter(|parent| tree.kind(*parent) == Kind::Mapping) else { return Ok(()) };
+    let spelling = Spelling { pointer: path.clone(), raw: gave_way(&tree, parent, node) };
     let value = if tape.pick(2) == 0 { json!({"a": {"b": [1, {}]}}) } else { json!([{"c": "d", "e": 5}]) };
     let there = match apply(&text, &patch(vec![json!({"op": "replace", "path": path, "value": value})])) {
         Ok(there) => there,

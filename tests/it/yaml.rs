@@ -136,9 +136,10 @@ fn the_reference_reader_gives_the_suites_events() {
             input.push('\n');
         }
         let result = read_all(&input);
-        // Refused by the letter of YAML 1.2, read by go-yaml and so by us: see the reference reader's module doc.
-        if case.name == "9C9N" {
-            assert!(result.is_ok());
+        // Refused by the letter of YAML 1.2, read by go-yaml and so by us: see the module docs of the reference reader, and
+        // of what it does with quotes.
+        if ["9C9N", "QB6E"].contains(&case.name.as_str()) {
+            assert!(result.is_ok(), "{}", case.name);
             invalid += 1;
             continue;
         }

@@ -1,0 +1,203 @@
+//! Law 4 behind the tools themselves: kustomize, kubectl, kpt, Helm 3 and Helm 4 print the cases, as they are and injected;
+//! what `uninject` makes of the one is what the tool makes of the other, up to absent = null = empty.
+//!
+//! A tool gets all cases in one call. Those that it cannot print at all are named, with why, and held to it.
+
+use crate::cases;
+use crate::independent;
+use crate::laws;
+use crate::real_tools::User;
+use crate::reprint::bare;
+use crate::tools;
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::inject::{Direction, inject};
+use mackerel_agent_injector::report::Class;
+use mackerel_agent_injector::yaml;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Go's YAML readers take no tab and no directive of YAML 1.2, and the second document here is none.
+const NO_YAML_TO_GO: [&str; 3] =
+    ["directive", "invalid-yaml-in-the-second-document", "lines-of-white-space-and-trailing-tabs"];
+const WITHOUT_A_NAME: [&str; 2] = ["pod-metadata-null", "pod-without-name-and-namespace"];
+/// sigs.k8s.io/yaml reads the last of them, kyaml refuses them.
+const WITH_A_KEY_TWICE: [&str; 2] = ["duplicate-annotations", "duplicate-keys-elsewhere"];
+/// To kpt a resource has a name, and a list has none.
+const LISTS: [&str; 7] = [
+    "controller-owned",
+    "json-list",
+    "list",
+    "list-kind-before-apiversion",
+    "list-nested",
+    "list-typed",
+    "list-with-null-items",
+];
+/// A ResourceList within kpt's own.
+const RESOURCE_LIST: [&str; 1] = ["resourcelist"];
+
+/// Its last value ends in line breaks that count, and a comment follows: go-yaml prints one line break too many. What has
+/// the agent behind that value is printed as it is.
+const CHANGED_BY_THE_TOOL: &str = "block-scalar-that-keeps-its-end-is-last";
+
+/// A case that gets an agent: its text without and with.
+struct Pair {
+    name: String,
+    plain: String,
+    injected: String,
+}
+
+/// Every case that gets an agent and had none, and a configuration that knows where all of them keep their templates.
+fn pairs() -> (Vec<Pair>, Config) {
+    let mut places = Config::default();
+    let mut pairs = Vec::new();
+    for case in cases::all() {
+        if case.options.direction == Direction::Uninject || laws::carries_record(&case.text) {
+            continue;
+        }
+        places.spec.pod_templates.extend(case.config.spec.pod_templates.iter().cloned());
+        let injected = edit::apply(&case.text, &inject(&case.text, &case.config, laws::INJECT).edits);
+        if injected != case.text {
+            pairs.push(Pair { name: case.name, plain: case.text, injected });
+        }
+    }
+    (pairs, places)
+}
+
+/// What stands between a text and the tool's way of printing it.
+struct Printer<'p> {
+    /// Writes the cases into a folder of their own.
+    lays_out: &'p dyn Fn(&Path, &[(&str, &str)]),
+    /// Calls the tool on that folder: its name, and what it prints.
+    prints: &'p dyn Fn(&str) -> Result<String, String>,
+}
+
+impl Printer<'_> {
+    fn print(&self, user: &User, folder: &str, texts: &[(&str, &str)]) -> Result<String, String> {
+        let at = user.path(folder);
+        fs::create_dir(&at).unwrap();
+        (self.lays_out)(&at, texts);
+        (self.prints)(folder)
+    }
+
+    /// `changed`: what the tool prints with another value than it has, whether we are there or not.
+    fn holds_law_4(&self, user: &User, left_out: &[&str], changed: Option<&str>) {
+        let (mut pairs, places) = pairs();
+        if let Some(name) = changed {
+            let at = pairs.iter().position(|pair| pair.name == name).unwrap();
+            let Pair { plain, .. } = pairs.remove(at);
+            let printed = self.print(user, "changed", &[(name, &plain)]).unwrap();
+            let args = |text: &str| said(text).unwrap().pointer("/spec/template/spec/containers/0/args").cloned();
+            assert_ne!(args(&printed), args(&plain), "{name} is printed as it is: let it take part");
+        }
+        let (out, texts): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| left_out.contains(&&*pair.name));
+        assert_eq!(out.len(), left_out.len(), "some of {left_out:?} are no cases that get an agent");
+        for (number, pair) in out.into_iter().enumerate() {
+            let printed = self.print(user, &format!("alone{number}"), &[(&pair.name, &pair.plain)]);
+            assert!(printed.is_err(), "{} can be printed: let it take part", pair.name);
+        }
+        assert!(texts.len() > 100, "only {} cases", texts.len());
+        let plain: Vec<(&str, &str)> = texts.iter().map(|pair| (&*pair.name, &*pair.plain)).collect();
+        let injected: Vec<(&str, &str)> = texts.iter().map(|pair| (&*pair.name, &*pair.injected)).collect();
+        let plain = self.print(user, "plain", &plain).unwrap_or_else(|error| panic!("{error}"));
+        let injected = self.print(user, "injected", &injected).unwrap_or_else(|error| panic!("{error}"));
+        comes_back(&injected, &plain, &places, texts.len());
+    }
+}
+
+#[track_caller]
+fn comes_back(injected: &str, plain: &str, places: &Config, cases: usize) {
+    let uninjection = inject(injected, places, laws::UNINJECT);
+    let refused = uninjection.outcomes.iter().find(|outcome| outcome.decision.reason.class() == Class::Refused);
+    assert!(refused.is_none() && uninjection.faults.is_empty(), "{refused:?} {:?}", uninjection.faults);
+    let changed = uninjection.outcomes.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done).count();
+    assert!(changed >= cases, "{changed} agents were taken out of {cases} cases");
+    let back = edit::apply(injected, &uninjection.edits);
+    let (left, right) = (independent::documents(&back), independent::documents(plain));
+    let wrong: Vec<_> = left.iter().zip(&right).filter(|(left, right)| said(left) != said(right)).collect();
+    let shown: String = wrong.iter().take(3).map(|(left, right)| format!("{left}\ninstead of\n{right}\n")).collect();
+    assert!(wrong.is_empty(), "{} documents come back as something else:\n{shown}", wrong.len());
+    assert_eq!(left.len(), right.len());
+}
+
+/// As Kubernetes reads it, without what is null or empty.
+fn said(document: &str) -> Option<Value> {
+    let tree = yaml::read(document).unwrap_or_else(|error| panic!("{error}\n{document}"));
+    let value =
+        tree.root().map(|root| yaml::to_json(&tree, root).unwrap_or_else(|error| panic!("{error}\n{document}")));
+    value.and_then(bare)
+}
+
+/// One kustomization for all, in which each case has names of its own.
+fn kustomizations(folder: &Path, texts: &[(&str, &str)]) {
+    let mut all = "resources:\n".to_owned();
+    for (number, (name, text)) in texts.iter().enumerate() {
+        let case = folder.join(name);
+        fs::create_dir(&case).unwrap();
+        fs::write(case.join("input.yaml"), text).unwrap();
+        fs::write(case.join("kustomization.yaml"), format!("namePrefix: c{number}-\nresources: [input.yaml]\n"))
+            .unwrap();
+        all.push_str(&format!("- {name}\n"));
+    }
+    fs::write(folder.join("kustomization.yaml"), all).unwrap();
+}
+
+fn package(folder: &Path, texts: &[(&str, &str)]) {
+    for (name, text) in texts {
+        fs::write(folder.join(format!("{name}.yaml")), text).unwrap();
+    }
+}
+
+fn chart(folder: &Path, texts: &[(&str, &str)]) {
+    fs::write(folder.join("Chart.yaml"), "apiVersion: v2\nname: cases\nversion: 1.0.0\n").unwrap();
+    let templates = folder.join("templates");
+    fs::create_dir(&templates).unwrap();
+    for (name, text) in texts {
+        fs::write(templates.join(format!("{name}.yaml")), text.replace("{{", "{{ \"{{\" }}")).unwrap();
+    }
+}
+
+#[test]
+fn cases_come_back_after_kustomize() {
+    let left_out = [&NO_YAML_TO_GO[..], &WITHOUT_A_NAME, &WITH_A_KEY_TWICE].concat();
+    for (tool, version, build) in [("kustomize", "5.8.", "build"), ("kubectl", "", "kustomize")] {
+        let Some(tool) = tools::find(tool, version) else { continue };
+        let user = User::new();
+        let prints = |folder: &str| user.prints(&tool, &[build, folder]);
+        Printer { lays_out: &kustomizations, prints: &prints }.holds_law_4(&user, &left_out, Some(CHANGED_BY_THE_TOOL));
+    }
+}
+
+#[test]
+fn cases_come_back_after_kpt() {
+    let Some(kpt) = tools::find("kpt", "") else { return };
+    let left_out = [&NO_YAML_TO_GO[..], &WITHOUT_A_NAME, &LISTS, &RESOURCE_LIST].concat();
+    let user = User::new().without_us();
+    let prints = |folder: &str| {
+        user.prints(&kpt, &["fn", "eval", folder, "--exec", crate::real_tools::PROGRAM])?;
+        Ok(stream(&user.path(folder)))
+    };
+    Printer { lays_out: &package, prints: &prints }.holds_law_4(&user, &left_out, Some(CHANGED_BY_THE_TOOL));
+}
+
+/// The files of a folder, one behind the other.
+fn stream(folder: &Path) -> String {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let texts =
+        files.iter().map(|file| format!("---\n{}\n", fs::read_to_string(file).unwrap().trim_start_matches('\u{feff}')));
+    texts.collect()
+}
+
+#[test]
+fn cases_come_back_after_helm() {
+    // Helm 4 prints anew what has gone through a post-renderer; here that is `cat`.
+    let prints_anew = &["--post-renderer", crate::real_tools::PROGRAM][..];
+    for (version, more, changed) in [("3.", &[][..], None), ("4.", prints_anew, Some(CHANGED_BY_THE_TOOL))] {
+        let Some(helm) = tools::find("helm", version) else { continue };
+        let user = User::new().without_us();
+        let prints = |folder: &str| user.prints(&helm, &[&["template", "cases", folder], more].concat());
+        Printer { lays_out: &chart, prints: &prints }.holds_law_4(&user, &NO_YAML_TO_GO, changed);
+    }
+}
