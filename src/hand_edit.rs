@@ -129,7 +129,13 @@ fn changed(tree: &Tree<'_>, ours: &Ours, wanted: Option<&Agent>) -> Option<Told>
             false => is = None,
         }
     }
-    let message = match (is.map(brief), was.map(brief)) {
+    // What a variable holds may be secret, and messages end in logs.
+    let told = |value: &Value| match field.strip_prefix("/env/") {
+        Some(inner) if inner.ends_with("/value") => None,
+        Some(inner) if !inner.contains('/') => value.get("name").map(brief),
+        _ => Some(brief(value)),
+    };
+    let message = match (is.and_then(told), was.and_then(told)) {
         (Some(is), Some(was)) => format!("`{shown}` is `{is}`, and was injected as `{was}`"),
         (Some(is), None) => format!("`{shown}` is `{is}`, which was not injected"),
         (None, Some(was)) => format!("`{shown}` is gone, which was injected as `{was}`"),

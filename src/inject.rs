@@ -16,6 +16,7 @@ use crate::splice::Memo;
 use crate::yaml::{self, NodeId, Tree, YamlError};
 use json_patch::Patch;
 use kube_core::TypeMeta;
+use std::collections::HashSet;
 
 /// Which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -109,16 +110,12 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
 /// What to do about `{{ .Values.image }}` in a document that Kubernetes cannot read.
 const RENDER: &str = "is it a template, of a Helm chart for example? Render it first, and give the result";
 
-/// What is the same for every template is said of the first.
+/// What is the same, word for word, for many templates is said of the first.
 fn say_once(outcomes: &mut [Outcome]) {
-    let mut said = Vec::new();
+    let mut said = HashSet::new();
     for outcome in outcomes {
         outcome.warnings.retain(|warning| {
-            let is_first = !said.contains(&warning.reason);
-            if is_first && warning.reason.is_said_once() {
-                said.push(warning.reason);
-            }
-            is_first
+            !warning.reason.is_said_once() || said.insert((warning.reason.id(), warning.message.clone()))
         });
     }
 }

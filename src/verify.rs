@@ -46,10 +46,10 @@ impl Pair<'_, '_, '_> {
             Overlay::Nothing => Err(self.fail(at)),
             Overlay::Old(node) => self.untouched(*node, at),
             Overlay::New(value) => {
-                let raw = self.new.raw(at);
-                if !self.memo.is_verified(value, raw) {
+                let (column, raw) = (column(self.new, at), self.new.raw(at));
+                if !self.memo.is_verified(value, column, raw) {
                     self.written(value, at)?;
-                    self.memo.remember_verified(value, raw);
+                    self.memo.remember_verified(value, column, raw);
                 }
                 Ok(())
             }

@@ -150,6 +150,10 @@ fn resources(config: &Config, found: &mut Vec<Contradiction>) {
     let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else { return };
     for (name, request) in requests {
         let Some(limit) = limits.get(name) else { continue };
+        // `128m` for `128Mi` is told already; that it is also less than the request would only distract.
+        if [request, limit].iter().any(|amount| no_whole_bytes(name, &amount.0).is_some()) {
+            continue;
+        }
         if nanos(&request.0) > nanos(&limit.0) {
             let name = path::escape(name);
             let request_path = format!("agent.resources.requests.{name}");

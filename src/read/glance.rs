@@ -6,8 +6,7 @@
 //! another `kind`, and then the document must be read.
 //!
 //! A scalar of several lines can put text at column 0, too, and such a line may look like `kind: …`. But then the real
-//! `kind` is a second one: exactly one is asked for. Without any, too, the document must be read: its root stands deeper,
-//! or is no mapping at all.
+//! `kind` is a second one: exactly one is asked for, of a root at column 0. Without any, too, the document must be read.
 
 use super::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
 
@@ -36,7 +35,7 @@ pub fn glance(document: &str, holds: impl Fn(&str) -> bool) -> Glance<'_> {
 }
 
 fn only_kind(document: &str) -> Option<&str> {
-    if !ends_with_line_feeds(document) {
+    if !ends_with_line_feeds(document) || is_indented(document) || has_odd_breaks(document) {
         return None;
     }
     let mut kind = None;
@@ -55,11 +54,28 @@ fn only_kind(document: &str) -> Option<&str> {
     kind
 }
 
+/// The root does not stand at column 0, so that what does is text within quotes.
+fn is_indented(document: &str) -> bool {
+    let mut content = content_lines(document).filter(|line| flush(line) != Flush::Marker);
+    content.next().is_some_and(|line| line.starts_with(' '))
+}
+
+/// Characters that end a line, and so a comment, for readers of YAML 1.1.
+fn has_odd_breaks(document: &str) -> bool {
+    !document.is_ascii() && document.contains(['\u{85}', '\u{2028}', '\u{2029}'])
+}
+
 /// An indented line below `kind: X` would go on with the value; `end` is where that line ends.
 fn goes_on(document: &str, end: usize) -> bool {
     let below = document.get(end..).unwrap_or_default();
-    let mut below = lines(below).skip(1).map(|(line, _)| &below[line]);
-    below.find(|line| !is_nothing(line)).is_some_and(|line| line.starts_with(' '))
+    let rest = lines(below).next().map_or(0, |(_, next)| next);
+    let mut content = below.get(rest..).into_iter().flat_map(content_lines);
+    content.next().is_some_and(|line| line.starts_with(' '))
+}
+
+/// The lines that hold more than white space and a comment.
+fn content_lines(text: &str) -> impl Iterator<Item = &str> {
+    lines(text).map(|(line, _)| &text[line]).filter(|line| !is_nothing(line) && flush(line) != Flush::Nothing)
 }
 
 /// The value of `kind:` when it is one word of letters and digits, perhaps with a comment behind it.
@@ -102,6 +118,9 @@ mod tests {
             "kind: PodList\n",
             "kind: List\n",
             "kind: ConfigMap\nkind: Pod\n",
+            " {kind: Pod, a: \"\nkind: ConfigMap\nb: \"}\n",
+            "---\n# c\n\n  kind: Pod\n  a: \"\nkind: ConfigMap\nb: \"\n",
+            "# c\u{2028}kind: Pod\nkind: ConfigMap\n",
             "kind: \"ConfigMap\"\n",
             "kind:\n  ConfigMap\n",
             "kind: Config\n  Map\n",

@@ -10,7 +10,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct Memo {
     written: RefCell<Vec<Written>>,
-    verified: RefCell<Vec<(Rc<Value>, Box<str>)>>,
+    verified: RefCell<Vec<Verified>>,
     texts: RefCell<Vec<Arc<str>>>,
 }
 
@@ -21,6 +21,14 @@ struct Written {
     value: Rc<Value>,
     layout: Layout,
     text: Rc<str>,
+}
+
+#[derive(Debug)]
+struct Verified {
+    value: Rc<Value>,
+    /// Of the node.
+    column: usize,
+    text: Box<str>,
 }
 
 /// More than any real stream has: layouts times kinds of agents. Beyond it, work is done again.
@@ -62,17 +70,18 @@ impl Memo {
         text
     }
 
-    /// True where this very text was read back as this very value before. The text of a node, its indentation within,
-    /// decides what it is read as.
-    pub(crate) fn is_verified(&self, value: &Rc<Value>, raw: &str) -> bool {
-        self.verified.borrow().iter().any(|(known, text)| Rc::ptr_eq(known, value) && **text == *raw)
+    /// True where this very text was read back as this very value before, in the same column: `a:` with an indented line
+    /// below it holds that line, or nothing where `a` itself stands deeper.
+    pub(crate) fn is_verified(&self, value: &Rc<Value>, column: usize, raw: &str) -> bool {
+        let same = |known: &Verified| Rc::ptr_eq(&known.value, value) && known.column == column && *known.text == *raw;
+        self.verified.borrow().iter().any(same)
     }
 
     /// Remembers that a text was read back as a value.
-    pub(crate) fn remember_verified(&self, value: &Rc<Value>, raw: &str) {
+    pub(crate) fn remember_verified(&self, value: &Rc<Value>, column: usize, raw: &str) {
         let mut verified = self.verified.borrow_mut();
         if verified.len() < MOST && is_shared(value) {
-            verified.push((Rc::clone(value), raw.into()));
+            verified.push(Verified { value: Rc::clone(value), column, text: raw.into() });
         }
     }
 }

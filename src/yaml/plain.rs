@@ -19,6 +19,10 @@ const MAX_DEPTH: usize = 100;
 /// Longer keys are refused by YAML; near that, leave the counting (of characters) to the reference reader.
 const MAX_KEY: usize = 1000;
 
+/// An alias is looked up by going through the anchors before it; documents with more of them are left to the reference
+/// reader, which has a table.
+const MOST_ANCHORS: usize = 64;
+
 /// Reads one document with the plain reader alone; none where it is not its own. [`super::read`] gives the same tree;
 /// this is here so that tests and fuzzing can say so.
 #[must_use]
@@ -262,6 +266,9 @@ impl Plain<'_> {
             return Some(pos);
         }
         let end = self.scan.name(pos + 1)?;
+        if self.properties.len() >= MOST_ANCHORS {
+            return None;
+        }
         self.anchor = Some((pos, end));
         self.awaiting = Some(end);
         Some(self.scan.spaces(end))

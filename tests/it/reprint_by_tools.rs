@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// Go's YAML readers take no tab and no directive of YAML 1.2, and the second document here is none.
 const NO_YAML_TO_GO: [&str; 3] =
     ["directive", "invalid-yaml-in-the-second-document", "lines-of-white-space-and-trailing-tabs"];
-const WITHOUT_A_NAME: [&str; 2] = ["pod-metadata-null", "pod-without-name-and-namespace"];
+const WITHOUT_A_NAME: [&str; 3] = ["immutable-template", "pod-metadata-null", "pod-without-name-and-namespace"];
 /// sigs.k8s.io/yaml reads the last of them, kyaml refuses them.
 const WITH_A_KEY_TWICE: [&str; 2] = ["duplicate-annotations", "duplicate-keys-elsewhere"];
 /// To kpt a resource has a name, and a list has none.
