@@ -2,7 +2,7 @@
 //!
 //! The order is fixed: metadata, containers, volumes. Parents that are missing are created; a parent that stands there
 //! as a null gives way. What was created and what gave way is remembered in the record, so that [`removal`] is the exact
-//! inverse of [`insertion`].
+//! inverse of an insertion.
 
 use crate::agent::record::{Parent, PullSecrets, Record};
 use crate::agent::{Agent, Sidecar};

@@ -65,10 +65,12 @@ fn pairs() -> (Vec<Pair>, Config) {
     (pairs, places)
 }
 
+/// Writes cases, each a name and a text, into a folder of their own.
+type LaysOut = fn(&Path, &[(&str, &str)]);
+
 /// What stands between a text and the tool's way of printing it.
 struct Printer<'p> {
-    /// Writes the cases into a folder of their own.
-    lays_out: &'p dyn Fn(&Path, &[(&str, &str)]),
+    lays_out: LaysOut,
     /// Calls the tool on that folder: its name, and what it prints.
     prints: &'p dyn Fn(&str) -> Result<String, String>,
 }
@@ -165,7 +167,7 @@ fn cases_come_back_after_kustomize() {
         let Some(tool) = tools::find(tool, version) else { continue };
         let user = User::new();
         let prints = |folder: &str| user.prints(&tool, &[build, folder]);
-        Printer { lays_out: &kustomizations, prints: &prints }.holds_law_4(&user, &left_out, Some(CHANGED_BY_THE_TOOL));
+        Printer { lays_out: kustomizations, prints: &prints }.holds_law_4(&user, &left_out, Some(CHANGED_BY_THE_TOOL));
     }
 }
 
@@ -178,7 +180,7 @@ fn cases_come_back_after_kpt() {
         user.prints(&kpt, &["fn", "eval", folder, "--exec", crate::real_tools::PROGRAM])?;
         Ok(stream(&user.path(folder)))
     };
-    Printer { lays_out: &package, prints: &prints }.holds_law_4(&user, &left_out, Some(CHANGED_BY_THE_TOOL));
+    Printer { lays_out: package, prints: &prints }.holds_law_4(&user, &left_out, Some(CHANGED_BY_THE_TOOL));
 }
 
 /// The files of a folder, one behind the other.
@@ -198,6 +200,6 @@ fn cases_come_back_after_helm() {
         let Some(helm) = tools::find("helm", version) else { continue };
         let user = User::new().without_us();
         let prints = |folder: &str| user.prints(&helm, &[&["template", "cases", folder], more].concat());
-        Printer { lays_out: &chart, prints: &prints }.holds_law_4(&user, &NO_YAML_TO_GO, changed);
+        Printer { lays_out: chart, prints: &prints }.holds_law_4(&user, &NO_YAML_TO_GO, changed);
     }
 }
