@@ -101,11 +101,19 @@ pub(crate) fn text(
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
     let mut gathered = Gathered::new(run);
-    if door == Door::Command && text.trim_start_matches('\u{feff}').trim().is_empty() {
-        gathered.nothing_there(messages, STDIN, "it is empty")?;
+    if door == Door::Command && holds_nothing(&injection) {
+        gathered.nothing_there(messages, STDIN, NOTHING)?;
     }
     gathered.take(Path::new(STDIN), None, text, injection, messages)?;
     gathered.finish(messages)
+}
+
+const NOTHING: &str = "it holds no resource";
+
+/// Empty, or comments only, or text that is no mapping.
+fn holds_nothing(injection: &Injection) -> bool {
+    let Injection { outcomes, findings, faults, without_template, .. } = injection;
+    outcomes.is_empty() && findings.is_empty() && faults.is_empty() && *without_template == 0
 }
 
 /// Works over files and folders.
@@ -152,6 +160,9 @@ impl<'c> Gathered<'c> {
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
                 let mut injection = inject(&text, self.run.config, self.run.options);
+                if file.why == Why::Named && holds_nothing(&injection) {
+                    self.nothing_there(messages, &name.to_string(), NOTHING)?;
+                }
                 if let Some(help) = other_than_manifest(&file.path, &text) {
                     injection.findings.iter_mut().for_each(|finding| finding.help = Some(help.to_owned()));
                 }

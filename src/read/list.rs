@@ -99,6 +99,10 @@ pub fn cut(document: &str) -> Option<Cut> {
     for (line, _) in lines(document) {
         let indent = bytes[line.clone()].iter().take_while(|byte| **byte == b' ').count();
         let content = &document[line.start + indent..line.end];
+        // Whether a line of tabs between items is an error, only the whole document tells.
+        if content.starts_with('\t') && (state != State::Items || indent <= column) {
+            return None;
+        }
         let blank = content.starts_with('#') || content.trim_matches('\t').is_empty();
         match state {
             State::Items if indent > column || blank => {}
@@ -161,4 +165,18 @@ enum State {
 
 fn is_dash(content: &str) -> bool {
     matches!(content.as_bytes(), [b'-'] | [b'-', b' ' | b'\t', ..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    /// What follows the last item belongs to it, or to nothing, or is an error: only the whole document tells.
+    #[test]
+    fn lines_of_tabs_between_items_are_left_to_the_whole() {
+        for text in ["items:\n- a: >-\n\n\t\t \n", "items:\n- a: 1\n\t\n- b: 1\n", "\t\nitems:\n- a: 1\n"] {
+            assert_eq!(cut(text), None, "{text:?}");
+        }
+        assert!(cut("items:\n- a: |\n    x\n    \ty\n- b: 1\n").is_some());
+    }
 }

@@ -64,3 +64,11 @@ fn a_list_of_a_million_items() {
     let text = format!("kind: List\nitems:\n{}", "- a: 1\n".repeat(1_000_000));
     assert_eq!(list::cut(&text).unwrap().items.len(), 1_000_000);
 }
+
+#[test]
+fn tens_of_thousands_of_anchors_and_aliases() {
+    let anchors: String = (0..20_000).map(|number| format!("- &a{number} 1\n")).collect();
+    let aliases: String = (0..20_000).map(|number| format!("- *a{number}\n")).collect();
+    assert!(yaml::read(&format!("{anchors}{aliases}")).is_ok());
+    assert!(yaml::read_plain(&format!("{anchors}{aliases}")).is_none(), "each would be searched for among all");
+}

@@ -389,8 +389,15 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         assert!(ran.stderr.starts_with(&format!("{named}: warning[no-resources]: it has no file")), "{}", ran.stderr);
         assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
     }
+    let folder =
+        Folder::with(&[("empty.yaml", ""), ("comments.yaml", "# nothing yet\n---\n"), ("text.yaml", "hello\n")]);
+    for named in ["empty.yaml", "comments.yaml", "text.yaml"] {
+        let ran = folder.run(&["inject", "--check", named]);
+        assert_eq!(ran.stderr, format!("{named}: warning[no-resources]: it holds no resource\n1 warning\n"));
+        assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
+    }
     let ran = folder.run_with(&["inject", "--check", "-"], "\n");
-    assert_eq!(ran.stderr, "<stdin>: warning[no-resources]: it is empty\n1 warning\n");
+    assert_eq!(ran.stderr, "<stdin>: warning[no-resources]: it holds no resource\n1 warning\n");
     assert_eq!(folder.run_with(&["inject", "--strict", "--check", "-"], "").code, Some(2));
     assert_eq!(folder.run_with(&["--log-file", "log"], "").stderr, "no resources\n", "a chart may be empty");
 }
