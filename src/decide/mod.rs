@@ -134,7 +134,7 @@ impl<'a> Case<'a, '_> {
                 None => {
                     let message = "`select.namespaces` is set, but this resource names no namespace";
                     let warning = self.finding(Reason::NamespaceUnknown, message);
-                    self.warnings.push(Finding { help: Some("give it with --namespace".to_owned()), ..warning });
+                    self.warnings.push(warning.with_help("give it with --namespace"));
                     return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
                 }
             }
@@ -155,7 +155,7 @@ impl<'a> Case<'a, '_> {
         {
             let finding = self.finding(Reason::HelmHook, format!("a Helm hook ({hook})"));
             let help = "a hook that waits for its pod would wait for the agent too; `helmHooks: inject` injects hooks";
-            return Some(Finding { help: Some(help.to_owned()), ..finding });
+            return Some(finding.with_help(help));
         }
         None
     }
@@ -340,16 +340,7 @@ impl<'a> Case<'a, '_> {
             }
             SidecarKind::Native => {
                 let message = format!("a native sidecar is asked for, which Kubernetes {version} does not have");
-                let finding = self.finding(Reason::NativeRefused, message);
-                let asked = self.template.annotation(Annotation::Sidecar.key());
-                let finding = match asked {
-                    Some(asked) => Finding {
-                        offset: Some(asked.value_offset),
-                        pointer: self.annotation_pointer(&asked.key),
-                        ..finding
-                    },
-                    None => finding,
-                };
+                let finding = self.where_asked(self.finding(Reason::NativeRefused, message), Annotation::Sidecar);
                 Err(Decision::Refuse(finding.with_help("raise `kubernetesVersion`, or ask for `auto` or `container`")))
             }
         }
@@ -415,6 +406,16 @@ impl<'a> Case<'a, '_> {
     fn resource_annotation(&self, key: &str) -> Option<String> {
         let metadata = member(self.tree, self.resource.node, "metadata")?;
         text(self.tree, member(self.tree, metadata, "annotations")?, key)
+    }
+
+    /// A finding about what an annotation asks for, at its value; about the template where the configuration asks.
+    fn where_asked(&self, finding: Finding, annotation: Annotation) -> Finding {
+        match self.template.annotation(annotation.key()) {
+            Some(asked) => {
+                Finding { offset: Some(asked.value_offset), pointer: self.annotation_pointer(&asked.key), ..finding }
+            }
+            None => finding,
+        }
     }
 
     fn annotation_pointer(&self, key: &str) -> String {

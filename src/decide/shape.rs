@@ -60,12 +60,7 @@ impl Case<'_, '_> {
         let message =
             "the agent does not verify the kubelet's certificate: who answers in the kubelet's place gets its token";
         let finding = self.finding(Reason::InsecureTls, message);
-        let finding = match self.template.annotation(Annotation::KubeletInsecureTls.key()) {
-            Some(asked) => {
-                Finding { offset: Some(asked.value_offset), pointer: self.annotation_pointer(&asked.key), ..finding }
-            }
-            None => finding,
-        };
+        let finding = self.where_asked(finding, Annotation::KubeletInsecureTls);
         let help = "have the kubelets use certificates of the cluster's CA (`serverTLSBootstrap`), and take `insecureTLS` away";
         self.warnings.push(finding.with_help(help));
     }

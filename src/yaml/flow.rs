@@ -3,9 +3,6 @@
 use super::plain::Plain;
 use super::tree::{Kind, NONE, Style};
 
-/// Longer keys are refused by YAML; near that, leave the counting (of characters) to the reference reader.
-const MAX_KEY: usize = 1000;
-
 /// A collection from its opening bracket, on one line or several. Gives where it ends.
 ///
 /// It calls itself for a collection within: not deeper than [`Plain::begin`] allows.
@@ -17,7 +14,7 @@ pub(super) fn collection(reader: &mut Plain<'_>, at: usize) -> Option<usize> {
     while reader.scan.byte(at)? != closing {
         if mapping {
             let (style, end) = scalar(reader, at)?;
-            if end - at > MAX_KEY || (style == Style::Plain && reader.scan.0.get(at..end) == Some(b"<<")) {
+            if !reader.scan.may_be_key(style, at, end) {
                 return None;
             }
             reader.leaf(style, at, end, NONE);
@@ -51,8 +48,7 @@ pub(super) fn collection(reader: &mut Plain<'_>, at: usize) -> Option<usize> {
 
 fn scalar(reader: &Plain<'_>, at: usize) -> Option<(Style, usize)> {
     match reader.scan.byte(at)? {
-        b'"' => Some((Style::DoubleQuoted, reader.scan.double_quoted(at, None)?)),
-        b'\'' => Some((Style::SingleQuoted, reader.scan.single_quoted(at, None)?)),
+        b'"' | b'\'' => reader.scan.quoted(at, None),
         _ => Some((Style::Plain, plain(reader, at)?)),
     }
 }

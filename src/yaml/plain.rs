@@ -16,9 +16,6 @@ use super::tree::{Buffer, Kind, NONE, Node, Properties, Style, Tree};
 /// Collections within collections. Fewer than the reference reader takes, so that no limit is ours.
 const MAX_DEPTH: usize = 100;
 
-/// Longer keys are refused by YAML; near that, leave the counting (of characters) to the reference reader.
-const MAX_KEY: usize = 1000;
-
 /// An alias is looked up by going through the anchors before it; documents with more of them are left to the reference
 /// reader, which has a table.
 const MOST_ANCHORS: usize = 64;
@@ -200,7 +197,7 @@ impl Plain<'_> {
         }
         let Some((style, end)) = self.scan.scalar(pos) else {
             let parent = self.open.last()?.column as usize;
-            let (style, end) = self.scan.quoted_lines(pos, dash.unwrap_or(parent))?;
+            let (style, end) = self.scan.quoted(pos, Some(dash.unwrap_or(parent)))?;
             return self.value(style, pos, end);
         };
         if self.scan.colon(end).is_some() {
@@ -235,7 +232,7 @@ impl Plain<'_> {
 
     fn entry_of(&mut self, pos: usize, style: Style, end: usize) -> Option<usize> {
         let colon = self.scan.colon(end)?;
-        if end - pos > MAX_KEY || (style == Style::Plain && self.scan.0.get(pos..end) == Some(b"<<")) {
+        if !self.scan.may_be_key(style, pos, end) {
             return None;
         }
         self.leaf(style, pos, end, NONE);
@@ -249,7 +246,7 @@ impl Plain<'_> {
             }
             Some(b'*') => self.alias(value),
             Some(_) => {
-                let lines = || self.scan.quoted_lines(value, self.open.last()?.column as usize);
+                let lines = || self.scan.quoted(value, Some(self.open.last()?.column as usize));
                 let (style, end) = self.scan.scalar(value).or_else(lines)?;
                 self.value(style, value, end)
             }

@@ -6,6 +6,9 @@ use super::tree::Style;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scan<'b>(pub(super) &'b [u8]);
 
+/// Longer keys are refused by YAML; near that, leave the counting (of characters) to the reference reader.
+const MAX_KEY: usize = 1000;
+
 /// A table is asked once per byte, where a list of bytes would be gone through.
 const fn table(bytes: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
@@ -104,19 +107,23 @@ impl Scan<'_> {
     #[inline]
     pub(super) fn scalar(self, at: usize) -> Option<(Style, usize)> {
         match self.byte(at)? {
-            b'"' => Some((Style::DoubleQuoted, self.double_quoted(at, None)?)),
-            b'\'' => Some((Style::SingleQuoted, self.single_quoted(at, None)?)),
+            b'"' | b'\'' => self.quoted(at, None),
             _ => Some((Style::Plain, self.plain(at)?)),
         }
     }
 
-    /// A quoted scalar whose lines are indented deeper than column `parent`.
-    pub(super) fn quoted_lines(self, at: usize, parent: usize) -> Option<(Style, usize)> {
+    /// A quoted scalar: on one line, or with a `parent` over several that are indented deeper than that column.
+    pub(super) fn quoted(self, at: usize, parent: Option<usize>) -> Option<(Style, usize)> {
         match self.byte(at)? {
-            b'"' => Some((Style::DoubleQuoted, self.double_quoted(at, Some(parent))?)),
-            b'\'' => Some((Style::SingleQuoted, self.single_quoted(at, Some(parent))?)),
+            b'"' => Some((Style::DoubleQuoted, self.double_quoted(at, parent)?)),
+            b'\'' => Some((Style::SingleQuoted, self.single_quoted(at, parent)?)),
             _ => None,
         }
+    }
+
+    /// False for a merge key, and for one that may be too long.
+    pub(super) fn may_be_key(self, style: Style, start: usize, end: usize) -> bool {
+        end - start <= MAX_KEY && !(style == Style::Plain && self.0.get(start..end) == Some(b"<<"))
     }
 
     /// One line of a plain scalar in a block.
@@ -154,8 +161,7 @@ impl Scan<'_> {
         !INDICATORS[usize::from(first)] || first == b'-' && self.byte(at + 1).is_some_and(follows)
     }
 
-    /// With a `parent`, over several lines: see [`Scan::quoted_lines`].
-    pub(super) fn single_quoted(self, at: usize, parent: Option<usize>) -> Option<usize> {
+    fn single_quoted(self, at: usize, parent: Option<usize>) -> Option<usize> {
         let mut at = at + 1;
         loop {
             at += memchr::memchr2(b'\'', b'\n', self.0.get(at..)?)?;
@@ -167,8 +173,7 @@ impl Scan<'_> {
         }
     }
 
-    /// With a `parent`, over several lines: see [`Scan::quoted_lines`].
-    pub(super) fn double_quoted(self, at: usize, parent: Option<usize>) -> Option<usize> {
+    fn double_quoted(self, at: usize, parent: Option<usize>) -> Option<usize> {
         let mut at = at + 1;
         loop {
             at += memchr::memchr3(b'"', b'\\', b'\n', self.0.get(at..)?)?;
