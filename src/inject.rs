@@ -10,9 +10,10 @@ use crate::patch::Records;
 use crate::pod_template::PodTemplate;
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
-use crate::report::{Finding, Outcome, Reason};
+use crate::report::{Finding, Outcome, Reason, Remark};
 use crate::resource::{Resource, item_types, resources, text};
 use crate::splice::Memo;
+use crate::unknown_kind::{Search, unknown_kind};
 use crate::yaml::{self, NodeId, Tree, YamlError};
 use json_patch::Patch;
 use kube_core::TypeMeta;
@@ -81,6 +82,8 @@ pub struct Injection {
     pub outcomes: Vec<Outcome>,
     /// Refusals that belong to no pod template: documents that cannot be read and might have held one.
     pub findings: Vec<Finding>,
+    /// Warnings about resources in which no pod template is known.
+    pub remarks: Vec<Remark>,
     /// Results that failed their own check. Never skipped.
     pub faults: Vec<Finding>,
     /// Resources without a pod template.
@@ -98,6 +101,7 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
         agents: Agents::default(),
         memo: Memo::default(),
         records: Records::default(),
+        search: (options.direction == Direction::Inject).then(|| Search::new(text)),
         injection: Injection::default(),
     };
     for document in read::documents(text) {
@@ -127,6 +131,8 @@ struct Run<'c> {
     agents: Agents,
     memo: Memo,
     records: Records,
+    /// For templates of unknown kinds; nobody misses an agent that is to be taken out.
+    search: Option<Search>,
     injection: Injection,
 }
 
@@ -144,6 +150,7 @@ struct Lengths {
     edits: usize,
     outcomes: usize,
     findings: usize,
+    remarks: usize,
     faults: usize,
     without_template: usize,
 }
@@ -154,6 +161,7 @@ impl Lengths {
             edits: injection.edits.len(),
             outcomes: injection.outcomes.len(),
             findings: injection.findings.len(),
+            remarks: injection.remarks.len(),
             faults: injection.faults.len(),
             without_template: injection.without_template,
         }
@@ -163,6 +171,7 @@ impl Lengths {
         injection.edits.truncate(self.edits);
         injection.outcomes.truncate(self.outcomes);
         injection.findings.truncate(self.findings);
+        injection.remarks.truncate(self.remarks);
         injection.faults.truncate(self.faults);
         injection.without_template = self.without_template;
     }
@@ -170,11 +179,14 @@ impl Lengths {
 
 impl Run<'_> {
     fn document(&mut self, text: &str, base: usize) {
-        let kind = match read::glance(text, |kind| self.table.knows_kind(kind)) {
-            Glance::Passed { .. } => {
-                self.injection.without_template += 1;
-                return;
-            }
+        let glance = read::glance(text, |kind| self.table.knows_kind(kind));
+        let is_passed = matches!(glance, Glance::Passed { .. });
+        if is_passed && !self.may_ask(text) {
+            self.injection.without_template += 1;
+            return;
+        }
+        let kind = match glance {
+            Glance::Passed { kind } => Some(kind),
             Glance::MustBeRead { kind } => kind,
         };
         let may_be_list = kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
@@ -187,6 +199,7 @@ impl Run<'_> {
                     self.piece(&tree, &Root { node: root, pointer: "", inherited: TypeMeta::default() }, base);
                 }
             }
+            Err(_) if is_passed => self.injection.without_template += 1,
             Err(error) => self.unreadable(&error, text, base),
         }
     }
@@ -277,6 +290,7 @@ impl Run<'_> {
         };
         if templates.is_empty() {
             self.injection.without_template += 1;
+            self.remark(tree, resource, base);
         }
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
@@ -303,6 +317,27 @@ impl Run<'_> {
             };
             shift(&mut outcome, base);
             self.injection.outcomes.push(outcome);
+        }
+    }
+
+    fn may_ask(&self, text: &str) -> bool {
+        self.search.as_ref().is_some_and(|search| search.may_find(text))
+    }
+
+    /// Says what there is to say about a resource in which no pod template is known.
+    fn remark(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
+        let span = tree.span(tree.resolve(resource.node));
+        if !tree.text().get(span).is_some_and(|text| self.may_ask(text)) {
+            return;
+        }
+        if let Some(mut finding) = unknown_kind(tree, resource, &self.table, self.config, &self.agents) {
+            finding.offset = finding.offset.map(|offset| offset + base);
+            self.injection.remarks.push(Remark {
+                identity: resource.identity.clone(),
+                offset: tree.span(resource.node).start + base,
+                file: file(tree, resource.node),
+                finding,
+            });
         }
     }
 

@@ -9,7 +9,7 @@ use crate::field_path::field_path;
 use crate::inject::Injection;
 use crate::read;
 use crate::read::list::{self, Cut};
-use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
+use crate::report::{Class, Finding, Identity, Reason, Severity, Subject};
 use crate::splice::splice;
 use crate::tolerance::Tolerance;
 use crate::yaml::{self, Kind, NodeId, Tree, YamlError, to_json};
@@ -303,8 +303,12 @@ fn tell(injection: &Injection, tolerance: Tolerance) -> Vec<(Severity, Value)> {
         let decision = is_worth_telling(outcome.decision.reason).then_some(&outcome.decision);
         for finding in decision.into_iter().chain(&outcome.warnings) {
             let severity = tolerance.severity(finding);
-            told.push((severity, result(severity, finding, Some(outcome))));
+            told.push((severity, result(severity, finding, Some(outcome.subject()))));
         }
+    }
+    for remark in &injection.remarks {
+        let severity = tolerance.severity(&remark.finding);
+        told.push((severity, result(severity, &remark.finding, Some(remark.subject()))));
     }
     told
 }
@@ -329,7 +333,7 @@ fn was_removed(earlier: &[Value], result: &Value) -> bool {
         })
 }
 
-fn result(severity: Severity, finding: &Finding, outcome: Option<&Outcome>) -> Value {
+fn result(severity: Severity, finding: &Finding, subject: Option<Subject<'_>>) -> Value {
     let mut result = Map::new();
     let message = match &finding.help {
         Some(help) => format!("{}; {help}", finding.message),
@@ -337,14 +341,14 @@ fn result(severity: Severity, finding: &Finding, outcome: Option<&Outcome>) -> V
     };
     result.insert("message".to_owned(), message.into());
     result.insert("severity".to_owned(), severity.name().into());
-    if let Some(outcome) = outcome {
-        result.insert("resourceRef".to_owned(), resource_ref(&outcome.identity));
-        let pointer = if finding.pointer.is_empty() { &outcome.template } else { &finding.pointer };
+    if let Some(subject) = subject {
+        result.insert("resourceRef".to_owned(), resource_ref(subject.identity));
+        let pointer = if finding.pointer.is_empty() { subject.template } else { &finding.pointer };
         let path = field_path(pointer);
         if !path.is_empty() {
             result.insert("field".to_owned(), json!({ "path": path }));
         }
-        match &outcome.file {
+        match subject.file {
             Some((path, Some(index))) => result.insert("file".to_owned(), json!({ "path": path, "index": index })),
             Some((path, None)) => result.insert("file".to_owned(), json!({ "path": path })),
             None => None,
@@ -371,6 +375,7 @@ mod tests {
     use crate::config::OnRefusal;
     use crate::edit::apply;
     use crate::inject::Warnings;
+    use crate::report::Outcome;
 
     const TOLERANCE: Tolerance = Tolerance { on_refusal: OnRefusal::Fail, warnings: Warnings::Tell };
 

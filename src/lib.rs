@@ -21,6 +21,7 @@ mod merge_patch;
 mod owner;
 pub mod pod_template;
 mod qos;
+mod unknown_kind;
 
 mod change;
 pub mod edit;

@@ -96,6 +96,7 @@ reasons! {
     VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
+    UnknownKind = "unknown-kind", Warning, "a pod template asks for the agent, in a kind that is not known to hold one there";
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is wanted";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
     NoResources = "no-resources", Warning, "what was named holds no manifest, so nothing was looked at";
@@ -207,4 +208,48 @@ pub struct Outcome {
     pub warnings: Vec<Finding>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or when patches are not asked for.
     pub patch: json_patch::Patch,
+}
+
+/// Something about a resource in which no pod template is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Remark {
+    /// Whose.
+    pub identity: Identity,
+    /// Byte offset of the resource in the input.
+    pub offset: usize,
+    /// As of an [`Outcome`].
+    pub file: Option<(String, Option<i64>)>,
+    /// A warning.
+    pub finding: Finding,
+}
+
+/// Whose a finding is.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'r> {
+    /// The resource.
+    pub identity: &'r Identity,
+    /// JSON Pointer to its pod template; empty where none is known.
+    pub template: &'r str,
+    /// Byte offset of the resource in the input.
+    pub offset: usize,
+    /// As of an [`Outcome`].
+    pub file: Option<&'r (String, Option<i64>)>,
+}
+
+impl Outcome {
+    /// Whose it is.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        let Self { identity, template, offset, file, .. } = self;
+        Subject { identity, template, offset: *offset, file: file.as_ref() }
+    }
+}
+
+impl Remark {
+    /// Whose it is.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        let Self { identity, offset, file, .. } = self;
+        Subject { identity, template: "", offset: *offset, file: file.as_ref() }
+    }
 }

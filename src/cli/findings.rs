@@ -4,7 +4,7 @@ use super::messages::{Message, Messages, Telling};
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
 use crate::inject::{Direction, Injection};
-use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
+use crate::report::{Class, Finding, Identity, Reason, Severity, Subject};
 use crate::tolerance::Tolerance;
 use std::io;
 
@@ -48,24 +48,29 @@ pub(crate) fn report(
         messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, None))?;
     }
     for outcome in &injection.outcomes {
+        let subject = Some(outcome.subject());
         let decision = &outcome.decision;
         match tolerance.severity(decision) {
             Severity::Info => {
-                let line = || wording.line(decision, Severity::Info, Some(outcome));
+                let line = || wording.line(decision, Severity::Info, subject);
                 messages.decided(decision.reason, telling(decision.reason), line)?;
             }
             severity => {
                 messages.count(decision.reason);
-                messages.add(severity, |severity| wording.message(decision, severity, Some(outcome)))?;
+                messages.add(severity, |severity| wording.message(decision, severity, subject))?;
             }
         }
         for warning in &outcome.warnings {
             if warning.reason.class() == Class::Note {
-                messages.note(wording.line(warning, Severity::Info, Some(outcome)))?;
+                messages.note(wording.line(warning, Severity::Info, subject))?;
                 continue;
             }
-            messages.add(tolerance.severity(warning), |severity| wording.message(warning, severity, Some(outcome)))?;
+            messages.add(tolerance.severity(warning), |severity| wording.message(warning, severity, subject))?;
         }
+    }
+    for remark in &injection.remarks {
+        let (finding, subject) = (&remark.finding, Some(remark.subject()));
+        messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, subject))?;
     }
     Ok(())
 }
@@ -81,14 +86,14 @@ impl<'t> Wording<'t> {
         Wording::Places { renderer: Renderer::new(colour), input }
     }
 
-    fn message(&mut self, finding: &Finding, severity: Severity, outcome: Option<&Outcome>) -> Message {
-        let line = self.line(finding, severity, outcome);
+    fn message(&mut self, finding: &Finding, severity: Severity, subject: Option<Subject<'_>>) -> Message {
+        let line = self.line(finding, severity, subject);
         let (Wording::Places { renderer, input }, Severity::Error) = (self, severity) else {
             return Message { picture: line.clone(), line };
         };
         let mut diagnostic = Diagnostic::of(finding, severity, input.name, input.text.as_bytes());
-        if let Some(outcome) = outcome {
-            diagnostic.notes.push(format!("in {}", subject(outcome, finding)));
+        if let Some(subject) = subject {
+            diagnostic.notes.push(format!("in {}", place(subject, finding)));
         }
         if let Some(source) = finding.offset.and_then(|offset| source(input.text, offset)) {
             diagnostic.notes.push(format!("rendered from {source}"));
@@ -98,23 +103,23 @@ impl<'t> Wording<'t> {
 
     /// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`, or
     /// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
-    fn line(&mut self, finding: &Finding, severity: Severity, outcome: Option<&Outcome>) -> String {
+    fn line(&mut self, finding: &Finding, severity: Severity, subject: Option<Subject<'_>>) -> String {
         let mut line = String::new();
         let mut file = None;
         match self {
             Wording::Places { renderer, input } => {
                 line += input.name;
-                if let Some(offset) = finding.offset.or(outcome.map(|outcome| outcome.offset)) {
+                if let Some(offset) = finding.offset.or(subject.map(|subject| subject.offset)) {
                     let at = renderer.position(input.text.as_bytes(), offset);
                     line += &format!(":{}:{}", at.line, at.column);
                 }
                 line += ": ";
             }
-            Wording::Resources => file = outcome.and_then(|outcome| outcome.file.as_ref()),
+            Wording::Resources => file = subject.and_then(|subject| subject.file),
         }
         line += &format!("{}[{}]: ", severity.name(), finding.reason.id());
-        if let Some(outcome) = outcome {
-            line += &subject(outcome, finding);
+        if let Some(subject) = subject {
+            line += &place(subject, finding);
             if let Some((path, _)) = file {
                 line += &format!(" ({path})");
             }
@@ -137,10 +142,10 @@ fn source(text: &str, offset: usize) -> Option<&str> {
 }
 
 /// `apps/v1/Deployment/prod/web spec.template.spec.hostNetwork`
-fn subject(outcome: &Outcome, finding: &Finding) -> String {
+fn place(subject: Subject<'_>, finding: &Finding) -> String {
     let field = field_path(&finding.pointer);
     let space = if field.is_empty() { "" } else { " " };
-    resource(&outcome.identity) + space + &field
+    resource(subject.identity) + space + &field
 }
 
 /// `apps/v1/Deployment/prod/web`, as kpt writes it.

@@ -12,8 +12,9 @@
 use crate::laws::{self, configuration, others};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::diagnostic::Lines;
-use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options};
-use mackerel_agent_injector::report::{Class, Finding, Outcome, Reason};
+use mackerel_agent_injector::find::Table;
+use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options, inject};
+use mackerel_agent_injector::report::{Class, Finding, Identity, Outcome, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -133,12 +134,16 @@ fn report(text: &str, injection: &Injection) -> String {
     for resource in injection.outcomes.chunk_by(|one, next| one.offset == next.offset) {
         for outcome in resource {
             let template = if resource.len() > 1 { format!(" {}", outcome.template) } else { String::new() };
-            say("", "", &format!(" {}{template}", subject(outcome)), &outcome.decision);
+            say("", "", &format!(" {}{template}", named(&outcome.identity)), &outcome.decision);
             for warning in &outcome.warnings {
                 let label = if warning.reason.class() == Class::Note { "note " } else { "warning " };
                 say("  ", label, "", warning);
             }
         }
+    }
+    for remark in &injection.remarks {
+        let identity = named(&remark.identity);
+        say("", "warning ", &format!(" {identity}"), &remark.finding);
     }
     for finding in injection.findings.iter().chain(&injection.faults) {
         say("", "", "", finding);
@@ -147,8 +152,7 @@ fn report(text: &str, injection: &Injection) -> String {
 }
 
 /// `Deployment/shop/web`, and `Deployment/web` where no namespace is named.
-fn subject(outcome: &Outcome) -> String {
-    let identity = &outcome.identity;
+fn named(identity: &Identity) -> String {
     match &identity.namespace {
         Some(namespace) => format!("{}/{namespace}/{}", identity.kind, identity.name),
         None => format!("{}/{}", identity.kind, identity.name),
@@ -170,6 +174,7 @@ fn cases_give_what_they_say_within_the_laws() {
         case.expect("expected.diff", &diff(&case.file, &case.text, &lawful.text), &mut wrong);
         case.expect("expected.report", &report(&case.text, &lawful.injection), &mut wrong);
         seen.extend(lawful.injection.findings.iter().map(|finding| finding.reason));
+        seen.extend(lawful.injection.remarks.iter().map(|remark| remark.finding.reason));
         for outcome in &lawful.injection.outcomes {
             seen.extend(outcome.warnings.iter().chain([&outcome.decision]).map(|finding| finding.reason));
         }
@@ -181,6 +186,44 @@ fn cases_give_what_they_say_within_the_laws() {
         .collect();
     assert!(wrong.is_empty(), "\n{wrong}");
     assert!(missing.is_empty(), "no case has {}", missing.join(", "));
+}
+
+/// A kind without a case may have its templates elsewhere than we think.
+#[test]
+fn every_known_kind_has_a_case() {
+    let table = Table::new(&[]);
+    let mut without: BTreeSet<(String, String)> =
+        table.kinds().map(|(group, kind)| (group.to_owned(), kind.to_owned())).collect();
+    for case in all() {
+        for outcome in inject(&case.text, &case.config, case.options).outcomes {
+            let Identity { api_version, kind, .. } = outcome.identity;
+            let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+            without.remove(&(group.to_owned(), kind));
+        }
+    }
+    assert_eq!(without, BTreeSet::new());
+}
+
+/// What `unknown-kind` says is to be added is added: then the template gets its agent.
+#[test]
+fn the_line_for_an_unknown_kind_makes_it_known() {
+    let mut lines = 0;
+    for case in all() {
+        for remark in inject(&case.text, &case.config, case.options).remarks {
+            let help = remark.finding.help.unwrap();
+            let Some((_, line)) = help.split_once('`').filter(|(_, line)| line.starts_with("podTemplates")) else {
+                continue;
+            };
+            let config = laws::of_spec(line.trim_end_matches('`'));
+            let injection = inject(&case.text, &config, case.options);
+            let is_it = |outcome: &&Outcome| outcome.identity == remark.identity;
+            let reason = injection.outcomes.iter().find(is_it).map(|outcome| outcome.decision.reason);
+            assert_eq!(reason, Some(Reason::Injected), "{}: {line}", case.name);
+            assert!(!injection.remarks.iter().any(|other| other.identity == remark.identity), "{}", case.name);
+            lines += 1;
+        }
+    }
+    assert!(lines > 3, "{lines}");
 }
 
 /// Reasons that no text has by itself.

@@ -1,0 +1,134 @@
+//! A pod template that asks for the agent, in a kind of which nobody said that it holds one there.
+//!
+//! Not every custom resource that runs pods can be known. But whoever annotates a template expects an agent in it, and is to
+//! hear that nothing happened, and with which line of configuration it would.
+
+use crate::agent::Agents;
+use crate::annotations::Annotation;
+use crate::config::{Config, Step, TemplatePath};
+use crate::decide::{Decision, decide};
+use crate::find::{Table, member};
+use crate::patch::escape;
+use crate::pod_template::PodTemplate;
+use crate::report::{Finding, Reason};
+use crate::resource::{Resource, text};
+use crate::yaml::{Kind, NodeId, Tree, Where, spell};
+use kube_core::GroupVersionKind;
+use memchr::memmem::Finder;
+
+/// Tells whether a text can hold such a template at all, so that nothing is read for it in vain.
+#[derive(Debug)]
+pub(crate) struct Search {
+    key: Finder<'static>,
+    anywhere: bool,
+}
+
+impl Search {
+    /// One look at a whole stream; where it finds nothing, no part of the stream is looked at again.
+    pub(crate) fn new(stream: &str) -> Self {
+        let key = Finder::new(Annotation::Inject.key());
+        Self { anywhere: key.find(stream.as_bytes()).is_some(), key }
+    }
+
+    /// False: nothing in this part of the stream asks.
+    pub(crate) fn may_find(&self, part: &str) -> bool {
+        self.anywhere && self.key.find(part.as_bytes()).is_some()
+    }
+}
+
+/// A template that asks.
+struct Asking {
+    /// JSON Pointer from the resource.
+    pointer: String,
+    path: TemplatePath,
+    node: NodeId,
+}
+
+/// What is told of a resource in which no pod template is known. Silent where the configuration would pass its templates by
+/// if they were.
+pub(crate) fn unknown_kind(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    table: &Table,
+    config: &Config,
+    agents: &Agents,
+) -> Option<Finding> {
+    let gvk = resource.gvk.as_ref()?;
+    let mut asking = Vec::new();
+    search(tree, resource.node, &mut Vec::new(), String::new(), &mut asking);
+    asking.retain(|asking| {
+        let template = PodTemplate::view(tree, asking.node);
+        let verdict = decide(tree, resource, &asking.pointer, &template, config, agents);
+        !matches!(verdict.decision, Decision::Skip(_))
+    });
+    let Asking { pointer, node, .. } = asking.first()?;
+    let offset = match PodTemplate::view(tree, *node).annotation(Annotation::Inject.key()) {
+        Some(annotation) => annotation.offset,
+        None => tree.span(*node).start,
+    };
+    let group = if gvk.group.is_empty() { "the core API group" } else { &gvk.group };
+    let message =
+        format!("a pod template asks for the agent, but nothing says that a {} of {group} holds one there", gvk.kind);
+    Some(Finding::new(Reason::UnknownKind, message, offset, pointer).with_help(help(gvk, table, asking)))
+}
+
+fn help(gvk: &GroupVersionKind, table: &Table, asking: Vec<Asking>) -> String {
+    if !gvk.group.is_empty() {
+        return format!("add to the configuration: `{}`", line(gvk, asking));
+    }
+    let mut known = table.kinds().filter(|(_, kind)| *kind == gvk.kind).map(|(group, _)| group);
+    match known.next() {
+        Some(group) => format!("is its `apiVersion` right? A {} is of the API group {group}", gvk.kind),
+        None => "write its API group into `apiVersion`, such as example.com/v1".to_owned(),
+    }
+}
+
+/// `podTemplates: [{group: example.com, kind: App, path: /spec/template}]`
+fn line(gvk: &GroupVersionKind, asking: Vec<Asking>) -> String {
+    let mut paths: Vec<TemplatePath> = asking.into_iter().map(|asking| asking.path).collect();
+    // Items of one list have the same path.
+    paths.dedup();
+    let word = |text: &str| spell(text, Where::Flow).into_owned();
+    let places = paths.iter().map(|path| {
+        format!("{{group: {}, kind: {}, path: {}}}", word(&gvk.group), word(&gvk.kind), word(&path.to_string()))
+    });
+    format!("podTemplates: [{}]", places.collect::<Vec<_>>().join(", "))
+}
+
+/// Everything below `node` that has the form of a pod template and asks. Aliases are not looked through: what stands behind
+/// one cannot be edited.
+fn search(tree: &Tree<'_>, node: NodeId, steps: &mut Vec<Step>, pointer: String, found: &mut Vec<Asking>) {
+    match tree.kind(node) {
+        // A resource that is its own template has no path that could be configured.
+        Kind::Mapping if !steps.is_empty() && asks(tree, node) => {
+            found.push(Asking { pointer, path: TemplatePath { steps: steps.clone() }, node });
+        }
+        Kind::Mapping => {
+            for (key, value) in tree.entries(node) {
+                // A path has no other name for a key that is a star, nor one for the empty key.
+                let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*")) else { continue };
+                steps.push(Step::Key(key.clone().into_owned()));
+                search(tree, value, steps, format!("{pointer}/{}", escape(&key)), found);
+                steps.pop();
+            }
+        }
+        Kind::Sequence => {
+            steps.push(Step::Each);
+            for (index, item) in tree.items(node).enumerate() {
+                search(tree, item, steps, format!("{pointer}/{index}"), found);
+            }
+            steps.pop();
+        }
+        Kind::Scalar | Kind::Alias => {}
+    }
+}
+
+fn asks(tree: &Tree<'_>, node: NodeId) -> bool {
+    let below = |path: [&str; 2]| path.into_iter().try_fold(node, |node, key| member(tree, node, key));
+    let inject = below(["metadata", "annotations"]).and_then(|given| text(tree, given, Annotation::Inject.key()));
+    let containers = below(["spec", "containers"]).map(|containers| tree.resolve(containers));
+    inject.is_some_and(|inject| inject.eq_ignore_ascii_case("true"))
+        && containers.is_some_and(|containers| {
+            tree.items(containers).any(|container| tree.kind(tree.resolve(container)) == Kind::Mapping)
+        })
+}
