@@ -1,4 +1,4 @@
-//! As much of JSON Schema as our own schema uses. A validator crate would bring forty others along and switch
+//! As much of JSON Schema, and of OpenAPI's dialect of it, as our own schema uses. A validator crate would bring forty others along and switch
 //! serde_json's `float_roundtrip` on in every test, which the program is built without.
 
 use serde_json::Value;
@@ -15,15 +15,21 @@ pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
         }
     };
     let mut inner = Vec::new();
+    let is_nullable = keywords.get("nullable") == Some(&Value::Bool(true));
     for (keyword, wanted) in keywords {
         match keyword.as_str() {
-            "$schema" | "title" | "description" | "default" => {}
+            "$schema" | "title" | "description" | "default" | "nullable" => {}
+            "anyOf" => {
+                let any = wanted.as_array().unwrap().iter().any(|schema| broken(schema, value, at).is_empty());
+                complain(any || is_nullable && value.is_null(), "none of what may stand here".to_owned());
+            }
             "const" => complain(value == wanted, format!("not {wanted}")),
             "enum" => complain(wanted.as_array().unwrap().contains(value), format!("not one of {wanted}")),
             "type" => {
                 let types = wanted.as_array().cloned().unwrap_or_else(|| vec![wanted.clone()]);
                 complain(
-                    types.iter().any(|name| is_of_type(name.as_str().unwrap(), value)),
+                    types.iter().any(|name| is_of_type(name.as_str().unwrap(), value))
+                        || is_nullable && value.is_null(),
                     format!("not of type {wanted}"),
                 );
             }

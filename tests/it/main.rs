@@ -27,6 +27,8 @@ mod laws;
 mod layout;
 mod mutate;
 mod oracles;
+#[cfg(unix)]
+mod packages;
 mod post_renderer;
 mod program;
 mod properties;

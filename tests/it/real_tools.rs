@@ -2,6 +2,7 @@
 //! the results are equal but for the injection.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
@@ -237,13 +238,15 @@ pub(crate) struct User {
     folder: Rc<TempDir>,
     /// The folder on the PATH: `with` us, or `without` us and with `cat` under our name.
     bin: &'static str,
+    /// Variables of their own.
+    variables: Vec<(&'static str, OsString)>,
 }
 
 /// What a run of a tool ended with.
-struct Said {
-    code: i32,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl User {
@@ -263,14 +266,20 @@ impl User {
             symlink(program, plugin.join("AgentInjector")).unwrap();
             symlink(program, bin.join(PROGRAM)).unwrap();
         }
-        Self { folder: Rc::new(folder), bin: "with" }
+        Self { folder: Rc::new(folder), bin: "with", variables: Vec::new() }
     }
 
     pub(crate) fn without_us(&self) -> Self {
-        Self { folder: Rc::clone(&self.folder), bin: "without" }
+        Self { folder: Rc::clone(&self.folder), bin: "without", variables: self.variables.clone() }
     }
 
-    fn tries(&self, tool: &Path, arguments: &[&str]) -> Said {
+    /// The same user, with a variable set.
+    pub(crate) fn with(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
+        self.variables.push((variable, value.into()));
+        self
+    }
+
+    pub(crate) fn tries(&self, tool: &Path, arguments: &[&str]) -> Said {
         let folder = self.folder.path();
         let bin = folder.join(self.bin);
         let path = std::env::join_paths(
@@ -283,6 +292,7 @@ impl User {
         if tool.to_string_lossy().contains("helm-4") {
             command.env("HELM_PLUGINS", folder);
         }
+        command.envs(self.variables.iter().map(|(variable, value)| (variable, value)));
         let output = command.output().unwrap();
         Said {
             code: output.status.code().unwrap(),
@@ -310,11 +320,11 @@ impl User {
         self.folder.path().join(name)
     }
 
-    fn reads(&self, file: &str) -> String {
+    pub(crate) fn reads(&self, file: &str) -> String {
         fs::read_to_string(self.folder.path().join("examples").join(file)).unwrap()
     }
 
-    fn files(&self, folder: &str) -> BTreeMap<PathBuf, String> {
+    pub(crate) fn files(&self, folder: &str) -> BTreeMap<PathBuf, String> {
         let entries = fs::read_dir(self.folder.path().join("examples").join(folder)).unwrap();
         entries
             .map(|entry| entry.unwrap().path())
@@ -323,7 +333,7 @@ impl User {
     }
 
     /// Writes an annotation into the pod template of that file that we must refuse.
-    fn asks_badly(&self, file: &str) {
+    pub(crate) fn asks_badly(&self, file: &str) {
         let (head, tail) =
             ("  template:\n    metadata:\n", "      annotations: {agent-injector.contrib.mackerel.io/inject: maybe}\n");
         let text = self.reads(file);
@@ -336,7 +346,7 @@ impl User {
 impl Said {
     /// The tool failed and showed what we said.
     #[track_caller]
-    fn says_why_on_stderr(&self) {
+    pub(crate) fn says_why_on_stderr(&self) {
         assert_ne!(self.code, 0);
         assert!(self.stderr.contains("invalid-annotation") && self.stderr.contains("maybe"), "{}", self.stderr);
     }
@@ -361,7 +371,7 @@ fn count(text: &str, part: &str) -> usize {
 
 /// What our `inject` or `uninject` makes of a text.
 #[track_caller]
-fn ours(command: &str, text: &str) -> String {
+pub(crate) fn ours(command: &str, text: &str) -> String {
     let mut ours = Command::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"));
     ours.args([command, "-q", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut ours = ours.spawn().unwrap();
@@ -374,7 +384,7 @@ fn ours(command: &str, text: &str) -> String {
 /// `injected` are the workloads that have one agent each in `with`, as `Kind/name` and the list it stands in, sorted.
 /// Without what we add, and after `uninject`, `with` says what `without` says.
 #[track_caller]
-fn same_but_for_the_agent(with: &str, without: &str, injected: &[&str]) {
+pub(crate) fn same_but_for_the_agent(with: &str, without: &str, injected: &[&str]) {
     let expected = documents(without);
     let mut actual = documents(with);
     let mut agents = Vec::new();
@@ -396,7 +406,7 @@ fn assert_only_inserts(with: &str, without: &str) {
     }
 }
 
-fn documents(text: &str) -> Vec<Value> {
+pub(crate) fn documents(text: &str) -> Vec<Value> {
     use serde::Deserialize as _;
     let documents = serde_yaml::Deserializer::from_str(text).map(|document| Value::deserialize(document).unwrap());
     documents.filter(|document| !document.is_null()).collect()

@@ -21,16 +21,30 @@ pub(crate) fn find(name: &str, version: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
+    missing(&format!("{name} {version}"), "run tests/tools/install");
+    None
+}
+
+/// Whether the system has these programs. `.ci/run` installs them where CI is set.
+#[cfg(unix)]
+pub(crate) fn on_path(programs: &[&str]) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |program: &&&str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    let absent: Vec<&str> = programs.iter().filter(|program| !is_there(program)).copied().collect();
+    if !absent.is_empty() {
+        missing(&absent.join(", "), "install it as .ci/run does");
+    }
+    absent.is_empty()
+}
+
+/// A panic in CI; elsewhere a word on standard error, with a running count.
+pub(crate) fn missing(what: &str, remedy: &str) {
     let set = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
-    assert!(!set("CI"), "{name} {version} is missing, run tests/tools/install");
+    assert!(!set("CI"), "{what} missing, {remedy}");
     static SKIPPED: AtomicUsize = AtomicUsize::new(0);
     let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
     // Straight to standard error: what a passing test says by `eprintln!` is never seen.
-    let _ = writeln!(
-        std::io::stderr(),
-        "SKIPPED: {name} {version} missing, run tests/tools/install ({count} skipped so far)"
-    );
-    None
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {what} missing, {remedy} ({count} skipped so far)");
 }
 
 /// Where `tests/tools/install` puts the tools.

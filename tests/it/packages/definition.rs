@@ -1,0 +1,126 @@
+//! `krm-fn/definition.yaml`: the function as catalogs describe it, with the OpenAPI schema of the configuration. What stands
+//! above the schema is written by hand; `UPDATE_EXPECTED=1 cargo test definition` writes the schema anew.
+
+use super::static_program::root;
+use crate::json_schema::broken;
+use mackerel_agent_injector::config::{API_VERSION, KIND, schema};
+use serde_json::{Map, Value, json};
+use std::fs;
+
+/// The line above the schema.
+const HEAD: &str = "        openAPIV3Schema:\n";
+
+/// The JSON Schema in the words of OpenAPI 3.0, which knows neither `const` nor lists of types.
+fn open_api(json_schema: &Value) -> Value {
+    let Value::Object(keywords) = json_schema else { return json_schema.clone() };
+    let mut schema = Map::new();
+    for (keyword, value) in keywords {
+        match (keyword.as_str(), value) {
+            ("$schema", _) => {}
+            ("const", value) => {
+                schema.insert("type".to_owned(), json!("string"));
+                schema.insert("enum".to_owned(), json!([value]));
+            }
+            ("enum", values) => {
+                schema.insert("type".to_owned(), json!("string"));
+                schema.insert("enum".to_owned(), values.clone());
+            }
+            ("type", Value::Array(types)) => {
+                let (null, types): (Vec<_>, Vec<_>) = types.iter().partition(|name| **name == "null");
+                match types[..] {
+                    [only] => schema.insert("type".to_owned(), only.clone()),
+                    _ => {
+                        let any: Vec<Value> = types.iter().map(|name| json!({"type": name})).collect();
+                        schema.insert("anyOf".to_owned(), any.into())
+                    }
+                };
+                if !null.is_empty() {
+                    schema.insert("nullable".to_owned(), true.into());
+                }
+            }
+            // Absent and null are the same to us, and a default of null means nothing to others.
+            ("default", Value::Null) => {}
+            ("properties", Value::Object(properties)) => {
+                let properties: Map<_, _> =
+                    properties.iter().map(|(name, property)| (name.clone(), open_api(property))).collect();
+                schema.insert(keyword.clone(), properties.into());
+            }
+            ("items" | "additionalProperties", inner) => {
+                schema.insert(keyword.clone(), open_api(inner));
+            }
+            _ => {
+                schema.insert(keyword.clone(), value.clone());
+            }
+        }
+    }
+    schema.into()
+}
+
+fn definition() -> (String, Value) {
+    let text = fs::read_to_string(root().join("krm-fn/definition.yaml")).unwrap();
+    let value = serde_yaml::from_str(&text).unwrap();
+    (text, value)
+}
+
+#[test]
+fn the_schema_is_that_of_the_configuration() {
+    let (text, _) = definition();
+    let (head, _) = text.split_once(HEAD).unwrap();
+    let lines = serde_yaml::to_string(&open_api(&schema())).unwrap();
+    let lines: String = lines.lines().map(|line| format!("          {line}\n")).collect();
+    let expected = [head, HEAD, &lines].concat();
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        fs::write(root().join("krm-fn/definition.yaml"), &expected).unwrap();
+    }
+    assert_eq!(text, expected, "UPDATE_EXPECTED=1 writes it anew");
+}
+
+/// Both schemas find the same fault with each configuration of the tests, or none.
+#[test]
+fn the_schema_judges_as_that_of_config_schema() {
+    let (_, definition) = definition();
+    let open_api = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+    let (json_schema, mut faulty) = (schema(), 0);
+    let folders = ["valid", "invalid"].map(|folder| root().join("tests/configs").join(folder));
+    for path in folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path()) {
+        let text = fs::read_to_string(&path).unwrap();
+        let Ok(value) = serde_yaml::from_str::<Value>(&text) else { continue };
+        let places = |schema: &Value| {
+            let mut places: Vec<String> = broken(schema, &value, "").iter().map(|said| place(said)).collect();
+            places.sort();
+            places.dedup();
+            places
+        };
+        assert_eq!(places(open_api), places(&json_schema), "{}", path.display());
+        faulty += usize::from(!places(open_api).is_empty());
+    }
+    assert!(faulty > 10);
+}
+
+/// Where something is wrong, without the words for it.
+fn place(said: &str) -> String {
+    said.split_once(": ").unwrap().0.to_owned()
+}
+
+#[test]
+fn it_names_what_is_shipped() {
+    let (_, definition) = definition();
+    let spec = &definition["spec"];
+    let (group, version) = API_VERSION.split_once('/').unwrap();
+    assert_eq!(
+        (&definition["apiVersion"], &definition["kind"]),
+        (&json!("config.kubernetes.io/v1alpha1"), &json!("KRMFunctionDefinition"))
+    );
+    assert_eq!((&spec["group"], &spec["names"]["kind"]), (&json!(group), &json!(KIND)));
+    let only = &spec["versions"][0];
+    assert_eq!(only["name"], version);
+    assert_eq!(only["license"], env!("CARGO_PKG_LICENSE"));
+    let image = concat!("localhost/mackerel-agent-injector:", env!("CARGO_PKG_VERSION"));
+    assert_eq!(only["runtime"]["container"]["image"], image);
+    assert_eq!(only["runtime"]["exec"]["path"], "mackerel-agent-injector");
+    let pages: Vec<&Value> = only["examples"].as_array().unwrap().iter().chain([&only["usage"]]).collect();
+    for page in &pages {
+        assert!(root().join(page.as_str().unwrap()).is_file(), "{page}");
+    }
+    assert_eq!(pages.len(), 6);
+}
