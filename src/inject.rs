@@ -39,6 +39,16 @@ pub enum HandEdits {
     Overwrite,
 }
 
+/// What happens to an agent that somebody else put there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ForeignAgents {
+    /// It is left alone, and so is its template.
+    #[default]
+    Respect,
+    /// It becomes ours, where it stands.
+    Adopt,
+}
+
 /// What a warning does to the run. The engine gives the same either way; front ends fail the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Warnings {
@@ -66,6 +76,8 @@ pub struct Options {
     pub direction: Direction,
     /// What `--force` says.
     pub hand_edits: HandEdits,
+    /// What `--adopt` says.
+    pub foreign_agents: ForeignAgents,
     /// What `--strict` says.
     pub warnings: Warnings,
     /// What `--output patch` needs.

@@ -5,6 +5,7 @@
 //! is not where we would put it (another tool printed the manifest again, somebody appended a container) is replaced
 //! where it stands.
 
+use crate::adoption::{self, Adoption};
 use crate::agent::container::Name;
 use crate::agent::normal::Digest;
 use crate::agent::{Agent, Agents, Record};
@@ -13,13 +14,13 @@ use crate::config::{Config, OnRefusal};
 use crate::decide::{Decision, Verdict, decide};
 use crate::find::member;
 use crate::hand_edit::{HandEdit, Told};
-use crate::inject::{Direction, HandEdits, Options};
+use crate::inject::{Direction, ForeignAgents, HandEdits, Options};
 use crate::owner::owned;
 use crate::patch::{Place, TemplatePatch, removal, replacement};
-use crate::pod_template::{Ours, PodTemplate};
+use crate::pod_template::{Ours, PodTemplate, is_agent};
 use crate::report::{Class, Finding, Reason};
 use crate::resource::{Resource, text};
-use crate::yaml::Tree;
+use crate::yaml::{Kind, Tree};
 use std::rc::Rc;
 
 /// The decision as it is told, and what it takes to carry it out.
@@ -72,10 +73,15 @@ pub(crate) fn judge(
             None => bench.says(Reason::Removed, Vec::new(), Some(bench.removal(ours))),
         },
         (Direction::Inject, ours) => {
-            let Verdict { decision, warnings } = decide(tree, resource, at, template, config, agents);
-            match ours {
-                Some(ours) => bench.again(ours, edited, decision, warnings),
-                None => bench.anew(decision, warnings),
+            let adopts = options.foreign_agents == ForeignAgents::Adopt;
+            let adoption = if adopts { adoption::candidate(tree, template) } else { None };
+            let without = adoption.as_ref().map_or(template, |adoption| &adoption.without);
+            let Verdict { decision, warnings } = decide(tree, resource, at, without, config, agents);
+            let decision = if adopts { bench.or_cannot_adopt(decision) } else { decision };
+            match (ours, adoption) {
+                (Some(ours), _) => bench.again(ours, edited, decision, warnings),
+                (None, Some(adoption)) => bench.adopt(&adoption, decision, warnings),
+                (None, None) => bench.anew(decision, warnings),
             }
         }
     };
@@ -141,6 +147,45 @@ impl Bench<'_, '_> {
                 Judgement { decision: finding, warnings, action: None }
             }
         }
+    }
+
+    /// A template with an agent of somebody else.
+    fn adopt(&self, adoption: &Adoption, decision: Decision, mut warnings: Vec<Finding>) -> Judgement {
+        let Decision::Inject(agent) = decision else { return self.anew(decision, warnings) };
+        let old = &adoption.old;
+        let pointer = format!("{}/spec/{}/{}", self.at, old.list.field(), old.index);
+        let at_old = |reason, message| Finding::new(reason, message, self.tree.span(old.node).start, &pointer);
+        if self.tree.kind(old.node) == Kind::Alias {
+            let refusal =
+                at_old(Reason::AdoptRefused, "the agent is an alias, and others may share its anchor".to_owned());
+            let decision = refusal.with_help("write the container out instead of `*name`");
+            return Judgement { decision, warnings, action: None };
+        }
+        for volume in adoption::left_behind(self.tree, self.template, adoption, &agent) {
+            let name = volume.name.as_deref().unwrap_or_default();
+            let message = format!("the volume {name} stays, which nothing mounts any more");
+            let pointer = format!("{}/spec/volumes/{}", self.at, volume.index);
+            let finding = Finding::new(Reason::VolumeLeft, message, self.tree.span(volume.node).start, &pointer);
+            warnings.push(finding.with_help("delete it if it is of no use"));
+        }
+        let decision = at_old(Reason::Adopted, adoption::told(self.tree, old, &agent));
+        let then = Some((agent, Place::InsteadOf(old.list, old.index)));
+        let action = Action { first: TemplatePatch::default(), then, unwanted: None };
+        Judgement { decision, warnings, action: Some(action) }
+    }
+
+    /// Where an agent of somebody else is still there although one was to be taken over, it is one too many.
+    fn or_cannot_adopt(&self, decision: Decision) -> Decision {
+        let Decision::Skip(skip) = decision else { return decision };
+        if skip.reason != Reason::AgentPresent {
+            return Decision::Skip(skip);
+        }
+        let others = self.template.containers.iter().filter(|container| is_agent(container)).count();
+        let (message, help) = match others + usize::from(self.template.ours.is_some()) {
+            0 | 1 => ("an ephemeral container cannot be taken over".to_owned(), "take it out"),
+            agents => (format!("the pod has {agents} agents, and can have one of ours"), "take the others out first"),
+        };
+        Decision::Refuse(Finding { message, help: Some(help.to_owned()), reason: Reason::AdoptRefused, ..skip })
     }
 
     /// A template that carries our record.

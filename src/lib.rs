@@ -11,6 +11,7 @@ pub mod yaml;
 pub mod find;
 pub mod resource;
 
+mod adoption;
 pub mod agent;
 pub mod annotations;
 pub mod config;

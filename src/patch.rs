@@ -5,9 +5,9 @@
 //! inverse of an insertion.
 
 use crate::agent::record::{Parent, PullSecrets, Record};
-use crate::agent::{Agent, Sidecar};
+use crate::agent::{Agent, Sidecar, Volume};
 use crate::annotations::Annotation;
-use crate::pod_template::{Ours, PodTemplate};
+use crate::pod_template::{ContainerList, Ours, PodTemplate, PodVolume};
 use crate::splice::{Operation, Spelling, gave_way};
 use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
 use json_patch::Patch;
@@ -58,6 +58,8 @@ pub enum Place {
     Last,
     /// Where an earlier one stood.
     At(usize),
+    /// In the place of somebody else's, or of its list where ours belongs into another one.
+    InsteadOf(ContainerList, usize),
 }
 
 /// What stands where a collection is needed.
@@ -143,8 +145,10 @@ pub(crate) fn insertion(
     place: Place,
     records: &Records,
 ) -> Result<TemplatePatch, NotACollection> {
-    let mut record =
-        Record { status_is_ours: template.annotation(Annotation::Status.key()).is_none(), ..agent.record() };
+    // What another injector said of its agent says it of ours.
+    let is_taken_over = matches!(place, Place::InsteadOf(..));
+    let status_is_ours = is_taken_over || template.annotation(Annotation::Status.key()).is_none();
+    let mut record = Record { status_is_ours, ..agent.record() };
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
     let note = |record: &mut Record, parent: Parent, found: &Found| match found {
@@ -172,6 +176,17 @@ pub(crate) fn insertion(
     }
     let volumes = builder.found(template.spec, child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
     note(&mut record, Parent::Volumes, &volumes);
+    if let Place::InsteadOf(list, _) = place {
+        // What holds nothing but ours goes with it.
+        let taken = agent.volumes.iter().filter(|(volume, _)| gives_way(template, place, *volume).is_some()).count();
+        let mut only_ours = |parent: Parent, is: bool| record.created.extend(is.then_some(parent));
+        let listed = template.containers.iter().filter(|container| container.list == list).count();
+        only_ours(
+            Parent::InitContainers,
+            list == ContainerList::InitContainers && list.field() == field && listed == 1,
+        );
+        only_ours(Parent::Volumes, taken > 0 && taken == template.volumes.len());
+    }
 
     if !agent.pull_secrets.is_empty() {
         let behind = template.pull_secrets.len();
@@ -180,16 +195,31 @@ pub(crate) fn insertion(
 
     builder.add_annotations(&metadata, &annotations, &records.annotations(record));
     match (containers, place) {
-        (Found::Collection, Place::Last) => builder.add(&format!("/spec/{field}/-"), Rc::clone(&agent.container)),
+        (Found::Collection, Place::InsteadOf(list, index)) if list.field() == field => {
+            builder.replace(&format!("/spec/{field}/{index}"), Rc::clone(&agent.container));
+        }
+        (Found::Collection, Place::Last | Place::InsteadOf(..)) => {
+            builder.add(&format!("/spec/{field}/-"), Rc::clone(&agent.container))
+        }
         (Found::Collection, Place::At(index)) => {
             builder.add(&format!("/spec/{field}/{index}"), Rc::clone(&agent.container))
         }
         _ => builder.add(&format!("/spec/{field}"), Rc::clone(&agent.container_list)),
     }
+    if let Place::InsteadOf(list, index) = place
+        && list.field() != field
+    {
+        let is_only = template.containers.iter().filter(|container| container.list == list).count() == 1;
+        let path = format!("/spec/{}", list.field());
+        builder.remove(&if is_only { path } else { format!("{path}/{index}") });
+    }
     match volumes {
         Found::Collection => {
-            for (_, volume) in &agent.volumes {
-                builder.add("/spec/volumes/-", Rc::clone(volume));
+            for (volume, value) in &agent.volumes {
+                match gives_way(template, place, *volume) {
+                    Some(old) => builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(value)),
+                    None => builder.add("/spec/volumes/-", Rc::clone(value)),
+                }
             }
         }
         _ => builder.add("/spec/volumes", Rc::clone(&agent.volume_list)),
@@ -198,6 +228,12 @@ pub(crate) fn insertion(
         builder.add("/spec/imagePullSecrets/-", Rc::new(json!({ "name": name })));
     }
     Ok(builder.patch)
+}
+
+/// The volume of the same name that an adopted agent brought along. Where somebody else mounts it, it does not come to this.
+fn gives_way(template: &PodTemplate, place: Place, volume: Volume) -> Option<&PodVolume> {
+    let mut named = template.volumes.iter().filter(|other| other.name.as_deref() == Some(volume.name()));
+    named.next().filter(|_| matches!(place, Place::InsteadOf(..)))
 }
 
 /// What takes out everything that the record names, and puts back what gave way.
@@ -313,6 +349,11 @@ impl Builder<'_, '_> {
     fn add(&mut self, path: &str, value: Rc<Value>) {
         let path = pointer(&format!("{}{path}", self.at));
         self.patch.operations.push(Operation::Add { path, value });
+    }
+
+    fn replace(&mut self, path: &str, value: Rc<Value>) {
+        let path = pointer(&format!("{}{path}", self.at));
+        self.patch.operations.push(Operation::Replace { path, value });
     }
 
     fn remove(&mut self, path: &str) {

@@ -62,7 +62,7 @@ pub enum Class {
     Refused,
     /// Said beside a decision.
     Warning,
-    /// Said beside a decision, once a run, and no reason to hold anything back.
+    /// Said beside a decision, and no reason to hold anything back.
     Note,
 }
 
@@ -70,6 +70,7 @@ reasons! {
     Injected = "injected", Done, "the agent was added";
     Updated = "updated", Done, "the agent was brought up to date";
     Unchanged = "unchanged", Done, "the agent is there and up to date";
+    Adopted = "adopted", Done, "an agent that was not ours was taken over";
     Removed = "removed", Done, "the agent was taken out";
     NotInjected = "not-injected", Skipped, "there is no agent of ours to take out";
     NotRequested = "not-requested", Skipped, "injection is `annotated` and the template does not ask";
@@ -90,6 +91,7 @@ reasons! {
     InvalidAnnotation = "invalid-annotation", Refused, "an annotation has a value that it cannot have";
     HandEdited = "hand-edited", Refused, "the agent was edited by hand since it was injected";
     ContainerConflict = "container-conflict", Refused, "another container has our name";
+    AdoptRefused = "adopt-refused", Refused, "the agent that is there cannot be taken over";
     VolumeConflict = "volume-conflict", Refused, "another volume has our name";
     QosRefused = "qos-refused", Refused, "the pod would no longer be Guaranteed, and `qos` is `refuse`";
     NativeRefused = "native-refused", Refused, "a native sidecar is asked for, which `kubernetesVersion` does not have";
@@ -107,6 +109,7 @@ reasons! {
     TokenAutomountOff = "token-automount-off", Warning, "the pod turns its ServiceAccount's token off, and the agent gets one of its own";
     SaAutomountUnknown = "sa-automount-unknown", Note, "the pod's ServiceAccount may turn its tokens off, and was not looked at";
     PullSecrets = "pull-secrets", Warning, "the pod names no pull secrets, so none were added";
+    VolumeLeft = "volume-left", Note, "a volume stays that only the agent mounted which was taken over";
     QosChanged = "qos-changed", Warning, "the pod is no longer Guaranteed";
     ImmutableTemplate = "immutable-template", Warning, "the cluster does not take a changed template for one that is there";
     InsecureTls = "insecure-tls", Warning, "the kubelet's certificate is not verified";
@@ -120,7 +123,7 @@ impl Reason {
     pub fn is_about_change(self) -> bool {
         use Reason::{
             ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, PullSecrets, QosChanged,
-            SaAutomountUnknown, TokenAutomountOff,
+            SaAutomountUnknown, TokenAutomountOff, VolumeLeft,
         };
         matches!(
             self,
@@ -133,6 +136,7 @@ impl Reason {
                 | QosChanged
                 | ImmutableTemplate
                 | InsecureTls
+                | VolumeLeft
         )
     }
 

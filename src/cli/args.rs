@@ -55,6 +55,9 @@ Examples:
     Inject {
         #[command(flatten)]
         over: Over,
+        /// Take over an agent that somebody else put there, where it stands
+        #[arg(long)]
+        adopt: bool,
         /// Refuse where a warning would be given
         #[arg(long)]
         strict: bool,

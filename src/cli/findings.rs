@@ -32,9 +32,9 @@ pub(crate) fn report(
     direction: Direction,
     tolerance: Tolerance,
 ) -> io::Result<()> {
-    // Whoever injects may be surprised by what goes out.
+    // Whoever injects may be surprised by what goes out, and by what an adopted agent has no longer.
     let telling = |reason| match (direction, reason) {
-        (Direction::Inject, Reason::Removed) => Telling::Always,
+        (Direction::Inject, Reason::Removed | Reason::Adopted) => Telling::Always,
         _ => Telling::OnRequest,
     };
     messages.passed_by(injection.without_template);

@@ -316,6 +316,7 @@ fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
         let would = match outcome.decision.reason {
             Reason::Injected => "the agent would be added",
             Reason::Updated => "the agent would be brought up to date",
+            Reason::Adopted => "the agent that is there would be taken over",
             Reason::Removed => "the agent would be taken out",
             _ => continue,
         };

@@ -218,7 +218,7 @@ impl Messages {
     /// Prints to stderr what there is to say, then the summary if there is one.
     pub(crate) fn show(&self, ending: Option<Ending>) {
         let how = if self.loudness == Loudness::Orchestrator { "in the results" } else { "`-v` shows them all" };
-        let decisions = self.decisions.pictures(more(&self.decisions, "more removal", &format!("; {how}")));
+        let decisions = self.decisions.pictures(more(&self.decisions, "more decision", &format!("; {how}")));
         let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
         let errors = self.errors.pictures(more(&self.errors, "more error", ""));
         let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();

@@ -23,7 +23,7 @@ mod stream;
 mod usage;
 mod walk;
 
-use crate::inject::{Direction, HandEdits, Options, Patches, Warnings};
+use crate::inject::{Direction, ForeignAgents, HandEdits, Options, Patches, Warnings};
 use args::{Cli, Command, Common, LOG_FILE_VARIABLE, Over};
 use clap::{CommandFactory, Parser};
 use inject::{Asked, Give, Run};
@@ -77,12 +77,17 @@ pub fn run() -> ExitCode {
     within(loudness, &common, |messages| match command {
         None if io::stdin().is_terminal() => Ok(help(None)),
         None => stdin::answer(Door::Helm, Asked::default(), &common, messages),
-        Some(Command::Inject { over, strict }) => {
-            let warnings = if strict { Warnings::Refuse } else { Warnings::Tell };
-            over_paths("inject", &over, Direction::Inject, warnings, &common, messages)
+        Some(Command::Inject { over, adopt, strict }) => {
+            let options = Options {
+                foreign_agents: if adopt { ForeignAgents::Adopt } else { ForeignAgents::Respect },
+                warnings: if strict { Warnings::Refuse } else { Warnings::Tell },
+                ..Options::default()
+            };
+            over_paths("inject", &over, options, &common, messages)
         }
         Some(Command::Uninject { over }) => {
-            over_paths("uninject", &over, Direction::Uninject, Warnings::Tell, &common, messages)
+            let options = Options { direction: Direction::Uninject, ..Options::default() };
+            over_paths("uninject", &over, options, &common, messages)
         }
         Some(Command::Config(command)) => configuration::command(command, &common, messages),
         Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
@@ -94,17 +99,15 @@ pub fn run() -> ExitCode {
 fn over_paths(
     command: &str,
     over: &Over,
-    direction: Direction,
-    warnings: Warnings,
+    options: Options,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
     let give = Give::from(over);
     let options = Options {
-        direction,
         hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
-        warnings,
         patches: if give == Give::Patches { Patches::Keep } else { Patches::Drop },
+        ..options
     };
     let asked = Asked { give, options };
     let is_stdin = |path: &PathBuf| path.as_path() == Path::new("-");

@@ -271,7 +271,7 @@ impl<'a> Case<'a, '_> {
         let name = present.name.as_deref().unwrap_or("without a name");
         let message = format!("container {name} is an agent already and does not carry our record");
         let finding = self.finding(Reason::AgentPresent, message);
-        let help = "remove it to have the agent managed by this program";
+        let help = "`inject --adopt` takes it over";
         let pointer = format!("{}/spec/{}/{}", self.at, present.list.field(), present.index);
         let offset = Some(self.tree.span(present.node).start);
         Some(Finding { help: Some(help.to_owned()), offset, pointer, ..finding })

@@ -13,7 +13,7 @@ use crate::laws::{self, configuration, others};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::diagnostic::Lines;
 use mackerel_agent_injector::find::Table;
-use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options, inject};
+use mackerel_agent_injector::inject::{Direction, ForeignAgents, HandEdits, Injection, Options, inject};
 use mackerel_agent_injector::report::{Class, Finding, Identity, Outcome, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -60,6 +60,7 @@ impl Case {
             let mut value = || words.next().unwrap_or_else(|| panic!("{name}: {word} wants a value")).to_owned();
             match word {
                 "uninject" => options.direction = Direction::Uninject,
+                "--adopt" => options.foreign_agents = ForeignAgents::Adopt,
                 "--force" => options.hand_edits = HandEdits::Overwrite,
                 "--set" => sets.push(value()),
                 "--namespace" => namespace = Some(value()),

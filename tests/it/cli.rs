@@ -275,6 +275,32 @@ fn force_overwrites_hand_edits() {
 }
 
 #[test]
+fn adopt_takes_over_what_others_put_there_by_every_door() {
+    let by_hand = WEB.to_owned() + "        - name: mackerel\n          image: mackerel/mackerel-container-agent:1\n";
+    let folder = Folder::with(&[("web.yaml", &by_hand)]);
+    let left = folder.run(&["inject", "--check", "-v", "web.yaml"]);
+    assert!(left.code == Some(0) && left.stderr.contains("`inject --adopt` takes it over"), "{left:?}");
+    let ran = folder.run(&["inject", "--check", "--adopt", "web.yaml"]);
+    let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent that is there would be taken over\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), would));
+    let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel is ours now; changed: image (`agent.image`)";
+    assert!(ran.stderr.contains(said), "{}", ran.stderr);
+    let adopted = folder.run_with(&["inject", "--adopt", "-"], &by_hand);
+    assert_eq!(adopted.stderr.lines().last(), Some("1 adopted"));
+    let items: String = by_hand.lines().map(|line| format!("  {line}\n")).collect();
+    let call = format!("kind: ResourceList\nitems:\n- {}", items.trim_start());
+    let answer = folder.run_with(&["inject", "--adopt", "-"], &call).stdout;
+    let items: String = adopted.stdout.lines().map(|line| format!("  {line}\n")).collect();
+    assert!(answer.starts_with(&format!("kind: ResourceList\nitems:\n- {}", items.trim_start())), "{answer}");
+    assert!(answer.contains("reason: adopted"), "{answer}");
+    assert_eq!(folder.run(&["inject", "-i", "--adopt", "web.yaml"]).code, Some(0));
+    assert_eq!(folder.read("web.yaml"), adopted.stdout);
+    assert_eq!(folder.run(&["inject", "-i", "web.yaml"]).stderr, "1 unchanged; 0 files changed\n");
+    folder.run(&["uninject", "-i", "web.yaml"]);
+    assert_eq!(folder.read("web.yaml"), WEB);
+}
+
+#[test]
 fn the_configuration_comes_from_the_argument_else_the_variable_and_set_goes_on_top() {
     let config = |image: &str| {
         format!(

@@ -250,6 +250,9 @@ fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Node {
     if tape.seldom(6) {
         spec.push(("resources", limits(&[("cpu", "2"), ("memory", "2Gi")])));
     }
+    if tape.seldom(8) {
+        agent_of_others(tape, &mut spec);
+    }
     shuffle(tape, &mut spec);
     Node::Map(spec)
 }
@@ -272,6 +275,33 @@ fn containers(tape: &mut Tape<'_>, at_least: usize) -> Node {
     let names = ["web", "proxy", "metrics"];
     let count = at_least + tape.pick(6) / 2;
     Node::Seq((0..count).map(|index| container(tape, names[index % names.len()])).collect())
+}
+
+/// An agent without a record, somewhere in one of the lists, perhaps with a volume that bears a name of ours.
+fn agent_of_others(tape: &mut Tape<'_>, spec: &mut Vec<(&'static str, Node)>) {
+    let list = tape.one_of(&["containers", "containers", "initContainers"]);
+    let volume = tape.one_of(&["cache", "mackerel-agent-tmp"]);
+    let name = tape.one_of(&["mackerel", "mackerel-container-agent"]);
+    let mut agent = container(tape, name);
+    if let Node::Map(parts) = &mut agent {
+        parts.retain(|(key, _)| *key != "image");
+        parts.push(("image", Node::Raw("mackerel/mackerel-container-agent:1")));
+        let mount = vec![("name", Node::Text(volume)), ("mountPath", Node::Raw("/var/tmp"))];
+        parts.push(("volumeMounts", Node::Seq(vec![Node::Map(mount)])));
+    }
+    match spec.iter_mut().find(|(key, _)| *key == list) {
+        Some((_, Node::Seq(items))) => items.insert(tape.pick(items.len() + 1), agent),
+        Some((_, other)) => *other = Node::Seq(vec![agent]),
+        None => spec.push((list, Node::Seq(vec![agent]))),
+    }
+    if volume != "cache" {
+        let volume = Node::Map(vec![("name", Node::Text(volume)), ("emptyDir", Node::Map(Vec::new()))]);
+        match spec.iter_mut().find(|(key, _)| *key == "volumes") {
+            Some((_, Node::Seq(items))) => items.insert(tape.pick(items.len() + 1), volume),
+            Some((_, other)) => *other = Node::Seq(vec![volume]),
+            None => spec.push(("volumes", Node::Seq(vec![volume]))),
+        }
+    }
 }
 
 fn container(tape: &mut Tape<'_>, name: &'static str) -> Node {

@@ -6,7 +6,9 @@
 use json_patch::Patch;
 use mackerel_agent_injector::config::{Base, Config, Sources, load};
 use mackerel_agent_injector::edit::{self, Edit};
-use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options, Patches, Warnings, inject};
+use mackerel_agent_injector::inject::{
+    Direction, ForeignAgents, HandEdits, Injection, Options, Patches, Warnings, inject,
+};
 use mackerel_agent_injector::read::documents;
 use mackerel_agent_injector::report::{Class, Outcome, Reason};
 use mackerel_agent_injector::yaml::{self, NodeId, Tree};
@@ -23,6 +25,7 @@ pub(crate) struct Lawful {
 pub(crate) const INJECT: Options = Options {
     direction: Direction::Inject,
     hand_edits: HandEdits::Respect,
+    foreign_agents: ForeignAgents::Respect,
     warnings: Warnings::Tell,
     patches: Patches::Keep,
 };
@@ -203,7 +206,7 @@ fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), S
     for (one, two) in first.injection.outcomes.iter().zip(&again.outcomes) {
         let (one, two) = (one.decision.reason, two.decision.reason);
         let fits = match one {
-            Reason::Injected | Reason::Updated => two == Reason::Unchanged,
+            Reason::Injected | Reason::Updated | Reason::Adopted => two == Reason::Unchanged,
             Reason::Removed => two.class() == Class::Skipped,
             _ => one == two,
         };
@@ -218,6 +221,12 @@ fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), S
 fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) -> Result<(), String> {
     let uninject = Options { hand_edits: options.hand_edits, ..UNINJECT };
     let back = patched(&injected.text, config, uninject)?;
+    // What was taken over is not given back, but it is taken out.
+    if injected.injection.outcomes.iter().any(|outcome| outcome.decision.reason == Reason::Adopted) {
+        let is_out = |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Removed | Reason::NotInjected);
+        let out = back.injection.outcomes.iter().all(is_out) && !carries_record(&back.text);
+        return if out { Ok(()) } else { Err(format!("law 4: of an adopted agent stays\n{}", back.text)) };
+    }
     // What carried our record before comes back without.
     let origin = patched(text, config, uninject)?;
     let had_records = origin.injection.outcomes.iter().any(|outcome| outcome.decision.reason != Reason::NotInjected);
@@ -273,7 +282,9 @@ pub(crate) fn hold_for_any_text(text: &str) {
     static CONFIGS: LazyLock<Vec<Config>> = LazyLock::new(|| others().into_iter().chain([Config::default()]).collect());
     let one = &CONFIGS[text.len() % CONFIGS.len()];
     let two = &CONFIGS[text.len() / CONFIGS.len() % CONFIGS.len()];
-    if let Err(broken) = check(text, one, INJECT).and_then(|_| converges(text, one, two)) {
+    let foreign_agents = if text.len().is_multiple_of(2) { ForeignAgents::Respect } else { ForeignAgents::Adopt };
+    let options = Options { foreign_agents, ..INJECT };
+    if let Err(broken) = check(text, one, options).and_then(|_| converges(text, one, two)) {
         panic!("{broken}");
     }
 }

@@ -4,10 +4,12 @@ use crate::generated::{self, Tape};
 use crate::laws;
 use crate::reprint;
 use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::inject::{ForeignAgents, Options};
 use mackerel_agent_injector::report::{Class, Reason};
 use proptest::prelude::{Strategy, any, prop};
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::{Config as Runs, TestCaseError, TestRunner};
+use std::cell::Cell;
 
 /// Long enough for two documents; what is beyond its end is plain.
 fn tape() -> impl Strategy<Value = Vec<u8>> {
@@ -33,6 +35,22 @@ fn generated_manifests_obey_the_laws_under_generated_configurations() {
             .and_then(|_| laws::converges(&text, &one, &two))
             .map_err(|what| broken(&format!("{what}\n--- first\n{first}\n--- second\n{second}"), &text))
     });
+}
+
+#[test]
+fn agents_of_others_are_adopted_within_the_laws() {
+    let adopted = Cell::new(0);
+    let adopt = Options { foreign_agents: ForeignAgents::Adopt, ..laws::INJECT };
+    run(1500, &(tape(), tape()), |(manifest, config)| {
+        let text = generated::stream(&mut Tape::new(&manifest));
+        let (config, said) = generated::configuration(&mut Tape::new(&config));
+        let lawful = laws::check(&text, &config, adopt)
+            .map_err(|what| broken(&format!("{what}\n--- configuration\n{said}"), &text))?;
+        let outcomes = lawful.injection.outcomes.iter();
+        adopted.set(adopted.get() + outcomes.filter(|outcome| outcome.decision.reason == Reason::Adopted).count());
+        Ok(())
+    });
+    assert!(adopted.get() > 20, "{}", adopted.get());
 }
 
 #[test]

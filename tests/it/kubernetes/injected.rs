@@ -3,7 +3,7 @@
 use crate::laws::{self, carries_record};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
-use mackerel_agent_injector::inject::{Direction, HandEdits, Injection, Options, inject};
+use mackerel_agent_injector::inject::{Direction, ForeignAgents, HandEdits, Injection, Options, inject};
 use mackerel_agent_injector::read::documents;
 use mackerel_agent_injector::report::{Class, Outcome};
 use mackerel_agent_injector::yaml;
@@ -37,7 +37,10 @@ impl Pair {
 /// What a configuration makes of a text: the resources that carry our agent then, and what they were before.
 pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<Pair> {
     let after = edit::apply(text, &inject(text, config, options).edits);
-    if carries_record(text) {
+    if options.foreign_agents == ForeignAgents::Adopt {
+        // Warnings about the container that was taken over are no ground to stand on.
+        paired(&without_agent(&after, config), &after, config)
+    } else if carries_record(text) {
         paired(&without_agent(text, config), &after, config)
     } else {
         paired(text, &after, config)

@@ -1,0 +1,232 @@
+//! An agent that somebody else put there becomes ours, where it stands.
+//!
+//! The decision is made on the template without that agent, as it is for one of ours. What the old container had and ours has
+//! not is told by name, never by value: an API key may be among it. Volumes stay, whoever mounted them; only one that bears a
+//! name of ours and that nobody else mounts gives way to ours.
+
+use crate::agent::normal::normal;
+use crate::agent::{Agent, Volume};
+use crate::find::member;
+use crate::pod_template::{Container, ContainerList, PodTemplate, PodVolume, is_agent};
+use crate::resource::text;
+use crate::yaml::{Kind, Tree, to_json};
+use serde_json::Value;
+
+/// An agent that can be taken over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Adoption {
+    /// The container as it stands.
+    pub(crate) old: Container,
+    /// The template without it and without the volumes that give way to ours.
+    pub(crate) without: PodTemplate,
+}
+
+/// The first agent of a template that carries no record. Ephemeral containers cannot be changed.
+pub(crate) fn candidate(tree: &Tree<'_>, template: &PodTemplate) -> Option<Adoption> {
+    if template.ours.is_some() {
+        return None;
+    }
+    let can_be = |container: &Container| is_agent(container) && container.list != ContainerList::EphemeralContainers;
+    let at = template.containers.iter().position(can_be)?;
+    let mut without = template.clone();
+    let old = without.containers.remove(at);
+    let gives_way = |volume: &PodVolume| {
+        let name = volume.name.as_deref().unwrap_or_default();
+        let is_shared = tree.kind(volume.node) == Kind::Alias;
+        !is_shared && is_name_of_ours(name) && mounts(tree, &old, name) && !is_mounted(tree, &without.containers, name)
+    };
+    without.volumes = template.volumes.iter().filter(|volume| !gives_way(volume)).cloned().collect();
+    Some(Adoption { old, without })
+}
+
+fn is_name_of_ours(name: &str) -> bool {
+    Volume::ALL.iter().any(|volume| volume.name() == name)
+}
+
+fn is_mounted(tree: &Tree<'_>, containers: &[Container], volume: &str) -> bool {
+    containers.iter().any(|container| mounts(tree, container, volume))
+}
+
+fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
+    ["volumeMounts", "volumeDevices"].into_iter().filter_map(|list| member(tree, container.node, list)).any(|list| {
+        let mut items = tree.items(tree.resolve(list));
+        items.any(|item| text(tree, item, "name").as_deref() == Some(volume))
+    })
+}
+
+/// The volumes that only the old container mounted and that stay.
+pub(crate) fn left_behind<'a>(
+    tree: &'a Tree<'_>,
+    template: &'a PodTemplate,
+    adoption: &'a Adoption,
+    agent: &'a Agent,
+) -> impl Iterator<Item = &'a PodVolume> {
+    let Adoption { old, without } = adoption;
+    template.volumes.iter().filter(|volume| {
+        let name = volume.name.as_deref().unwrap_or_default();
+        let gives_way = agent.volumes.iter().any(|(ours, _)| ours.name() == name);
+        !gives_way && mounts(tree, old, name) && !is_mounted(tree, &without.containers, name)
+    })
+}
+
+/// Where the agent's variables are set here.
+const VARIABLES: [(&str, &str); 17] = [
+    ("MACKEREL_APIKEY", "apiKey"),
+    ("MACKEREL_CONTAINER_PLATFORM", "platform"),
+    ("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "kubelet.readOnlyPort"),
+    ("MACKEREL_KUBERNETES_KUBELET_PORT", "kubelet.port"),
+    ("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS", "kubelet.insecureTLS"),
+    ("MACKEREL_KUBERNETES_NODE_NAME", "platform"),
+    ("MACKEREL_KUBERNETES_KUBELET_HOST", "platform"),
+    ("MACKEREL_APIBASE", "agent.apiBase"),
+    ("MACKEREL_ROLES", "agent.roles"),
+    ("MACKEREL_DISPLAY_NAME", "agent.displayName"),
+    ("MACKEREL_MEMO", "agent.memo"),
+    ("MACKEREL_AGENT_CONFIG", "agent.config"),
+    ("MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES", "agent.config.pollingMinutes"),
+    ("MACKEREL_HOST_STATUS_ON_START", "agent.hostStatusOnStart"),
+    ("MACKEREL_HOST_ID_STORE", "agent.hostIdStore"),
+    ("MACKEREL_IGNORE_CONTAINER", "agent.ignoreContainer"),
+    ("MACKEREL_LOG_LEVEL", "agent.logLevel"),
+];
+
+/// Where fields of the container are set here.
+const FIELDS: [(&str, &str); 4] = [
+    ("image", "agent.image"),
+    ("imagePullPolicy", "agent.imagePullPolicy"),
+    ("resources", "agent.resources"),
+    ("securityContext", "agent.securityContext"),
+];
+
+/// What becomes of the old container, in one sentence.
+pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent) -> String {
+    let before = to_json(tree, old.node).unwrap_or_default();
+    let name = old.name.as_deref().unwrap_or("without a name");
+    let Lost { gone, changed } = Lost::of(&normal(&before), &normal(&agent.container));
+    let mut message = format!("container {name} is ours now");
+    if old.list.field() != agent.sidecar.field() {
+        message += &format!(", in `{}`", agent.sidecar.field());
+    }
+    for (word, fields) in [("gone", gone), ("changed", changed)] {
+        if !fields.is_empty() {
+            message += &format!("; {word}: {}", fields.join(", "));
+        }
+    }
+    message
+}
+
+/// What the old container had: each a field, and in brackets the setting that gives it back, if there is one.
+#[derive(Debug, Default, PartialEq)]
+struct Lost {
+    gone: Vec<String>,
+    changed: Vec<String>,
+}
+
+impl Lost {
+    /// Compares containers in their normal form.
+    fn of(old: &Value, new: &Value) -> Self {
+        let mut lost = Self::default();
+        for (key, value) in old.as_object().into_iter().flatten() {
+            match key.as_str() {
+                // Which list it stands in says as much.
+                "name" | "restartPolicy" => {}
+                "env" => lost.items(value, new.get(key), "name", |name| {
+                    let setting = VARIABLES.iter().find(|(known, _)| *known == name);
+                    format!("env {name} (`{}`)", setting.map_or("agent.env", |(_, setting)| setting))
+                }),
+                "volumeMounts" => lost.items(value, new.get(key), "mountPath", |path| format!("the mount at {path}")),
+                _ => lost.field(key, value, new.get(key)),
+            }
+        }
+        lost
+    }
+
+    /// Lists whose items are told apart by one of their fields.
+    fn items(&mut self, old: &Value, new: Option<&Value>, by: &str, name: impl Fn(&str) -> String) {
+        let new = new.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        for item in old.as_array().into_iter().flatten() {
+            let key = item.get(by);
+            let label = || name(key.and_then(Value::as_str).unwrap_or("without a name"));
+            match new.iter().find(|other| other.get(by) == key) {
+                None => self.gone.push(label()),
+                Some(other) if other != item => self.changed.push(label()),
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn field(&mut self, path: &str, old: &Value, new: Option<&Value>) {
+        let label = || {
+            let top = path.split('.').next().unwrap_or_default();
+            match FIELDS.iter().find(|(field, _)| *field == top) {
+                Some((_, setting)) => format!("{path} (`{setting}`)"),
+                None => path.to_owned(),
+            }
+        };
+        match (old, new) {
+            (_, None) => self.gone.push(label()),
+            (Value::Object(fields), Some(Value::Object(others))) => {
+                for (key, value) in fields {
+                    self.field(&format!("{path}.{key}"), value, others.get(key));
+                }
+            }
+            (old, Some(new)) if old != new => self.changed.push(label()),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIELDS, Lost, VARIABLES};
+    use crate::config::{Annotated, Config};
+    use serde_json::json;
+
+    #[test]
+    fn what_is_lost_is_told_by_name_and_setting_only() {
+        let old = json!({
+            "name": "agent", "image": "a:1", "command": ["x"], "tty": true,
+            "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
+                {"name": "SAME", "value": "1"}, {"name": "OTHER", "value": "secret"}],
+            "resources": {"limits": {"cpu": "1", "memory": "2"}, "requests": {"memory": "1"}},
+            "volumeMounts": [{"mountPath": "/a", "name": "a"}, {"mountPath": "/b", "name": "b"}],
+        });
+        let new = json!({
+            "name": "ours", "image": "a:2",
+            "env": [{"name": "MACKEREL_APIKEY", "valueFrom": {}}, {"name": "SAME", "value": "1"}],
+            "resources": {"limits": {"memory": "3"}, "requests": {"memory": "1"}},
+            "volumeMounts": [{"mountPath": "/a", "name": "c"}],
+        });
+        let Lost { gone, changed } = Lost::of(&old, &new);
+        assert_eq!(
+            gone,
+            [
+                "command",
+                "tty",
+                "env MACKEREL_ROLES (`agent.roles`)",
+                "env OTHER (`agent.env`)",
+                "resources.limits.cpu (`agent.resources`)",
+                "the mount at /b",
+            ]
+        );
+        assert_eq!(
+            changed,
+            [
+                "image (`agent.image`)",
+                "env MACKEREL_APIKEY (`apiKey`)",
+                "resources.limits.memory (`agent.resources`)",
+                "the mount at /a",
+            ]
+        );
+        assert_eq!(Lost::of(&new, &new), Lost::default());
+    }
+
+    #[test]
+    fn every_setting_that_is_named_exists() {
+        let mut config = Annotated::new(&Config::default());
+        for (_, path) in VARIABLES.into_iter().chain(FIELDS) {
+            let complaints = config.set(path, "", "key", 0);
+            assert!(complaints.iter().all(|complaint| !complaint.what.contains("no setting")), "{path}");
+        }
+    }
+}
