@@ -17,7 +17,7 @@ use crate::tools;
 
 pub(crate) const PROGRAM: &str = "mackerel-agent-injector";
 pub(crate) const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
-const SHOP_CHART_INJECTED: [&str; 5] = [
+pub(crate) const SHOP_CHART_INJECTED: [&str; 5] = [
     "CronJob/shop-report initContainers",
     "Deployment/shop-mailer containers",
     "Deployment/shop-search containers",
@@ -290,7 +290,7 @@ impl User {
         command.env("PATH", path.unwrap()).env("HOME", folder).env("XDG_CONFIG_HOME", bin);
         // Helm 3 cannot read a plugin of Helm 4.
         if tool.to_string_lossy().contains("helm-4") {
-            command.env("HELM_PLUGINS", folder);
+            command.env("HELM_PLUGINS", folder.join("helm-plugin/helm4"));
         }
         command.envs(self.variables.iter().map(|(variable, value)| (variable, value)));
         let output = command.output().unwrap();

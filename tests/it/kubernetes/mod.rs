@@ -1,7 +1,7 @@
 //! A real API server judges what we make: would it take the pods and workloads, what does it warn of, what does it store?
 
 mod accepts;
-mod cluster;
+pub(crate) mod cluster;
 mod immutable;
 mod injected;
 mod judge;

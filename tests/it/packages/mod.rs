@@ -1,5 +1,8 @@
 //! The packages, made by their scripts from one static program and used by the real tools.
 
 mod definition;
+mod helm_plugins;
+mod helm_release;
+mod http_server;
 mod image;
 mod static_program;
