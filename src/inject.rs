@@ -4,20 +4,23 @@ use crate::agent::Agents;
 use crate::change::{Change, Failure, Refusal, carry_out};
 use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::edit::Edit;
-use crate::find::{Table, is_list, member};
+use crate::find::{Table, is_list};
 use crate::judge::judge;
 use crate::patch::Records;
 use crate::pod_template::PodTemplate;
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
-use crate::report::{Finding, Outcome, Reason, Remark};
-use crate::resource::{Resource, item_types, resources, text};
+use crate::report::{Finding, Outcome, Reason, Remark, Rule};
+use crate::resource::{Resource, file, item_types, resources};
 use crate::splice::Memo;
+use crate::surroundings::{self, Part, Requirement, Spot, Surrounding};
 use crate::unknown_kind::{Search, unknown_kind};
 use crate::yaml::{self, NodeId, Tree, YamlError};
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use std::collections::HashSet;
+use std::ops::Range;
+use std::rc::Rc;
 
 /// Which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,6 +72,16 @@ pub enum Patches {
     Keep,
 }
 
+/// Whether outcomes carry their agents, with the settings that each came from, which take more memory than all the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Explanations {
+    /// They do not.
+    #[default]
+    Drop,
+    /// They do.
+    Keep,
+}
+
 /// What the caller asks for beside the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
@@ -82,6 +95,8 @@ pub struct Options {
     pub warnings: Warnings,
     /// What `--output patch` needs.
     pub patches: Patches,
+    /// What `explain` needs.
+    pub explanations: Explanations,
 }
 
 /// What one text gives.
@@ -100,11 +115,27 @@ pub struct Injection {
     pub faults: Vec<Finding>,
     /// Resources without a pod template.
     pub without_template: usize,
+    /// Where other resources stand that say whether the injected pods will start.
+    pub surroundings: Vec<Spot>,
+    /// What must exist for the injected pods, and whether the text has it.
+    pub requirements: Vec<Requirement>,
 }
 
 /// Injects one text: a stream of documents, or a ResourceList.
 #[must_use]
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
+    let mut injection = inject_part(text, config, options);
+    if options.direction == Direction::Inject {
+        let around = surroundings::look(&[Part { text, injection: &injection }], config);
+        injection.requirements = around.requirements;
+        injection.remarks.extend(around.remarks.into_iter().map(|(_, remark)| remark));
+    }
+    injection
+}
+
+/// Injects one text of several that belong together: [`surroundings::look`] then looks at all of them.
+#[must_use]
+pub(crate) fn inject_part(text: &str, config: &Config, options: Options) -> Injection {
     let table = Table::new(&config.spec.pod_templates);
     let mut run = Run {
         config,
@@ -165,6 +196,7 @@ struct Lengths {
     remarks: usize,
     faults: usize,
     without_template: usize,
+    surroundings: usize,
 }
 
 impl Lengths {
@@ -176,6 +208,7 @@ impl Lengths {
             remarks: injection.remarks.len(),
             faults: injection.faults.len(),
             without_template: injection.without_template,
+            surroundings: injection.surroundings.len(),
         }
     }
 
@@ -186,6 +219,7 @@ impl Lengths {
         injection.remarks.truncate(self.remarks);
         injection.faults.truncate(self.faults);
         injection.without_template = self.without_template;
+        injection.surroundings.truncate(self.surroundings);
     }
 }
 
@@ -193,11 +227,12 @@ impl Run<'_> {
     fn document(&mut self, text: &str, base: usize) {
         let glance = read::glance(text, |kind| self.table.knows_kind(kind));
         let is_passed = matches!(glance, Glance::Passed { .. });
-        if is_passed && !self.may_ask(text) {
-            self.injection.without_template += 1;
-            return;
-        }
         let kind = match glance {
+            Glance::Passed { kind } if !self.may_ask(text) => {
+                self.injection.without_template += 1;
+                self.surrounding(kind, base..base + text.len(), String::new());
+                return;
+            }
             Glance::Passed { kind } => Some(kind),
             Glance::MustBeRead { kind } => kind,
         };
@@ -208,7 +243,8 @@ impl Run<'_> {
         match yaml::read(text) {
             Ok(tree) => {
                 if let Some(root) = tree.root() {
-                    self.piece(&tree, &Root { node: root, pointer: "", inherited: TypeMeta::default() }, base);
+                    let root = Root { node: root, pointer: "", inherited: TypeMeta::default() };
+                    self.piece(&tree, &root, base);
                 }
             }
             Err(_) if is_passed => self.injection.without_template += 1,
@@ -239,7 +275,12 @@ impl Run<'_> {
         let found = resources(tree, root.node, &root.inherited);
         let mut changes = Vec::new();
         for resource in &found {
+            let before = self.injection.outcomes.len();
             self.resource(tree, resource, root.pointer, base, &mut changes);
+            if self.injection.outcomes.len() == before {
+                let pointer = format!("{}{}", root.pointer, resource.pointer);
+                self.surrounding(&resource.identity.kind, base..base + tree.text().len(), pointer);
+            }
         }
         if changes.is_empty() {
             return;
@@ -253,6 +294,13 @@ impl Run<'_> {
                 .into_iter()
                 .map(|edit| Edit { range: edit.range.start + base..edit.range.end + base, text: edit.text }),
         );
+    }
+
+    /// Notes what may matter to the pods of the input.
+    fn surrounding(&mut self, kind: &str, piece: Range<usize>, pointer: String) {
+        if let Some(surrounding) = Surrounding::of_kind(kind) {
+            self.injection.surroundings.push(Spot { surrounding, piece, pointer });
+        }
     }
 
     /// What Kubernetes cannot read has no pod template, however much it looks like one: `image: {{ .Values.image }}` is
@@ -324,7 +372,13 @@ impl Run<'_> {
                 offset: tree.span(resource.node).start,
                 file: file(tree, resource.node),
                 decision: judgement.decision,
+                rule: judgement.rule,
                 warnings: judgement.warnings,
+                needs: judgement.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
+                agent: judgement
+                    .agent
+                    .filter(|_| self.options.explanations == Explanations::Keep)
+                    .map(|agent| Rc::new(agent.moved(base))),
                 patch: Patch(Vec::new()),
             };
             shift(&mut outcome, base);
@@ -389,6 +443,7 @@ impl Run<'_> {
 fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_refusal: OnRefusal) {
     let stands_there = !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
+    (outcome.needs, outcome.agent) = (None, None);
     let still = Finding {
         reason: Reason::StillInjected,
         message: format!("the agent of an earlier run stays: {}", refusal.message),
@@ -400,21 +455,13 @@ fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, 
             outcome.warnings.push(still);
         }
         None => {
+            outcome.rule = refusal.offset.map(|offset| Rule::Manifest { offset, pointer: refusal.pointer.clone() });
             outcome.decision = refusal;
             if stands_there && on_refusal == OnRefusal::Skip {
                 outcome.warnings.push(still);
             }
         }
     }
-}
-
-/// Where a function's orchestrator read the resource.
-fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
-    let annotations = member(tree, member(tree, resource, "metadata")?, "annotations")?;
-    let annotation = |keys: [&str; 2]| keys.into_iter().find_map(|key| text(tree, annotations, key));
-    let path = annotation(["internal.config.kubernetes.io/path", "config.kubernetes.io/path"])?;
-    let index = annotation(["internal.config.kubernetes.io/index", "config.kubernetes.io/index"]);
-    Some((path, index.and_then(|index| index.parse().ok())))
 }
 
 /// Offsets in the piece become offsets in the text.
@@ -424,5 +471,8 @@ fn shift(outcome: &mut Outcome, base: usize) {
         if let Some(offset) = &mut finding.offset {
             *offset += base;
         }
+    }
+    if let Some(Rule::Manifest { offset, .. }) = &mut outcome.rule {
+        *offset += base;
     }
 }

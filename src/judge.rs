@@ -18,7 +18,7 @@ use crate::inject::{Direction, ForeignAgents, HandEdits, Options};
 use crate::owner::owned;
 use crate::patch::{Place, TemplatePatch, removal, replacement};
 use crate::pod_template::{Ours, PodTemplate, is_agent};
-use crate::report::{Class, Finding, Reason};
+use crate::report::{Class, Finding, Reason, Rule};
 use crate::resource::{Resource, text};
 use crate::yaml::{Kind, Tree};
 use std::rc::Rc;
@@ -32,6 +32,20 @@ pub(crate) struct Judgement {
     pub(crate) warnings: Vec<Finding>,
     /// None: nothing changes.
     pub(crate) action: Option<Action>,
+    /// What made the decision.
+    pub(crate) rule: Option<Rule>,
+    /// The agent that the template then has.
+    pub(crate) agent: Option<Rc<Agent>>,
+}
+
+impl Judgement {
+    fn of(decision: Finding, warnings: Vec<Finding>, action: Option<Action>) -> Self {
+        Self { decision, warnings, action, rule: None, agent: None }
+    }
+
+    fn with(self, agent: Rc<Agent>) -> Self {
+        Self { agent: Some(agent), ..self }
+    }
 }
 
 /// What it takes.
@@ -68,7 +82,7 @@ pub(crate) fn judge(
                     Decision::Skip(_) | Decision::Refuse(_) => None,
                 };
                 let decision = bench.hand_edited(edit, ours, wanted.as_deref());
-                Judgement { decision, warnings: Vec::new(), action: None }
+                Judgement::of(decision, Vec::new(), None)
             }
             None => bench.says(Reason::Removed, Vec::new(), Some(bench.removal(ours))),
         },
@@ -76,13 +90,14 @@ pub(crate) fn judge(
             let adopts = options.foreign_agents == ForeignAgents::Adopt;
             let adoption = if adopts { adoption::candidate(tree, template) } else { None };
             let without = adoption.as_ref().map_or(template, |adoption| &adoption.without);
-            let Verdict { decision, warnings } = decide(tree, resource, at, without, config, agents);
+            let Verdict { decision, warnings, rule } = decide(tree, resource, at, without, config, agents);
             let decision = if adopts { bench.or_cannot_adopt(decision) } else { decision };
-            match (ours, adoption) {
+            let judged = match (ours, adoption) {
                 (Some(ours), _) => bench.again(ours, edited, decision, warnings),
                 (None, Some(adoption)) => bench.adopt(&adoption, decision, warnings),
                 (None, None) => bench.anew(decision, warnings),
-            }
+            };
+            Judgement { rule: judged.rule.or(Some(rule)), ..judged }
         }
     };
     if judgement.action.is_some() {
@@ -128,7 +143,7 @@ impl Bench<'_, '_> {
     }
 
     fn says(&self, reason: Reason, warnings: Vec<Finding>, action: Option<Action>) -> Judgement {
-        Judgement { decision: self.finding(reason, reason.sentence()), warnings, action }
+        Judgement::of(self.finding(reason, reason.sentence()), warnings, action)
     }
 
     fn removal(&self, ours: &Ours) -> Action {
@@ -139,13 +154,14 @@ impl Bench<'_, '_> {
     fn anew(&self, decision: Decision, warnings: Vec<Finding>) -> Judgement {
         match decision {
             Decision::Inject(agent) => {
-                let action =
-                    Action { first: TemplatePatch::default(), then: Some((agent, Place::Last)), unwanted: None };
-                self.says(Reason::Injected, warnings, Some(action))
+                let action = Action {
+                    first: TemplatePatch::default(),
+                    then: Some((Rc::clone(&agent), Place::Last)),
+                    unwanted: None,
+                };
+                self.says(Reason::Injected, warnings, Some(action)).with(agent)
             }
-            Decision::Skip(finding) | Decision::Refuse(finding) => {
-                Judgement { decision: finding, warnings, action: None }
-            }
+            Decision::Skip(finding) | Decision::Refuse(finding) => Judgement::of(finding, warnings, None),
         }
     }
 
@@ -159,7 +175,7 @@ impl Bench<'_, '_> {
             let refusal =
                 at_old(Reason::AdoptRefused, "the agent is an alias, and others may share its anchor".to_owned());
             let decision = refusal.with_help("write the container out instead of `*name`");
-            return Judgement { decision, warnings, action: None };
+            return Judgement::of(decision, warnings, None);
         }
         for volume in adoption::left_behind(self.tree, self.template, adoption, &agent) {
             let name = volume.name.as_deref().unwrap_or_default();
@@ -169,9 +185,9 @@ impl Bench<'_, '_> {
             warnings.push(finding.with_help("delete it if it is of no use"));
         }
         let decision = at_old(Reason::Adopted, adoption::told(self.tree, old, &agent));
-        let then = Some((agent, Place::InsteadOf(old.list, old.index)));
+        let then = Some((Rc::clone(&agent), Place::InsteadOf(old.list, old.index)));
         let action = Action { first: TemplatePatch::default(), then, unwanted: None };
-        Judgement { decision, warnings, action: Some(action) }
+        Judgement::of(decision, warnings, Some(action)).with(agent)
     }
 
     /// Where an agent of somebody else is still there although one was to be taken over, it is one too many.
@@ -198,7 +214,7 @@ impl Bench<'_, '_> {
     ) -> Judgement {
         let stays = |finding: Finding, mut warnings: Vec<Finding>, message: &str| {
             warnings.push(self.finding(Reason::StillInjected, message));
-            Judgement { decision: finding, warnings, action: None }
+            Judgement::of(finding, warnings, None)
         };
         match (decision, edited) {
             (Decision::Inject(mut agent), None) => {
@@ -208,11 +224,16 @@ impl Bench<'_, '_> {
                 if is_current(ours, &agent) && HandEdit::of(ours).is_none() {
                     // It has been told when the agent went in.
                     warnings.retain(|warning| warning.reason.class() != Class::Note);
-                    return self.says(Reason::Unchanged, warnings, None);
+                    return self.says(Reason::Unchanged, warnings, None).with(agent);
                 }
-                self.says(Reason::Updated, warnings, Some(self.update(ours, agent)))
+                self.says(Reason::Updated, warnings, Some(self.update(ours, Rc::clone(&agent)))).with(agent)
             }
-            (Decision::Inject(agent), Some(edit)) => self.refused(self.hand_edited(edit, ours, Some(&agent)), warnings),
+            (Decision::Inject(agent), Some(edit)) => {
+                let refusal = self.hand_edited(edit, ours, Some(&agent));
+                let pointer = refusal.pointer.clone();
+                let rule = refusal.offset.map(|offset| Rule::Manifest { offset, pointer });
+                Judgement { rule, ..self.refused(refusal, warnings) }
+            }
             (Decision::Refuse(refusal), _) => self.refused(refusal, warnings),
             (Decision::Skip(skip), _) if skip.reason == Reason::Disabled => {
                 stays(skip, warnings, "the agent of an earlier run stays; `uninject` takes it out")
@@ -226,7 +247,7 @@ impl Bench<'_, '_> {
                 let message = format!("the agent was taken out: {}", skip.message);
                 let decision = self.finding(Reason::Removed, message);
                 let action = Action { unwanted: Some(skip), ..self.removal(ours) };
-                Judgement { decision, warnings, action: Some(action) }
+                Judgement::of(decision, warnings, Some(action))
             }
         }
     }
@@ -236,7 +257,7 @@ impl Bench<'_, '_> {
         if self.config.spec.on_refusal == OnRefusal::Skip {
             warnings.push(self.finding(Reason::StillInjected, "the agent of an earlier run stays as it is"));
         }
-        Judgement { decision: refusal, warnings, action: None }
+        Judgement::of(refusal, warnings, None)
     }
 
     /// What somebody changed in what we added; none where nothing was changed, or `--force` says that it does not matter.

@@ -390,7 +390,10 @@ mod tests {
             offset: 0,
             file: None,
             decision,
+            rule: None,
             warnings: Vec::new(),
+            needs: None,
+            agent: None,
             patch: Patch::default(),
         }
     }

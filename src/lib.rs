@@ -18,10 +18,13 @@ pub mod config;
 pub mod decide;
 mod hand_edit;
 mod judge;
+mod lint;
 mod merge_patch;
+pub mod needs;
 mod owner;
 pub mod pod_template;
 mod qos;
+pub mod surroundings;
 mod unknown_kind;
 
 mod change;
@@ -31,6 +34,7 @@ pub mod splice;
 pub mod verify;
 
 pub mod diagnostic;
+pub mod explain;
 pub mod field_path;
 pub mod report;
 pub mod tolerance;

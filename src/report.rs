@@ -1,6 +1,10 @@
 //! What was decided and why, as data. Front ends render it; ids are API (see `docs`).
 
+use crate::agent::Agent;
+use crate::needs::Needs;
 use serde::Serialize;
+use std::borrow::Cow;
+use std::rc::Rc;
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -113,6 +117,11 @@ reasons! {
     QosChanged = "qos-changed", Warning, "the pod is no longer Guaranteed";
     ImmutableTemplate = "immutable-template", Warning, "the cluster does not take a changed template for one that is there";
     InsecureTls = "insecure-tls", Warning, "the kubelet's certificate is not verified";
+    MissingKey = "missing-key", Warning, "a Secret or ConfigMap of the input lacks the key that the agent needs";
+    AgentConfigInvalid = "agent-config-invalid", Warning, "the agent would refuse or ignore what its configuration says";
+    PlainApiKey = "plain-api-key", Warning, "the API key stands in the manifest for all to read";
+    Quota = "quota", Warning, "a ResourceQuota of the input would refuse the injected pods";
+    ShortTermination = "short-termination", Warning, "the pod ends before its agent can retire the host";
     StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";
     ValueKept = "value-kept", Warning, "a value that somebody changed since was kept";
 }
@@ -122,8 +131,8 @@ impl Reason {
     #[must_use]
     pub fn is_about_change(self) -> bool {
         use Reason::{
-            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, PullSecrets, QosChanged,
-            SaAutomountUnknown, TokenAutomountOff, VolumeLeft,
+            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, PlainApiKey, PullSecrets,
+            QosChanged, SaAutomountUnknown, ShortTermination, TokenAutomountOff, VolumeLeft,
         };
         matches!(
             self,
@@ -135,6 +144,8 @@ impl Reason {
                 | PullSecrets
                 | QosChanged
                 | ImmutableTemplate
+                | PlainApiKey
+                | ShortTermination
                 | InsecureTls
                 | VolumeLeft
         )
@@ -143,7 +154,7 @@ impl Reason {
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
     pub fn is_said_once(self) -> bool {
-        matches!(self, Reason::SaAutomountUnknown | Reason::InsecureTls)
+        matches!(self, Reason::SaAutomountUnknown | Reason::InsecureTls | Reason::PlainApiKey)
     }
 }
 
@@ -195,6 +206,20 @@ impl Finding {
     }
 }
 
+/// What made a decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// A setting, by its dotted path below `spec`, explicit or by default.
+    Setting(Cow<'static, str>),
+    /// Something that stands in the manifest.
+    Manifest {
+        /// Byte offset into the input.
+        offset: usize,
+        /// JSON Pointer of the field inside the resource.
+        pointer: String,
+    },
+}
+
 /// Everything about one pod template of one resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
@@ -208,8 +233,14 @@ pub struct Outcome {
     pub file: Option<(String, Option<i64>)>,
     /// What was decided. Its reason's class is never `Warning`.
     pub decision: Finding,
+    /// What made the decision; none where there was nothing to decide.
+    pub rule: Option<Rule>,
     /// Warnings beside it.
     pub warnings: Vec<Finding>,
+    /// What has to exist for the agent that the template has after the run; none where it has no agent of ours.
+    pub needs: Option<Rc<Needs>>,
+    /// That agent, where explanations are asked for.
+    pub agent: Option<Rc<Agent>>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or when patches are not asked for.
     pub patch: json_patch::Patch,
 }

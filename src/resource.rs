@@ -87,6 +87,15 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
     }
 }
 
+/// Where a function's orchestrator read the resource.
+pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
+    let annotations = member(tree, member(tree, resource, "metadata")?, "annotations")?;
+    let annotation = |keys: [&str; 2]| keys.into_iter().find_map(|key| text(tree, annotations, key));
+    let path = annotation(["internal.config.kubernetes.io/path", "config.kubernetes.io/path"])?;
+    let index = annotation(["internal.config.kubernetes.io/index", "config.kubernetes.io/index"]);
+    Some((path, index.and_then(|index| index.parse().ok())))
+}
+
 /// A member that is a scalar, as text. `name: 123` is a number to Kubernetes and refused there, but still says who it is.
 pub(crate) fn text(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<String> {
     let value = tree.resolve(member(tree, mapping, key)?);

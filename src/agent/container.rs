@@ -4,6 +4,7 @@ use super::normal::{Digest, Names, take_names};
 use super::order::ordered;
 use super::{CONTAINER, Record, Sidecar, Volume};
 use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
+use crate::needs::Needs;
 use crate::pod_template::normal_parts;
 use crate::qos;
 use k8s_openapi::api::core::v1::{
@@ -65,8 +66,9 @@ impl Agents {
     /// The agent of this shape. `config` is borrowed where the template's annotations change nothing.
     #[must_use]
     pub fn agent(&self, config: Cow<'_, Config>, shape: Shape) -> Rc<Agent> {
-        if let Cow::Owned(config) = &config {
-            return Rc::new(Agent::new(config, &shape));
+        if let Cow::Owned(config) = config {
+            let agent = Agent::new(&config, &shape);
+            return Rc::new(Agent { annotated: Some(Rc::new(config)), ..agent });
         }
         let mut made = self.made.borrow_mut();
         if let Some((_, agent)) = made.iter().find(|(of, _)| *of == shape) {
@@ -93,6 +95,10 @@ pub struct Agent {
     pub volume_list: Rc<Value>,
     /// Names of the pull secrets that the pod lacks.
     pub pull_secrets: Vec<String>,
+    /// What has to exist for it.
+    pub needs: Rc<Needs>,
+    /// The settings that it came from, where the template's annotations change them.
+    pub annotated: Option<Rc<Config>>,
     record: Record,
 }
 
@@ -115,13 +121,16 @@ impl Agent {
         pull_secrets: Vec<String>,
         record: Record,
     ) -> Self {
-        let volume_list = volumes.iter().map(|(_, value)| value.clone()).collect();
+        let volume_list: Value = volumes.iter().map(|(_, value)| value.clone()).collect();
+        let needs = Needs::of(&container, &volume_list);
         Self {
             sidecar,
             container_list: Rc::new(json!([container])),
             container: Rc::new(container),
             volumes: volumes.into_iter().map(|(volume, value)| (volume, Rc::new(value))).collect(),
             volume_list: Rc::new(volume_list),
+            needs: Rc::new(needs),
+            annotated: None,
             pull_secrets,
             record,
         }
@@ -149,6 +158,13 @@ impl Agent {
         take_names(&mut Value::clone(&self.container), &mut volumes)
     }
 
+    /// The same agent with the places of its annotations moved.
+    #[must_use]
+    pub(crate) fn moved(&self, base: usize) -> Self {
+        let annotated = self.annotated.as_deref().map(|config| Rc::new(config.clone().moved(base)));
+        Self { annotated, ..self.clone() }
+    }
+
     /// The same agent with a name that somebody changed. The record goes on saying what was configured.
     #[must_use]
     pub fn with(&self, name: Name, text: &str) -> Self {
@@ -170,7 +186,8 @@ impl Agent {
         if let Some(place) = place {
             *place = text.into();
         }
-        Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.record())
+        let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.record());
+        Self { annotated: self.annotated.clone(), ..agent }
     }
 }
 

@@ -72,6 +72,13 @@ Examples:
         #[command(flatten)]
         over: Over,
     },
+    /// Say of every pod template what would be decided, and why
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector explain deploy/
+  mackerel-agent-injector explain deploy/ --resource Deployment/shop/web
+  helm template web ./web | mackerel-agent-injector explain --output sarif -")]
+    Explain(Explain),
     /// Describe and check the configuration
     #[command(
         subcommand,
@@ -135,6 +142,33 @@ pub(crate) struct Over {
     /// Print one line per resource, with the reason
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+/// What `explain` works over, and what it gives.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Explain {
+    /// Files and folders; `-` or none is stdin
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Only this resource, with every setting of its agent: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    #[arg(long, value_name = "RESOURCE")]
+    pub(crate) resource: Option<String>,
+    /// Another form than text
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) output: Option<ExplainFormat>,
+    /// Take warnings for errors
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExplainFormat {
+    /// For people
+    Text,
+    /// Everything, for programs
+    Json,
+    /// What is refused or warned of, for tools of code review
+    Sarif,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

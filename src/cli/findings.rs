@@ -4,7 +4,7 @@ use super::messages::{Message, Messages, Telling};
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
 use crate::inject::{Direction, Injection};
-use crate::report::{Class, Finding, Identity, Reason, Severity, Subject};
+use crate::report::{Class, Finding, Identity, Reason, Remark, Severity, Subject};
 use crate::tolerance::Tolerance;
 use std::io;
 
@@ -79,6 +79,18 @@ pub(crate) fn report(
 pub(crate) fn error(messages: &mut Messages, input: Input<'_>, finding: &Finding) -> io::Result<()> {
     let mut wording = Wording::places(input, messages.colour());
     messages.add(Severity::Error, |severity| wording.message(finding, severity, None))
+}
+
+/// What is told when all texts are known.
+pub(crate) fn remark(
+    messages: &mut Messages,
+    input: Input<'_>,
+    remark: &Remark,
+    tolerance: Tolerance,
+) -> io::Result<()> {
+    let mut wording = Wording::places(input, messages.colour());
+    let (finding, subject) = (&remark.finding, Some(remark.subject()));
+    messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, subject))
 }
 
 impl<'t> Wording<'t> {

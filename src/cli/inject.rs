@@ -1,6 +1,7 @@
 //! `inject` and `uninject`: over files, folders or stdin; to stdout, in place, or as a diff, a list, patches.
 
 use super::args::{Output, Over};
+use super::explain::{self, Explaining};
 use super::findings::{self, Input, Wording, resource};
 use super::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
 use super::messages::{Ending, Loudness, Message, Messages};
@@ -11,17 +12,18 @@ use super::{Exit, diff, in_place, stdout, stream};
 use crate::config::Config;
 use crate::diagnostic::{Lines, visible};
 use crate::edit::{self, Edit, pieces};
-use crate::inject::{Injection, Options, inject};
+use crate::inject::{Direction, Injection, Options, inject_part};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
 use crate::splice::Refusal;
+use crate::surroundings::{self, Part, Requirement, Surroundings};
 use crate::tolerance::Tolerance;
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// What the user wants to have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Give {
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum Give<'a> {
     /// The manifests, on stdout.
     #[default]
     Manifests,
@@ -35,9 +37,11 @@ pub(crate) enum Give {
     CheckAndDiff,
     /// What changes, as RFC 6902 patches.
     Patches,
+    /// What is decided, and why.
+    Explanation(Explaining<'a>),
 }
 
-impl From<&Over> for Give {
+impl From<&Over> for Give<'_> {
     fn from(over: &Over) -> Self {
         match (over.in_place, over.check, over.diff, over.output) {
             (true, ..) => Give::InPlace,
@@ -50,31 +54,41 @@ impl From<&Over> for Give {
     }
 }
 
-/// A text whose bytes are still needed.
+/// A text that is still needed: to be written, or for what stands in it beside pod templates.
 struct Worked {
     path: PathBuf,
     state: Option<FileState>,
     text: String,
-    edits: Vec<Edit>,
+    injection: Injection,
+}
+
+impl Worked {
+    fn edits(&self) -> &[Edit] {
+        &self.injection.edits
+    }
+
+    fn part(&self) -> Part<'_> {
+        Part { text: &self.text, injection: &self.injection }
+    }
 }
 
 /// What was asked for by arguments.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asked {
-    pub(crate) give: Give,
+pub(crate) struct Asked<'a> {
+    pub(crate) give: Give<'a>,
     pub(crate) options: Options,
 }
 
 /// What a run goes by.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run<'c> {
-    pub(crate) give: Give,
+    pub(crate) give: Give<'c>,
     pub(crate) options: Options,
     pub(crate) config: &'c Config,
 }
 
 impl<'c> Run<'c> {
-    pub(crate) fn new(asked: Asked, config: &'c Config) -> Self {
+    pub(crate) fn new(asked: Asked<'c>, config: &'c Config) -> Self {
         Self { give: asked.give, options: asked.options, config }
     }
 
@@ -86,8 +100,8 @@ impl<'c> Run<'c> {
 /// What all texts gave.
 struct Gathered<'c> {
     run: Run<'c>,
-    /// What has to be given of them, and no more.
     texts: Vec<Worked>,
+    requirements: Vec<Requirement>,
     printed: String,
     changed: bool,
 }
@@ -104,6 +118,7 @@ pub(crate) fn text(
     if door == Door::Command && holds_nothing(&injection) {
         gathered.nothing_there(messages, STDIN, NOTHING)?;
     }
+    gathered.requirements.clone_from(&injection.requirements);
     gathered.take(Path::new(STDIN), None, text, injection, messages)?;
     gathered.finish(messages)
 }
@@ -142,12 +157,13 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
         let why = "it has no file that could be a manifest: *.yaml, *.yml or *.json, neither hidden nor ignored";
         gathered.nothing_there(messages, &folder.display().to_string(), why)?;
     }
+    gathered.look_around(messages)?;
     gathered.finish(messages)
 }
 
 impl<'c> Gathered<'c> {
     fn new(run: Run<'c>) -> Self {
-        Self { run, texts: Vec::new(), printed: String::new(), changed: false }
+        Self { run, texts: Vec::new(), requirements: Vec::new(), printed: String::new(), changed: false }
     }
 
     fn file(&mut self, file: &Found, messages: &mut Messages) -> anyhow::Result<()> {
@@ -159,7 +175,7 @@ impl<'c> Gathered<'c> {
             }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
-                let mut injection = inject(&text, self.run.config, self.run.options);
+                let mut injection = inject_part(&text, self.run.config, self.run.options);
                 if file.why == Why::Named && holds_nothing(&injection) {
                     self.nothing_there(messages, &name.to_string(), NOTHING)?;
                 }
@@ -213,21 +229,56 @@ impl<'c> Gathered<'c> {
         let name = path.display().to_string();
         let input = Input { name: &name, text: &text };
         let wording = Wording::places(input, messages.colour());
-        findings::report(messages, wording, &injection, self.run.options.direction, self.run.tolerance())?;
+        if !matches!(self.run.give, Give::Explanation(_)) {
+            findings::report(messages, wording, &injection, self.run.options.direction, self.run.tolerance())?;
+        }
         let changed = !injection.edits.is_empty();
         self.changed |= changed;
         if matches!(self.run.give, Give::Check | Give::CheckAndDiff) && messages.loudness() != Loudness::Errors {
             list(&mut self.printed, input, &injection);
         }
-        match self.run.give {
-            Give::Diff | Give::CheckAndDiff => self.printed.push_str(&diff::unified(path, &text, &injection.edits)),
-            Give::Patches => patches(&mut self.printed, &injection.outcomes)?,
-            Give::InPlace if !changed => {}
-            Give::InPlace | Give::Manifests => {
-                self.texts.push(Worked { path: path.to_owned(), state, text, edits: injection.edits });
+        let is_given = match self.run.give {
+            Give::Diff | Give::CheckAndDiff => {
+                self.printed.push_str(&diff::unified(path, &text, &injection.edits));
+                false
             }
-            Give::Check => {}
+            Give::Patches => {
+                patches(&mut self.printed, &injection.outcomes)?;
+                false
+            }
+            Give::Manifests | Give::Explanation(_) => true,
+            Give::InPlace => changed,
+            Give::Check => false,
+        };
+        let says_more = !injection.surroundings.is_empty() || injection.outcomes.iter().any(|o| o.needs.is_some());
+        if is_given || says_more {
+            self.texts.push(Worked { path: path.to_owned(), state, text, injection });
         }
+        Ok(())
+    }
+
+    /// What surrounds the pods may stand in another file than they do.
+    fn look_around(&mut self, messages: &mut Messages) -> io::Result<()> {
+        if self.run.options.direction == Direction::Uninject {
+            return Ok(());
+        }
+        let parts: Vec<Part<'_>> = self.texts.iter().map(Worked::part).collect();
+        let Surroundings { requirements, remarks } = surroundings::look(&parts, self.run.config);
+        if matches!(self.run.give, Give::Explanation(_)) {
+            for (number, remark) in remarks {
+                let worked = self.texts.get_mut(number);
+                worked.into_iter().for_each(|worked| worked.injection.remarks.push(remark.clone()));
+            }
+            self.requirements = requirements;
+            return Ok(());
+        }
+        for (number, remark) in remarks {
+            let Some(worked) = self.texts.get(number) else { continue };
+            let name = worked.path.display().to_string();
+            let input = Input { name: &name, text: &worked.text };
+            findings::remark(messages, input, &remark, self.run.tolerance())?;
+        }
+        self.requirements = requirements;
         Ok(())
     }
 
@@ -235,7 +286,7 @@ impl<'c> Gathered<'c> {
     fn can_be_joined(&self, messages: &mut Messages) -> io::Result<()> {
         let Some(last) = self.texts.iter().rposition(|worked| !worked.text.is_empty()) else { return Ok(()) };
         for worked in self.texts.iter().take(last).filter(|worked| !worked.text.ends_with('\n')) {
-            if stream::must_be_last(&edit::apply(&worked.text, &worked.edits)) {
+            if stream::must_be_last(&edit::apply(&worked.text, worked.edits())) {
                 let name = worked.path.display().to_string();
                 let word = Refusal::OpenBlockScalar.word();
                 let message = format!(
@@ -252,24 +303,33 @@ impl<'c> Gathered<'c> {
 
     /// All is known: writes everything or nothing.
     fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
+        if let Give::Explanation(how) = self.run.give {
+            let names: Vec<String> = self.texts.iter().map(|worked| worked.path.display().to_string()).collect();
+            let parts: Vec<Part<'_>> = self.texts.iter().map(Worked::part).collect();
+            let by = (self.run.config, self.run.tolerance());
+            return explain::print(how, &names, &parts, &self.requirements, by, messages);
+        }
         let mut prepared = Vec::new();
-        if self.run.give == Give::InPlace && !messages.has_errors() {
-            for (number, worked) in self.texts.iter().enumerate() {
+        if matches!(self.run.give, Give::InPlace) && !messages.has_errors() {
+            let changed = self.texts.iter().filter(|worked| !worked.edits().is_empty());
+            for (number, worked) in changed.enumerate() {
                 let Some(state) = worked.state else { continue };
-                match in_place::prepare(&worked.path, state, pieces(&worked.text, &worked.edits), number) {
+                match in_place::prepare(&worked.path, state, pieces(&worked.text, worked.edits()), number) {
                     Ok(file) => prepared.push(file),
                     Err(error) => messages.error(format!("{}: {}", worked.path.display(), plain(&error)))?,
                 }
             }
         }
-        if self.run.give == Give::Manifests {
+        if matches!(self.run.give, Give::Manifests) {
             self.can_be_joined(messages)?;
         }
         if messages.has_errors() {
             let ending = match self.run.give {
                 Give::Manifests => Ending::NothingWritten,
                 Give::InPlace => Ending::NothingChanged,
-                Give::Diff | Give::Check | Give::CheckAndDiff | Give::Patches => Ending::NothingShown,
+                Give::Diff | Give::Check | Give::CheckAndDiff | Give::Patches | Give::Explanation(_) => {
+                    Ending::NothingShown
+                }
             };
             messages.log_summary(ending)?;
             messages.show(Some(ending));
@@ -280,18 +340,19 @@ impl<'c> Gathered<'c> {
             _ => Ending::Given,
         };
         messages.log_summary(ending)?;
+        messages.needed(&self.requirements)?;
         match self.run.give {
             Give::InPlace => in_place::commit(prepared)?,
             Give::Manifests => {
                 let texts: Vec<&str> = self.texts.iter().map(|worked| &*worked.text).collect();
                 let separators = stream::separators(&texts);
                 let pieces = self.texts.iter().zip(&separators).flat_map(|(worked, separator)| {
-                    std::iter::once(separator.as_str()).chain(pieces(&worked.text, &worked.edits))
+                    std::iter::once(separator.as_str()).chain(pieces(&worked.text, worked.edits()))
                 });
                 stdout::write(pieces)?;
             }
             Give::Diff | Give::CheckAndDiff => stdout::write_diff(&self.printed)?,
-            Give::Check | Give::Patches => stdout::write([self.printed.as_str()])?,
+            Give::Check | Give::Patches | Give::Explanation(_) => stdout::write([self.printed.as_str()])?,
         }
         messages.show(Some(ending));
         let checked = matches!(self.run.give, Give::Check | Give::CheckAndDiff);

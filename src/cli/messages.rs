@@ -1,9 +1,11 @@
 //! What is said beside the output: to people on stderr, to the log file for whoever never sees that.
 
 use super::input::{STDIN, Unreadable};
+use super::needed;
 use super::walk::plain;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
 use crate::report::{Class, Reason, Severity};
+use crate::surroundings::Requirement;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
@@ -57,6 +59,8 @@ pub(crate) struct Messages {
     errors: Shown,
     warnings: Shown,
     notes: Vec<String>,
+    /// What must exist for the pods.
+    needed: Vec<String>,
     counts: BTreeMap<Reason, usize>,
     without_template: usize,
 }
@@ -202,6 +206,20 @@ impl Messages {
         })
     }
 
+    /// What must exist for the pods that were injected, as the end of the report. Nothing where none of them has changed,
+    /// unless every resource is spoken of.
+    pub(crate) fn needed(&mut self, requirements: &[Requirement]) -> io::Result<()> {
+        let changed =
+            [Reason::Injected, Reason::Updated, Reason::Adopted].iter().any(|reason| self.counts.contains_key(reason));
+        if changed || self.loudness == Loudness::Resources {
+            for line in needed::lines(requirements) {
+                log(&mut self.log, &line)?;
+                self.needed.push(line);
+            }
+        }
+        Ok(())
+    }
+
     /// Logs the summary: before the output, because a log that cannot be written holds that back.
     pub(crate) fn log_summary(&mut self, ending: Ending) -> io::Result<()> {
         let summary = self.summary(ending);
@@ -225,8 +243,10 @@ impl Messages {
         let parts: &[&[String]] = match self.loudness {
             Loudness::Errors if self.has_errors() => &[&errors, &summary],
             Loudness::Errors => &[],
-            Loudness::Orchestrator => &[&errors, &summary, &decisions, &warnings, &self.notes],
-            Loudness::Summary | Loudness::Resources => &[&decisions, &self.notes, &warnings, &errors, &summary],
+            Loudness::Orchestrator => &[&errors, &summary, &decisions, &warnings, &self.notes, &self.needed],
+            Loudness::Summary | Loudness::Resources => {
+                &[&decisions, &self.notes, &warnings, &errors, &summary, &self.needed]
+            }
         };
         let lines = parts.concat();
         if !lines.is_empty() {

@@ -4,18 +4,20 @@
 //! - `walk`, `input`: which texts
 //! - `configuration`: which configuration counts
 //! - `inject`, `stdin`: what is done with them
-//! - `stdout`, `stream`, `diff`, `in_place`: the ways out
-//! - `messages`, `findings`, `progress`: what is said beside
+//! - `stdout`, `stream`, `diff`, `in_place`, `explain`: the ways out
+//! - `messages`, `findings`, `needed`, `progress`: what is said beside
 
 mod args;
 mod configuration;
 mod diff;
+mod explain;
 mod findings;
 mod generate;
 mod in_place;
 mod inject;
 mod input;
 mod messages;
+mod needed;
 mod progress;
 mod stdin;
 mod stdout;
@@ -23,9 +25,10 @@ mod stream;
 mod usage;
 mod walk;
 
-use crate::inject::{Direction, ForeignAgents, HandEdits, Options, Patches, Warnings};
+use crate::inject::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
 use args::{Cli, Command, Common, LOG_FILE_VARIABLE, Over};
 use clap::{CommandFactory, Parser};
+use explain::Explaining;
 use inject::{Asked, Give, Run};
 use messages::{Loudness, Messages};
 use std::ffi::OsString;
@@ -83,11 +86,17 @@ pub fn run() -> ExitCode {
                 warnings: if strict { Warnings::Refuse } else { Warnings::Tell },
                 ..Options::default()
             };
-            over_paths("inject", &over, options, &common, messages)
+            over_paths("inject", asked(&over, options), &common, messages)
         }
         Some(Command::Uninject { over }) => {
             let options = Options { direction: Direction::Uninject, ..Options::default() };
-            over_paths("uninject", &over, options, &common, messages)
+            over_paths("uninject", asked(&over, options), &common, messages)
+        }
+        Some(Command::Explain(asked)) => {
+            let warnings = if asked.strict { Warnings::Refuse } else { Warnings::Tell };
+            let options = Options { warnings, explanations: Explanations::Keep, ..Options::default() };
+            let asked = (&*asked.paths, Asked { give: Give::Explanation(Explaining::from(&asked)), options });
+            over_paths("explain", asked, &common, messages)
         }
         Some(Command::Config(command)) => configuration::command(command, &common, messages),
         Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
@@ -96,27 +105,30 @@ pub fn run() -> ExitCode {
     })
 }
 
-fn over_paths(
-    command: &str,
-    over: &Over,
-    options: Options,
-    common: &Common,
-    messages: &mut Messages,
-) -> anyhow::Result<Exit> {
+/// What `inject` and `uninject` are asked for, and over what.
+fn asked(over: &Over, options: Options) -> (&[PathBuf], Asked<'_>) {
     let give = Give::from(over);
     let options = Options {
         hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
-        patches: if give == Give::Patches { Patches::Keep } else { Patches::Drop },
+        patches: if matches!(give, Give::Patches) { Patches::Keep } else { Patches::Drop },
         ..options
     };
-    let asked = Asked { give, options };
+    (&over.paths, Asked { give, options })
+}
+
+fn over_paths(
+    command: &str,
+    (paths, asked): (&[PathBuf], Asked<'_>),
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
     let is_stdin = |path: &PathBuf| path.as_path() == Path::new("-");
-    match over.paths.as_slice() {
-        [] | [_] if over.paths.iter().all(is_stdin) => {
-            if give == Give::InPlace {
+    match paths {
+        [] | [_] if paths.iter().all(is_stdin) => {
+            if matches!(asked.give, Give::InPlace) {
                 anyhow::bail!("`-i` changes files, and none is named; name some, or leave `-i` away to get stdout");
             }
-            if over.paths.is_empty() && io::stdin().is_terminal() {
+            if paths.is_empty() && io::stdin().is_terminal() {
                 return Ok(help(Some(command)));
             }
             stdin::answer(Door::Command, asked, common, messages)

@@ -22,7 +22,7 @@ pub(crate) enum Door {
     LegacyPlugin,
 }
 
-pub(crate) fn answer(door: Door, asked: Asked, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+pub(crate) fn answer(door: Door, asked: Asked<'_>, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
     let text = match read_stdin() {
         Ok(text) => text,
         Err(error) => {
@@ -43,7 +43,7 @@ pub(crate) fn answer(door: Door, asked: Asked, common: &Common, messages: &mut M
 }
 
 /// A function call: whatever goes wrong from here on, the orchestrator gets its ResourceList back.
-fn call(text: String, door: Door, asked: Asked, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+fn call(text: String, door: Door, asked: Asked<'_>, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
     let call = Call::new(&text);
     let envelope = match call.as_ref().map_err(Clone::clone).and_then(Call::envelope) {
         Ok(envelope) => envelope,
@@ -56,7 +56,7 @@ fn call(text: String, door: Door, asked: Asked, common: &Common, messages: &mut 
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
     // `inject - --diff`: nobody waits for results.
-    if asked.give != Give::Manifests {
+    if !matches!(asked.give, Give::Manifests) {
         drop(envelope);
         drop(call);
         let config = config?;
@@ -65,11 +65,13 @@ fn call(text: String, door: Door, asked: Asked, common: &Common, messages: &mut 
         return inject::text(text, door, injection, run, messages);
     }
     messages.for_orchestrator();
+    let mut requirements = Vec::new();
     let answer = match config {
         Ok(config) => {
             let run = Run::new(asked, &config);
             let injection = crate::inject::inject(&text, &config, run.options);
             findings::report(messages, Wording::Resources, &injection, run.options.direction, run.tolerance())?;
+            requirements.clone_from(&injection.requirements);
             envelope.answer(injection, run.tolerance())
         }
         Err(error) => {
@@ -84,6 +86,9 @@ fn call(text: String, door: Door, asked: Asked, common: &Common, messages: &mut 
         Verdict::Refused => (Ending::GivenBack, Exit::Trouble),
     };
     messages.log_summary(ending)?;
+    if answer.verdict == Verdict::Done {
+        messages.needed(&requirements)?;
+    }
     stdout::write(pieces(&text, &answer.edits))?;
     messages.show(Some(ending));
     Ok(exit)

@@ -9,7 +9,7 @@ mod choice;
 mod collection;
 mod contradiction;
 mod example;
-mod go_regexp;
+pub(crate) mod go_regexp;
 mod kubernetes_type;
 mod origin;
 mod path;
@@ -93,6 +93,63 @@ impl Config {
     /// Every setting that somebody set, by its dotted path below `spec`, in the order of the paths.
     pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
         self.origins.iter().map(|(path, origin)| (path.as_str(), origin))
+    }
+
+    /// Every setting that has no settings below it, with its value and where that came from, in the order of the
+    /// reference.
+    #[must_use]
+    pub fn settings(&self) -> Vec<(String, serde_json::Value, &Origin)> {
+        let mut found = Vec::new();
+        self.leaves(&self.spec.fields(), "", &mut found);
+        found
+    }
+
+    fn leaves<'c>(
+        &'c self,
+        fields: &[setting::Field<'_>],
+        inside: &str,
+        found: &mut Vec<(String, serde_json::Value, &'c Origin)>,
+    ) {
+        for field in fields {
+            let path = if inside.is_empty() { field.name.to_owned() } else { format!("{inside}.{}", field.name) };
+            let inner = field.setting.fields();
+            if inner.is_empty() {
+                self.parts(path, field.setting.json(), found);
+            } else {
+                self.leaves(&inner, &path, found);
+            }
+        }
+    }
+
+    /// Requests come from here, limits from there: each has a line.
+    fn parts<'c>(
+        &'c self,
+        path: String,
+        value: serde_json::Value,
+        found: &mut Vec<(String, serde_json::Value, &'c Origin)>,
+    ) {
+        match value {
+            serde_json::Value::Object(parts) if !parts.is_empty() => {
+                for (part, value) in parts {
+                    self.parts(format!("{path}.{}", path::escape(&part)), value, found);
+                }
+            }
+            value => {
+                let origin = self.origin(&path);
+                found.push((path, value, origin));
+            }
+        }
+    }
+
+    /// The same with the places of annotations moved: those of a piece are places of the text then.
+    #[must_use]
+    pub(crate) fn moved(mut self, base: usize) -> Self {
+        for origin in self.origins.values_mut() {
+            if let Origin::Annotation { offset, .. } = origin {
+                *offset += base;
+            }
+        }
+        self
     }
 
     /// The value of a setting as a configuration would write it, `null` where it has none; a dotted path below `spec`.

@@ -14,7 +14,7 @@ use crate::field_path::field_path;
 use crate::find::{member, step};
 use crate::merge_patch::{self, Images, Sign};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
-use crate::report::{Finding, Reason};
+use crate::report::{Finding, Reason, Rule};
 use crate::resource::{Resource, text};
 use crate::yaml::{NodeId, Tree};
 use std::borrow::Cow;
@@ -38,6 +38,8 @@ pub struct Verdict {
     pub decision: Decision,
     /// Beside it.
     pub warnings: Vec<Finding>,
+    /// What made it.
+    pub rule: Rule,
 }
 
 /// Decides for one template.
@@ -50,9 +52,10 @@ pub fn decide(
     config: &Config,
     agents: &Agents,
 ) -> Verdict {
-    let mut case = Case { tree, resource, at, template, config, agents, warnings: Vec::new() };
+    let mut case = Case { tree, resource, at, template, config, agents, warnings: Vec::new(), rule: None };
     let decision = case.decide();
-    Verdict { decision, warnings: case.warnings }
+    let rule = case.rule.take().unwrap_or_else(|| case.rule_of(&decision));
+    Verdict { decision, warnings: case.warnings, rule }
 }
 
 struct Case<'a, 't> {
@@ -64,6 +67,8 @@ struct Case<'a, 't> {
     config: &'a Config,
     agents: &'a Agents,
     warnings: Vec<Finding>,
+    /// What decides, where the decision's finding does not say it.
+    rule: Option<Rule>,
 }
 
 impl<'a> Case<'a, '_> {
@@ -76,6 +81,8 @@ impl<'a> Case<'a, '_> {
         if let Err(decision) = self.asks() {
             return decision;
         }
+        // What follows says no for reasons of its own.
+        let asked = self.rule.take();
         if let Some(skip) = self.cannot_run() {
             return Decision::Skip(skip);
         }
@@ -94,13 +101,17 @@ impl<'a> Case<'a, '_> {
         let agent = self.agents.agent(config, shape);
         match self.conflict(&agent) {
             Some(refusal) => Decision::Refuse(refusal),
-            None => Decision::Inject(agent),
+            None => {
+                self.rule = asked;
+                Decision::Inject(agent)
+            }
         }
     }
 
     /// Resources that never get an agent, whatever their owner asks.
-    fn out_of_reach(&self) -> Option<Finding> {
+    fn out_of_reach(&mut self) -> Option<Finding> {
         if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
+            self.rule = self.resource_annotation_rule("config.kubernetes.io/local-config");
             return Some(self.finding(Reason::LocalConfig, "this resource is configuration of a local tool"));
         }
         if self.template.annotation("kubernetes.io/config.mirror").is_some() {
@@ -109,6 +120,7 @@ impl<'a> Case<'a, '_> {
             );
         }
         if self.config.spec.injection == Injection::Disabled {
+            self.rule = Some(Rule::Setting("injection".into()));
             return Some(self.finding(Reason::Disabled, "`injection` is `disabled`"));
         }
         None
@@ -122,9 +134,11 @@ impl<'a> Case<'a, '_> {
             && select.exclude_namespaces.contains(namespace)
         {
             let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
+            self.rule = Some(Rule::Setting("select.excludeNamespaces".into()));
             return Some(self.finding(Reason::NamespaceExcluded, message));
         }
         if !select.namespaces.is_empty() {
+            self.rule = Some(Rule::Setting("select.namespaces".into()));
             match &namespace {
                 Some(namespace) if select.namespaces.contains(namespace) => {}
                 Some(namespace) => {
@@ -138,21 +152,26 @@ impl<'a> Case<'a, '_> {
                     return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
                 }
             }
+            self.rule = None;
         }
         if !select.kinds.is_empty() && !select.kinds.iter().any(|kind| self.is_kind(kind)) {
             let message = format!("{} is not in `select.kinds`", identity.kind);
+            self.rule = Some(Rule::Setting("select.kinds".into()));
             return Some(self.finding(Reason::NotSelected, message));
         }
         if !select.labels.iter().all(|(key, value)| self.has_label(key, value)) {
+            self.rule = Some(Rule::Setting("select.labels".into()));
             return Some(self.finding(Reason::NotSelected, "its template has not the labels of `select.labels`"));
         }
         let excluded = select.exclude.iter().position(|rule| self.is_excluded(rule, namespace.as_deref()));
         if let Some(index) = excluded {
+            self.rule = Some(Rule::Setting(format!("select.exclude[{index}]").into()));
             return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
         }
         if self.config.spec.helm_hooks == HelmHooks::Skip
             && let Some(hook) = self.resource_annotation("helm.sh/hook")
         {
+            self.rule = Some(Rule::Setting("helmHooks".into()));
             let finding = self.finding(Reason::HelmHook, format!("a Helm hook ({hook})"));
             let help = "a hook that waits for its pod would wait for the agent too; `helmHooks: inject` injects hooks";
             return Some(finding.with_help(help));
@@ -161,20 +180,29 @@ impl<'a> Case<'a, '_> {
     }
 
     /// The `inject` annotation, and what holds where it is absent.
-    fn asks(&self) -> Result<(), Decision> {
+    fn asks(&mut self) -> Result<(), Decision> {
         let inject = self.template.annotation(Annotation::Inject.key());
         if let Some(annotation) = inject.filter(|annotation| annotation.value.is_none()) {
             return Err(Decision::Refuse(self.not_a_string(annotation)));
         }
         match annotations::request(&self.given()) {
-            Ok(Request::Inject) => Ok(()),
+            Ok(Request::Inject) => {
+                self.rule = inject.map(|asked| self.at_annotation(asked));
+                Ok(())
+            }
             Ok(Request::OptOut) => {
                 let finding = self.finding(Reason::OptedOut, "the template's annotation `inject` is \"false\"");
                 let offset = inject.map(|annotation| annotation.offset);
+                self.rule = inject.map(|asked| self.at_annotation(asked));
                 Err(Decision::Skip(Finding { offset, ..finding }))
             }
-            Ok(Request::None) if self.config.spec.injection == Injection::Always => Ok(()),
-            Ok(Request::None) => Err(Decision::Skip(self.not_requested())),
+            Ok(Request::None) => {
+                self.rule = Some(Rule::Setting("injection".into()));
+                match self.config.spec.injection {
+                    Injection::Always => Ok(()),
+                    Injection::Annotated | Injection::Disabled => Err(Decision::Skip(self.not_requested())),
+                }
+            }
             Err(invalid) => Err(Decision::Refuse(self.invalid(invalid))),
         }
     }
@@ -255,7 +283,7 @@ impl<'a> Case<'a, '_> {
         self.warnings.extend(warnings);
     }
 
-    fn cannot_run(&self) -> Option<Finding> {
+    fn cannot_run(&mut self) -> Option<Finding> {
         if self.template.windows {
             return Some(self.finding(Reason::Windows, "the pod is for Windows nodes, for which there is no agent"));
         }
@@ -267,7 +295,9 @@ impl<'a> Case<'a, '_> {
             return Some(patch);
         }
         // With our record the agent is taken out of the view, so whatever agent is left is somebody else's.
-        let present = self.template.containers.iter().find(|container| is_agent(container))?;
+        let template = self.template;
+        let present = template.containers.iter().find(|container| is_agent(container))?;
+        self.warn_of_its_plain_api_key(present);
         let name = present.name.as_deref().unwrap_or("without a name");
         let message = format!("container {name} is an agent already and does not carry our record");
         let finding = self.finding(Reason::AgentPresent, message);
@@ -404,8 +434,38 @@ impl<'a> Case<'a, '_> {
 
     /// An annotation of the resource itself, not of its template.
     fn resource_annotation(&self, key: &str) -> Option<String> {
-        let metadata = member(self.tree, self.resource.node, "metadata")?;
-        text(self.tree, member(self.tree, metadata, "annotations")?, key)
+        text(self.tree, self.resource_annotations()?, key)
+    }
+
+    fn resource_annotation_rule(&self, key: &str) -> Option<Rule> {
+        let value = member(self.tree, self.resource_annotations()?, key)?;
+        let pointer = format!("/metadata/annotations/{}", crate::patch::escape(key));
+        Some(Rule::Manifest { offset: self.tree.span(value).start, pointer })
+    }
+
+    fn resource_annotations(&self) -> Option<NodeId> {
+        member(self.tree, member(self.tree, self.resource.node, "metadata")?, "annotations")
+    }
+
+    /// The rule of a decision whose finding stands where the rule does, or that a setting brought about.
+    fn rule_of(&self, decision: &Decision) -> Rule {
+        let at = |offset: Option<usize>, pointer: &str| {
+            let offset = offset.unwrap_or_else(|| self.tree.span(self.template.node).start);
+            Rule::Manifest { offset, pointer: pointer.to_owned() }
+        };
+        match decision {
+            Decision::Inject(_) => at(None, self.at),
+            Decision::Skip(finding) | Decision::Refuse(finding) => match finding.reason {
+                Reason::NativeUnsupported => Rule::Setting("kubernetesVersion".into()),
+                Reason::NativeRefused if finding.pointer == self.at => Rule::Setting("sidecar".into()),
+                Reason::QosRefused => Rule::Setting("qos".into()),
+                _ => at(finding.offset, &finding.pointer),
+            },
+        }
+    }
+
+    fn at_annotation(&self, annotation: &pod_template::Annotation) -> Rule {
+        Rule::Manifest { offset: annotation.value_offset, pointer: self.annotation_pointer(&annotation.key) }
     }
 
     /// A finding about what an annotation asks for, at its value; about the template where the configuration asks.

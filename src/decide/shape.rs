@@ -6,9 +6,16 @@ use crate::agent::container::{Amounts, Shape, Token};
 use crate::annotations::Annotation;
 use crate::config::{Config, KubeletAccess, Qos};
 use crate::find::member;
+use crate::pod_template::Container;
 use crate::qos;
 use crate::report::{Finding, Reason};
 use crate::resource::text;
+use k8s_openapi::api::core::v1::EnvVar;
+
+/// Seconds.
+const RETIREMENT: u64 = 10;
+
+const API_KEY: &str = "MACKEREL_APIKEY";
 
 impl Case<'_, '_> {
     /// What the agent takes over from the pod, and what to say of it.
@@ -17,6 +24,8 @@ impl Case<'_, '_> {
             let message = "the pod is on its node's network, and the interfaces that its agent reports are the node's";
             self.warn_at("hostNetwork", Reason::HostNetwork, message);
         }
+        self.warn_of_short_termination();
+        self.warn_of_plain_api_key(config);
         let token = self.token(config);
         self.warn_of_insecure_tls(config);
         let amounts = self.amounts(config)?;
@@ -50,6 +59,48 @@ impl Case<'_, '_> {
             let help = "if it does, write `automountServiceAccountToken: false` into the pod too: its agent then gets a token of its own";
             let finding = self.finding(Reason::SaAutomountUnknown, message).with_help(help);
             self.warnings.push(finding);
+        }
+    }
+
+    /// Retiring its host takes the agent three tries, three seconds apart, in the worst case.
+    fn warn_of_short_termination(&mut self) {
+        let field = "terminationGracePeriodSeconds";
+        let seconds = self.template.spec.and_then(|spec| text(self.tree, spec, field)?.parse::<u64>().ok());
+        if let Some(seconds) = seconds.filter(|seconds| *seconds < RETIREMENT) {
+            let message = format!(
+                "the pod is killed after {seconds} s, while its agent may need {RETIREMENT} to retire the host: it would stay in Mackerel, and alert"
+            );
+            self.warn_at(field, Reason::ShortTermination, &message);
+        }
+    }
+
+    fn warn_of_plain_api_key(&mut self, config: &Config) {
+        let is_key = |variable: &&EnvVar| variable.name == API_KEY;
+        let plain = config.spec.agent.env.iter().find(is_key).and_then(|variable| variable.value.as_ref());
+        if plain.is_some_and(|value| !value.is_empty()) {
+            let message = "`agent.env` writes the API key into every pod, for all to read";
+            let help = "take it away: the agent gets its key from the Secret that `apiKey` names";
+            let finding = self.finding(Reason::PlainApiKey, message).with_help(help);
+            self.warnings.push(finding);
+        }
+    }
+
+    /// Of an agent that is not ours.
+    pub(super) fn warn_of_its_plain_api_key(&mut self, container: &Container) {
+        let env = member(self.tree, container.node, "env").map(|env| self.tree.resolve(env));
+        let mut variables = env.into_iter().flat_map(|env| self.tree.items(env)).enumerate();
+        let plain = variables.find_map(|(index, variable)| {
+            let value = member(self.tree, variable, "value")?;
+            let is_key = text(self.tree, variable, "name").as_deref() == Some(API_KEY);
+            let is_plain = text(self.tree, variable, "value").is_some_and(|value| !value.is_empty());
+            (is_key && is_plain).then_some((index, value))
+        });
+        if let Some((index, value)) = plain {
+            let place = format!("{}/spec/{}/{}/env/{index}", self.at, container.list.field(), container.index);
+            let message = "the API key stands in the manifest for all to read";
+            let finding = Finding::new(Reason::PlainApiKey, message, self.tree.span(value).start, &place);
+            let help = "put it into a Secret, with `valueFrom.secretKeyRef` here, and have Mackerel issue a new one";
+            self.warnings.push(finding.with_help(help));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The command line's wiring: what is injected and why is tested elsewhere.
 
-use crate::program::{Folder, Ran, WEB, ran};
+use crate::program::{Folder, NEEDED, Ran, WEB, ran};
 use std::process::{Command, Stdio};
 
 const BROKEN: &str = "apiVersion: apps/v1\nkind: Deployment\nspec: [\n";
@@ -34,7 +34,7 @@ fn in_place_touches_only_files_that_change() {
         Ran {
             code: Some(0),
             stdout: String::new(),
-            stderr: "1 injected, 1 without pod template; 1 file changed\n".to_owned()
+            stderr: format!("1 injected, 1 without pod template; 1 file changed\n{NEEDED}")
         }
     );
     assert_eq!(folder.read("a/web.yaml"), injected());
@@ -180,7 +180,7 @@ fn several_inputs_are_one_stream() {
     let ran = folder.run(&["inject", "."]);
     let web = injected();
     assert_eq!(ran.stdout, format!("{web}---\n{}\n---\n{json}", CONFIG_MAP.trim_end()));
-    assert_eq!(ran.stderr, "1 injected, 2 without pod template\n");
+    assert_eq!(ran.stderr, format!("1 injected, 2 without pod template\n{NEEDED}"));
 }
 
 /// A line break between the two would become a part of the first one's value.
@@ -286,7 +286,7 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
     let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel is ours now; changed: image (`agent.image`)";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let adopted = folder.run_with(&["inject", "--adopt", "-"], &by_hand);
-    assert_eq!(adopted.stderr.lines().last(), Some("1 adopted"));
+    assert!(adopted.stderr.ends_with(&format!("\n1 adopted\n{NEEDED}")), "{}", adopted.stderr);
     let items: String = by_hand.lines().map(|line| format!("  {line}\n")).collect();
     let call = format!("kind: ResourceList\nitems:\n- {}", items.trim_start());
     let answer = folder.run_with(&["inject", "--adopt", "-"], &call).stdout;
@@ -374,6 +374,7 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
         &lines[1..],
         [
             "1 injected, 1 without pod template",
+            NEEDED.trim_end(),
             "error: no/such.yaml: no such file or directory",
             "1 error; nothing is shown"
         ]

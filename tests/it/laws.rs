@@ -7,7 +7,7 @@ use json_patch::Patch;
 use mackerel_agent_injector::config::{Base, Config, Sources, load};
 use mackerel_agent_injector::edit::{self, Edit};
 use mackerel_agent_injector::inject::{
-    Direction, ForeignAgents, HandEdits, Injection, Options, Patches, Warnings, inject,
+    Direction, Explanations, ForeignAgents, HandEdits, Injection, Options, Patches, Warnings, inject,
 };
 use mackerel_agent_injector::read::documents;
 use mackerel_agent_injector::report::{Class, Outcome, Reason};
@@ -28,6 +28,7 @@ pub(crate) const INJECT: Options = Options {
     foreign_agents: ForeignAgents::Respect,
     warnings: Warnings::Tell,
     patches: Patches::Keep,
+    explanations: Explanations::Drop,
 };
 pub(crate) const UNINJECT: Options = Options { direction: Direction::Uninject, ..INJECT };
 

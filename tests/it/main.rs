@@ -15,6 +15,7 @@ mod configs;
 mod corpus;
 mod corpus_laws;
 mod doors;
+mod explain;
 mod generated;
 mod independent;
 mod istio;

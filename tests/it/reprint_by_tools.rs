@@ -25,7 +25,7 @@ const WITHOUT_A_NAME: [&str; 3] = ["immutable-template", "pod-metadata-null", "p
 /// sigs.k8s.io/yaml reads the last of them, kyaml refuses them.
 const WITH_A_KEY_TWICE: [&str; 2] = ["duplicate-annotations", "duplicate-keys-elsewhere"];
 /// To kpt a resource has a name, and a list has none.
-const LISTS: [&str; 8] = [
+const LISTS: [&str; 9] = [
     "controller-owned",
     "json-list",
     "list",
@@ -33,6 +33,7 @@ const LISTS: [&str; 8] = [
     "list-nested",
     "list-typed",
     "list-with-null-items",
+    "quota-with-a-limit-range",
     "unknown-kind-in-lists",
 ];
 /// A ResourceList within kpt's own.

@@ -1,0 +1,76 @@
+//! What must exist before the injected pods start, as the last lines of a report.
+
+use crate::surroundings::{Presence, Requirement};
+
+/// Namespaces that one line names.
+const NAMED: usize = 5;
+
+/// `needed in shop, blog: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)`
+pub(crate) fn lines(requirements: &[Requirement]) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&str>, usize)> = Vec::new();
+    for requirement in requirements {
+        let what = format!("{} ({})", requirement.need, whether(requirement.presence));
+        if !groups.iter().any(|(known, ..)| *known == what) {
+            groups.push((what.clone(), Vec::new(), 0));
+        }
+        for (_, named, unnamed) in groups.iter_mut().filter(|(known, ..)| *known == what) {
+            match &requirement.namespace {
+                Some(namespace) => named.push(namespace),
+                None => *unnamed += 1,
+            }
+        }
+    }
+    groups.iter().map(|(what, named, unnamed)| format!("needed in {}: {what}", places(named, *unnamed))).collect()
+}
+
+fn whether(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Absent => "not in the input",
+        Presence::Present { .. } => "in the input",
+        Presence::WithoutKey => "in the input, without that key",
+    }
+}
+
+fn places(named: &[&str], unnamed: usize) -> String {
+    let mut places: Vec<String> = named.iter().take(NAMED).map(|name| (*name).to_owned()).collect();
+    if named.len() > NAMED {
+        places.push(format!("{} more", named.len() - NAMED));
+    }
+    if unnamed > 0 {
+        places.push("the pods' namespace".to_owned());
+    }
+    match places.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => places.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::needs::{Need, Source};
+
+    #[test]
+    fn one_line_for_what_is_needed_alike() {
+        let need = Need { source: Source::Secret, name: "agent".into(), key: Some("KEY".into()) };
+        let of = |namespace: Option<&str>, presence| Requirement {
+            namespace: namespace.map(Into::into),
+            need: need.clone(),
+            presence,
+        };
+        let there = Presence::Present { part: 0, offset: 0 };
+        let several = ["a", "b", "c", "d", "e", "f"].map(|name| of(Some(name), Presence::Absent));
+        assert_eq!(lines(&[]), [""; 0]);
+        assert_eq!(
+            lines(&[of(None, Presence::Absent), of(Some("a"), there), of(Some("b"), there)]),
+            [
+                "needed in the pods' namespace: Secret agent with the key KEY (not in the input)",
+                "needed in a and b: Secret agent with the key KEY (in the input)",
+            ]
+        );
+        assert_eq!(
+            lines(&several),
+            ["needed in a, b, c, d, e and 1 more: Secret agent with the key KEY (not in the input)"]
+        );
+    }
+}

@@ -1,0 +1,334 @@
+//! Why each pod template got its decision: as data, which [`text`], JSON and [`sarif`] show.
+
+pub mod sarif;
+pub mod text;
+
+use crate::annotations::{self, Annotation};
+use crate::config::{Config, Origin};
+use crate::diagnostic::Lines;
+use crate::field_path::field_path;
+use crate::report::{Class, Finding, Identity, Outcome, Rule, Severity, Subject};
+use crate::surroundings::{Part, Presence, Requirement};
+use crate::tolerance::Tolerance;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Everything that there is to say about a run.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    /// One per pod template, in the order of the inputs.
+    pub templates: Vec<Template>,
+    /// What belongs to no pod template.
+    pub findings: Vec<Told>,
+    /// What must exist before the pods start.
+    pub needed: Vec<Needed>,
+    /// Resources without a pod template.
+    pub without_pod_template: usize,
+}
+
+/// A place in an input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// The input's name as the user gave it, `<stdin>` for stdin.
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+}
+
+/// One pod template.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Template {
+    /// Whose.
+    #[serde(flatten)]
+    pub resource: Identity,
+    /// Path of the pod template in the resource; empty for a Pod.
+    pub template: String,
+    /// Where the resource stands.
+    pub place: Place,
+    /// What was decided.
+    pub decision: Told,
+    /// What made the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<Because>,
+    /// What is told beside it.
+    pub warnings: Vec<Told>,
+    /// What the agent was made from, where one resource was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentSettings>,
+}
+
+/// One thing to tell.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Told {
+    /// The reason's id.
+    pub id: &'static str,
+    /// How much it matters to a run with these arguments.
+    pub severity: Severity,
+    /// In one sentence.
+    pub message: String,
+    /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// Where it stands.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+    /// Whose it is, where it is not a pod template's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<Identity>,
+    /// Path of the field in the resource.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub field: String,
+}
+
+/// The rule that made a decision.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Because {
+    /// A setting's dotted path below `spec`, or a field of the manifest.
+    pub rule: String,
+    /// The setting's value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// Where it stands: `default`, `--set #1`, or a place.
+    pub origin: String,
+}
+
+/// What one agent was made from.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentSettings {
+    /// Path of the list that holds it.
+    pub stands_in: String,
+    /// Every setting of it.
+    pub settings: Vec<Setting>,
+}
+
+/// One setting of one agent.
+#[derive(Debug, Clone, Serialize)]
+pub struct Setting {
+    /// Dotted path below `spec`.
+    pub path: String,
+    /// Its value; null where it has none.
+    pub value: Value,
+    /// Where the value stands, as of [`Because`].
+    pub origin: String,
+}
+
+/// One thing that must exist.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Needed {
+    /// The pods' namespace; none where nobody names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// `Secret` or `ConfigMap`.
+    pub kind: &'static str,
+    /// Its name.
+    pub name: String,
+    /// The key in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Where the input has it, key and all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
+}
+
+/// Which templates are explained.
+#[derive(Debug, Clone, Copy)]
+pub enum Chosen<'a> {
+    /// All; with the agent's settings where there is but one.
+    All,
+    /// Those of one resource, with the agent's settings: its name, `Kind/name` or `Kind/namespace/name`.
+    Resource(&'a str),
+}
+
+impl Chosen<'_> {
+    fn takes(self, identity: &Identity) -> bool {
+        let Chosen::Resource(wanted) = self else { return true };
+        let parts: Vec<&str> = wanted.split('/').collect();
+        let is = |part: &str, whole: &str| part.eq_ignore_ascii_case(whole);
+        match parts.as_slice() {
+            [name] => *name == identity.name,
+            [kind, name] => is(kind, &identity.kind) && *name == identity.name,
+            [kind, namespace, name] => {
+                is(kind, &identity.kind) && Some(*namespace) == identity.namespace.as_deref() && *name == identity.name
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Explains a run: each text with its name. The injections have to carry their agents (see
+/// [`Explanations`](crate::inject::Explanations)) for their settings to be shown.
+#[must_use]
+pub fn explain(
+    names: &[String],
+    parts: &[Part<'_>],
+    requirements: &[Requirement],
+    config: &Config,
+    tolerance: Tolerance,
+    chosen: Chosen<'_>,
+) -> Explanation {
+    let mut explanation =
+        Explanation { templates: Vec::new(), findings: Vec::new(), needed: Vec::new(), without_pod_template: 0 };
+    let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| chosen.takes(&o.identity)).count();
+    let in_detail = matches!(chosen, Chosen::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
+    for (name, part) in names.iter().zip(parts) {
+        let mut view = View { name, lines: Lines::new(part.text.as_bytes()), config, tolerance };
+        let injection = part.injection;
+        for outcome in injection.outcomes.iter().filter(|outcome| chosen.takes(&outcome.identity)) {
+            explanation.templates.push(view.template(outcome, in_detail));
+        }
+        if matches!(chosen, Chosen::All) {
+            let faults = injection.faults.iter().map(|fault| view.told(fault, Severity::Error, None));
+            explanation.findings.extend(faults.collect::<Vec<_>>());
+            for finding in &injection.findings {
+                let severity = tolerance.severity(finding);
+                explanation.findings.push(view.told(finding, severity, None));
+            }
+            for remark in &injection.remarks {
+                let severity = tolerance.severity(&remark.finding);
+                explanation.findings.push(view.told(&remark.finding, severity, Some(remark.subject())));
+            }
+            explanation.without_pod_template += injection.without_template;
+        }
+    }
+    let namespaces: Vec<Option<&String>> = explanation
+        .templates
+        .iter()
+        .map(|template| template.resource.namespace.as_ref().or(config.spec.namespace.as_ref()))
+        .collect();
+    explanation.needed = requirements
+        .iter()
+        .filter(|requirement| namespaces.contains(&requirement.namespace.as_ref()))
+        .map(|requirement| needed(requirement, names, parts))
+        .collect();
+    explanation
+}
+
+fn needed(requirement: &Requirement, names: &[String], parts: &[Part<'_>]) -> Needed {
+    let place = match requirement.presence {
+        Presence::Present { part, offset } => names.get(part).zip(parts.get(part)).map(|(name, part)| {
+            let at = Lines::new(part.text.as_bytes()).position(offset);
+            Place { file: name.clone(), line: at.line, column: at.column }
+        }),
+        Presence::Absent | Presence::WithoutKey => None,
+    };
+    let need = &requirement.need;
+    Needed {
+        namespace: requirement.namespace.clone(),
+        kind: need.source.kind(),
+        name: need.name.clone(),
+        key: need.key.clone(),
+        place,
+    }
+}
+
+/// One input, as it is looked at from its beginning to its end.
+struct View<'a> {
+    name: &'a str,
+    lines: Lines<'a>,
+    config: &'a Config,
+    tolerance: Tolerance,
+}
+
+impl View<'_> {
+    fn place(&mut self, offset: usize) -> Place {
+        let at = self.lines.position(offset);
+        Place { file: self.name.to_owned(), line: at.line, column: at.column }
+    }
+
+    fn template(&mut self, outcome: &Outcome, in_detail: bool) -> Template {
+        let place = self.place(outcome.offset);
+        let decision = self.told(&outcome.decision, self.tolerance.severity(&outcome.decision), None);
+        let because = outcome.rule.as_ref().map(|rule| self.because(rule));
+        let warnings = outcome.warnings.iter();
+        let warnings = warnings.map(|warning| self.told(warning, self.tolerance.severity(warning), None)).collect();
+        Template {
+            resource: outcome.identity.clone(),
+            template: field_path(&outcome.template),
+            place,
+            decision,
+            because,
+            warnings,
+            agent: in_detail.then(|| self.agent(outcome)).flatten(),
+        }
+    }
+
+    fn told(&mut self, finding: &Finding, severity: Severity, subject: Option<Subject<'_>>) -> Told {
+        Told {
+            id: finding.reason.id(),
+            severity,
+            message: finding.message.clone(),
+            help: finding.help.clone(),
+            place: finding.offset.map(|offset| self.place(offset)),
+            resource: subject.map(|subject| subject.identity.clone()),
+            field: if finding.reason.class() == Class::Done { String::new() } else { field_path(&finding.pointer) },
+        }
+    }
+
+    fn because(&mut self, rule: &Rule) -> Because {
+        match rule {
+            Rule::Setting(path) => Because {
+                rule: path.clone().into_owned(),
+                value: self.config.value(path.split('[').next().unwrap_or_default()),
+                origin: self.origin(self.config.origin(path.split('[').next().unwrap_or_default())),
+            },
+            Rule::Manifest { offset, pointer } => {
+                let place = self.place(*offset);
+                let field = field_path(pointer);
+                let rule = match annotation(pointer) {
+                    Some(name) => format!("annotation {name}"),
+                    None if field.is_empty() => "the resource".to_owned(),
+                    None => field,
+                };
+                Because { rule, value: None, origin: place.to_string() }
+            }
+        }
+    }
+
+    fn agent(&mut self, outcome: &Outcome) -> Option<AgentSettings> {
+        let agent = outcome.agent.as_ref()?;
+        let config = agent.annotated.as_deref().unwrap_or(self.config);
+        let settings = config.settings().into_iter().filter(|(path, ..)| is_of_the_agent(path));
+        let settings = settings.map(|(path, value, origin)| Setting { path, value, origin: self.origin(origin) });
+        Some(AgentSettings {
+            settings: settings.collect(),
+            stands_in: field_path(&format!("{}/spec/{}", outcome.template, agent.sidecar.field())),
+        })
+    }
+
+    fn origin(&mut self, origin: &Origin) -> String {
+        match origin {
+            Origin::Annotation { key, offset } => {
+                let place = self.place(*offset);
+                let name = key.strip_prefix(annotations::PREFIX).unwrap_or(key);
+                format!("annotation {name} at {place}")
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+/// The name of an annotation of ours that a pointer leads to.
+fn annotation(pointer: &str) -> Option<&'static str> {
+    let (_, key) = pointer.split_once("/metadata/annotations/")?;
+    Some(Annotation::of(&key.replace("~1", "/"))?.name())
+}
+
+/// Not the settings that say which templates are wanted.
+fn is_of_the_agent(path: &str) -> bool {
+    const OTHERS: [&str; 7] = ["injection", "onRefusal", "namespace", "select", "helmHooks", "podTemplates", "rbac"];
+    !OTHERS.contains(&path.split('.').next().unwrap_or_default())
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}

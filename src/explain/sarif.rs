@@ -1,0 +1,114 @@
+//! For tools of code review: SARIF 2.1.0, with what is refused and what is warned of as results. Decisions that nobody has
+//! to do anything about are left out: they would stand at every workload of a pull request.
+//!
+//! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
+
+use super::{Explanation, Place, Told};
+use crate::report::{Class, Identity, Reason, Severity};
+use serde_json::{Map, Value, json};
+
+/// The log as a JSON value.
+#[must_use]
+pub fn sarif(explanation: &Explanation) -> Value {
+    let of_templates = explanation.templates.iter().flat_map(|template| {
+        let told = std::iter::once(&template.decision).chain(&template.warnings);
+        told.map(|told| (told, Some(&template.resource), Some(&template.place)))
+    });
+    let of_others = explanation.findings.iter().map(|told| (told, told.resource.as_ref(), None));
+    let mut results = Vec::new();
+    let mut rules: Vec<Reason> = Vec::new();
+    for (told, resource, place) in of_templates.chain(of_others) {
+        let Some(reason) = Reason::ALL.iter().copied().find(|reason| reason.id() == told.id) else { continue };
+        if matches!(reason.class(), Class::Done | Class::Skipped) {
+            continue;
+        }
+        let index = rules.iter().position(|known| *known == reason).unwrap_or_else(|| {
+            rules.push(reason);
+            rules.len() - 1
+        });
+        results.push(result(told, index, resource, told.place.as_ref().or(place)));
+    }
+    let rules: Vec<Value> = rules.into_iter().map(rule).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": env!("CARGO_PKG_NAME"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules,
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+fn rule(reason: Reason) -> Value {
+    let level = match reason.class() {
+        Class::Refused => "error",
+        Class::Note => "note",
+        Class::Done | Class::Skipped | Class::Warning => "warning",
+    };
+    json!({
+        "id": reason.id(),
+        "shortDescription": {"text": reason.sentence()},
+        "defaultConfiguration": {"level": level},
+    })
+}
+
+fn result(told: &Told, rule: usize, resource: Option<&Identity>, place: Option<&Place>) -> Value {
+    let level = match told.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    };
+    let text = match &told.help {
+        Some(help) => format!("{}; {help}", told.message),
+        None => told.message.clone(),
+    };
+    let mut location = Map::new();
+    if let Some(place) = place {
+        let region = json!({"startLine": place.line, "startColumn": place.column});
+        let physical = json!({"artifactLocation": {"uri": uri(&place.file)}, "region": region});
+        location.insert("physicalLocation".to_owned(), physical);
+    }
+    if let Some(Identity { kind, namespace, name, .. }) = resource {
+        let parts = [Some(kind), namespace.as_ref(), Some(name)];
+        let name = parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("/");
+        location.insert("logicalLocations".to_owned(), json!([{"fullyQualifiedName": name, "kind": "resource"}]));
+    }
+    let mut result = json!({"ruleId": told.id, "ruleIndex": rule, "level": level, "message": {"text": text}});
+    if !location.is_empty() {
+        result["locations"] = json!([location]);
+    }
+    result
+}
+
+/// A path as a relative reference: what a URI does not take as it is becomes `%XX`.
+fn uri(path: &str) -> String {
+    let path = path.strip_prefix("./").unwrap_or(path).replace('\\', "/");
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~!$&'()*+,;=@".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri += &format!("%{byte:02X}");
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uri;
+
+    #[test]
+    fn paths_become_references() {
+        for (path, expected) in
+            [("./a b/ä.yaml", "a%20b/%C3%A4.yaml"), ("deploy/web.yaml", "deploy/web.yaml"), ("<stdin>", "%3Cstdin%3E")]
+        {
+            assert_eq!(uri(path), expected);
+        }
+    }
+}

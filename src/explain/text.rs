@@ -1,0 +1,142 @@
+//! For a person at a terminal: a table by file, what is told beside it, what must exist.
+
+use super::{AgentSettings, Because, Explanation, Needed, Template, Told};
+use crate::diagnostic::visible;
+use crate::report::{Identity, Reason, Severity};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// The explanation as text; lines end with a line feed.
+#[must_use]
+pub fn text(explanation: &Explanation) -> String {
+    let mut text = String::new();
+    let rows: Vec<[String; 3]> = explanation.templates.iter().map(row).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let widths = [width(0), width(1)];
+    let mut file = None;
+    for (template, [resource, decision, because]) in explanation.templates.iter().zip(&rows) {
+        if file != Some(&template.place.file) {
+            let gap = if file.is_some() { "\n" } else { "" };
+            file = Some(&template.place.file);
+            line(&mut text, &format!("{gap}{}", template.place.file));
+        }
+        let [first, second] = widths;
+        line(&mut text, &format!("  {resource:first$}  {decision:second$}  {because}"));
+        if template.decision.severity == Severity::Error || says_more(&template.decision) {
+            told(&mut text, &template.decision, "      ");
+        }
+        for warning in &template.warnings {
+            told(&mut text, warning, "      ");
+        }
+        if let Some(agent) = &template.agent {
+            settings(&mut text, agent);
+        }
+    }
+    for finding in &explanation.findings {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(gap);
+        told(&mut text, finding, "");
+    }
+    needed(&mut text, &explanation.needed);
+    if explanation.without_pod_template > 0 {
+        let resources = if explanation.without_pod_template == 1 { "resource" } else { "resources" };
+        let gap = if text.is_empty() { "" } else { "\n" };
+        line(&mut text, &format!("{gap}{} {resources} without pod template", explanation.without_pod_template));
+    }
+    text
+}
+
+fn line(text: &mut String, line: &str) {
+    for part in line.split('\n') {
+        text.push_str(visible(part.trim_end()).as_ref());
+        text.push('\n');
+    }
+}
+
+fn row(template: &Template) -> [String; 3] {
+    let field = if template.template.is_empty() { String::new() } else { format!(" {}", template.template) };
+    let place = format!(":{}", template.place.line);
+    [format!("{}{field}{place}", name(&template.resource)), template.decision.id.to_owned(), because(template)]
+}
+
+/// `Deployment/shop/web`
+fn name(resource: &Identity) -> String {
+    let parts = [&*resource.kind, resource.namespace.as_deref().unwrap_or_default(), &resource.name];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+}
+
+fn because(template: &Template) -> String {
+    match &template.because {
+        None => String::new(),
+        Some(Because { rule, value: Some(value), origin }) => format!("{rule}: {} ({origin})", short(value)),
+        Some(Because { rule, value: None, origin }) => format!("{rule} ({origin})"),
+    }
+}
+
+/// Long values are shown where one resource is asked about.
+fn short(value: &Value) -> String {
+    const MOST: usize = 40;
+    let text = plain(value);
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "not set".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// True where the message says more than the id.
+fn says_more(decision: &Told) -> bool {
+    let sentence = Reason::ALL.iter().find(|reason| reason.id() == decision.id).map(|reason| reason.sentence());
+    sentence != Some(&decision.message)
+}
+
+fn told(text: &mut String, told: &Told, indent: &str) {
+    let place = told.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    let resource = told.resource.as_ref().map(|resource| format!("{}: ", name(resource))).unwrap_or_default();
+    let Told { id, severity, message, .. } = told;
+    line(text, &format!("{indent}{place}{}[{id}]: {resource}{message}", severity.name()));
+    if let Some(help) = &told.help {
+        line(text, &format!("{indent}  help: {help}"));
+    }
+}
+
+fn settings(text: &mut String, agent: &AgentSettings) {
+    line(text, &format!("\n      the agent stands in {}, made from:", agent.stands_in));
+    let values: Vec<String> = agent.settings.iter().map(|setting| plain(&setting.value)).collect();
+    let path = agent.settings.iter().map(|setting| setting.path.chars().count()).max().unwrap_or_default();
+    // One long value does not push all origins out of sight.
+    let value = values.iter().map(|value| value.chars().count()).filter(|count| *count <= 50).max().unwrap_or_default();
+    for (setting, shown) in agent.settings.iter().zip(&values) {
+        line(text, &format!("        {:path$}  {shown:value$}  {}", setting.path, setting.origin));
+    }
+}
+
+fn needed(text: &mut String, needed: &[Needed]) {
+    if needed.is_empty() {
+        return;
+    }
+    let gap = if text.is_empty() { "" } else { "\n" };
+    line(
+        text,
+        &format!("{gap}needed before the pods start; without its key an agent exits, and its pod is not ready:"),
+    );
+    for Needed { namespace, kind, name, key, place } in needed {
+        let mut what = String::new();
+        let _ = match namespace {
+            Some(namespace) => write!(what, "{kind} {namespace}/{name}"),
+            None => write!(what, "{kind} {name} in the pods' namespace"),
+        };
+        if let Some(key) = key {
+            let _ = write!(what, ", key {key}");
+        }
+        let found = place.as_ref().map_or("not in the input".to_owned(), ToString::to_string);
+        line(text, &format!("  {what}: {found}"));
+    }
+}

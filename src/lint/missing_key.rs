@@ -1,0 +1,16 @@
+//! A Secret or ConfigMap that is there, but lacks the key that the pods ask it for.
+
+use crate::report::{Finding, Reason, Remark};
+use crate::surroundings::{Object, Presence, Requirement};
+
+pub(super) fn remarks(objects: &[Object], requirements: &[Requirement]) -> Vec<(usize, Remark)> {
+    let lacking = requirements.iter().filter(|requirement| requirement.presence == Presence::WithoutKey);
+    lacking.filter_map(|requirement| remark(objects, requirement)).collect()
+}
+
+fn remark(objects: &[Object], requirement: &Requirement) -> Option<(usize, Remark)> {
+    let object = objects.iter().rfind(|object| object.is(requirement))?;
+    let message = format!("it does not have the key {}, which the agent needs", requirement.need.key.as_deref()?);
+    let help = "add the key, or name another one: `apiKey` and `agent.config` say which";
+    Some(object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)))
+}

@@ -1,0 +1,140 @@
+//! What must exist before an injected pod starts: an agent without its key exits, and its pod is then not ready.
+
+use crate::config::CONFIG_FOLDER;
+use serde_json::Value;
+use std::fmt;
+
+/// The kinds of objects that an agent takes its settings from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    /// A Secret.
+    Secret,
+    /// A ConfigMap.
+    ConfigMap,
+}
+
+impl Source {
+    /// The kind, as a manifest writes it.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Source::Secret => "Secret",
+            Source::ConfigMap => "ConfigMap",
+        }
+    }
+}
+
+/// One key of one object, in the namespace of the pod.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Need {
+    /// What kind of object.
+    pub source: Source,
+    /// The object's name.
+    pub name: String,
+    /// The key in it; none where all of it is taken.
+    pub key: Option<String>,
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.source.kind(), self.name)?;
+        match &self.key {
+            Some(key) => write!(f, " with the key {key}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What one agent needs around it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// Keys of objects, without duplicates, the API key's first.
+    pub objects: Vec<Need>,
+    /// The file that the agent reads its configuration from, where a ConfigMap of those holds it.
+    pub agent_config: Option<Need>,
+    /// Requests and limits that the container does not have, as a ResourceQuota names them.
+    pub without: Vec<&'static str>,
+}
+
+impl Needs {
+    /// Of a container and its volumes.
+    #[must_use]
+    pub fn of(container: &Value, volumes: &Value) -> Self {
+        let env: Vec<&Value> = container["env"].as_array().into_iter().flatten().collect();
+        let mut objects = Vec::new();
+        for variable in &env {
+            let references = [(Source::Secret, "secretKeyRef"), (Source::ConfigMap, "configMapKeyRef")];
+            for (source, reference) in references {
+                let reference = &variable["valueFrom"][reference];
+                if let (Some(name), Some(key)) = (reference["name"].as_str(), reference["key"].as_str()) {
+                    push(&mut objects, Need { source, name: name.to_owned(), key: Some(key.to_owned()) });
+                }
+            }
+        }
+        let mut volumes = volumes.as_array().into_iter().flatten();
+        let folder = volumes.find_map(|volume| volume["configMap"]["name"].as_str());
+        let agent_config = folder.map(|name| {
+            let file = env.iter().find(|variable| variable["name"] == "MACKEREL_AGENT_CONFIG");
+            let file = file.and_then(|variable| variable["value"].as_str()?.strip_prefix(CONFIG_FOLDER));
+            let key = file.map(|file| file.trim_start_matches('/').to_owned());
+            Need { source: Source::ConfigMap, name: name.to_owned(), key }
+        });
+        if let Some(need) = &agent_config {
+            push(&mut objects, need.clone());
+        }
+        Self { objects, agent_config, without: without(&container["resources"]) }
+    }
+}
+
+fn push(needs: &mut Vec<Need>, need: Need) {
+    if !needs.contains(&need) {
+        needs.push(need);
+    }
+}
+
+/// A limit is a request too, where there is no other.
+fn without(resources: &Value) -> Vec<&'static str> {
+    // Another share of resources is the pod's own: its container needs nothing.
+    if resources.is_null() {
+        return Vec::new();
+    }
+    let has = |list: &str, resource: &str| !resources[list][resource].is_null();
+    let mut without = Vec::new();
+    for (resource, requests, limits) in [
+        ("cpu", &["cpu", "requests.cpu"][..], "limits.cpu"),
+        ("memory", &["memory", "requests.memory"], "limits.memory"),
+        ("ephemeral-storage", &["ephemeral-storage", "requests.ephemeral-storage"], "limits.ephemeral-storage"),
+    ] {
+        if !has("limits", resource) {
+            without.push(limits);
+            if !has("requests", resource) {
+                without.extend(requests);
+            }
+        }
+    }
+    without
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keys_of_secrets_and_config_maps() {
+        let env = json!([
+            {"name": "MACKEREL_APIKEY", "valueFrom": {"secretKeyRef": {"name": "key", "key": "k"}}},
+            {"name": "HTTPS_PROXY", "valueFrom": {"configMapKeyRef": {"name": "proxy", "key": "url"}}},
+            {"name": "AGAIN", "valueFrom": {"secretKeyRef": {"name": "key", "key": "k"}}},
+            {"name": "MACKEREL_AGENT_CONFIG", "value": "/etc/mackerel-agent/agent.yaml"},
+        ]);
+        let volumes = json!([{"name": "tmp", "emptyDir": {}}, {"name": "c", "configMap": {"name": "conf"}}]);
+        let needs = Needs::of(&json!({"env": env, "resources": {"limits": {"cpu": "1", "memory": "1"}}}), &volumes);
+        let shown: Vec<String> = needs.objects.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            shown,
+            ["Secret key with the key k", "ConfigMap proxy with the key url", "ConfigMap conf with the key agent.yaml"]
+        );
+        assert_eq!(needs.without, ["limits.ephemeral-storage", "ephemeral-storage", "requests.ephemeral-storage"]);
+    }
+}

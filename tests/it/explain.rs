@@ -1,0 +1,194 @@
+//! `explain`: what it says to people, to programs and to tools of code review.
+
+use crate::program::{Folder, Ran};
+use serde_json::{Value, json};
+
+const CONFIG: &str = "\
+apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
+kind: AgentInjector
+spec:
+  injection: annotated
+  select:
+    kinds: [Deployment, Job]
+  agent:
+    roles: [shop:web]
+";
+
+const SHOP: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  template:
+    metadata:
+      annotations:
+        agent-injector.contrib.mackerel.io/inject: 'true'
+        agent-injector.contrib.mackerel.io/memory-limit: 256Mi
+    spec:
+      containers: [{name: web, image: web}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: quiet
+  annotations:
+    agent-injector.contrib.mackerel.io/inject: 'true'
+spec:
+  template:
+    spec: {containers: [{name: web, image: web}]}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db, namespace: shop}
+spec: {template: {spec: {containers: [{name: db, image: db}]}}}
+";
+
+const BROKEN: &str = "\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: migrate}
+spec:
+  template:
+    metadata: {annotations: {agent-injector.contrib.mackerel.io/inject: maybe}}
+    spec: {restartPolicy: Never, containers: [{name: m, image: m}]}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: mackerel-container-agent, namespace: shop}
+stringData: {MACKEREL_APIKEY: x}
+";
+
+fn explained(folder: &Folder, more: &[&str]) -> Ran {
+    folder.run(&[&["explain", "--config", "config.yaml"], more].concat())
+}
+
+fn folder() -> Folder {
+    Folder::with(&[("config.yaml", CONFIG), ("deploy/a shop.yaml", SHOP), ("deploy/job.yaml", BROKEN)])
+}
+
+#[test]
+fn a_person_gets_a_table_with_the_rule_and_its_place() {
+    let ran = explained(&folder(), &["deploy"]);
+    let expected = "\
+deploy/a shop.yaml
+  Deployment/shop/web spec.template:1   injected            annotation inject (deploy/a shop.yaml:8:52)
+  Deployment/quiet spec.template:13     not-requested       injection: annotated (config.yaml:4:14)
+      deploy/a shop.yaml:18:5: warning[misplaced-annotation]: `agent-injector.contrib.mackerel.io/inject` stands on Deployment, where it does nothing
+        help: move it to spec.template.metadata.annotations
+  StatefulSet/shop/db spec.template:23  not-selected        select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
+      deploy/a shop.yaml:26:18: info[not-selected]: StatefulSet is not in `select.kinds`
+
+deploy/job.yaml
+  Job/migrate spec.template:1           invalid-annotation  annotation inject (deploy/job.yaml:6:73)
+      deploy/job.yaml:6:73: error[invalid-annotation]: the annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`
+        help: write `\"true\"` or `\"false\"`, in quotes
+
+needed before the pods start; without its key an agent exits, and its pod is not ready:
+  Secret shop/mackerel-container-agent, key MACKEREL_APIKEY: deploy/job.yaml:9:1
+
+1 resource without pod template
+";
+    assert_eq!(ran.stdout, expected, "{}", ran.stderr);
+    assert_eq!((ran.code, &*ran.stderr), (Some(2), ""), "what would be refused is trouble");
+}
+
+#[test]
+fn one_resource_comes_with_every_setting_and_where_it_was_set() {
+    let folder = folder();
+    for resource in ["web", "deployment/web", "Deployment/shop/web"] {
+        let ran = explained(&folder, &["deploy", "--resource", resource, "--set", "agent.memo=x"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        for line in [
+            "agent.roles                                     [\"shop:web\"]",
+            "agent.memo                                      x",
+            "sidecar                                         auto",
+            "agent.resources.limits.memory                   256Mi",
+        ] {
+            assert!(ran.stdout.contains(line), "{line}:\n{}", ran.stdout);
+        }
+        let origin = |path: &str| {
+            let line = ran.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{path} "))).unwrap();
+            line.rsplit("  ").next().unwrap().to_owned()
+        };
+        assert_eq!(origin("agent.roles"), "config.yaml:8:12");
+        assert_eq!(origin("agent.memo"), "--set #1");
+        assert_eq!(origin("agent.resources.limits.memory"), "annotation memory-limit at deploy/a shop.yaml:9:58");
+        assert_eq!(origin("agent.resources.requests.memory"), "default");
+        assert!(ran.stdout.contains("the agent stands in spec.template.spec.containers"), "{}", ran.stdout);
+        assert!(!ran.stdout.contains("migrate") && !ran.stdout.contains("StatefulSet"));
+    }
+    let none = explained(&folder, &["deploy", "--resource", "Deployment/nobody"]);
+    assert_eq!((none.code, &*none.stdout), (Some(2), ""));
+    assert!(none.stderr.contains("no resource Deployment/nobody"), "{}", none.stderr);
+}
+
+#[test]
+fn programs_get_the_same_as_json() {
+    let ran = explained(&folder(), &["deploy", "--output", "json"]);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let ids: Vec<&Value> = told["templates"].as_array().unwrap().iter().map(|one| &one["decision"]["id"]).collect();
+    assert_eq!(ids, ["injected", "not-requested", "not-selected", "invalid-annotation"]);
+    let quiet = &told["templates"][1];
+    assert_eq!(quiet["because"], json!({"rule": "injection", "value": "annotated", "origin": "config.yaml:4:14"}));
+    assert_eq!(quiet["place"], json!({"file": "deploy/a shop.yaml", "line": 13, "column": 1}));
+    assert_eq!(quiet["warnings"][0]["id"], "misplaced-annotation");
+    assert_eq!(told["needed"][0]["place"]["file"], "deploy/job.yaml");
+    assert_eq!(told["withoutPodTemplate"], 1);
+    assert!(told["templates"][0].get("agent").is_none());
+    let one = explained(&folder(), &["deploy", "--output", "json", "--resource", "web"]);
+    let one: Value = serde_json::from_str(&one.stdout).unwrap();
+    let settings = one["templates"][0]["agent"]["settings"].as_array().unwrap();
+    assert!(settings.contains(&json!({"path": "agent.roles", "value": ["shop:web"], "origin": "config.yaml:8:12"})));
+}
+
+#[test]
+fn tools_of_code_review_get_what_is_to_be_looked_at() {
+    let ran = explained(&folder(), &["deploy", "--output", "sarif"]);
+    let log: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let rules: Vec<&Value> =
+        run["tool"]["driver"]["rules"].as_array().unwrap().iter().map(|rule| &rule["id"]).collect();
+    assert_eq!(rules, ["misplaced-annotation", "invalid-annotation"]);
+    let results = run["results"].as_array().unwrap();
+    assert_eq!(results.len(), 2);
+    for (index, result) in results.iter().enumerate() {
+        assert_eq!((&result["ruleId"], &result["ruleIndex"]), (rules[index], &json!(index)));
+    }
+    assert_eq!((&results[0]["level"], &results[1]["level"]), (&json!("warning"), &json!("error")));
+    let physical = &results[0]["locations"][0]["physicalLocation"];
+    assert_eq!(physical["artifactLocation"]["uri"], "deploy/a%20shop.yaml");
+    assert_eq!(physical["region"], json!({"startLine": 18, "startColumn": 5}));
+}
+
+#[test]
+fn a_stream_is_explained_as_files_are_and_strict_takes_warnings_for_errors() {
+    let folder = folder();
+    let ran = folder.run_with(&["explain", "--config", "config.yaml", "-"], SHOP);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stdout.starts_with("<stdin>\n  Deployment/shop/web"), "{}", ran.stdout);
+    let strict = folder.run_with(&["explain", "--strict", "--config", "config.yaml", "-"], SHOP);
+    assert_eq!(strict.code, Some(2));
+    assert!(strict.stdout.contains("error[misplaced-annotation]"), "{}", strict.stdout);
+    let nothing = folder.run(&["explain", "no-such-file.yaml"]);
+    assert_eq!((nothing.code, &*nothing.stdout), (Some(2), ""));
+    assert!(nothing.stderr.contains("no such file"), "{}", nothing.stderr);
+}
+
+/// The Secret may stand in another file than the pods.
+#[test]
+fn what_surrounds_the_pods_is_looked_for_in_every_file() {
+    let web = SHOP.split("---").next().unwrap();
+    let secret =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: mackerel-container-agent, namespace: shop}\ndata: {x: eA==}\n";
+    let folder = Folder::with(&[("a/secret.yaml", secret), ("b/web.yaml", web)]);
+    let ran = folder.run(&["inject", "--diff", "."]);
+    assert!(
+        ran.stderr.contains("a/secret.yaml:1:1: warning[missing-key]: v1/Secret/shop/mackerel-container-agent: "),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.ends_with("(in the input, without that key)\n"), "{}", ran.stderr);
+    let strict = folder.run(&["inject", "--strict", "-i", "."]);
+    assert_eq!((strict.code, folder.read("b/web.yaml").as_str()), (Some(2), web), "{}", strict.stderr);
+}
