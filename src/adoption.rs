@@ -102,7 +102,7 @@ const FIELDS: [(&str, &str); 4] = [
 pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent) -> String {
     let before = to_json(tree, old.node).unwrap_or_default();
     let name = old.name.as_deref().unwrap_or("without a name");
-    let Lost { gone, changed } = Lost::of(&normal(&before), &normal(&agent.container));
+    let Lost { gone, changed } = Lost::of(&comparable(before), &comparable(Value::clone(&agent.container)));
     let mut message = format!("container {name} is ours now");
     if old.list.field() != agent.sidecar.field() {
         message += &format!(", in `{}`", agent.sidecar.field());
@@ -113,6 +113,19 @@ pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent) -> String {
         }
     }
     message
+}
+
+/// The normal form, without what depends on the list that the container stands in.
+fn comparable(mut container: Value) -> Value {
+    let variables = container.get_mut("env").and_then(Value::as_array_mut).into_iter().flatten();
+    let sources = variables.filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
+    for reference in sources.flat_map(|source| source.values_mut()).filter_map(Value::as_object_mut) {
+        reference.shift_remove("optional");
+    }
+    if let Some(fields) = container.as_object_mut() {
+        fields.shift_remove("restartPolicy");
+    }
+    normal(&container)
 }
 
 /// What the old container had: each a field, and in brackets the setting that gives it back, if there is one.
@@ -128,8 +141,7 @@ impl Lost {
         let mut lost = Self::default();
         for (key, value) in old.as_object().into_iter().flatten() {
             match key.as_str() {
-                // Which list it stands in says as much.
-                "name" | "restartPolicy" => {}
+                "name" => {}
                 "env" => lost.items(value, new.get(key), "name", |name| {
                     let setting = VARIABLES.iter().find(|(known, _)| *known == name);
                     format!("env {name} (`{}`)", setting.map_or("agent.env", |(_, setting)| setting))
@@ -178,7 +190,7 @@ impl Lost {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIELDS, Lost, VARIABLES};
+    use super::{FIELDS, Lost, VARIABLES, comparable};
     use crate::config::{Annotated, Config};
     use serde_json::json;
 
@@ -219,6 +231,16 @@ mod tests {
             ]
         );
         assert_eq!(Lost::of(&new, &new), Lost::default());
+    }
+
+    #[test]
+    fn what_its_list_demands_is_no_loss() {
+        let key = |optional: bool| json!({"secretKeyRef": {"name": "a", "key": "b", "optional": optional}});
+        let [native, container] = [(true, "Always"), (false, "")].map(|(optional, policy)| {
+            let env = json!([{"name": "MACKEREL_APIKEY", "valueFrom": key(optional)}]);
+            comparable(json!({"name": "agent", "restartPolicy": policy, "env": env}))
+        });
+        assert_eq!(native, container);
     }
 
     #[test]

@@ -26,6 +26,8 @@ mod krm_fn;
 mod kubernetes;
 mod laws;
 mod layout;
+#[cfg(unix)]
+mod migration;
 mod mutate;
 mod oracles;
 #[cfg(unix)]

@@ -136,7 +136,9 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn files_that_are_linked_exist() {
-    for file in READMES.into_iter().chain(["CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "krm-fn/README.md"]) {
+    let others = ["CONTRIBUTING.md", "ARCHITECTURE.md", "SECURITY.md", "krm-fn/README.md"];
+    let migration = ["docs/migration.md", "docs/migration.ja.md", "examples/migration/README.md"];
+    for file in READMES.into_iter().chain(others).chain(migration) {
         let text = read(file);
         for link in text.split("](").skip(1).map(|rest| between(rest, "", ")")) {
             if !link.starts_with("https://") && !link.starts_with('#') {

@@ -352,7 +352,8 @@ impl Said {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+/// A folder and what is in it.
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
