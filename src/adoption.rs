@@ -5,7 +5,7 @@
 //! name of ours and that nobody else mounts gives way to ours.
 
 use crate::agent::normal::normal;
-use crate::agent::{Agent, Volume};
+use crate::agent::{Agent, CONTAINER, Volume};
 use crate::find::member;
 use crate::pod_template::{Container, ContainerList, PodTemplate, PodVolume, is_agent};
 use crate::resource::text;
@@ -104,6 +104,10 @@ pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent) -> String {
     let name = old.name.as_deref().unwrap_or("without a name");
     let Lost { gone, changed } = Lost::of(&comparable(before), &comparable(Value::clone(&agent.container)));
     let mut message = format!("container {name} is ours now");
+    // Somebody may refer to it by its name: an annotation, another container's `resourceFieldRef`.
+    if name != CONTAINER {
+        message += &format!(", as {CONTAINER}");
+    }
     if old.list.field() != agent.sidecar.field() {
         message += &format!(", in `{}`", agent.sidecar.field());
     }

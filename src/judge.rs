@@ -196,10 +196,13 @@ impl Bench<'_, '_> {
         if skip.reason != Reason::AgentPresent {
             return Decision::Skip(skip);
         }
-        let others = self.template.containers.iter().filter(|container| is_agent(container)).count();
-        let (message, help) = match others + usize::from(self.template.ours.is_some()) {
-            0 | 1 => ("an ephemeral container cannot be taken over".to_owned(), "take it out"),
-            agents => (format!("the pod has {agents} agents, and can have one of ours"), "take the others out first"),
+        let agents = self.template.containers.iter().filter(|container| is_agent(container)).count();
+        let (message, help) = match (&self.template.ours, agents) {
+            (Some(_), _) => {
+                ("the template carries a record of ours beside it".to_owned(), "take one of them out first")
+            }
+            (None, 1) => ("an ephemeral container cannot be taken over".to_owned(), "take it out"),
+            (None, agents) => (format!("the pod has {agents} agents, and can have one of ours"), "leave one of them"),
         };
         Decision::Refuse(Finding { message, help: Some(help.to_owned()), reason: Reason::AdoptRefused, ..skip })
     }

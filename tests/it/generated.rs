@@ -105,6 +105,7 @@ fn resource(tape: &mut Tape<'_>) -> Node {
         ("apps/v1", "StatefulSet"),
         ("v1", "ConfigMap"),
         ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+        ("example.com/v1", "Widget"),
     ]);
     let completes = matches!(kind, "Job" | "CronJob");
     let template = |tape: &mut Tape<'_>| {
@@ -585,6 +586,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "kubelet: {insecureTLS: true}",
         "platform: eks-fargate",
     ]));
+    say(tape.one_of(&["", "", "podTemplates: [{group: example.com, kind: Widget, path: /spec/template}]"]));
     say(tape.one_of(&["", "", "qos: keep", "qos: refuse"]));
     say(tape.one_of(&["", "", "apiKey: {secretName: other}", "apiKey: {secretKey: key}"]));
     say(tape.one_of(&["", "", "onRefusal: skip"]));

@@ -63,7 +63,12 @@ fn kubernetes_accepts_the_examples() {
     for version in ["3.", "4."] {
         render("helm", version, &["template", "shop", "examples/helm/shop", "--post-renderer", PROGRAM]);
     }
-    for (folder, configuration) in [("files", None), ("kpt", Some("mackerel-agent.yaml"))] {
+    for (folder, configuration) in [
+        ("files", None),
+        ("kpt", Some("mackerel-agent.yaml")),
+        ("migration/original", Some("agent-injector.yaml")),
+        ("migration/label", Some("agent-injector.yaml")),
+    ] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(folder);
         let configuration = configuration.map(|name| fs::read_to_string(folder.join(name)).unwrap());
         let config = laws::configuration(configuration.as_deref(), &[], None);
