@@ -392,8 +392,8 @@ impl Run<'_> {
 
     /// Says what there is to say about a resource in which no pod template is known.
     fn remark(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
-        let span = tree.span(tree.resolve(resource.node));
-        if !tree.text().get(span).is_some_and(|text| self.may_ask(text)) {
+        // An alias has been looked at where its anchor stands.
+        if !tree.text().get(tree.span(resource.node)).is_some_and(|text| self.may_ask(text)) {
             return;
         }
         if let Some(mut finding) = unknown_kind(tree, resource, &self.table, self.config, &self.agents) {

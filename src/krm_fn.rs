@@ -375,7 +375,7 @@ mod tests {
     use crate::config::OnRefusal;
     use crate::edit::apply;
     use crate::inject::Warnings;
-    use crate::report::Outcome;
+    use crate::report::{Outcome, Remark};
 
     const TOLERANCE: Tolerance = Tolerance { on_refusal: OnRefusal::Fail, warnings: Warnings::Tell };
 
@@ -470,6 +470,18 @@ mod tests {
             out.starts_with(text) && out.contains("edited") && !out.contains("added") && !out.contains("never"),
             "{out}"
         );
+    }
+
+    #[test]
+    fn a_remark_names_its_resource() {
+        let text = "kind: ResourceList\nitems:\n- kind: Widget\n";
+        let Outcome { identity, offset, .. } = outcome(finding(Reason::Injected, ""));
+        let finding = Finding { pointer: "/spec/template".to_owned(), ..finding(Reason::UnknownKind, "why") };
+        let remark = Remark { identity, offset, file: Some(("a.yaml".to_owned(), Some(1))), finding };
+        let answer = answered(text, &Injection { remarks: vec![remark], ..Injection::default() });
+        let result = "results:\n- message: why\n  severity: warning\n  resourceRef:\n    apiVersion: v1\n    kind: Pod\n    name: a\n  \
+                      field:\n    path: spec.template\n  file:\n    path: a.yaml\n    index: 1\n  tags:\n    reason: unknown-kind\n";
+        assert_eq!(answer, format!("{text}{result}"));
     }
 
     #[test]
