@@ -108,6 +108,10 @@ impl Item for PodTemplatePath {
         let mut schema = PodTemplatePath::default().schema();
         if let Some(object) = schema.as_object_mut() {
             object.insert("required".to_owned(), json!(["group", "kind", "path"]));
+            // What must be said has no default.
+            for property in object.get_mut("properties").and_then(Json::as_object_mut).into_iter().flatten() {
+                property.1.as_object_mut().map(|property| property.remove("default"));
+            }
         }
         schema
     }

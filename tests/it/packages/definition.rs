@@ -3,6 +3,7 @@
 
 use super::static_program::root;
 use crate::json_schema::broken;
+use crate::kubernetes::cluster::{Verdict, cluster};
 use mackerel_agent_injector::config::{API_VERSION, KIND, schema};
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -23,6 +24,9 @@ fn open_api(json_schema: &Value) -> Value {
             }
             ("enum", values) => {
                 schema.insert("type".to_owned(), json!("string"));
+                if values.as_array().unwrap().contains(&Value::Null) {
+                    schema.insert("nullable".to_owned(), true.into());
+                }
                 schema.insert("enum".to_owned(), values.clone());
             }
             ("type", Value::Array(types)) => {
@@ -72,7 +76,8 @@ fn the_schema_is_that_of_the_configuration() {
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         fs::write(root().join("krm-fn/definition.yaml"), &expected).unwrap();
     }
-    assert_eq!(text, expected, "UPDATE_EXPECTED=1 writes it anew");
+    let (text, _) = definition();
+    assert!(text == expected, "krm-fn/definition.yaml: `UPDATE_EXPECTED=1 cargo test definition` writes it anew");
 }
 
 /// Both schemas find the same fault with each configuration of the tests, or none.
@@ -100,6 +105,47 @@ fn the_schema_judges_as_that_of_config_schema() {
 /// Where something is wrong, without the words for it.
 fn place(said: &str) -> String {
     said.split_once(": ").unwrap().0.to_owned()
+}
+
+/// A schema without what only Kubernetes' own definitions may not say.
+fn structural(schema: &mut Value) {
+    match schema {
+        Value::Object(keywords) => {
+            if keywords.get("additionalProperties") == Some(&Value::Bool(false)) {
+                keywords.remove("additionalProperties");
+            }
+            // All that is of several types is a quantity, a number or a text.
+            if keywords.remove("anyOf").is_some() {
+                keywords.insert("x-kubernetes-int-or-string".to_owned(), true.into());
+            }
+            keywords.values_mut().for_each(structural);
+        }
+        Value::Array(list) => list.iter_mut().for_each(structural),
+        _ => {}
+    }
+}
+
+/// The API server reads it as that of a custom resource: types, patterns, defaults.
+#[test]
+fn kubernetes_takes_the_schema() {
+    let Some(cluster) = cluster() else { return };
+    let (_, definition) = definition();
+    let mut schema = definition["spec"]["versions"][0]["schema"].clone();
+    structural(&mut schema["openAPIV3Schema"]);
+    // Of that Kubernetes has its own schema.
+    schema["openAPIV3Schema"]["properties"]["metadata"] = json!({"type": "object"});
+    let group = &definition["spec"]["group"];
+    let custom_resource = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("agentinjectors.{}", group.as_str().unwrap())},
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": {"kind": KIND, "plural": "agentinjectors"},
+            "versions": [{"name": "v1alpha1", "served": true, "storage": true, "schema": schema}],
+        },
+    });
+    let collection = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let verdict = cluster.create_text(collection, "", &custom_resource.to_string());
+    assert!(matches!(verdict, Verdict::Accepted { .. }), "{verdict:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! The plugins for Helm 3 and Helm 4: made and signed by `helm-plugin/package`, installed and removed by Helm itself.
+//! The plugins for Helm 3 and Helm 4: made and signed as for a release, installed and removed by Helm itself.
 
 use super::http_server::serve;
+use super::release::release;
 use super::static_program::{root, script, static_program};
 use crate::real_tools::{PROGRAM, SHOP_CHART_INJECTED, User, same_but_for_the_agent};
 use crate::tools;
@@ -16,7 +17,7 @@ const TEMPLATE: [&str; 3] = ["template", "shop", "examples/helm/shop"];
 
 /// The packages, and the public key that signed those of Helm 4.
 pub(super) struct Packages {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     keyring: String,
 }
 
@@ -27,7 +28,7 @@ pub(super) fn packages() -> Option<&'static Packages> {
 }
 
 /// This machine's platform, as Helm names it.
-fn platform() -> &'static str {
+pub(super) fn platform() -> &'static str {
     match std::env::consts::ARCH {
         "aarch64" => "linux-arm64",
         _ => "linux-amd64",
@@ -40,11 +41,14 @@ fn make() -> Option<Packages> {
         return None;
     }
     let program = static_program()?;
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("helm plugins");
-    if folder.exists() {
-        fs::remove_dir_all(&folder).unwrap();
-    }
-    fs::create_dir_all(&folder).unwrap();
+    let [folder, keys] = ["a release", "its keys"].map(|name| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        if folder.exists() {
+            fs::remove_dir_all(&folder).unwrap();
+        }
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    });
 
     // Its agent's socket must have a short path, and the agent must end with it.
     let home = tempfile::tempdir().unwrap();
@@ -52,19 +56,16 @@ fn make() -> Option<Packages> {
         script(Command::new("gpg").args(["--batch", "--quiet", "--homedir"]).arg(home.path()).args(arguments));
     };
     gpg(&["--passphrase", "", "--quick-generate-key", SIGNER, "rsa2048", "sign", "never"]);
-    let place = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let place = |name: &str| keys.join(name).to_str().unwrap().to_owned();
     gpg(&["--output", &place("public.gpg"), "--export"]);
     gpg(&["--output", &place("secret.gpg"), "--export-secret-keys"]);
     script(Command::new("gpgconf").arg("--homedir").arg(home.path()).args(["--kill", "all"]));
 
     // Which program stands for the other platforms is all the same here.
     let other = root().join("tests/tools/identity");
-    let of = |platform: &str, program: &Path| format!("{platform}={}", program.display());
-    let mut package = Command::new("helm-plugin/package");
-    package.arg(&folder).arg(of(platform(), program));
-    package.args(["darwin-arm64", "windows-amd64"].map(|platform| of(platform, &other)));
-    package.env("HELM", helm).env("SIGNING_KEY", SIGNER).env("SIGNING_KEYRING", place("secret.gpg"));
-    script(&mut package);
+    let programs = [(platform(), program), ("darwin-arm64", &*other), ("windows-amd64", &*other)];
+    let mut release = release(&helm, &folder, &programs);
+    script(release.env("SIGNING_KEY", SIGNER).env("SIGNING_KEYRING", place("secret.gpg")));
     Some(Packages { keyring: place("public.gpg"), folder })
 }
 

@@ -5,4 +5,6 @@ mod helm_plugins;
 mod helm_release;
 mod http_server;
 mod image;
+mod release;
 mod static_program;
+mod workflows;

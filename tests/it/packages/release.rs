@@ -1,0 +1,112 @@
+//! The files of a release, as `.ci/release` makes them, and what goes to crates.io.
+
+use super::helm_plugins::{packages, platform};
+use super::static_program::{root, script, static_program};
+use crate::tools;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+const IMAGE: &str = "registry.example/injector@sha256:0123";
+const PAGES: &str = "https://example.com/tree/v1/";
+
+/// The command that makes them.
+pub(super) fn release(helm: &Path, folder: &Path, programs: &[(&str, &Path)]) -> Command {
+    let mut release = Command::new(".ci/release");
+    release.arg(folder).args(programs.iter().map(|(platform, program)| format!("{platform}={}", program.display())));
+    release.env("HELM", helm).env("IMAGE", IMAGE).env("PAGES", PAGES);
+    release
+}
+
+/// The names of the files in a folder.
+fn names(folder: &Path) -> BTreeSet<String> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn every_file_has_its_checksum() {
+    let Some(packages) = packages() else { return };
+    let checksums = fs::read_to_string(packages.folder.join("SHA256SUMS")).unwrap();
+    let listed: BTreeSet<String> = checksums
+        .lines()
+        .map(|line| line.split_once("  ").unwrap().1.to_owned())
+        .chain(["SHA256SUMS".to_owned()])
+        .collect();
+    assert_eq!(listed, names(&packages.folder));
+    // Three platforms: an archive, three plugins and two signatures each, and the plugins with all of them; the definition.
+    assert_eq!(listed.len(), 3 * 6 + 5 + 2);
+    let check = "cd \"$0\" && sha256sum --check --strict --quiet SHA256SUMS";
+    assert_eq!(script(Command::new("sh").args(["-c", check]).arg(&packages.folder)), "");
+}
+
+#[test]
+fn an_archive_holds_the_program_its_manual_and_completions() {
+    let Some(packages) = packages() else { return };
+    for platform in [platform(), "darwin-arm64", "windows-amd64"] {
+        let folder = tempfile::tempdir().unwrap();
+        let name = format!("mackerel-agent-injector-{VERSION}-{platform}");
+        let archive = packages.folder.join(format!("{name}.tar.gz"));
+        script(Command::new("tar").args(["-xzf"]).arg(archive).arg("-C").arg(folder.path()));
+        let inside = folder.path().join(name);
+        let program =
+            if platform.starts_with("windows") { "mackerel-agent-injector.exe" } else { "mackerel-agent-injector" };
+        let expected = ["CHANGELOG.md", "LICENSE", "README.md", "completions", "man", program];
+        assert_eq!(names(&inside), expected.map(str::to_owned).into());
+        assert_eq!(names(&inside.join("completions")).len(), 4);
+        assert!(names(&inside.join("man")).contains("mackerel-agent-injector-inject.1"));
+        if platform == self::platform() {
+            let said = script(Command::new(inside.join(program)).arg("--version"));
+            assert_eq!(said, format!("mackerel-agent-injector {VERSION}\n"));
+        }
+    }
+}
+
+#[test]
+fn the_definition_names_the_image_and_the_pages_of_the_release() {
+    let Some(packages) = packages() else { return };
+    let text = fs::read_to_string(packages.folder.join("krm-function.yaml")).unwrap();
+    let definition: Value = serde_yaml::from_str(&text).unwrap();
+    let version = &definition["spec"]["versions"][0];
+    assert_eq!(version["runtime"]["container"]["image"], IMAGE);
+    assert_eq!(version["usage"], format!("{PAGES}krm-fn/README.md"));
+    for page in version["examples"].as_array().unwrap() {
+        let page = page.as_str().unwrap().strip_prefix(PAGES).unwrap();
+        assert!(root().join(page).is_file(), "{page}");
+    }
+}
+
+/// The programs are by `.ci/reproducible`; here it is what is made of them.
+#[test]
+fn the_same_programs_give_the_same_files() {
+    let (Some(packages), Some(helm), Some(program)) = (packages(), tools::find("helm", "4."), static_program()) else {
+        return;
+    };
+    let again = tempfile::tempdir().unwrap();
+    script(&mut release(&helm, again.path(), &[(platform(), program)]));
+    let mut compared = 0;
+    for name in names(again.path()).into_iter().filter(|name| name.contains(platform())) {
+        assert!(
+            fs::read(again.path().join(&name)).unwrap() == fs::read(packages.folder.join(&name)).unwrap(),
+            "{name}"
+        );
+        compared += 1;
+    }
+    assert_eq!(compared, 4);
+}
+
+/// No manifest of the tests, no example: the sources, and what people read about them.
+#[test]
+fn the_crate_holds_no_test_data() {
+    let mut list = Command::new(env!("CARGO"));
+    let list = script(list.args(["package", "--list", "--allow-dirty", "--offline"]));
+    let sources = |name: &&str| name.starts_with("src/") && name.ends_with(".rs");
+    let others: BTreeSet<&str> =
+        list.lines().filter(|name| !sources(name) && *name != ".cargo_vcs_info.json").collect();
+    let expected =
+        ["CHANGELOG.md", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig", "LICENSE", "README.ja.md", "README.md"];
+    assert_eq!(others, expected.into());
+    assert!(list.lines().any(|name| name == "src/main.rs"));
+}
