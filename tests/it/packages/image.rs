@@ -80,6 +80,11 @@ fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program() {
     let label = |name: &str| inspect(&format!("{{{{index .Labels \"org.opencontainers.image.{name}\"}}}}"));
     assert_eq!(label("version").trim(), env!("CARGO_PKG_VERSION"));
     assert_eq!(label("licenses").trim(), "Apache-2.0");
+    assert_eq!(label("description").trim(), env!("CARGO_PKG_DESCRIPTION"));
+    let annotation = |name: &str| inspect(&format!("{{{{index .Annotations \"dev.kpt.fn.meta.{name}\"}}}}"));
+    assert_eq!(annotation("types").trim(), "mutator");
+    assert_eq!(annotation("description").trim(), env!("CARGO_PKG_DESCRIPTION"));
+    assert_eq!(annotation("documentationurl").trim(), "krm-fn/README.md");
     let size: u64 = inspect("{{.Size}}").trim().parse().unwrap();
     let of_the_program = fs::metadata(static_program().unwrap()).unwrap().len();
     assert!(size < of_the_program + 64 * 1024, "{size} bytes, of which {of_the_program} are the program");
