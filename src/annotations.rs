@@ -92,7 +92,7 @@ annotations! {
     MemoryRequest = "memory-request", Some("agent.resources.requests.memory");
     /// The agent's memory limit
     MemoryLimit = "memory-limit", Some("agent.resources.limits.memory");
-    /// Hosts to wait for before the pod's containers start, `host:port` separated by commas
+    /// Hosts to wait for before the pod's containers start, `host:port` separated by commas; empty: none
     WaitFor = "wait-for", None;
 }
 
@@ -148,16 +148,19 @@ pub fn request(annotations: &[Given<'_>]) -> Result<Request, InvalidAnnotation> 
     }
 }
 
-/// The configuration for one template: what its annotations set comes on top. `inject`, `status` and `record` set nothing,
-/// and annotations of others are passed by.
+/// The configuration for one template: what its annotations set comes on top. Those without a setting, such as `inject`, and
+/// annotations of others are passed by.
 ///
 /// # Errors
-/// Every annotation with a value that its setting cannot have, that contradicts another setting, or without effect yet.
+/// Every annotation with a value that its setting cannot have, or that contradicts another setting.
 pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<'c, Config>, Vec<InvalidAnnotation>> {
-    let ours: Vec<(Annotation, Given<'_>)> = annotations
+    let ours: Vec<(Annotation, &str, Given<'_>)> = annotations
         .iter()
-        .filter_map(|given| Some((Annotation::of(given.0)?, *given)))
-        .filter(|(annotation, given)| is_setting(*annotation, given.1))
+        .filter_map(|given| {
+            let annotation = Annotation::of(given.0)?;
+            Some((annotation, annotation.setting()?, *given))
+        })
+        .filter(|(annotation, _, given)| is_setting(*annotation, given.1))
         .collect();
     if ours.is_empty() {
         return Ok(Cow::Borrowed(config));
@@ -165,12 +168,7 @@ pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<
     let mut annotated = Annotated::new(config);
     let mut found = Vec::new();
     give_way(&mut annotated, annotations);
-    for (annotation, (key, value, offset)) in ours {
-        let Some(path) = annotation.setting() else {
-            let complaint = Complaint::new("is not supported yet").with_help("take it away");
-            found.push(invalid(key, offset, complaint));
-            continue;
-        };
+    for (annotation, path, (key, value, offset)) in ours {
         let value = if annotation == Annotation::Roles { list(value) } else { Cow::Borrowed(value) };
         let complaints = annotated.set(path, &value, key, offset);
         found.extend(complaints.into_iter().map(|complaint| invalid(key, offset, complaint)));
@@ -188,7 +186,6 @@ pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<
 /// The original injector takes three of its annotations with an empty value as if they were not there.
 fn is_setting(annotation: Annotation, value: &str) -> bool {
     match annotation {
-        Annotation::Inject | Annotation::Status | Annotation::Record => false,
         Annotation::ApiKeySecretName | Annotation::AgentConfigMapName | Annotation::AgentConfigLocation => {
             !value.is_empty()
         }
@@ -299,7 +296,13 @@ mod tests {
     #[test]
     fn without_settings_the_configuration_is_borrowed() {
         let config = Config::default();
-        let pairs = keys(&[("inject", "true"), ("status", "injected"), ("record", "x"), ("of-the-future", "x")]);
+        let pairs = keys(&[
+            ("inject", "true"),
+            ("status", "injected"),
+            ("record", "x"),
+            ("of-the-future", "x"),
+            ("wait-for", "x"),
+        ]);
         assert!(matches!(overlay(&config, &given(&pairs)), Ok(Cow::Borrowed(_))));
         assert!(matches!(overlay(&config, &[("other.io/image", "x", 0)]), Ok(Cow::Borrowed(_))));
     }
@@ -402,7 +405,6 @@ mod tests {
             (&[("memory-limit", "128m")], &["memory-limit"]),
             (&[("ignore-container", "(?=a)"), ("log-level", "debug")], &["ignore-container", "log-level"]),
             (&[("host-status-on-start", "retired")], &["host-status-on-start"]),
-            (&[("wait-for", "db:1")], &["wait-for"]),
             (&[("mackerel_apikey.secret_name", "Upper")], &["mackerel_apikey.secret_name"]),
         ] {
             let pairs = keys(pairs);

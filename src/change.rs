@@ -114,22 +114,22 @@ fn in_original(failure: Failure, tree: &Tree<'_>, changes: &[Change]) -> Failure
     }
 }
 
-/// The operations that put the agent in, on the text that the first step left, if it changed anything.
+/// The operations that put the plan in, on the text that the first step left, if it changed anything.
 fn goes_in(
     tree: &Tree<'_>,
     between: Option<&Tree<'_>>,
     change: &Change,
     records: &Records,
 ) -> Result<TemplatePatch, Refusal> {
-    let Some((agent, place)) = &change.action.then else { return Ok(TemplatePatch::default()) };
+    let Some((plan, places)) = &change.action.then else { return Ok(TemplatePatch::default()) };
     let path = change.path();
     let inserted = match between {
-        None => insertion(tree, &change.view, &path, agent, *place, records),
+        None => insertion(tree, &change.view, &path, plan, *places, records),
         Some(between) => {
             let gone =
                 || Refusal { message: "the template is gone".to_owned(), help: "report it".to_owned(), offset: 0 };
             let node = locate(between, &path).ok_or_else(gone)?;
-            insertion(between, &PodTemplate::view(between, node), &path, agent, *place, records)
+            insertion(between, &PodTemplate::view(between, node), &path, plan, *places, records)
         }
     };
     inserted.map_err(|odd| Refusal {

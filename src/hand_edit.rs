@@ -1,13 +1,15 @@
 //! What somebody changed in what we added, but for the names that others may change.
 
+use crate::agent::CONTAINER;
 use crate::agent::normal::Digest;
 use crate::agent::record::Unreadable;
-use crate::agent::{Agent, CONTAINER};
 use crate::annotations::Annotation;
 use crate::field_path::field_path;
 use crate::find::step;
+use crate::parts::{Kinds, Parts, Plan};
 use crate::patch::escape;
-use crate::pod_template::Ours;
+use crate::pod_template::{Container, Ours};
+use crate::wait_for;
 use crate::yaml::{NodeId, Tree, to_json};
 use serde_json::Value;
 
@@ -20,8 +22,8 @@ pub(crate) enum HandEdit {
     BrokenRecord,
     /// A part of what the record names is not there.
     Gone,
-    /// It is all there, but not as it was.
-    Changed,
+    /// It is all there, but one of the two is not as it was.
+    Changed(Kinds),
 }
 
 /// What is told of a hand edit, and where.
@@ -38,17 +40,28 @@ pub(crate) struct Told {
 impl HandEdit {
     /// None where nothing was changed.
     pub(crate) fn of(ours: &Ours) -> Option<Self> {
-        match (&ours.record, &ours.value) {
-            (Err(Unreadable::Newer), _) => Some(HandEdit::NewerRecord),
-            (Err(Unreadable::Broken), _) => Some(HandEdit::BrokenRecord),
-            (Ok(_), None) => Some(HandEdit::Gone),
-            (Ok(record), Some(value)) => (Digest::of(&value.to_string()) != record.value).then_some(HandEdit::Changed),
-        }
+        let record = match &ours.record {
+            Err(Unreadable::Newer) => return Some(HandEdit::NewerRecord),
+            Err(Unreadable::Broken) => return Some(HandEdit::BrokenRecord),
+            Ok(record) => record,
+        };
+        let differs = |part: Kinds, recorded: Digest, value: Option<&Value>| match value {
+            None => Some(HandEdit::Gone),
+            Some(value) => (Digest::of(&value.to_string()) != recorded).then_some(HandEdit::Changed(part)),
+        };
+        let agent = record.parts.agent();
+        let agent = agent.and_then(|agent| differs(Parts::Agent(()), agent.value, ours.value.as_ref()));
+        let wait_for = || {
+            let value = ours.wait_for_value.as_ref().map(|(value, _)| value);
+            differs(Parts::WaitFor(()), record.parts.wait_for()?.value, value)
+        };
+        let is_complete = ours.pull_secrets.iter().all(|(_, secret)| secret.is_some());
+        agent.or_else(wait_for).or((!is_complete).then_some(HandEdit::Gone))
     }
 
-    /// What is told of it. `wanted` is the agent that would go in; where it is the one that the record tells of, the
-    /// field is known, and both its values.
-    pub(crate) fn told(self, tree: &Tree<'_>, ours: &Ours, wanted: Option<&Agent>) -> Told {
+    /// What is told of it. `wanted` is what would go in; where it is what the record tells of, the field is known, and
+    /// both its values.
+    pub(crate) fn told(self, tree: &Tree<'_>, ours: &Ours, wanted: Option<&Plan>) -> Told {
         let at_record = |message: String| Told {
             message,
             offset: ours.offset,
@@ -61,13 +74,13 @@ impl HandEdit {
                 Some(part) => format!("{part} is gone, which the record names"),
                 None => "a part of what the record names cannot be read".to_owned(),
             }),
-            HandEdit::Changed => changed(tree, ours, wanted).unwrap_or_else(|| {
-                let message = "the agent is not as it was injected".to_owned();
-                match &ours.agent {
-                    Some(agent) => Told {
+            HandEdit::Changed(part) => changed(tree, ours, part, wanted).unwrap_or_else(|| {
+                let message = format!("{} is not as it was injected", part.subject());
+                match part.agent().and(ours.agent.as_ref()).or(ours.wait_for.as_ref()) {
+                    Some(container) => Told {
                         message,
-                        offset: tree.span(agent.node).start,
-                        pointer: format!("/spec/{}/{}", agent.list.field(), agent.index),
+                        offset: tree.span(container.node).start,
+                        pointer: format!("/spec/{}/{}", container.list.field(), container.index),
                     },
                     None => at_record(message),
                 }
@@ -85,8 +98,13 @@ impl HandEdit {
 }
 
 fn gone(ours: &Ours) -> Option<String> {
-    if ours.agent.is_none() {
-        return Some(format!("the container `{CONTAINER}`"));
+    let parts = ours.kinds();
+    let containers = [
+        (parts.agent().is_some(), &ours.agent, CONTAINER),
+        (parts.wait_for().is_some(), &ours.wait_for, wait_for::CONTAINER),
+    ];
+    if let Some((.., name)) = containers.into_iter().find(|(is_named, found, _)| *is_named && found.is_none()) {
+        return Some(format!("the container `{name}`"));
     }
     if let Some((volume, _)) = ours.volumes.iter().find(|(_, volume)| volume.is_none()) {
         return Some(format!("the volume `{}`", volume.name()));
@@ -95,23 +113,45 @@ fn gone(ours: &Ours) -> Option<String> {
     Some(format!("the pull secret `{name}`"))
 }
 
+/// A container or volume that stands there, and as what it was put there.
+struct Compared<'a> {
+    name: &'a str,
+    list: &'static str,
+    index: usize,
+    node: NodeId,
+    was: &'a Value,
+}
+
+impl<'a> Compared<'a> {
+    fn container(name: &'a str, is: &Container, was: &'a Value) -> Self {
+        Self { name, list: is.list.field(), index: is.index, node: is.node, was }
+    }
+}
+
 /// The first field that differs. It is known only where the configuration is still the one of the injection.
-fn changed(tree: &Tree<'_>, ours: &Ours, wanted: Option<&Agent>) -> Option<Told> {
-    let (record, wanted) = (ours.record.as_ref().ok()?, wanted?);
-    let same_plan = record.plan == wanted.record().plan;
-    let path = difference(&wanted.normal(), ours.value.as_ref().filter(|_| same_plan)?)?;
+fn changed(tree: &Tree<'_>, ours: &Ours, part: Kinds, wanted: Option<&Plan>) -> Option<Told> {
+    let (record, wanted) = (&ours.record.as_ref().ok()?.parts, wanted?);
+    let (same_plan, normal, is) = if part.agent().is_some() {
+        let agent = wanted.agent()?;
+        (record.agent()?.plan == agent.record().plan, agent.normal(), ours.value.as_ref()?)
+    } else {
+        let wait_for = wanted.wait_for()?;
+        (record.wait_for()?.plan == wait_for.record().plan, wait_for.normal(), &ours.wait_for_value.as_ref()?.0)
+    };
+    let path = difference(&normal, Some(is).filter(|_| same_plan)?)?;
     // The first part is the container, the others are volumes.
     let path = path.strip_prefix('/')?;
-    let (part, field) = path.split_at(path.find('/').unwrap_or(path.len()));
-    let (name, list, index, node, was) = match part.parse::<usize>().ok()?.checked_sub(1) {
-        None => {
-            let agent = ours.agent.as_ref()?;
-            (CONTAINER, agent.list.field(), agent.index, agent.node, &wanted.container)
+    let (item, field) = path.split_at(path.find('/').unwrap_or(path.len()));
+    let Compared { name, list, index, node, was } = match item.parse::<usize>().ok()?.checked_sub(1) {
+        None if part.agent().is_some() => {
+            Compared::container(CONTAINER, ours.agent.as_ref()?, &wanted.agent()?.container)
         }
+        None => Compared::container(wait_for::CONTAINER, ours.wait_for.as_ref()?, &wanted.wait_for()?.container),
         Some(number) => {
             let (volume, there) = ours.volumes.get(number)?;
             let there = there.as_ref()?;
-            (volume.name(), "volumes", there.index, there.node, &wanted.volumes.get(number)?.1)
+            let was = &wanted.agent()?.volumes.get(number)?.1;
+            Compared { name: volume.name(), list: "volumes", index: there.index, node: there.node, was }
         }
     };
     let shown = field_path(&format!("/{name}{field}"));

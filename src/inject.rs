@@ -6,8 +6,9 @@ use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::edit::Edit;
 use crate::find::{Table, is_list};
 use crate::judge::judge;
+use crate::parts::Parts;
 use crate::patch::Records;
-use crate::pod_template::PodTemplate;
+use crate::pod_template::{Ours, PodTemplate};
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
 use crate::report::{Finding, Outcome, Reason, Remark, Rule};
@@ -373,6 +374,7 @@ impl Run<'_> {
                 file: file(tree, resource.node),
                 decision: judgement.decision,
                 rule: judgement.rule,
+                about: judgement.about,
                 warnings: judgement.warnings,
                 needs: judgement.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
                 agent: judgement
@@ -444,9 +446,11 @@ fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, 
     let stands_there = !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
     (outcome.needs, outcome.agent) = (None, None);
+    let kinds = change.view.ours.as_ref().map_or(Parts::Agent(()), Ours::kinds);
+    let stay = kinds.verb("stays", "stay");
     let still = Finding {
         reason: Reason::StillInjected,
-        message: format!("the agent of an earlier run stays: {}", refusal.message),
+        message: format!("{} of an earlier run {stay}: {}", kinds.subject(), refusal.message),
         ..refusal.clone()
     };
     match change.action.unwanted {

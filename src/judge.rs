@@ -1,25 +1,26 @@
-//! What is to be done about one template: the decision, seen together with the agent that an earlier run may have left.
+//! What is to be done about one template: the decision, seen together with what an earlier run may have left.
 //!
-//! An update takes two steps: the old agent is taken out in memory, then the new one goes in. So a changed
-//! configuration gives, by construction, the bytes that it would have given in the first place. Only an agent that
-//! is not where we would put it (another tool printed the manifest again, somebody appended a container) is replaced
-//! where it stands.
+//! An update takes two steps: the old parts are taken out in memory, then the new ones go in. So a changed
+//! configuration gives, by construction, the bytes that it would have given in the first place. Only what is not where we
+//! would put it (another tool printed the manifest again, somebody appended a container) is replaced where it stands.
 
 use crate::adoption::{self, Adoption};
 use crate::agent::container::Name;
 use crate::agent::normal::Digest;
 use crate::agent::{Agent, Agents, Record};
 use crate::annotations::Annotation;
-use crate::config::{Config, OnRefusal};
+use crate::config::{Config, OnRefusal, WaitForPosition};
 use crate::decide::{Decision, Verdict, decide};
 use crate::find::member;
 use crate::hand_edit::{HandEdit, Told};
 use crate::inject::{Direction, ForeignAgents, HandEdits, Options};
 use crate::owner::owned;
-use crate::patch::{Place, TemplatePatch, removal, replacement};
-use crate::pod_template::{Ours, PodTemplate, is_agent};
+use crate::parts::{Kinds, Parts, Plan};
+use crate::patch::{InsteadOf, Place, Places, TemplatePatch, removal, replacement};
+use crate::pod_template::{ContainerList, Ours, PodTemplate, is_agent};
 use crate::report::{Class, Finding, Reason, Rule};
 use crate::resource::{Resource, text};
+use crate::wait_for::WaitFor;
 use crate::yaml::{Kind, Tree};
 use std::rc::Rc;
 
@@ -36,15 +37,19 @@ pub(crate) struct Judgement {
     pub(crate) rule: Option<Rule>,
     /// The agent that the template then has.
     pub(crate) agent: Option<Rc<Agent>>,
+    /// What the decision speaks of; none where nothing is there and nothing goes in.
+    pub(crate) about: Option<Kinds>,
 }
 
 impl Judgement {
-    fn of(decision: Finding, warnings: Vec<Finding>, action: Option<Action>) -> Self {
-        Self { decision, warnings, action, rule: None, agent: None }
+    /// Nothing changes.
+    fn of(decision: Finding, warnings: Vec<Finding>) -> Self {
+        Self { decision, warnings, action: None, rule: None, agent: None, about: None }
     }
 
-    fn with(self, agent: Rc<Agent>) -> Self {
-        Self { agent: Some(agent), ..self }
+    /// The template then has this.
+    fn with(self, plan: &Plan) -> Self {
+        Self { agent: plan.agent().map(Rc::clone), ..self }
     }
 }
 
@@ -54,8 +59,8 @@ pub(crate) struct Action {
     /// Takes out or replaces what stands there.
     pub(crate) first: TemplatePatch,
     /// Goes in afterwards.
-    pub(crate) then: Option<(Rc<Agent>, Place)>,
-    /// Where nobody wants the agent any more: what is told if it cannot be taken out.
+    pub(crate) then: Option<(Plan, Places)>,
+    /// Where nobody wants them any more: what is told if they cannot be taken out.
     pub(crate) unwanted: Option<Finding>,
 }
 
@@ -73,29 +78,32 @@ pub(crate) fn judge(
     let bench = Bench { tree, at, path, template, config, options };
     let edited = template.ours.as_ref().and_then(|ours| bench.hand_edit(ours));
     let mut judgement = match (options.direction, &template.ours) {
-        (Direction::Uninject, None) => bench.says(Reason::NotInjected, Vec::new(), None),
+        (Direction::Uninject, None) => bench.says(Reason::NotInjected, None, Vec::new()),
         (Direction::Uninject, Some(ours)) => match edited {
             Some(edit) => {
                 // What would go in today tells which field it is, as long as nothing else has changed since.
                 let wanted = match decide(tree, resource, at, template, config, agents).decision {
-                    Decision::Inject(agent) => Some(agent),
+                    Decision::Add(plan) => Some(plan),
                     Decision::Skip(_) | Decision::Refuse(_) => None,
                 };
-                let decision = bench.hand_edited(edit, ours, wanted.as_deref());
-                Judgement::of(decision, Vec::new(), None)
+                Judgement::of(bench.hand_edited(edit, ours, wanted.as_ref()), Vec::new())
             }
-            None => bench.says(Reason::Removed, Vec::new(), Some(bench.removal(ours))),
+            None => {
+                let judgement = bench.says(Reason::Removed, Some(ours.kinds()), Vec::new());
+                Judgement { action: Some(bench.removal(ours)), ..judgement }
+            }
         },
         (Direction::Inject, ours) => {
             let adopts = options.foreign_agents == ForeignAgents::Adopt;
             let adoption = if adopts { adoption::candidate(tree, template) } else { None };
             let without = adoption.as_ref().map_or(template, |adoption| &adoption.without);
-            let Verdict { decision, warnings, rule } = decide(tree, resource, at, without, config, agents);
-            let decision = if adopts { bench.or_cannot_adopt(decision) } else { decision };
+            let verdict = decide(tree, resource, at, without, config, agents);
+            let verdict = if adopts { bench.or_cannot_adopt(verdict) } else { verdict };
+            let rule = verdict.rule.clone();
             let judged = match (ours, adoption) {
-                (Some(ours), _) => bench.again(ours, edited, decision, warnings),
-                (None, Some(adoption)) => bench.adopt(&adoption, decision, warnings),
-                (None, None) => bench.anew(decision, warnings),
+                (Some(ours), _) => bench.again(ours, edited, verdict),
+                (None, Some(adoption)) => bench.adopt(&adoption, verdict),
+                (None, None) => bench.anew(verdict),
             };
             Judgement { rule: judged.rule.or(Some(rule)), ..judged }
         }
@@ -142,32 +150,43 @@ impl Bench<'_, '_> {
         (is_immutable && !is_made_anew).then(|| self.finding(Reason::ImmutableTemplate, message).with_help(help))
     }
 
-    fn says(&self, reason: Reason, warnings: Vec<Finding>, action: Option<Action>) -> Judgement {
-        Judgement::of(self.finding(reason, reason.sentence()), warnings, action)
+    /// A decision in the words of its reason, as far as those speak of the agent alone.
+    fn says(&self, reason: Reason, about: Option<Kinds>, warnings: Vec<Finding>) -> Judgement {
+        let message = match (about, reason) {
+            (None | Some(Parts::Agent(())), _) => reason.sentence().to_owned(),
+            (Some(kinds), Reason::Injected) => kinds.were("added"),
+            (Some(kinds), Reason::Unchanged) => {
+                format!("{} {} there and up to date", kinds.subject(), kinds.verb("is", "are"))
+            }
+            (Some(kinds), _) => kinds.were("taken out"),
+        };
+        Judgement { about, ..Judgement::of(self.finding(reason, message), warnings) }
     }
 
     fn removal(&self, ours: &Ours) -> Action {
         Action { first: removal(self.tree, self.template, self.path, ours), then: None, unwanted: None }
     }
 
-    /// A template without an agent of ours.
-    fn anew(&self, decision: Decision, warnings: Vec<Finding>) -> Judgement {
+    /// A template without anything of ours.
+    fn anew(&self, Verdict { decision, warnings, no_agent, .. }: Verdict) -> Judgement {
         match decision {
-            Decision::Inject(agent) => {
-                let action = Action {
-                    first: TemplatePatch::default(),
-                    then: Some((Rc::clone(&agent), Place::Last)),
-                    unwanted: None,
-                };
-                self.says(Reason::Injected, warnings, Some(action)).with(agent)
+            Decision::Add(plan) => {
+                let mut judgement = self.says(Reason::Injected, Some(plan.kinds()), warnings).with(&plan);
+                if let Some(skip) = no_agent {
+                    judgement.decision.message += &format!("; no agent: {}", skip.message);
+                }
+                let then = Some((plan, Places::default()));
+                let action = Action { first: TemplatePatch::default(), then, unwanted: None };
+                Judgement { action: Some(action), ..judgement }
             }
-            Decision::Skip(finding) | Decision::Refuse(finding) => Judgement::of(finding, warnings, None),
+            Decision::Skip(finding) | Decision::Refuse(finding) => Judgement::of(finding, warnings),
         }
     }
 
     /// A template with an agent of somebody else.
-    fn adopt(&self, adoption: &Adoption, decision: Decision, mut warnings: Vec<Finding>) -> Judgement {
-        let Decision::Inject(agent) = decision else { return self.anew(decision, warnings) };
+    fn adopt(&self, adoption: &Adoption, mut verdict: Verdict) -> Judgement {
+        let Decision::Add(plan) = &verdict.decision else { return self.anew(verdict) };
+        let Some(agent) = plan.agent() else { return self.anew(verdict) };
         let old = &adoption.old;
         let pointer = format!("{}/spec/{}/{}", self.at, old.list.field(), old.index);
         let at_old = |reason, message| Finding::new(reason, message, self.tree.span(old.node).start, &pointer);
@@ -175,26 +194,34 @@ impl Bench<'_, '_> {
             let refusal =
                 at_old(Reason::AdoptRefused, "the agent is an alias, and others may share its anchor".to_owned());
             let decision = refusal.with_help("write the container out instead of `*name`");
-            return Judgement::of(decision, warnings, None);
+            return Judgement::of(decision, verdict.warnings);
         }
-        for volume in adoption::left_behind(self.tree, self.template, adoption, &agent) {
+        for volume in adoption::left_behind(self.tree, self.template, adoption, agent) {
             let name = volume.name.as_deref().unwrap_or_default();
             let message = format!("the volume {name} stays, which nothing mounts any more");
             let pointer = format!("{}/spec/volumes/{}", self.at, volume.index);
             let finding = Finding::new(Reason::VolumeLeft, message, self.tree.span(volume.node).start, &pointer);
-            warnings.push(finding.with_help("delete it if it is of no use"));
+            verdict.warnings.push(finding.with_help("delete it if it is of no use"));
         }
-        let decision = at_old(Reason::Adopted, adoption::told(self.tree, old, &agent));
-        let then = Some((Rc::clone(&agent), Place::InsteadOf(old.list, old.index)));
-        let action = Action { first: TemplatePatch::default(), then, unwanted: None };
-        Judgement::of(decision, warnings, Some(action)).with(agent)
+        let mut decision = at_old(Reason::Adopted, adoption::told(self.tree, old, agent));
+        if plan.wait_for().is_some() {
+            decision.message += &format!("; {}", Kinds::WaitFor(()).were("added"));
+        }
+        let instead_of = Some(InsteadOf { list: old.list, index: old.index });
+        let then = Some((plan.clone(), Places { instead_of, ..Places::default() }));
+        let action = Some(Action { first: TemplatePatch::default(), then, unwanted: None });
+        let about = Some(Parts::Agent(()));
+        Judgement { action, about, ..Judgement::of(decision, verdict.warnings).with(plan) }
     }
 
     /// Where an agent of somebody else is still there although one was to be taken over, it is one too many.
-    fn or_cannot_adopt(&self, decision: Decision) -> Decision {
-        let Decision::Skip(skip) = decision else { return decision };
+    fn or_cannot_adopt(&self, verdict: Verdict) -> Verdict {
+        let skip = match &verdict {
+            Verdict { decision: Decision::Skip(skip), .. } | Verdict { no_agent: Some(skip), .. } => skip,
+            _ => return verdict,
+        };
         if skip.reason != Reason::AgentPresent {
-            return Decision::Skip(skip);
+            return verdict;
         }
         let agents = self.template.containers.iter().filter(|container| is_agent(container)).count();
         let (message, help) = match (&self.template.ours, agents) {
@@ -204,7 +231,10 @@ impl Bench<'_, '_> {
             (None, 1) => ("an ephemeral container cannot be taken over".to_owned(), "take it out"),
             (None, agents) => (format!("the pod has {agents} agents, and can have one of ours"), "leave one of them"),
         };
-        Decision::Refuse(Finding { message, help: Some(help.to_owned()), reason: Reason::AdoptRefused, ..skip })
+        let refusal = Finding { message, help: Some(help.to_owned()), reason: Reason::AdoptRefused, ..skip.clone() };
+        let place = refusal.offset.map(|offset| Rule::Manifest { offset, pointer: refusal.pointer.clone() });
+        let rule = place.unwrap_or(verdict.rule);
+        Verdict { decision: Decision::Refuse(refusal), rule, ..verdict }
     }
 
     /// A template that carries our record.
@@ -212,55 +242,65 @@ impl Bench<'_, '_> {
         &self,
         ours: &Ours,
         edited: Option<HandEdit>,
-        decision: Decision,
-        mut warnings: Vec<Finding>,
+        Verdict { decision, mut warnings, no_agent, .. }: Verdict,
     ) -> Judgement {
+        let kinds = ours.kinds();
         let stays = |finding: Finding, mut warnings: Vec<Finding>, message: &str| {
             warnings.push(self.finding(Reason::StillInjected, message));
-            Judgement::of(finding, warnings, None)
+            Judgement::of(finding, warnings)
         };
         match (decision, edited) {
-            (Decision::Inject(mut agent), None) => {
-                let kept = self.keep_names(ours, &mut agent);
-                warnings.extend(kept);
+            (Decision::Add(mut plan), None) => {
+                warnings.extend(self.keep_names(ours, &mut plan));
                 // With `--force` a hand edit comes this far, and the record does not know of it.
-                if is_current(ours, &agent) && HandEdit::of(ours).is_none() {
-                    // It has been told when the agent went in.
+                if is_current(ours, &plan) && HandEdit::of(ours).is_none() {
+                    // It has been told when they went in.
                     warnings.retain(|warning| warning.reason.class() != Class::Note);
-                    return self.says(Reason::Unchanged, warnings, None).with(agent);
+                    return self.says(Reason::Unchanged, Some(kinds), warnings).with(&plan);
                 }
-                self.says(Reason::Updated, warnings, Some(self.update(ours, Rc::clone(&agent)))).with(agent)
+                let decision = self.finding(Reason::Updated, updated(ours, &plan, no_agent.as_ref()));
+                let is = plan.kinds();
+                let about =
+                    Parts::of(kinds.agent().or(is.agent()).copied(), kinds.wait_for().or(is.wait_for()).copied());
+                let judgement = Judgement::of(decision, warnings).with(&plan);
+                Judgement { action: Some(self.update(ours, plan)), about, ..judgement }
             }
-            (Decision::Inject(agent), Some(edit)) => {
-                let refusal = self.hand_edited(edit, ours, Some(&agent));
+            (Decision::Add(plan), Some(edit)) => {
+                let refusal = self.hand_edited(edit, ours, Some(&plan));
                 let pointer = refusal.pointer.clone();
                 let rule = refusal.offset.map(|offset| Rule::Manifest { offset, pointer });
-                Judgement { rule, ..self.refused(refusal, warnings) }
+                Judgement { rule, ..self.refused(ours, refusal, warnings) }
             }
-            (Decision::Refuse(refusal), _) => self.refused(refusal, warnings),
+            (Decision::Refuse(refusal), _) => self.refused(ours, refusal, warnings),
             (Decision::Skip(skip), _) if skip.reason == Reason::Disabled => {
-                stays(skip, warnings, "the agent of an earlier run stays; `uninject` takes it out")
+                let (stay, them) = (kinds.verb("stays", "stay"), kinds.verb("it", "them"));
+                let message = format!("{} of an earlier run {stay}; `uninject` takes {them} out", kinds.subject());
+                stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), Some(edit)) => {
                 let told = edit.told(self.tree, ours, None).message;
-                let message = format!("the agent is no longer wanted, but stays: {told}");
+                let (are, stay) = (kinds.verb("is", "are"), kinds.verb("stays", "stay"));
+                let message = format!("{} {are} no longer wanted, but {stay}: {told}", kinds.subject());
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), None) => {
-                let message = format!("the agent was taken out: {}", skip.message);
+                let message = format!("{}: {}", kinds.were("taken out"), skip.message);
                 let decision = self.finding(Reason::Removed, message);
                 let action = Action { unwanted: Some(skip), ..self.removal(ours) };
-                Judgement::of(decision, warnings, Some(action))
+                Judgement { action: Some(action), about: Some(kinds), ..Judgement::of(decision, warnings) }
             }
         }
     }
 
     /// A refusal of a template that carries our record.
-    fn refused(&self, refusal: Finding, mut warnings: Vec<Finding>) -> Judgement {
+    fn refused(&self, ours: &Ours, refusal: Finding, mut warnings: Vec<Finding>) -> Judgement {
         if self.config.spec.on_refusal == OnRefusal::Skip {
-            warnings.push(self.finding(Reason::StillInjected, "the agent of an earlier run stays as it is"));
+            let kinds = ours.kinds();
+            let (stay, are) = (kinds.verb("stays", "stay"), kinds.verb("it is", "they are"));
+            let message = format!("{} of an earlier run {stay} as {are}", kinds.subject());
+            warnings.push(self.finding(Reason::StillInjected, message));
         }
-        Judgement::of(refusal, warnings, None)
+        Judgement::of(refusal, warnings)
     }
 
     /// What somebody changed in what we added; none where nothing was changed, or `--force` says that it does not matter.
@@ -270,14 +310,17 @@ impl Bench<'_, '_> {
         (!overwritten).then_some(edit)
     }
 
-    fn hand_edited(&self, edit: HandEdit, ours: &Ours, wanted: Option<&Agent>) -> Finding {
+    fn hand_edited(&self, edit: HandEdit, ours: &Ours, wanted: Option<&Plan>) -> Finding {
         let Told { message, offset, pointer } = edit.told(self.tree, ours, wanted);
         Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at)).with_help(edit.help())
     }
 
     /// Names that somebody who may (Renovate, kustomize) changed since stay, unless the configuration sets them.
-    fn keep_names(&self, ours: &Ours, agent: &mut Rc<Agent>) -> Vec<Finding> {
-        let Ok(record) = &ours.record else { return Vec::new() };
+    ///
+    /// The image of the init container is not among them: it goes in only where the configuration sets it.
+    fn keep_names(&self, ours: &Ours, plan: &mut Plan) -> Vec<Finding> {
+        let record = ours.record.as_ref().ok().and_then(|record| record.parts.agent());
+        let (Some(record), Some(agent)) = (record, plan.agent_mut()) else { return Vec::new() };
         let configured = agent.names();
         let mut kept = Vec::new();
         for name in Name::ALL {
@@ -307,46 +350,146 @@ impl Bench<'_, '_> {
         self.config.is_explicit(name.setting()) || self.template.annotation(annotation.key()).is_some()
     }
 
-    fn update(&self, ours: &Ours, agent: Rc<Agent>) -> Action {
-        let is_last = self.stands_last(ours);
-        if let Ok(record) = &ours.record
-            && !is_last
-            && can_replace(ours, record, &agent)
-        {
-            return Action { first: replacement(self.path, ours, record, &agent), then: None, unwanted: None };
-        }
-        let place = match &ours.agent {
-            Some(old) if old.list.field() == agent.sidecar.field() && !is_last => Place::At(old.index),
-            _ => Place::Last,
+    fn update(&self, ours: &Ours, plan: Plan) -> Action {
+        let places = Places {
+            containers: self.place(ours, &plan, ContainerList::Containers),
+            init_containers: self.place(ours, &plan, ContainerList::InitContainers),
+            instead_of: None,
         };
-        Action { then: Some((agent, place)), ..self.removal(ours) }
+        if let Ok(record) = &ours.record
+            && !self.stands_as_usual(ours)
+            && can_replace(ours, record, &plan)
+        {
+            return Action { first: replacement(self.path, ours, record, &plan), then: None, unwanted: None };
+        }
+        Action { then: Some((plan, places)), ..self.removal(ours) }
+    }
+
+    /// Where new ones go: to the old ones' place, where somebody moved those within the list and they stay in it.
+    fn place(&self, ours: &Ours, plan: &Plan, list: ContainerList) -> Place {
+        let stay = !plan.containers(list.field()).is_empty() && position(plan) == recorded_position(ours);
+        match self.stands_behind(ours, list) {
+            Some(others) if stay && others != self.usual(ours, list) => Place::At(others),
+            _ => Place::Usual,
+        }
+    }
+
+    /// How many others stand in front of the first of ours.
+    fn stands_behind(&self, ours: &Ours, list: ContainerList) -> Option<usize> {
+        let of_list = ours.containers().filter(|container| container.list == list);
+        let first = of_list.map(|container| container.index).min()?;
+        Some(self.others(list).filter(|other| *other < first).count())
+    }
+
+    /// How many others an injection would leave in front.
+    fn usual(&self, ours: &Ours, list: ContainerList) -> usize {
+        match (list, recorded_position(ours)) {
+            (ContainerList::InitContainers, WaitForPosition::First) => 0,
+            _ => self.others(list).count(),
+        }
+    }
+
+    /// The places of everybody else's.
+    fn others(&self, list: ContainerList) -> impl Iterator<Item = usize> {
+        self.template.containers.iter().filter(move |other| other.list == list).map(|other| other.index)
     }
 
     /// True where everything of ours stands where an injection would put it.
-    fn stands_last(&self, ours: &Ours) -> bool {
-        let agent = ours.agent.as_ref().is_some_and(|agent| {
-            let mut others = self.template.containers.iter().filter(|other| other.list == agent.list);
-            others.all(|other| other.index < agent.index)
-        });
+    fn stands_as_usual(&self, ours: &Ours) -> bool {
+        let containers = ours.agent.is_some() == ours.kinds().agent().is_some()
+            && ours.wait_for.is_some() == ours.kinds().wait_for().is_some()
+            && [ContainerList::Containers, ContainerList::InitContainers].into_iter().all(|list| {
+                self.stands_behind(ours, list).is_none_or(|others| {
+                    let last = ours.containers().filter(|container| container.list == list).map(|it| it.index).max();
+                    let usual = self.usual(ours, list);
+                    // Nobody stands between them either.
+                    others == usual && self.others(list).filter(|other| Some(*other) < last).count() == usual
+                })
+            });
         let volumes = ours.volumes.iter().all(|(_, volume)| {
             volume.as_ref().is_some_and(|volume| self.template.volumes.iter().all(|other| other.index < volume.index))
         });
         let annotations = self.template.annotations.iter().all(|annotation| annotation.offset < ours.offset);
-        agent && volumes && annotations
+        containers && volumes && annotations
     }
 }
 
-fn can_replace(ours: &Ours, record: &Record, agent: &Agent) -> bool {
-    let complete = ours.agent.is_some() && ours.volumes.iter().all(|(_, volume)| volume.is_some());
-    let status = ours.status || !record.status_is_ours;
-    let same_volumes = ours.volumes.iter().map(|(volume, _)| volume).eq(agent.volumes.iter().map(|(volume, _)| volume));
+/// Where the init containers of a plan go. An agent alone goes behind the others.
+fn position(plan: &Plan) -> WaitForPosition {
+    plan.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
+}
+
+/// Where they went; behind the others where that is not known.
+fn recorded_position(ours: &Ours) -> WaitForPosition {
+    ours.record.as_ref().map_or(WaitForPosition::Last, Record::position)
+}
+
+fn can_replace(ours: &Ours, record: &Record, plan: &Plan) -> bool {
+    let kinds = record.parts.kinds();
+    let complete = ours.agent.is_some() == kinds.agent().is_some()
+        && ours.wait_for.is_some() == kinds.wait_for().is_some()
+        && ours.volumes.iter().all(|(_, volume)| volume.is_some());
+    let agent = both(record.parts.agent(), plan.agent(), |record, agent| {
+        let same_volumes = record.volumes.iter().eq(agent.volumes.iter().map(|(volume, _)| volume));
+        (ours.status || !record.status_is_ours) && same_volumes && record.sidecar == agent.sidecar
+    });
+    let wait_for =
+        both(record.parts.wait_for(), plan.wait_for(), |record, wait_for| record.position == wait_for.position);
     let pulled = record.pull_secrets.as_ref().map_or(&[][..], |ours| &ours.names);
-    complete && status && same_volumes && record.agent == agent.sidecar && *pulled == agent.pull_secrets
+    complete && agent && wait_for && *pulled == *plan.pull_secrets()
 }
 
 /// True where an injection would add, to the letter, what the record says was added, and nobody put a name of theirs in
 /// the place of one that we insist on.
-fn is_current(ours: &Ours, agent: &Agent) -> bool {
-    let Ok(record) = &ours.record else { return false };
-    record.plan == agent.record().plan && (ours.status || !record.status_is_ours) && ours.names == agent.names()
+fn is_current(ours: &Ours, plan: &Plan) -> bool {
+    let Ok(Record { parts, .. }) = &ours.record else { return false };
+    both(parts.agent(), plan.agent(), |_, agent| is_current_agent(ours, agent))
+        && both(parts.wait_for(), plan.wait_for(), |_, wait_for| is_current_wait_for(ours, wait_for))
+}
+
+fn is_current_agent(ours: &Ours, agent: &Agent) -> bool {
+    let record = ours.record.as_ref().ok().and_then(|record| record.parts.agent());
+    record.is_some_and(|record| {
+        record.plan == agent.record().plan && (ours.status || !record.status_is_ours) && ours.names == agent.names()
+    })
+}
+
+fn is_current_wait_for(ours: &Ours, wait_for: &WaitFor) -> bool {
+    let record = ours.record.as_ref().ok().and_then(|record| record.parts.wait_for());
+    let image = ours.wait_for_value.as_ref().map(|(_, image)| image.as_str());
+    record.is_some_and(|record| record.plan == wait_for.record().plan && image == Some(wait_for.image()))
+}
+
+/// True where there is neither, or where there are both and it holds for them.
+fn both<A, B>(one: Option<A>, other: Option<B>, holds: impl FnOnce(A, B) -> bool) -> bool {
+    match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => holds(one, other),
+        (Some(_), None) | (None, Some(_)) => false,
+    }
+}
+
+/// `the agent was brought up to date, wait-for was taken out`
+fn updated(ours: &Ours, plan: &Plan, no_agent: Option<&Finding>) -> String {
+    let (was, is) = (ours.kinds(), plan.kinds());
+    let stays = |was: bool, is: bool| was && is;
+    let agent = (was.agent().is_some(), is.agent().is_some());
+    let wait_for = (was.wait_for().is_some(), is.wait_for().is_some());
+    let changed = (
+        stays(agent.0, agent.1) && plan.agent().is_some_and(|agent| !is_current_agent(ours, agent)),
+        stays(wait_for.0, wait_for.1) && plan.wait_for().is_some_and(|wait_for| !is_current_wait_for(ours, wait_for)),
+    );
+    let which = |agent: bool, wait_for: bool| Parts::of(agent.then_some(()), wait_for.then_some(()));
+    let told = [
+        (which(agent == (false, true), wait_for == (false, true)), "added"),
+        (which(changed.0, changed.1), "brought up to date"),
+        (which(agent == (true, false), wait_for == (true, false)), "taken out"),
+    ];
+    let told: Vec<String> = told.into_iter().filter_map(|(kinds, done)| Some(kinds?.were(done))).collect();
+    let why = no_agent.filter(|_| agent == (true, false)).map(|skip| format!(": {}", skip.message));
+    match told.is_empty() {
+        // What `--force` overwrites is no part of the record.
+        true => was.were("brought up to date"),
+        false => told.join(", ") + &why.unwrap_or_default(),
+    }
 }

@@ -391,6 +391,7 @@ mod tests {
             file: None,
             decision,
             rule: None,
+            about: None,
             warnings: Vec::new(),
             needs: None,
             agent: None,

@@ -22,10 +22,12 @@ mod lint;
 mod merge_patch;
 pub mod needs;
 mod owner;
+pub mod parts;
 pub mod pod_template;
 mod qos;
 pub mod surroundings;
 mod unknown_kind;
+pub mod wait_for;
 
 mod change;
 pub mod edit;

@@ -1,12 +1,14 @@
 //! RFC 6902 operations for one pod template, built directly from what is wanted, never by comparing documents.
 //!
-//! The order is fixed: metadata, containers, volumes. Parents that are missing are created; a parent that stands there
+//! The order is fixed: metadata, containers, init containers, volumes. Parents that are missing are created; a parent that stands there
 //! as a null gives way. What was created and what gave way is remembered in the record, so that [`removal`] is the exact
 //! inverse of an insertion.
 
 use crate::agent::record::{Parent, PullSecrets, Record};
-use crate::agent::{Agent, Sidecar, Volume};
+use crate::agent::{Agent, AgentRecord, Volume};
 use crate::annotations::Annotation;
+use crate::config::WaitForPosition;
+use crate::parts::{Parts, Plan};
 use crate::pod_template::{ContainerList, Ours, PodTemplate, PodVolume};
 use crate::splice::{Operation, Spelling, gave_way};
 use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
@@ -51,15 +53,34 @@ impl TemplatePatch {
     }
 }
 
-/// Where the agent goes in its list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where ours go in a list of containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Place {
-    /// Behind all others.
-    Last,
-    /// Where an earlier one stood.
+    /// Behind all others; init containers also in front of them, where the configuration says so.
+    #[default]
+    Usual,
+    /// Where earlier ones stood, behind so many others.
     At(usize),
-    /// In the place of somebody else's, or of its list where ours belongs into another one.
-    InsteadOf(ContainerList, usize),
+}
+
+/// An agent of somebody else, whose place ours takes; where ours belongs into the other list, it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InsteadOf {
+    /// The list it stands in.
+    pub list: ContainerList,
+    /// Its place there.
+    pub index: usize,
+}
+
+/// Where ours go in both lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Places {
+    /// In `containers`.
+    pub containers: Place,
+    /// In `initContainers`.
+    pub init_containers: Place,
+    /// What is taken over.
+    pub instead_of: Option<InsteadOf>,
 }
 
 /// What stands where a collection is needed.
@@ -121,7 +142,7 @@ impl Records {
 
 impl OwnAnnotations {
     fn of(record: &Record) -> Self {
-        let status = record.status_is_ours.then(|| (Annotation::Status.key(), Value::from(INJECTED)));
+        let status = status_is_ours(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
         let record = (Annotation::Record.key(), Value::from(record.to_string()));
         let each: Vec<(&'static str, Value)> = status.into_iter().chain([record]).collect();
         let mapping: Map<String, Value> = each.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -133,7 +154,7 @@ impl OwnAnnotations {
     }
 }
 
-/// What adds the agent, and the record that goes with it, to a template that carries none of ours.
+/// What adds the parts of a plan, and the record that goes with them, to a template that carries none of ours.
 ///
 /// # Errors
 /// When `metadata`, `annotations`, `volumes` or `initContainers` holds something that is neither a collection nor null.
@@ -141,14 +162,13 @@ pub(crate) fn insertion(
     tree: &Tree<'_>,
     template: &PodTemplate,
     at: &str,
-    agent: &Agent,
-    place: Place,
+    plan: &Plan,
+    places: Places,
     records: &Records,
 ) -> Result<TemplatePatch, NotACollection> {
     // What another injector said of its agent says it of ours.
-    let is_taken_over = matches!(place, Place::InsteadOf(..));
-    let status_is_ours = is_taken_over || template.annotation(Annotation::Status.key()).is_none();
-    let mut record = Record { status_is_ours, ..agent.record() };
+    let status_is_ours = places.instead_of.is_some() || template.annotation(Annotation::Status.key()).is_none();
+    let mut record = record(plan, status_is_ours);
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
     let note = |record: &mut Record, parent: Parent, found: &Found| match found {
@@ -169,71 +189,111 @@ pub(crate) fn insertion(
     note(&mut record, Parent::Metadata, &metadata);
     note(&mut record, Parent::Annotations, &annotations);
 
-    let field = agent.sidecar.field();
-    let containers = builder.found(template.spec, child(template.spec, field), Kind::Sequence, field)?;
-    if agent.sidecar == Sidecar::Native {
-        note(&mut record, Parent::InitContainers, &containers);
+    let listed = |list: ContainerList| template.containers.iter().filter(|container| container.list == list).count();
+    let mut lists = Vec::with_capacity(2);
+    for (list, place) in
+        [(ContainerList::Containers, places.containers), (ContainerList::InitContainers, places.init_containers)]
+    {
+        let containers = plan.containers(list.field());
+        let old = places.instead_of.filter(|old| old.list == list).map(|old| old.index);
+        if containers.is_empty() && old.is_none() {
+            continue;
+        }
+        let found = builder.found(template.spec, child(template.spec, list.field()), Kind::Sequence, list.field())?;
+        if list == ContainerList::InitContainers {
+            note(&mut record, Parent::InitContainers, &found);
+            // What holds nothing but ours goes with it.
+            let only_ours = old.is_some() && listed(list) == 1 && !containers.is_empty();
+            record.created.extend(only_ours.then_some(Parent::InitContainers));
+        }
+        let is_first = list == ContainerList::InitContainers && record.position() == WaitForPosition::First;
+        let first = match place {
+            Place::At(index) => Some(index),
+            Place::Usual => is_first.then_some(0),
+        };
+        lists.push((list, found, first, old, containers));
     }
-    let volumes = builder.found(template.spec, child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
-    note(&mut record, Parent::Volumes, &volumes);
-    if let Place::InsteadOf(list, _) = place {
-        // What holds nothing but ours goes with it.
-        let taken = agent.volumes.iter().filter(|(volume, _)| gives_way(template, place, *volume).is_some()).count();
-        let mut only_ours = |parent: Parent, is: bool| record.created.extend(is.then_some(parent));
-        let listed = template.containers.iter().filter(|container| container.list == list).count();
-        only_ours(
-            Parent::InitContainers,
-            list == ContainerList::InitContainers && list.field() == field && listed == 1,
-        );
-        only_ours(Parent::Volumes, taken > 0 && taken == template.volumes.len());
-    }
-
-    if !agent.pull_secrets.is_empty() {
-        let behind = template.pull_secrets.len();
-        record.pull_secrets = Some(PullSecrets { behind, names: agent.pull_secrets.clone() });
+    let agent = plan.agent();
+    let volumes = match agent {
+        Some(agent) => {
+            let found = builder.found(template.spec, child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
+            note(&mut record, Parent::Volumes, &found);
+            let taken =
+                agent.volumes.iter().filter(|(volume, _)| gives_way(template, places, *volume).is_some()).count();
+            let only_ours = taken > 0 && taken == template.volumes.len();
+            record.created.extend(only_ours.then_some(Parent::Volumes));
+            Some(found)
+        }
+        None => None,
+    };
+    let pull_secrets = plan.pull_secrets();
+    if !pull_secrets.is_empty() {
+        record.pull_secrets = Some(PullSecrets { behind: template.pull_secrets.len(), names: pull_secrets.to_vec() });
     }
 
     builder.add_annotations(&metadata, &annotations, &records.annotations(record));
-    match (containers, place) {
-        (Found::Collection, Place::InsteadOf(list, index)) if list.field() == field => {
-            builder.replace(&format!("/spec/{field}/{index}"), Rc::clone(&agent.container));
-        }
-        (Found::Collection, Place::Last | Place::InsteadOf(..)) => {
-            builder.add(&format!("/spec/{field}/-"), Rc::clone(&agent.container))
-        }
-        (Found::Collection, Place::At(index)) => {
-            builder.add(&format!("/spec/{field}/{index}"), Rc::clone(&agent.container))
-        }
-        _ => builder.add(&format!("/spec/{field}"), Rc::clone(&agent.container_list)),
+    for (list, found, first, old, containers) in lists {
+        let field = list.field();
+        let mut containers = containers.into_iter().peekable();
+        let first = match old {
+            // Ours takes its place, and what follows ours stands behind it.
+            Some(index) if agent.is_some_and(|agent| agent.sidecar.field() == field) => {
+                containers
+                    .next()
+                    .into_iter()
+                    .for_each(|agent| builder.replace(&format!("/spec/{field}/{index}"), agent));
+                Some(index + 1)
+            }
+            Some(_) if containers.peek().is_none() && listed(list) == 1 => {
+                builder.remove(&format!("/spec/{field}"));
+                first
+            }
+            Some(index) => {
+                builder.remove(&format!("/spec/{field}/{index}"));
+                first
+            }
+            None => first,
+        };
+        builder.add_containers(field, &found, first, containers.collect(), plan);
     }
-    if let Place::InsteadOf(list, index) = place
-        && list.field() != field
-    {
-        let is_only = template.containers.iter().filter(|container| container.list == list).count() == 1;
-        let path = format!("/spec/{}", list.field());
-        builder.remove(&if is_only { path } else { format!("{path}/{index}") });
-    }
-    match volumes {
-        Found::Collection => {
+    match (agent, volumes) {
+        (Some(agent), Some(Found::Collection)) => {
             for (volume, value) in &agent.volumes {
-                match gives_way(template, place, *volume) {
+                match gives_way(template, places, *volume) {
                     Some(old) => builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(value)),
                     None => builder.add("/spec/volumes/-", Rc::clone(value)),
                 }
             }
         }
-        _ => builder.add("/spec/volumes", Rc::clone(&agent.volume_list)),
+        (Some(agent), _) => builder.add("/spec/volumes", Rc::clone(&agent.volume_list)),
+        (None, _) => {}
     }
-    for name in &agent.pull_secrets {
+    for name in pull_secrets {
         builder.add("/spec/imagePullSecrets/-", Rc::new(json!({ "name": name })));
     }
     Ok(builder.patch)
 }
 
 /// The volume of the same name that an adopted agent brought along. Where somebody else mounts it, it does not come to this.
-fn gives_way(template: &PodTemplate, place: Place, volume: Volume) -> Option<&PodVolume> {
+fn gives_way(template: &PodTemplate, places: Places, volume: Volume) -> Option<&PodVolume> {
     let mut named = template.volumes.iter().filter(|other| other.name.as_deref() == Some(volume.name()));
-    named.next().filter(|_| matches!(place, Place::InsteadOf(..)))
+    named.next().filter(|_| places.instead_of.is_some())
+}
+
+/// The record of a plan, with nothing yet of what is around it.
+fn record(plan: &Plan, status_is_ours: bool) -> Record {
+    let agent = |agent: &Rc<Agent>| AgentRecord { status_is_ours, ..agent.record() };
+    let parts = match plan {
+        Parts::Agent(one) => Parts::Agent(agent(one)),
+        Parts::WaitFor(wait_for) => Parts::WaitFor(wait_for.record()),
+        Parts::Both(one, wait_for) => Parts::Both(agent(one), wait_for.record()),
+    };
+    Record { parts, pull_secrets: None, created: Vec::new(), was: Vec::new() }
+}
+
+/// `status` goes with an agent, so that the original injector leaves the pod alone.
+fn status_is_ours(record: &Record) -> bool {
+    record.parts.agent().is_some_and(|agent| agent.status_is_ours)
 }
 
 /// What takes out everything that the record names, and puts back what gave way.
@@ -246,7 +306,7 @@ pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -
     let annotations = child(template.metadata, "annotations");
     let keys: Vec<&str> = [Annotation::Status.key(), Annotation::Record.key()]
         .into_iter()
-        .filter(|key| *key == Annotation::Record.key() || record.is_some_and(|record| record.status_is_ours))
+        .filter(|key| *key == Annotation::Record.key() || record.is_some_and(status_is_ours))
         .filter(|key| child(annotations, key).is_some())
         .collect();
     let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.resolve(node)).count());
@@ -261,12 +321,19 @@ pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -
     }
 
     let items = |node: Option<NodeId>| node.map_or(0, |node| tree.items(tree.resolve(node)).count());
-    if let Some(agent) = &ours.agent {
-        let list = child(template.spec, agent.list.field());
-        let parent = (agent.list.field() == Sidecar::Native.field()).then_some(Parent::InitContainers);
-        let emptied = items(list) == 1 && parent.is_some_and(|parent| builder.empty(parent, list, record));
+    for list in [ContainerList::Containers, ContainerList::InitContainers] {
+        let of_list = ours.containers().filter(|container| container.list == list);
+        let mut indices: Vec<usize> = of_list.map(|container| container.index).collect();
+        indices.sort_unstable_by(|a, b| b.cmp(a));
+        let node = child(template.spec, list.field());
+        let parent = (list == ContainerList::InitContainers).then_some(Parent::InitContainers);
+        let emptied = !indices.is_empty()
+            && items(node) == indices.len()
+            && parent.is_some_and(|parent| builder.empty(parent, node, record));
         if !emptied {
-            builder.remove(&format!("/spec/{}/{}", agent.list.field(), agent.index));
+            for index in indices {
+                builder.remove(&format!("/spec/{}/{index}", list.field()));
+            }
         }
     }
 
@@ -292,30 +359,32 @@ pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -
     builder.patch
 }
 
-/// What brings an agent up to date where it stands: same list, same volumes, same pull secrets. What was created around it stays so.
+/// What brings ours up to date where they stand: same parts, same lists, same volumes, same pull secrets. What was created
+/// around them stays so.
 #[must_use]
-pub fn replacement(at: &str, ours: &Ours, old: &Record, agent: &Agent) -> TemplatePatch {
+pub fn replacement(at: &str, ours: &Ours, old: &Record, plan: &Plan) -> TemplatePatch {
     let record = Record {
         pull_secrets: old.pull_secrets.clone(),
         created: old.created.clone(),
         was: old.was.clone(),
-        status_is_ours: old.status_is_ours,
-        ..agent.record()
+        ..record(plan, status_is_ours(old))
     };
     let replace = |path: String, value: Rc<Value>| Operation::Replace { path: pointer(&format!("{at}{path}")), value };
     let annotation = replace(
         format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
         Rc::new(Value::String(record.to_string())),
     );
-    let container = ours
-        .agent
-        .iter()
-        .map(|old| replace(format!("/spec/{}/{}", old.list.field(), old.index), Rc::clone(&agent.container)));
-    let volumes = ours.volumes.iter().zip(&agent.volumes).filter_map(|((_, old), (_, new))| {
+    let agent = ours.agent.iter().zip(plan.agent()).map(|(old, new)| (old, &new.container));
+    let wait_for = ours.wait_for.iter().zip(plan.wait_for()).map(|(old, new)| (old, &new.container));
+    let containers = agent
+        .chain(wait_for)
+        .map(|(old, new)| replace(format!("/spec/{}/{}", old.list.field(), old.index), Rc::clone(new)));
+    let volumes = ours.volumes.iter().zip(plan.agent().into_iter().flat_map(|agent| &agent.volumes));
+    let volumes = volumes.filter_map(|((_, old), (_, new))| {
         Some(replace(format!("/spec/volumes/{}", old.as_ref()?.index), Rc::clone(new)))
     });
     TemplatePatch {
-        operations: std::iter::once(annotation).chain(container).chain(volumes).collect(),
+        operations: std::iter::once(annotation).chain(containers).chain(volumes).collect(),
         spellings: Vec::new(),
     }
 }
@@ -359,6 +428,37 @@ impl Builder<'_, '_> {
     fn remove(&mut self, path: &str) {
         let path = pointer(&format!("{}{path}", self.at));
         self.patch.operations.push(Operation::Remove { path });
+    }
+
+    /// `first`: the place of the first of them; none: behind all others.
+    fn add_containers(
+        &mut self,
+        field: &str,
+        found: &Found,
+        first: Option<usize>,
+        containers: Vec<Rc<Value>>,
+        plan: &Plan,
+    ) {
+        match (found, first) {
+            (Found::Collection, None) => {
+                for container in containers {
+                    self.add(&format!("/spec/{field}/-"), container);
+                }
+            }
+            (Found::Collection, Some(first)) => {
+                for (number, container) in containers.into_iter().enumerate() {
+                    self.add(&format!("/spec/{field}/{}", first + number), container);
+                }
+            }
+            _ => {
+                // Most get the agent alone, whose list is made once.
+                let list = match plan {
+                    Parts::Agent(agent) => Rc::clone(&agent.container_list),
+                    _ => Rc::new(containers.iter().map(|container| Value::clone(container)).collect()),
+                };
+                self.add(&format!("/spec/{field}"), list);
+            }
+        }
     }
 
     fn add_annotations(&mut self, metadata: &Found, annotations: &Found, ours: &OwnAnnotations) {

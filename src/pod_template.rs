@@ -3,12 +3,14 @@
 //! Every decision is made on the template without our agent, so that a changed configuration gives what it would have
 //! given in the first place.
 
-use crate::agent::normal::{Names, normal, take_names};
+use crate::agent::normal::{Names, normal, take_image, take_names};
 use crate::agent::record::{PullSecrets, Unreadable};
 use crate::agent::{CONTAINER, Record, Sidecar, Volume, is_agent_image};
 use crate::annotations::Annotation as Key;
 use crate::find::member;
+use crate::parts::{Kinds, Parts};
 use crate::resource::text;
+use crate::wait_for;
 use crate::yaml::{Kind, NodeId, Resolved, Tree, resolve, to_json};
 use serde_json::Value;
 
@@ -99,7 +101,7 @@ pub struct PodTemplate {
     pub annotations: Vec<Annotation>,
     /// All labels that are strings.
     pub labels: Vec<(String, String)>,
-    /// All containers but our agent.
+    /// All containers but ours.
     pub containers: Vec<Container>,
     /// All volumes but ours.
     pub volumes: Vec<PodVolume>,
@@ -130,6 +132,8 @@ pub struct Ours {
     pub status: bool,
     /// The agent that the record names; none where it is gone.
     pub agent: Option<Container>,
+    /// The init container that the record names; none where it is gone.
+    pub wait_for: Option<Container>,
     /// The volumes that the record names, each with its place; none for one that is gone.
     pub volumes: Vec<(Volume, Option<PodVolume>)>,
     /// The pull secrets that the record names, each with its place; none for one that is gone.
@@ -138,6 +142,27 @@ pub struct Ours {
     pub value: Option<Value>,
     /// The names in use.
     pub names: Names,
+    /// The normal form of the init container without its image, and that; none where it is gone.
+    pub wait_for_value: Option<(Value, String)>,
+}
+
+impl Ours {
+    /// Which of the two it is; by what stands there where the record cannot be read.
+    #[must_use]
+    pub fn kinds(&self) -> Kinds {
+        match &self.record {
+            Ok(record) => record.parts.kinds(),
+            Err(_) => {
+                let found = Parts::of(self.agent.as_ref(), self.wait_for.as_ref());
+                found.map_or(Parts::Agent(()), |found| found.kinds())
+            }
+        }
+    }
+
+    /// Both containers, as far as they are there.
+    pub fn containers(&self) -> impl Iterator<Item = &Container> {
+        self.agent.iter().chain(&self.wait_for)
+    }
 }
 
 impl PodTemplate {
@@ -296,20 +321,29 @@ fn take_ours(
 ) -> Option<Ours> {
     let at = annotations.iter().rposition(|annotation| annotation.key == Key::Record.key())?;
     let annotation = annotations.remove(at);
-    let status = annotations.iter().position(|annotation| annotation.key == Key::Status.key());
-    let status = status.map(|at| annotations.remove(at)).and_then(|annotation| annotation.value);
     let record = annotation.value.as_deref().map_or(Err(Unreadable::Broken), Record::parse);
-    let lists = match record.as_ref().map(|record| record.agent) {
-        Ok(Sidecar::Native) => &[ContainerList::InitContainers][..],
-        Ok(Sidecar::Container) => &[ContainerList::Containers],
-        Err(_) => &[ContainerList::Containers, ContainerList::InitContainers],
+    let parts = record.as_ref().map(|record| &record.parts);
+    // Beside an init container alone a status is somebody else's.
+    let mut status = None;
+    if parts.map_or(true, |parts| parts.agent().is_some()) {
+        let at = annotations.iter().position(|annotation| annotation.key == Key::Status.key());
+        status = at.map(|at| annotations.remove(at)).and_then(|annotation| annotation.value);
+    }
+    let mut take = |lists: &[ContainerList], name: &str| {
+        let is_it = |container: &Container| lists.contains(&container.list) && container.name.as_deref() == Some(name);
+        containers.iter().position(is_it).map(|at| containers.remove(at))
     };
-    let is_ours =
-        |container: &Container| lists.contains(&container.list) && container.name.as_deref() == Some(CONTAINER);
-    let agent = containers.iter().position(is_ours).map(|at| containers.remove(at));
+    let agent = match parts.map(|parts| parts.agent().map(|agent| agent.sidecar)) {
+        Ok(Some(Sidecar::Native)) => take(&[ContainerList::InitContainers], CONTAINER),
+        Ok(Some(Sidecar::Container)) => take(&[ContainerList::Containers], CONTAINER),
+        Ok(None) => None,
+        Err(_) => take(&[ContainerList::Containers, ContainerList::InitContainers], CONTAINER),
+    };
+    let has_wait_for = parts.map_or(true, |parts| parts.wait_for().is_some());
+    let wait_for = has_wait_for.then(|| take(&[ContainerList::InitContainers], wait_for::CONTAINER)).flatten();
     let is_named = |volume: &Volume| volumes.iter().any(|other| other.name.as_deref() == Some(volume.name()));
-    let named: Vec<Volume> = match &record {
-        Ok(record) => record.volumes.clone(),
+    let named: Vec<Volume> = match parts {
+        Ok(parts) => parts.agent().map_or_else(Vec::new, |agent| agent.volumes.clone()),
         Err(_) => Volume::ALL.into_iter().filter(is_named).collect(),
     };
     let taken: Vec<(Volume, Option<PodVolume>)> = named
@@ -331,6 +365,8 @@ fn take_ours(
         offset: annotation.offset,
         status: status.as_deref() == Some(crate::patch::INJECTED),
         agent,
+        wait_for_value: wait_for.as_ref().and_then(|container| wait_for_value(tree, container)),
+        wait_for,
         volumes: taken,
         pull_secrets: pulled,
         value,
@@ -366,6 +402,13 @@ fn value_of(
         volumes.iter().map(|(_, volume)| to_json(tree, volume.as_ref()?.node).ok()).collect::<Option<Vec<Value>>>()?;
     let names = take_names(&mut container, &mut volumes);
     Some((normal_parts(&container, &volumes), names))
+}
+
+/// The same of the init container that waits.
+fn wait_for_value(tree: &Tree<'_>, container: &Container) -> Option<(Value, String)> {
+    let mut container = to_json(tree, container.node).ok()?;
+    let image = take_image(&mut container);
+    Some((normal_parts(&container, &[]), image))
 }
 
 /// The normal form that a record's `value` is the fingerprint of.

@@ -2,6 +2,7 @@
 
 use crate::agent::Agent;
 use crate::needs::Needs;
+use crate::parts::Kinds;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -99,6 +100,7 @@ reasons! {
     VolumeConflict = "volume-conflict", Refused, "another volume has our name";
     QosRefused = "qos-refused", Refused, "the pod would no longer be Guaranteed, and `qos` is `refuse`";
     NativeRefused = "native-refused", Refused, "a native sidecar is asked for, which `kubernetesVersion` does not have";
+    WaitForImage = "wait-for-image", Refused, "the template asks for wait-for, and `waitFor.image` names no image for it";
     VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
@@ -106,6 +108,7 @@ reasons! {
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is wanted";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
     NoResources = "no-resources", Warning, "what was named holds no manifest, so nothing was looked at";
+    WorkloadAnnotation = "workload-annotation", Note, "an annotation of the workload was read, which a webhook never sees";
     NamespaceUnknown = "namespace-unknown", Warning, "`select` asks for a namespace and the resource names none";
     ControllerOwned = "controller-owned", Warning, "a controller made the resource, and the change will not last";
     NeverCompletes = "never-completes", Warning, "the pod is to complete, but waits for its agent";
@@ -132,7 +135,7 @@ impl Reason {
     pub fn is_about_change(self) -> bool {
         use Reason::{
             ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, PlainApiKey, PullSecrets,
-            QosChanged, SaAutomountUnknown, ShortTermination, TokenAutomountOff, VolumeLeft,
+            QosChanged, SaAutomountUnknown, ShortTermination, TokenAutomountOff, VolumeLeft, WorkloadAnnotation,
         };
         matches!(
             self,
@@ -148,13 +151,15 @@ impl Reason {
                 | ShortTermination
                 | InsecureTls
                 | VolumeLeft
+                | WorkloadAnnotation
         )
     }
 
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
     pub fn is_said_once(self) -> bool {
-        matches!(self, Reason::SaAutomountUnknown | Reason::InsecureTls | Reason::PlainApiKey)
+        use Reason::{InsecureTls, PlainApiKey, SaAutomountUnknown, WorkloadAnnotation};
+        matches!(self, SaAutomountUnknown | InsecureTls | PlainApiKey | WorkloadAnnotation)
     }
 }
 
@@ -235,6 +240,8 @@ pub struct Outcome {
     pub decision: Finding,
     /// What made the decision; none where there was nothing to decide.
     pub rule: Option<Rule>,
+    /// What the decision speaks of: the agent, the init container that waits, or both; none where nothing changes.
+    pub about: Option<Kinds>,
     /// Warnings beside it.
     pub warnings: Vec<Finding>,
     /// What has to exist for the agent that the template has after the run; none where it has no agent of ours.

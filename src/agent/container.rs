@@ -2,7 +2,7 @@
 
 use super::normal::{Digest, Names, take_names};
 use super::order::ordered;
-use super::{CONTAINER, Record, Sidecar, Volume};
+use super::{AgentRecord, CONTAINER, Sidecar, Volume};
 use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
 use crate::needs::Needs;
 use crate::pod_template::normal_parts;
@@ -99,7 +99,7 @@ pub struct Agent {
     pub needs: Rc<Needs>,
     /// The settings that it came from, where the template's annotations change them.
     pub annotated: Option<Rc<Config>>,
-    record: Record,
+    record: AgentRecord,
 }
 
 impl Agent {
@@ -119,7 +119,7 @@ impl Agent {
         container: Value,
         volumes: Vec<(Volume, Value)>,
         pull_secrets: Vec<String>,
-        record: Record,
+        record: AgentRecord,
     ) -> Self {
         let volume_list: Value = volumes.iter().map(|(_, value)| value.clone()).collect();
         let needs = Needs::of(&container, &volume_list);
@@ -136,9 +136,9 @@ impl Agent {
         }
     }
 
-    /// The record that goes with it; what was created around it is for the patch to say.
+    /// What the record says of it; what was created around it is for the patch to say.
     #[must_use]
-    pub fn record(&self) -> Record {
+    pub fn record(&self) -> AgentRecord {
         self.record.clone()
     }
 
@@ -217,7 +217,7 @@ impl Name {
     }
 }
 
-fn record(shape: &Shape, container: &Value, volumes: &[(Volume, Value)]) -> Record {
+fn record(shape: &Shape, container: &Value, volumes: &[(Volume, Value)]) -> AgentRecord {
     let mut parts: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
     let (field, secrets) = (shape.sidecar.field(), &shape.pull_secrets);
     let plan = if secrets.is_empty() {
@@ -228,18 +228,15 @@ fn record(shape: &Shape, container: &Value, volumes: &[(Volume, Value)]) -> Reco
     let plan = Digest::of(&plan.unwrap_or_default());
     let mut container = container.clone();
     let names = take_names(&mut container, &mut parts);
-    Record {
-        agent: shape.sidecar,
+    AgentRecord {
+        sidecar: shape.sidecar,
         plan,
         value: Digest::of(&normal_parts(&container, &parts).to_string()),
         image: Digest::of(&names.image),
         secret: Digest::of(&names.secret),
         config: names.config_map.as_deref().map(Digest::of),
         volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
-        pull_secrets: None,
         status_is_ours: true,
-        created: Vec::new(),
-        was: Vec::new(),
     }
 }
 

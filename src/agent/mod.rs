@@ -6,7 +6,7 @@ pub mod order;
 pub mod record;
 
 pub use container::{Agent, Agents};
-pub use record::{Parent, Record};
+pub use record::{AgentRecord, Parent, Record};
 
 /// Name of the agent's container, native or not.
 pub const CONTAINER: &str = "mackerel-container-agent";

@@ -47,7 +47,7 @@ pub struct Names {
 /// Takes the names out of a container and its volumes, so that the rest can be compared without them.
 #[must_use]
 pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
-    let mut names = Names { image: take(container, "/image").unwrap_or_default(), ..Names::default() };
+    let mut names = Names { image: take_image(container), ..Names::default() };
     let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
         env.iter_mut().find(|variable| variable.get("name").and_then(Value::as_str) == Some("MACKEREL_APIKEY"))
     });
@@ -60,6 +60,12 @@ pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
         }
     }
     names
+}
+
+/// Takes the image out of a container.
+#[must_use]
+pub fn take_image(container: &mut Value) -> String {
+    take(container, "/image").unwrap_or_default()
 }
 
 fn take(value: &mut Value, pointer: &str) -> Option<String> {

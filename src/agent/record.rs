@@ -11,6 +11,8 @@
 //! - `image`, `secret`, `config`: fingerprints of the names as they were configured; another one means that the name was
 //!   changed by somebody who may
 //! - `volumes`: which of our volumes
+//! - `wait-for`: of the init container that waits: `first` or `last`, and its own `plan`, `value` and `image`. Where it is
+//!   alone, there is nothing of the agent's
 //! - `pull`: pull secrets that we added, behind how many others
 //! - `created`: parents that were not there before
 //! - `status`: `kept` where a stale `status` annotation was there before us and stays behind
@@ -21,6 +23,8 @@
 
 use super::normal::Digest;
 use super::{Sidecar, Volume};
+use crate::config::WaitForPosition;
+use crate::parts::Parts;
 use std::fmt;
 
 /// A part of the pod template that has to exist before something of ours can stand in it.
@@ -69,9 +73,22 @@ pub struct PullSecrets {
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Where the agent stands.
-    pub agent: Sidecar,
-    /// Of everything added, to the letter.
+    /// What was added.
+    pub parts: Parts<AgentRecord, WaitForRecord>,
+    /// Our pull secrets, if we added any.
+    pub pull_secrets: Option<PullSecrets>,
+    /// Parents that we created.
+    pub created: Vec<Parent>,
+    /// Parents that were a null, and how it was written.
+    pub was: Vec<(Parent, String)>,
+}
+
+/// What a record says of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentRecord {
+    /// Where it stands.
+    pub sidecar: Sidecar,
+    /// Of everything added for it, to the letter.
     pub plan: Digest,
     /// Of its normal form without names.
     pub value: Digest,
@@ -83,14 +100,29 @@ pub struct Record {
     pub config: Option<Digest>,
     /// Our volumes.
     pub volumes: Vec<Volume>,
-    /// Our pull secrets, if we added any.
-    pub pull_secrets: Option<PullSecrets>,
     /// The `status` annotation is ours; it is not where one was copied in from elsewhere.
     pub status_is_ours: bool,
-    /// Parents that we created.
-    pub created: Vec<Parent>,
-    /// Parents that were a null, and how it was written.
-    pub was: Vec<(Parent, String)>,
+}
+
+/// What a record says of the init container that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WaitForRecord {
+    /// Where it was put.
+    pub position: WaitForPosition,
+    /// Of everything added for it, to the letter.
+    pub plan: Digest,
+    /// Of its normal form without the image.
+    pub value: Digest,
+    /// Of the image as configured.
+    pub image: Digest,
+}
+
+impl Record {
+    /// Where the init containers among them were put. An agent alone goes behind the others.
+    #[must_use]
+    pub fn position(&self) -> WaitForPosition {
+        self.parts.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
+    }
 }
 
 /// The only format there is. Another number comes from a later program, whose additions we must not touch.
@@ -98,20 +130,27 @@ const FORMAT: &str = "v1";
 
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let agent = match self.agent {
-            Sidecar::Container => "container",
-            Sidecar::Native => "native",
-        };
-        write!(f, "{FORMAT};agent={agent};plan={};value={}", self.plan, self.value)?;
-        write!(f, ";image={};secret={}", self.image, self.secret)?;
-        if let Some(config) = self.config {
-            write!(f, ";config={config}")?;
+        f.write_str(FORMAT)?;
+        let agent = self.parts.agent();
+        if let Some(agent) = agent {
+            let sidecar = match agent.sidecar {
+                Sidecar::Container => "container",
+                Sidecar::Native => "native",
+            };
+            write!(f, ";agent={sidecar};plan={};value={}", agent.plan, agent.value)?;
+            write!(f, ";image={};secret={}", agent.image, agent.secret)?;
+            if let Some(config) = agent.config {
+                write!(f, ";config={config}")?;
+            }
+            list(f, "volumes", agent.volumes.iter().map(|volume| short(*volume).to_owned()))?;
         }
-        list(f, "volumes", self.volumes.iter().map(|volume| short(*volume).to_owned()))?;
+        if let Some(WaitForRecord { position, plan, value, image }) = self.parts.wait_for() {
+            write!(f, ";wait-for={position}:{plan}:{value}:{image}")?;
+        }
         if let Some(PullSecrets { behind, names }) = &self.pull_secrets {
             write!(f, ";pull={behind}:{}", names.join("+"))?;
         }
-        if !self.status_is_ours {
+        if agent.is_some_and(|agent| !agent.status_is_ours) {
             f.write_str(";status=kept")?;
         }
         list(f, "created", self.created.iter().map(|parent| parent.key().to_owned()))?;
@@ -151,36 +190,46 @@ impl Record {
     fn parse_fields(text: &str) -> Option<Self> {
         let fields = text.split(';').skip(1);
         let fields: Vec<(&str, &str)> = fields.map(|field| field.split_once('=')).collect::<Option<_>>()?;
-        let known =
-            ["agent", "plan", "value", "image", "secret", "config", "volumes", "pull", "status", "created", "was"];
-        if fields.iter().any(|(name, _)| !known.contains(name)) {
+        let of_agent = ["agent", "plan", "value", "image", "secret", "config", "volumes", "status"];
+        let of_all = ["wait-for", "pull", "created", "was"];
+        if fields.iter().any(|(name, _)| !of_agent.contains(name) && !of_all.contains(name)) {
             return None;
         }
         let field = |name: &str| fields.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
         let items = |name: &str| field(name).into_iter().flat_map(|value| value.split('+'));
+        let agent = match fields.iter().any(|(name, _)| of_agent.contains(name)) {
+            false => None,
+            true => Some(AgentRecord {
+                sidecar: match field("agent")? {
+                    "container" => Sidecar::Container,
+                    "native" => Sidecar::Native,
+                    _ => return None,
+                },
+                plan: Digest::parse(field("plan")?)?,
+                value: Digest::parse(field("value")?)?,
+                image: Digest::parse(field("image")?)?,
+                secret: Digest::parse(field("secret")?)?,
+                config: match field("config") {
+                    Some(digest) => Some(Digest::parse(digest)?),
+                    None => None,
+                },
+                volumes: items("volumes").map(volume).collect::<Option<_>>()?,
+                status_is_ours: match field("status") {
+                    None => true,
+                    Some("kept") => false,
+                    Some(_) => return None,
+                },
+            }),
+        };
+        let wait_for = match field("wait-for") {
+            Some(text) => Some(wait_for(text)?),
+            None => None,
+        };
         Some(Self {
-            agent: match field("agent")? {
-                "container" => Sidecar::Container,
-                "native" => Sidecar::Native,
-                _ => return None,
-            },
-            plan: Digest::parse(field("plan")?)?,
-            value: Digest::parse(field("value")?)?,
-            image: Digest::parse(field("image")?)?,
-            secret: Digest::parse(field("secret")?)?,
-            config: match field("config") {
-                Some(digest) => Some(Digest::parse(digest)?),
-                None => None,
-            },
-            volumes: items("volumes").map(volume).collect::<Option<_>>()?,
+            parts: Parts::of(agent, wait_for)?,
             pull_secrets: match field("pull") {
                 Some(text) => Some(pull_secrets(text)?),
                 None => None,
-            },
-            status_is_ours: match field("status") {
-                None => true,
-                Some("kept") => false,
-                Some(_) => return None,
             },
             created: items("created").map(parent).collect::<Option<_>>()?,
             was: items("was")
@@ -191,6 +240,22 @@ impl Record {
                 .collect::<Option<_>>()?,
         })
     }
+}
+
+/// `last:3fa9c2d1:77c0b1aa:0d1e2f3a`
+fn wait_for(text: &str) -> Option<WaitForRecord> {
+    let mut parts = text.split(':');
+    let (position, plan, value, image, None) =
+        (parts.next()?, parts.next()?, parts.next()?, parts.next()?, parts.next())
+    else {
+        return None;
+    };
+    Some(WaitForRecord {
+        position: *WaitForPosition::ALL.iter().find(|known| known.as_str() == position)?,
+        plan: Digest::parse(plan)?,
+        value: Digest::parse(value)?,
+        image: Digest::parse(image)?,
+    })
 }
 
 /// `2:team+mirror`
@@ -245,27 +310,53 @@ fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Digest, Parent, PullSecrets, Record, Sidecar, Unreadable, Volume};
+    use super::{AgentRecord, Digest, Parent, PullSecrets, Record, Sidecar, Unreadable, Volume, WaitForRecord};
+    use crate::config::WaitForPosition;
+    use crate::parts::Parts;
 
     #[test]
     fn a_record_reads_back_as_it_was_written() {
-        let record = Record {
-            agent: Sidecar::Native,
+        let agent = AgentRecord {
+            sidecar: Sidecar::Native,
             plan: Digest::of("plan"),
             value: Digest::of("value"),
             image: Digest::of("image"),
             secret: Digest::of("secret"),
             config: Some(Digest::of("config")),
             volumes: vec![Volume::Tmp, Volume::Config],
-            pull_secrets: Some(PullSecrets { behind: 2, names: vec!["team".to_owned(), "a.b".to_owned()] }),
             status_is_ours: false,
+        };
+        let wait_for = WaitForRecord {
+            position: WaitForPosition::First,
+            plan: Digest::of(""),
+            value: Digest::of(""),
+            image: Digest::of(""),
+        };
+        let record = Record {
+            parts: Parts::Agent(agent.clone()),
+            pull_secrets: Some(PullSecrets { behind: 2, names: vec!["team".to_owned(), "a.b".to_owned()] }),
             created: vec![Parent::Metadata, Parent::Annotations],
             was: vec![(Parent::Volumes, " null".to_owned()), (Parent::InitContainers, "  ~".to_owned())],
         };
-        assert_eq!(Record::parse(&record.to_string()), Ok(record.clone()));
-        assert!(record.to_string().ends_with(
-            ";volumes=tmp+config;pull=2:team+a.b;status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e"
-        ));
+        let end = "status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e";
+        for (parts, expected) in [
+            (Parts::Agent(agent.clone()), format!(";volumes=tmp+config;pull=2:team+a.b;{end}")),
+            (
+                Parts::Both(agent, wait_for),
+                format!(";volumes=tmp+config;wait-for=first:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=2:team+a.b;{end}"),
+            ),
+            (
+                Parts::WaitFor(wait_for),
+                format!(
+                    "v1;wait-for=first:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=2:team+a.b;{}",
+                    end.trim_start_matches("status=kept;")
+                ),
+            ),
+        ] {
+            let record = Record { parts, ..record.clone() };
+            assert_eq!(Record::parse(&record.to_string()), Ok(record.clone()));
+            assert!(record.to_string().ends_with(&expected), "{record}");
+        }
     }
 
     #[test]
@@ -273,8 +364,13 @@ mod tests {
         for text in [
             "",
             "v1",
+            "v1;created=annotations",
             "v1;agent=native;plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1;pull=1:",
             "v1;agent=container;plan=1;value=2",
+            "v1;wait-for=last:4fd0bfc1:4fd0bfc1",
+            "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1:4fd0bfc1",
+            "v1;wait-for=middle:4fd0bfc1:4fd0bfc1:4fd0bfc1",
+            "v1;status=kept;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1",
             "injected",
             "v;agent=native",
         ] {

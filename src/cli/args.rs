@@ -1,7 +1,10 @@
 //! What may be typed.
 
+use super::wait_for::duration;
+use crate::wait_for::Endpoint;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Names the configuration file where neither `--config` nor a functionConfig does.
 pub(crate) const CONFIG_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_CONFIG";
@@ -90,6 +93,26 @@ Examples:
   mackerel-agent-injector config schema > agent-injector.schema.json"
     )]
     Config(ConfigCommand),
+    /// Wait until hosts accept TCP connections
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector wait-for db:5432 cache:6379
+  mackerel-agent-injector wait-for [2001:db8::1]:80 --timeout 2m
+  mackerel-agent-injector wait-for db:5432 --timeout 30s --interval 500ms || echo no database
+
+Exit codes: 0 all accept, 2 wrong usage, else the first that does not: 11 for the first host,
+12 for the second, and so on up to 125.")]
+    WaitFor {
+        /// A name or address with a port; an IPv6 address in brackets
+        #[arg(value_name = "HOST:PORT", required = true)]
+        endpoints: Vec<Endpoint>,
+        /// How long to wait for all of them
+        #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
+        timeout: Duration,
+        /// How long to rest between two tries
+        #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
+        interval: Duration,
+    },
     /// Print completions for a shell
     #[command(after_help = "\
 Examples:

@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::diagnostic::{Lines, visible};
 use crate::edit::{self, Edit, pieces};
 use crate::inject::{Direction, Injection, Options, inject_part};
+use crate::parts::Kinds;
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
 use crate::splice::Refusal;
 use crate::surroundings::{self, Part, Requirement, Surroundings};
@@ -374,16 +375,17 @@ fn other_than_manifest(path: &Path, text: &str) -> Option<&'static str> {
 fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
     let mut lines = Lines::new(input.text.as_bytes());
     for outcome in &injection.outcomes {
-        let would = match outcome.decision.reason {
-            Reason::Injected => "the agent would be added",
-            Reason::Updated => "the agent would be brought up to date",
-            Reason::Adopted => "the agent that is there would be taken over",
-            Reason::Removed => "the agent would be taken out",
+        let done = match outcome.decision.reason {
+            Reason::Injected => "would be added",
+            Reason::Updated => "would be brought up to date",
+            Reason::Adopted => "that is there would be taken over",
+            Reason::Removed => "would be taken out",
             _ => continue,
         };
+        let subject = outcome.about.map_or("", Kinds::subject);
         let at = lines.position(outcome.offset);
         let resource = resource(&outcome.identity);
-        let line = format!("{}:{}:{}: {resource}: {would}", input.name, at.line, at.column);
+        let line = format!("{}:{}:{}: {resource}: {subject} {done}", input.name, at.line, at.column);
         list.push_str(&visible(&line));
         list.push('\n');
     }

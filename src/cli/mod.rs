@@ -4,6 +4,7 @@
 //! - `walk`, `input`: which texts
 //! - `configuration`: which configuration counts
 //! - `inject`, `stdin`: what is done with them
+//! - `wait_for`: the command of the init container, which has nothing to do with them
 //! - `stdout`, `stream`, `diff`, `in_place`, `explain`: the ways out
 //! - `messages`, `findings`, `needed`, `progress`: what is said beside
 
@@ -23,6 +24,7 @@ mod stdin;
 mod stdout;
 mod stream;
 mod usage;
+mod wait_for;
 mod walk;
 
 use crate::inject::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
@@ -37,20 +39,28 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use stdin::Door;
 
-/// As diff's.
+/// As diff's, but for `wait-for`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
     /// Done.
-    Done = 0,
+    Done,
     /// `--check` found something to change.
-    Found = 1,
+    Found,
     /// Wrong usage, unreadable, refused.
-    Trouble = 2,
+    Trouble,
+    /// The host of this number accepts no connection, and those before it do.
+    Closed { number: usize },
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(exit as u8)
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Found => 1,
+            Exit::Trouble => 2,
+            // Shells have meanings of their own for what is above 125.
+            Exit::Closed { number } => u8::try_from(number).unwrap_or(u8::MAX).min(114) + 11,
+        })
     }
 }
 
@@ -99,6 +109,9 @@ pub fn run() -> ExitCode {
             over_paths("explain", asked, &common, messages)
         }
         Some(Command::Config(command)) => configuration::command(command, &common, messages),
+        Some(Command::WaitFor { endpoints, timeout, interval }) => {
+            wait_for::wait(&endpoints, timeout, interval, messages)
+        }
         Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
         Some(Command::Man { dir: Some(folder), .. }) => generate::manuals(&folder).map(|()| Exit::Done),
         Some(Command::Man { command, dir: None }) => generate::manual(&command).map(|()| Exit::Done),

@@ -7,6 +7,8 @@ use super::select::KindPattern;
 use super::spec::{Platform, SidecarKind};
 use super::version::KubernetesVersion;
 use super::{Config, closest, path};
+use crate::agent::is_agent_image;
+use crate::annotations;
 use crate::find::Table;
 
 /// Settings that contradict each other.
@@ -76,6 +78,7 @@ pub(crate) fn contradictions_of_template(config: &Config) -> Vec<Contradiction> 
     security_context(config, &mut found);
     namespaces(config, &mut found);
     kinds(config, &mut found);
+    wait_for(config, &mut found);
     found
 }
 
@@ -199,6 +202,25 @@ fn namespaces(config: &Config, found: &mut Vec<Contradiction>) {
             format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`"),
             "take it out of one of them; `excludeNamespaces: []` excludes nothing",
         ));
+    }
+}
+
+fn wait_for(config: &Config, found: &mut Vec<Contradiction>) {
+    let (image, names) = (&config.spec.wait_for.image, &config.spec.wait_for.annotations);
+    if let Some(image) = image.as_deref().filter(|image| is_agent_image(image)) {
+        let complaint = Complaint::new(format!("must hold this program, and `{image}` is the agent's"));
+        found.push(Contradiction::about("waitFor.image", &complaint.with_help("name an image of this program")));
+    }
+    for (index, name) in names.iter().enumerate() {
+        let (what, help) = if name.starts_with(annotations::PREFIX) {
+            ("is one of this program's own, and never another name for `wait-for`", "take it away")
+        } else if names.iter().take(index).any(|other| other == name) {
+            ("stands there twice", "take one of them away")
+        } else {
+            continue;
+        };
+        let what = format!("has `{name}`, which {what}");
+        found.push(Contradiction::about("waitFor.annotations", &Complaint::new(what).with_help(help)));
     }
 }
 

@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(spec["kubelet"]["properties"]["port"]["minimum"], json!(1));
         assert_eq!(spec["kubelet"]["properties"]["port"]["default"], json!(10250));
         assert!(spec["select"]["properties"]["namespaces"]["items"]["pattern"].is_string());
-        assert!(spec["waitFor"]["description"].as_str().unwrap().ends_with(NOT_SUPPORTED));
+        assert!(spec["rbac"]["description"].as_str().unwrap().ends_with(NOT_SUPPORTED));
         assert!(spec["agent"]["properties"]["memo"]["type"] == json!(["string", "null"]));
     }
 

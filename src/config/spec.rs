@@ -34,7 +34,7 @@ settings! {
         "agent" agent: Agent = Agent::default();
         /// What to do when the agent would take the class Guaranteed from a pod. Default: `warn`.
         "qos" qos: Qos = Qos::Warn;
-        /// The init container that the annotation `wait-for` asks for.
+        /// The init container that the annotation `wait-for` asks for, with or without the agent. Which templates are looked at is for `select` and `injection: disabled` to say, as for the agent.
         "waitFor" wait_for: WaitFor = WaitFor::default();
         /// Further kinds with pod templates, beside the built-in ones. A list, replaced as a whole. Default: none.
         "podTemplates" pod_templates: Vec<PodTemplatePath> = Vec::new();
@@ -142,15 +142,15 @@ settings! {
 }
 
 settings! {
-    /// The init container that waits for hosts to accept TCP.
+    /// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
     pub struct WaitFor {
-        /// The image that holds this program. Default: none; a template that asks is then refused.
+        /// The image whose entry point is this program. Default: none; a template that asks is then refused.
         "image" image: Option<String> = None, Image;
-        /// How long to wait for all hosts, in seconds. Default: `15`.
+        /// How long to wait for all hosts, in seconds; then the container fails, and Kubernetes starts it again as the pod's restartPolicy says. Default: `15`.
         "timeoutSeconds" timeout_seconds: u32 = 15, Positive;
-        /// Where it stands among the init containers. Default: `last`.
+        /// Where it stands among the init containers; a native agent stands directly before it. Default: `last`.
         "position" position: WaitForPosition = WaitForPosition::Last;
-        /// Further annotations that ask for it, by full name. Default: none.
+        /// Further annotations that ask for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload, but there not by a webhook. A list, replaced as a whole. Default: none.
         "annotations" annotations: Vec<String> = Vec::new(), MetadataName;
     }
 }

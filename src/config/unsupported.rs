@@ -6,7 +6,7 @@ use super::{Config, is_at_or_below};
 use serde_json::Value as Json;
 
 /// Dotted paths of the settings; everything below them is meant too.
-const WITHOUT_EFFECT: &[&str] = &["waitFor", "rbac"];
+const WITHOUT_EFFECT: &[&str] = &["rbac"];
 
 /// The settings without effect, by dotted path.
 pub(crate) fn without_effect() -> &'static [&'static str] {

@@ -1,9 +1,12 @@
-//! Whether a pod template gets the agent, and why: a pure function of the template, its resource and the configuration.
+//! What a pod template gets, the agent or an init container that waits or both, and why: a pure function of the template,
+//! its resource and the configuration.
 //!
 //! The order of the rules is the order in which users can turn them off: what nobody asked for is skipped before anything
-//! about it can be refused.
+//! about it can be refused. The rules on which templates are looked at, and which can run anything of ours, hold for both;
+//! each is asked for by itself, and where both are wanted, one that is refused holds back the other.
 
 mod shape;
+mod wait_for;
 
 use crate::agent::{Agent, Agents, CONTAINER, Sidecar, Volume};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, Request};
@@ -13,6 +16,7 @@ use crate::config::{
 use crate::field_path::field_path;
 use crate::find::{member, step};
 use crate::merge_patch::{self, Images, Sign};
+use crate::parts::{Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason, Rule};
 use crate::resource::{Resource, text};
@@ -20,12 +24,12 @@ use crate::yaml::{NodeId, Tree};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// What is to become of a template. Made on the template without our agent.
+/// What is to become of a template. Made on the template without anything of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// Put this agent in.
-    Inject(Rc<Agent>),
-    /// Leave it without an agent; nobody asks for one.
+    /// Put this in.
+    Add(Plan),
+    /// Leave it as it is; nobody asks for more.
     Skip(Finding),
     /// Somebody asks, but it must not be done.
     Refuse(Finding),
@@ -40,6 +44,8 @@ pub struct Verdict {
     pub warnings: Vec<Finding>,
     /// What made it.
     pub rule: Rule,
+    /// Why a template that is to wait gets no agent.
+    pub no_agent: Option<Finding>,
 }
 
 /// Decides for one template.
@@ -52,10 +58,11 @@ pub fn decide(
     config: &Config,
     agents: &Agents,
 ) -> Verdict {
-    let mut case = Case { tree, resource, at, template, config, agents, warnings: Vec::new(), rule: None };
+    let mut case =
+        Case { tree, resource, at, template, config, agents, warnings: Vec::new(), rule: None, no_agent: None };
     let decision = case.decide();
     let rule = case.rule.take().unwrap_or_else(|| case.rule_of(&decision));
-    Verdict { decision, warnings: case.warnings, rule }
+    Verdict { decision, warnings: case.warnings, rule, no_agent: case.no_agent }
 }
 
 struct Case<'a, 't> {
@@ -69,6 +76,7 @@ struct Case<'a, 't> {
     warnings: Vec<Finding>,
     /// What decides, where the decision's finding does not say it.
     rule: Option<Rule>,
+    no_agent: Option<Finding>,
 }
 
 impl<'a> Case<'a, '_> {
@@ -78,37 +86,67 @@ impl<'a> Case<'a, '_> {
         }
         self.warn_of_misplaced_annotations();
         self.warn_of_unknown_annotations();
-        if let Err(decision) = self.asks() {
-            return decision;
-        }
+        let waits = self.asks_to_wait();
+        let asks = match self.asks() {
+            Err(decision) if waits.is_none() || matches!(decision, Decision::Refuse(_)) => return decision,
+            asks => asks,
+        };
         // What follows says no for reasons of its own.
-        let asked = self.rule.take();
+        let rule = self.rule.take();
         if let Some(skip) = self.cannot_run() {
             return Decision::Skip(skip);
         }
-        let config = match self.with_annotations() {
-            Ok(config) => config,
-            Err(refusal) => return Decision::Refuse(refusal),
+        let agent = asks.and_then(|()| self.agent());
+        let Some(asked) = waits else {
+            return match agent {
+                Ok(agent) => {
+                    self.rule = rule;
+                    Decision::Add(Parts::Agent(agent))
+                }
+                Err(decision) => decision,
+            };
         };
-        let sidecar = match self.sidecar(&config) {
-            Ok(sidecar) => sidecar,
+        let agent = match agent {
+            Ok(agent) => Some(agent),
+            Err(Decision::Skip(skip)) => {
+                self.no_agent = Some(skip);
+                None
+            }
             Err(decision) => return decision,
         };
-        let shape = match self.shape(&config, sidecar) {
-            Ok(shape) => shape,
-            Err(refusal) => return Decision::Refuse(refusal),
-        };
-        let agent = self.agents.agent(config, shape);
-        match self.conflict(&agent) {
-            Some(refusal) => Decision::Refuse(refusal),
-            None => {
-                self.rule = asked;
-                Decision::Inject(agent)
+        let asks = asked.rule();
+        match (self.wait_for(asked, agent.as_deref()), agent) {
+            (Ok(wait_for), Some(agent)) => {
+                self.rule = rule;
+                Decision::Add(Parts::Both(agent, wait_for))
+            }
+            (Ok(wait_for), None) => {
+                self.rule = Some(asks);
+                Decision::Add(Parts::WaitFor(wait_for))
+            }
+            (Err(refusal), _) => {
+                self.rule = None;
+                Decision::Refuse(refusal)
             }
         }
     }
 
-    /// Resources that never get an agent, whatever their owner asks.
+    /// The agent that fits the pod.
+    fn agent(&mut self) -> Result<Rc<Agent>, Decision> {
+        if let Some(skip) = self.agent_present() {
+            return Err(Decision::Skip(skip));
+        }
+        let config = self.with_annotations().map_err(Decision::Refuse)?;
+        let sidecar = self.sidecar(&config)?;
+        let shape = self.shape(&config, sidecar).map_err(Decision::Refuse)?;
+        let agent = self.agents.agent(config, shape);
+        match self.conflict(&agent) {
+            Some(refusal) => Err(Decision::Refuse(refusal)),
+            None => Ok(agent),
+        }
+    }
+
+    /// Resources that never get anything, whatever their owner asks.
     fn out_of_reach(&mut self) -> Option<Finding> {
         if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
             self.rule = self.resource_annotation_rule("config.kubernetes.io/local-config");
@@ -283,7 +321,7 @@ impl<'a> Case<'a, '_> {
         self.warnings.extend(warnings);
     }
 
-    fn cannot_run(&mut self) -> Option<Finding> {
+    fn cannot_run(&self) -> Option<Finding> {
         if self.template.windows {
             return Some(self.finding(Reason::Windows, "the pod is for Windows nodes, for which there is no agent"));
         }
@@ -291,9 +329,10 @@ impl<'a> Case<'a, '_> {
         if own.is_empty() {
             return Some(self.finding(Reason::NoContainers, "the template has no containers of its own"));
         }
-        if let Some(patch) = self.is_patch() {
-            return Some(patch);
-        }
+        self.is_patch()
+    }
+
+    fn agent_present(&mut self) -> Option<Finding> {
         // With our record the agent is taken out of the view, so whatever agent is left is somebody else's.
         let template = self.template;
         let present = template.containers.iter().find(|container| is_agent(container))?;
@@ -378,18 +417,8 @@ impl<'a> Case<'a, '_> {
 
     /// Something of the user's that has one of our names.
     fn conflict(&self, agent: &Agent) -> Option<Finding> {
-        if let Some(container) = self.template.containers.iter().find(|c| c.name.as_deref() == Some(CONTAINER)) {
-            let image = container.image.as_deref().unwrap_or("no image");
-            let field = agent.sidecar.field();
-            let others = self.template.containers.iter().filter(|other| other.list.field() == field).count();
-            let message = format!(
-                "a container is named {CONTAINER} already, with {image}; ours would be {}",
-                field_path(&format!("{}/spec/{field}/{others}", self.at))
-            );
-            let finding = self.finding(Reason::ContainerConflict, message);
-            let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
-            let offset = Some(self.tree.span(container.node).start);
-            return Some(Finding { help: Some("rename it".to_owned()), offset, pointer, ..finding });
+        if let Some(conflict) = self.container_conflict(CONTAINER, agent.sidecar.field()) {
+            return Some(conflict);
         }
         let ours: Vec<Volume> = agent.volumes.iter().map(|(volume, _)| *volume).collect();
         let volume =
@@ -404,6 +433,21 @@ impl<'a> Case<'a, '_> {
         let finding = self.finding(Reason::VolumeConflict, message);
         let pointer = format!("{}/spec/volumes/{}", self.at, volume.index);
         let offset = Some(self.tree.span(volume.node).start);
+        Some(Finding { help: Some("rename it".to_owned()), offset, pointer, ..finding })
+    }
+
+    /// A container of the user's that has the name of the one that would go into a list.
+    fn container_conflict(&self, name: &str, field: &str) -> Option<Finding> {
+        let container = self.template.containers.iter().find(|container| container.name.as_deref() == Some(name))?;
+        let image = container.image.as_deref().unwrap_or("no image");
+        let others = self.template.containers.iter().filter(|other| other.list.field() == field).count();
+        let message = format!(
+            "a container is named {name} already, with {image}; ours would be {}",
+            field_path(&format!("{}/spec/{field}/{others}", self.at))
+        );
+        let finding = self.finding(Reason::ContainerConflict, message);
+        let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
+        let offset = Some(self.tree.span(container.node).start);
         Some(Finding { help: Some("rename it".to_owned()), offset, pointer, ..finding })
     }
 
@@ -454,7 +498,7 @@ impl<'a> Case<'a, '_> {
             Rule::Manifest { offset, pointer: pointer.to_owned() }
         };
         match decision {
-            Decision::Inject(_) => at(None, self.at),
+            Decision::Add(_) => at(None, self.at),
             Decision::Skip(finding) | Decision::Refuse(finding) => match finding.reason {
                 Reason::NativeUnsupported => Rule::Setting("kubernetesVersion".into()),
                 Reason::NativeRefused if finding.pointer == self.at => Rule::Setting("sidecar".into()),
@@ -503,7 +547,7 @@ mod tests {
         let (at, node) = &templates[0];
         let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), config, &super::Agents::default());
         let reason = match verdict.decision {
-            Decision::Inject(_) => Reason::Injected,
+            Decision::Add(_) => Reason::Injected,
             Decision::Skip(finding) | Decision::Refuse(finding) => finding.reason,
         };
         (reason, verdict.warnings.iter().map(|warning| warning.reason).collect())

@@ -141,7 +141,7 @@ impl Case<'_, '_> {
     }
 
     /// Those that the pod lacks. A pod that names none gets those of its ServiceAccount, which ours would displace.
-    fn pull_secrets(&mut self, config: &Config) -> Vec<String> {
+    pub(super) fn pull_secrets(&mut self, config: &Config) -> Vec<String> {
         let wanted = &config.spec.agent.image_pull_secrets;
         if wanted.is_empty() {
             return Vec::new();

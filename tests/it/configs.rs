@@ -187,6 +187,15 @@ const DOORS: &[Door] = &[
     ),
     ("agent.tmp.sizeLimit", "null", "{agent: {tmp: {sizeLimit: null}}}", None),
     ("agent.tmp.sizeLimit", "1Gi", "{agent: {tmp: {sizeLimit: 1Gi}}}", None),
+    ("waitFor.image", "r:5000/a:1.0", "{waitFor: {image: 'r:5000/a:1.0'}}", None),
+    ("waitFor.timeoutSeconds", "30", "{waitFor: {timeoutSeconds: 30}}", None),
+    ("waitFor.position", "first", "{waitFor: {position: first}}", None),
+    (
+        "waitFor.annotations",
+        "[com.baeldung/wait-for-it, a]",
+        "{waitFor: {annotations: [com.baeldung/wait-for-it, a]}}",
+        None,
+    ),
     (
         "podTemplates",
         "[{group: a.b, kind: C, path: /d/*}]",
@@ -270,6 +279,11 @@ fn a_bad_argument_is_named_with_its_number() {
         (
             &["kubelet.port=1", "kubelet.readOnlyPort=2"],
             "--set #2: error: `kubelet.readOnlyPort` and `kubelet.port` cannot stand together: the read-only port has no TLS",
+        ),
+        (&["waitFor.timeoutSeconds=0"], "--set #1: error: `waitFor.timeoutSeconds` must be at least 1, found `0`"),
+        (
+            &["waitFor.image=a/mackerel-container-agent:1"],
+            "--set #1: error: `waitFor.image` must hold this program, and `a/mackerel-container-agent:1` is the agent's",
         ),
         (&["rbac.generate=true"], "--set #1: error: `rbac.generate` is not supported yet"),
         (&["agent.tmp.sizeLimit=64m"], "--set #1: error: `agent.tmp.sizeLimit` is not a whole number of bytes: `64m`"),

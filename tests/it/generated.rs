@@ -119,6 +119,10 @@ fn resource(tape: &mut Tape<'_>) -> Node {
     if tape.seldom(5) {
         metadata.push(("namespace", Node::Text(tape.one_of(&["shop", "kube-system"]))));
     }
+    if kind != "Pod" && tape.seldom(4) {
+        let wait = Node::Map(vec![("com.baeldung/wait-for-it", Node::Raw("\"www.google.com:80\""))]);
+        metadata.push(("annotations", wait));
+    }
     let mut parts = vec![("apiVersion", Node::Text(version)), ("kind", Node::Text(kind))];
     match kind {
         "Pod" => {
@@ -199,6 +203,11 @@ fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Node)> {
             ("agent-injector.contrib.mackerel.io/sidecar", "container"),
             ("agent-injector.contrib.mackerel.io/display-name", "\"1.0\""),
             ("agent-injector.contrib.mackerel.io/ignore-container", "'^a$'"),
+            ("agent-injector.contrib.mackerel.io/wait-for", "\"db:5432,cache:6379\""),
+            ("agent-injector.contrib.mackerel.io/wait-for", "db:5432"),
+            ("agent-injector.contrib.mackerel.io/wait-for", "\"\""),
+            ("agent-injector.contrib.mackerel.io/wait-for", "db"),
+            ("com.baeldung/wait-for-it", "'[::1]:80'"),
             (
                 "example.com/long",
                 "\"0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 0123456789\"",
@@ -597,6 +606,14 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "select: {kinds: [Deployment]}",
         "select: {excludeNamespaces: []}",
         "select: {labels: {app: web}}",
+    ]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "waitFor: {image: a}",
+        "waitFor: {image: b, position: first, annotations: [com.baeldung/wait-for-it]}",
+        "waitFor: {image: a, timeoutSeconds: 30, annotations: [com.baeldung/wait-for-it]}",
+        "waitFor: {image: a, position: first}",
     ]));
     let choices: [&[&str]; 13] = [
         &["", "", "imagePullSecrets: [team]", "imagePullSecrets: [mirror, team]"],

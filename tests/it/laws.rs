@@ -257,10 +257,10 @@ pub(crate) fn configuration(file: Option<&str>, sets: &[String], namespace: Opti
 
 /// Settings that differ from the default ones in everything that shows in a pod.
 const OTHERS: [&str; 5] = [
-    "{sidecar: native, agent: {displayName: \"a: b\", memo: \"1\\n2\", ignoreContainer: '^(a|b)$', logLevel: DEBUG}}",
+    "{sidecar: native, waitFor: {image: a, position: first, annotations: [com.baeldung/wait-for-it]}, agent: {displayName: \"a: b\", memo: \"1\\n2\", ignoreContainer: '^(a|b)$', logLevel: DEBUG}}",
     "{sidecar: container, kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
      agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web'], hostStatusOnStart: standby}}",
-    "injection: annotated",
+    "{injection: annotated, waitFor: {image: b}}",
     "{platform: eks-fargate, qos: keep, agent: {imagePullSecrets: [team], securityContext: null, apiBase: 'http://a'}}",
     "agent: {config: {configMapName: shop, pollingMinutes: 5}, tmp: {sizeLimit: null}, resources: {limits: null}, \
      securityContext: {runAsUser: null}}",

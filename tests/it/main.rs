@@ -47,4 +47,5 @@ mod splice_corpus;
 mod splice_everywhere;
 mod splice_properties;
 mod tools;
+mod wait_for;
 mod yaml;

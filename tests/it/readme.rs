@@ -6,7 +6,7 @@
 use crate::program::Folder;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use mackerel_agent_injector::annotations::{Annotation, overlay};
+use mackerel_agent_injector::annotations::Annotation;
 use mackerel_agent_injector::config::{self, Config};
 use mackerel_agent_injector::report::{Class, Reason};
 use mackerel_agent_injector::splice::Refusal;
@@ -16,9 +16,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const READMES: [&str; 2] = ["README.md", "README.ja.md"];
-
-/// Annotations without effect yet, each with a value that it will take.
-const LATER: [(&str, &str); 1] = [("wait-for", "db:5432")];
 
 #[test]
 fn both_open_with_the_diff_that_the_command_above_it_prints() {
@@ -44,15 +41,6 @@ fn the_english_tables_are_those_of_the_code() {
 }
 
 #[test]
-fn what_is_not_shown_is_not_supported_yet() {
-    for (name, value) in LATER {
-        let key = format!("{}{name}", mackerel_agent_injector::annotations::PREFIX);
-        let complaints = overlay(&Config::default(), &[(&key, value, 0)]).unwrap_err();
-        assert!(complaints[0].message.contains("not supported yet"), "{name}: {complaints:?}");
-    }
-}
-
-#[test]
 fn the_japanese_tables_have_the_same_ids() {
     let text = read("README.ja.md");
     let japanese = |head: &str, column: usize| ids(between(&text, head, "\n\n"), column);
@@ -73,7 +61,7 @@ fn the_configurations_shown_are_valid() {
                 shown += 1;
             }
         }
-        assert_eq!(shown, 2, "{readme}");
+        assert_eq!(shown, 3, "{readme}");
     }
     assert_eq!(complaints(&read("krm-fn/agent-injector.yaml")), "");
 }
@@ -150,9 +138,7 @@ fn files_that_are_linked_exist() {
 }
 
 fn annotations() -> String {
-    let in_effect =
-        Annotation::ALL.iter().filter(|annotation| !LATER.iter().any(|(name, _)| *name == annotation.name()));
-    in_effect.fold(String::new(), |mut rows, annotation| {
+    Annotation::ALL.iter().fold(String::new(), |mut rows, annotation| {
         let _ = writeln!(rows, "| `{}` | {} |", annotation.name(), annotation.sentence());
         rows
     })

@@ -1,0 +1,108 @@
+//! The init container that waits: who asks for it, and whether it can be had.
+
+use super::Case;
+use crate::agent::Agent;
+use crate::annotations::Annotation;
+use crate::find::member;
+use crate::patch::escape;
+use crate::report::{Finding, Reason, Rule};
+use crate::resource::text;
+use crate::wait_for::{Amounts, CONTAINER, Shape, WaitFor, endpoints};
+use std::rc::Rc;
+
+/// An annotation that names hosts.
+pub(super) struct Asked {
+    key: String,
+    /// None where it is not a string.
+    value: Option<String>,
+    offset: usize,
+    pointer: String,
+    stands: Stands,
+}
+
+impl Asked {
+    /// That it asks is what decides.
+    pub(super) fn rule(&self) -> Rule {
+        Rule::Manifest { offset: self.offset, pointer: self.pointer.clone() }
+    }
+}
+
+/// What the annotation stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    OnTemplate,
+    OnWorkload,
+}
+
+impl Case<'_, '_> {
+    /// What asks: our annotation on the template, else one of the further names there, else on the workload. An empty
+    /// value asks for nothing, and keeps what comes after it from being looked at.
+    pub(super) fn asks_to_wait(&self) -> Option<Asked> {
+        let further = &self.config.spec.wait_for.annotations;
+        let ours = std::iter::once(Annotation::WaitFor.key());
+        let on_template = ours.chain(further.iter().map(String::as_str)).find_map(|key| self.template.annotation(key));
+        let asked = match on_template {
+            Some(annotation) => Asked {
+                key: annotation.key.clone(),
+                value: annotation.value.clone(),
+                offset: annotation.value_offset,
+                pointer: self.annotation_pointer(&annotation.key),
+                stands: Stands::OnTemplate,
+            },
+            None => further.iter().find_map(|key| self.asked_on_workload(key))?,
+        };
+        let asks = asked.value.as_ref().is_none_or(|value| !value.trim().is_empty());
+        asks.then_some(asked)
+    }
+
+    fn asked_on_workload(&self, key: &str) -> Option<Asked> {
+        let metadata = member(self.tree, self.resource.node, "metadata")?;
+        let annotations = member(self.tree, metadata, "annotations")?;
+        let node = member(self.tree, annotations, key)?;
+        Some(Asked {
+            key: key.to_owned(),
+            value: Some(text(self.tree, annotations, key)?),
+            offset: self.tree.span(node).start,
+            pointer: format!("/metadata/annotations/{}", escape(key)),
+            stands: Stands::OnWorkload,
+        })
+    }
+
+    /// The container that was asked for. `agent`: what goes in beside it.
+    pub(super) fn wait_for(&mut self, asked: Asked, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
+        let Asked { key, value, offset, pointer, stands } = asked;
+        let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
+        let Some(value) = value else {
+            let message = format!("the value of the annotation `{key}` is not a string");
+            return Err(finding(Reason::InvalidAnnotation, message).with_help("put it in quotes"));
+        };
+        let endpoints = endpoints(&value).map_err(|wrong| {
+            let message = format!("the annotation `{key}` {wrong}");
+            finding(Reason::InvalidAnnotation, message).with_help("write for example `\"db:5432,cache:6379\"`")
+        })?;
+        let Some(image) = self.config.spec.wait_for.image.clone() else {
+            let message =
+                format!("the annotation `{key}` asks for wait-for, and `waitFor.image` names no image for it");
+            let help = "set `waitFor.image` to an image of this program, or take the annotation away";
+            return Err(finding(Reason::WaitForImage, message).with_help(help));
+        };
+        if stands == Stands::OnWorkload {
+            let message = format!("`{key}` is read on the {}, which a webhook never sees", self.resource.identity.kind);
+            let help = "move it to the pod template, to have the same by every door";
+            self.warnings.push(finding(Reason::WorkloadAnnotation, message).with_help(help));
+        }
+        let amounts = if self.template.pod_resources { Amounts::OfThePod } else { Amounts::Own };
+        let pull_secrets = match agent {
+            Some(_) => Vec::new(),
+            None => {
+                let config = self.config;
+                self.pull_secrets(config)
+            }
+        };
+        let wait_for = WaitFor::new(self.config, Shape { image, endpoints, amounts, pull_secrets });
+        match self.container_conflict(CONTAINER, WaitFor::FIELD) {
+            Some(refusal) => Err(refusal),
+            None => Ok(Rc::new(wait_for)),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What we add to a pod template: the agent, the init container that waits for hosts, or both. Each is asked for by
+//! itself.
+
+use crate::agent::Agent;
+use crate::wait_for::WaitFor;
+use serde_json::Value;
+use std::rc::Rc;
+
+/// One of the two, or both; never nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parts<A, W> {
+    /// The agent.
+    Agent(A),
+    /// The init container that waits.
+    WaitFor(W),
+    /// Both.
+    Both(A, W),
+}
+
+/// What is to go in.
+pub type Plan = Parts<Rc<Agent>, Rc<WaitFor>>;
+
+/// Which of the two.
+pub type Kinds = Parts<(), ()>;
+
+impl<A, W> Parts<A, W> {
+    /// None where there is neither.
+    #[must_use]
+    pub fn of(agent: Option<A>, wait_for: Option<W>) -> Option<Self> {
+        match (agent, wait_for) {
+            (Some(agent), Some(wait_for)) => Some(Parts::Both(agent, wait_for)),
+            (Some(agent), None) => Some(Parts::Agent(agent)),
+            (None, Some(wait_for)) => Some(Parts::WaitFor(wait_for)),
+            (None, None) => None,
+        }
+    }
+
+    /// The agent, if it is among them.
+    #[must_use]
+    pub fn agent(&self) -> Option<&A> {
+        match self {
+            Parts::Agent(agent) | Parts::Both(agent, _) => Some(agent),
+            Parts::WaitFor(_) => None,
+        }
+    }
+
+    /// As [`Parts::agent`], to be changed.
+    pub fn agent_mut(&mut self) -> Option<&mut A> {
+        match self {
+            Parts::Agent(agent) | Parts::Both(agent, _) => Some(agent),
+            Parts::WaitFor(_) => None,
+        }
+    }
+
+    /// The init container, if it is among them.
+    #[must_use]
+    pub fn wait_for(&self) -> Option<&W> {
+        match self {
+            Parts::WaitFor(wait_for) | Parts::Both(_, wait_for) => Some(wait_for),
+            Parts::Agent(_) => None,
+        }
+    }
+
+    /// Which of the two it is.
+    #[must_use]
+    pub fn kinds(&self) -> Kinds {
+        match self {
+            Parts::Agent(_) => Parts::Agent(()),
+            Parts::WaitFor(_) => Parts::WaitFor(()),
+            Parts::Both(..) => Parts::Both((), ()),
+        }
+    }
+}
+
+impl Kinds {
+    /// As the subject of a sentence.
+    #[must_use]
+    pub fn subject(self) -> &'static str {
+        match self {
+            Parts::Agent(()) => "the agent",
+            Parts::WaitFor(()) => "wait-for",
+            Parts::Both((), ()) => "the agent and wait-for",
+        }
+    }
+
+    /// The form of a verb that goes with the subject.
+    #[must_use]
+    pub fn verb(self, of_one: &'static str, of_both: &'static str) -> &'static str {
+        match self {
+            Parts::Agent(()) | Parts::WaitFor(()) => of_one,
+            Parts::Both((), ()) => of_both,
+        }
+    }
+
+    /// `the agent was added`
+    #[must_use]
+    pub fn were(self, done: &str) -> String {
+        format!("{} {} {done}", self.subject(), self.verb("was", "were"))
+    }
+}
+
+impl Plan {
+    /// Names of the pull secrets that the pod lacks.
+    #[must_use]
+    pub fn pull_secrets(&self) -> &[String] {
+        match self {
+            Parts::Agent(agent) | Parts::Both(agent, _) => &agent.pull_secrets,
+            Parts::WaitFor(wait_for) => &wait_for.pull_secrets,
+        }
+    }
+
+    /// What goes into a list of containers, in its order there.
+    pub(crate) fn containers(&self, field: &str) -> Vec<Rc<Value>> {
+        let agent = self.agent().filter(|agent| agent.sidecar.field() == field).map(|agent| &agent.container);
+        let wait_for = self.wait_for().filter(|_| field == WaitFor::FIELD).map(|wait_for| &wait_for.container);
+        agent.into_iter().chain(wait_for).map(Rc::clone).collect()
+    }
+}

@@ -1,0 +1,112 @@
+//! `HOST:PORT`, as the annotation and the command take it.
+
+use std::fmt;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+/// Where to knock: a name or an address, and a TCP port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// An IPv6 address stands without its brackets.
+    pub host: String,
+    /// From 1.
+    pub port: u16,
+}
+
+/// Why a text is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be `host:port`, found `{found}`{why}")]
+pub struct NoEndpoint {
+    found: String,
+    why: &'static str,
+}
+
+impl FromStr for Endpoint {
+    type Err = NoEndpoint;
+
+    fn from_str(text: &str) -> Result<Self, NoEndpoint> {
+        let wrong = |why| NoEndpoint { found: text.chars().take(80).collect(), why };
+        if text.contains("://") {
+            return Err(wrong(": leave the scheme away"));
+        }
+        let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once("]:")) {
+            Some(Some((address, port))) if address.parse::<Ipv6Addr>().is_ok() => (address, port),
+            Some(_) => return Err(wrong(": an IPv6 address is written as in `[2001:db8::1]:5432`")),
+            None => text.rsplit_once(':').ok_or_else(|| wrong(": the port is missing"))?,
+        };
+        if host.contains(':') && !text.starts_with('[') {
+            return Err(wrong(": put an IPv6 address in brackets"));
+        }
+        if !text.starts_with('[') && !is_host(host) {
+            return Err(wrong(": that is no name of a host"));
+        }
+        match port.parse::<u16>() {
+            // `+80` is a number to Rust.
+            Ok(number) if number > 0 && port.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Ok(Self { host: host.to_owned(), port: number })
+            }
+            _ => Err(wrong(": a port is a number from 1 to 65535")),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// A name that DNS may know, or an IPv4 address. Resolvers are not strict about underscores.
+fn is_host(host: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let name = host.strip_suffix('.').unwrap_or(host);
+    let only_numbers = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    name.len() <= 253 && name.split('.').all(is_label) && (!only_numbers || name.parse::<Ipv4Addr>().is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Endpoint;
+
+    #[test]
+    fn names_and_addresses_with_a_port() {
+        for text in
+            ["db:5432", "www.example.com:80", "db.shop.svc.cluster.local.:1", "10.0.0.1:65535", "[::1]:80", "a_b:1"]
+        {
+            assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, why) in [
+            ("db", "the port is missing"),
+            ("", "the port is missing"),
+            ("http://db:80", "scheme"),
+            ("db:http", "a number"),
+            ("db:0", "a number"),
+            ("db:65536", "a number"),
+            ("db:+80", "a number"),
+            (":80", "no name of a host"),
+            ("-db:80", "no name of a host"),
+            ("--help:80", "no name of a host"),
+            ("a b:80", "no name of a host"),
+            ("$(DB):80", "no name of a host"),
+            ("1.2.3:80", "no name of a host"),
+            ("::1:80", "in brackets"),
+            ("[::1]", "as in"),
+            ("[db]:80", "as in"),
+        ] {
+            let error = text.parse::<Endpoint>().unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}
