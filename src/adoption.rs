@@ -21,9 +21,9 @@ pub(crate) struct Adoption {
     pub(crate) without: PodTemplate,
 }
 
-/// The first agent of a template that carries no record. Ephemeral containers cannot be changed.
+/// The first agent of a template that has none of ours. Ephemeral containers cannot be changed.
 pub(crate) fn candidate(tree: &Tree<'_>, template: &PodTemplate) -> Option<Adoption> {
-    if template.ours.is_some() {
+    if template.ours.as_ref().is_some_and(|ours| ours.kinds().agent().is_some()) {
         return None;
     }
     let can_be = |container: &Container| is_agent(container) && container.list != ContainerList::EphemeralContainers;

@@ -101,9 +101,11 @@ pub(crate) fn judge(
             let verdict = if adopts { bench.or_cannot_adopt(verdict) } else { verdict };
             let rule = verdict.rule.clone();
             let judged = match (ours, adoption) {
+                (ours, Some(adoption)) if edited.is_none() && adds_agent(&verdict.decision) => {
+                    bench.adopt(ours.as_ref(), &adoption, verdict)
+                }
                 (Some(ours), _) => bench.again(ours, edited, verdict),
-                (None, Some(adoption)) => bench.adopt(&adoption, verdict),
-                (None, None) => bench.anew(verdict),
+                (None, _) => bench.anew(verdict),
             };
             Judgement { rule: judged.rule.or(Some(rule)), ..judged }
         }
@@ -183,8 +185,8 @@ impl Bench<'_, '_> {
         }
     }
 
-    /// A template with an agent of somebody else.
-    fn adopt(&self, adoption: &Adoption, mut verdict: Verdict) -> Judgement {
+    /// A template with an agent of somebody else. What there may be of ours has none, and goes in anew.
+    fn adopt(&self, ours: Option<&Ours>, adoption: &Adoption, mut verdict: Verdict) -> Judgement {
         let Decision::Add(plan) = &verdict.decision else { return self.anew(verdict) };
         let Some(agent) = plan.agent() else { return self.anew(verdict) };
         let old = &adoption.old;
@@ -204,12 +206,15 @@ impl Bench<'_, '_> {
             verdict.warnings.push(finding.with_help("delete it if it is of no use"));
         }
         let mut decision = at_old(Reason::Adopted, adoption::told(self.tree, old, agent));
-        if plan.wait_for().is_some() {
+        if plan.wait_for().is_some() && ours.is_none() {
             decision.message += &format!("; {}", Kinds::WaitFor(()).were("added"));
         }
-        let instead_of = Some(InsteadOf { list: old.list, index: old.index });
-        let then = Some((plan.clone(), Places { instead_of, ..Places::default() }));
-        let action = Some(Action { first: TemplatePatch::default(), then, unwanted: None });
+        let first = ours.map(|ours| self.removal(ours).first).unwrap_or_default();
+        // By then what there is of ours is gone.
+        let index = self.others(old.list).filter(|other| *other < old.index).count();
+        let then =
+            Some((plan.clone(), Places { instead_of: Some(InsteadOf { list: old.list, index }), ..Places::default() }));
+        let action = Some(Action { first, then, unwanted: None });
         let about = Some(Parts::Agent(()));
         Judgement { action, about, ..Judgement::of(decision, verdict.warnings).with(plan) }
     }
@@ -224,7 +229,8 @@ impl Bench<'_, '_> {
             return verdict;
         }
         let agents = self.template.containers.iter().filter(|container| is_agent(container)).count();
-        let (message, help) = match (&self.template.ours, agents) {
+        let ours = self.template.ours.as_ref().filter(|ours| ours.kinds().agent().is_some());
+        let (message, help) = match (ours, agents) {
             (Some(_), _) => {
                 ("the template carries a record of ours beside it".to_owned(), "take one of them out first")
             }
@@ -422,6 +428,10 @@ fn position(plan: &Plan) -> WaitForPosition {
 /// Where they went; behind the others where that is not known.
 fn recorded_position(ours: &Ours) -> WaitForPosition {
     ours.record.as_ref().map_or(WaitForPosition::Last, Record::position)
+}
+
+fn adds_agent(decision: &Decision) -> bool {
+    matches!(decision, Decision::Add(plan) if plan.agent().is_some())
 }
 
 fn can_replace(ours: &Ours, record: &Record, plan: &Plan) -> bool {

@@ -323,7 +323,8 @@ fn annotation(pointer: &str) -> Option<&'static str> {
 
 /// Not the settings that say which templates are wanted.
 fn is_of_the_agent(path: &str) -> bool {
-    const OTHERS: [&str; 7] = ["injection", "onRefusal", "namespace", "select", "helmHooks", "podTemplates", "rbac"];
+    const OTHERS: [&str; 8] =
+        ["injection", "onRefusal", "namespace", "select", "helmHooks", "waitFor", "podTemplates", "rbac"];
     !OTHERS.contains(&path.split('.').next().unwrap_or_default())
 }
 
