@@ -14,6 +14,8 @@ mod commands;
 mod configs;
 mod corpus;
 mod corpus_laws;
+#[cfg(unix)]
+mod docs;
 mod doors;
 mod explain;
 mod generated;
@@ -36,10 +38,10 @@ mod post_renderer;
 mod program;
 mod properties;
 mod read;
+#[cfg(unix)]
 mod readme;
 #[cfg(unix)]
 mod real_tools;
-mod reference;
 mod reprint;
 mod reprint_by_tools;
 mod splice;

@@ -1,4 +1,4 @@
-//! docs/migration.md, step by step: what it tells to type is typed, on a copy of the examples, and gives what it says.
+//! docs/en/migration.md, step by step: what it tells to type is typed, on a copy of the examples, and gives what it says.
 //!
 //! `SNAPSHOTS=overwrite cargo test migration` writes the diffs that are to be expected anew.
 
@@ -67,9 +67,9 @@ fn path() -> std::ffi::OsString {
 
 #[test]
 fn both_pages_have_the_same_commands() {
-    let english = commands("migration.md");
+    let english = commands("en/migration.md");
     assert!(english.len() > 12, "{english:?}");
-    assert_eq!(english, commands("migration.ja.md"));
+    assert_eq!(english, commands("ja/migration.md"));
 }
 
 /// All of them succeed, in their order; the last of each way is the check that finds nothing to change.
@@ -80,7 +80,7 @@ fn each_step_does_what_the_page_says() {
     }
     let folder = examples();
     let mut diffs = 0;
-    for command in commands("migration.md") {
+    for command in commands("en/migration.md") {
         let Some(printed) = typed(&folder, &command) else { continue };
         if command.contains(" --diff ") {
             let manifests = command.rsplit(' ').next().unwrap();

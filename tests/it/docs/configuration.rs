@@ -1,27 +1,27 @@
-//! `docs/config/reference.md` and `reference.ja.md`: every setting, from the doc comments that the schema carries.
+//! `configuration.md` of both books: every setting, from the doc comments that the schema carries.
 //!
 //! The Japanese sentences stand in `docs/config/reference.ja.yaml`, each beside the English one that it says, so that it is
-//! seen when the English has changed. `UPDATE_EXPECTED=1 cargo test reference` writes both pages.
+//! seen when the English has changed.
 
+use super::page::root;
 use mackerel_agent_injector::annotations::Annotation;
 use mackerel_agent_injector::config::schema;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 const LATER: &str = " Not supported yet.";
 
 /// One setting, or a group of them.
-struct Entry {
+pub(super) struct Entry {
     /// Dotted, below `spec`.
-    path: String,
+    pub(super) path: String,
     schema: Value,
 }
 
 impl Entry {
     /// What the doc comments say, without what holds only for now.
-    fn sentence(&self) -> &str {
+    pub(super) fn sentence(&self) -> &str {
         let description = self.schema["description"].as_str().unwrap();
         description.strip_suffix(LATER).unwrap_or(description)
     }
@@ -52,7 +52,7 @@ fn entries(schema: &Value, inside: &str, found: &mut Vec<Entry>) {
     }
 }
 
-fn all() -> Vec<Entry> {
+pub(super) fn all() -> Vec<Entry> {
     let mut found = Vec::new();
     entries(&schema()["properties"]["spec"], "", &mut found);
     assert!(found.len() > 40);
@@ -88,40 +88,43 @@ struct Language {
 }
 
 const ENGLISH: Language = Language {
-    file: "reference.md",
+    file: "docs/en/configuration.md",
     title: "Configuration reference",
     introduction: "Every setting below `spec`, by its dotted path: so it is written for `--set` and in the data of a ConfigMap. Where an \
-                   annotation is named, it sets the same for one pod template, with the prefix `agent-injector.contrib.mackerel.io/`. \
-                   [example.yaml](example.yaml) has all of it as a configuration, [schema.json](schema.json) is for editors.",
+                   annotation is named, it sets the same for one pod template, with the prefix `agent-injector.contrib.mackerel.io/`: \
+                   see [Annotations](annotations.md). `mackerel-agent-injector config example` prints all of it as a configuration, \
+                   `mackerel-agent-injector config schema` the JSON Schema for editors.",
     kinds: ["one of these words", "text", "whole number", "`true` or `false`", "list", "mapping", "quantity"],
     annotation: "annotation",
     later: "Not supported yet.",
 };
 
 const JAPANESE: Language = Language {
-    file: "reference.ja.md",
+    file: "docs/ja/configuration.md",
     title: "設定リファレンス",
     introduction: "`spec` の下のすべての設定です。見出しのドット区切りのパスは、`--set` や ConfigMap の data にそのまま使えます。アノテーション名のあるものは、\
-                   接頭辞 `agent-injector.contrib.mackerel.io/` を付けて Pod テンプレートに書くと、そのテンプレートだけに効きます。設定ファイルの形のものは \
-                   [example.yaml](example.yaml)、エディタ用のスキーマは [schema.json](schema.json) にあります。",
+                   接頭辞 `agent-injector.contrib.mackerel.io/` を付けて Pod テンプレートに書くと、そのテンプレートだけに効きます（[アノテーション](annotations.md)）。\
+                   すべての設定を設定ファイルの形にしたものは `mackerel-agent-injector config example` で、エディタ用の JSON Schema は \
+                   `mackerel-agent-injector config schema` で出力できます。",
     kinds: ["次の語のどれか", "文字列", "整数", "`true` か `false`", "リスト", "マッピング", "量"],
     annotation: "アノテーション",
     later: "まだ効果がありません。",
 };
 
-fn page(language: &Language, entries: &[Entry], sentence: impl Fn(&Entry) -> String) -> String {
+fn page(language: &Language, entries: &[Entry], sentences: &[String]) -> String {
     let mut page = format!("# {}\n\n{}\n", language.title, language.introduction);
-    for entry in entries {
+    for (entry, sentence) in entries.iter().zip(sentences) {
         let marks = if entry.path.contains('.') { "###" } else { "##" };
         write!(page, "\n{marks} `{}`\n\n", entry.path).unwrap();
         if !entry.is_group() {
             write!(page, "*{}*", language.kinds[kind(&entry.schema)]).unwrap();
             if let Some(name) = entry.annotation() {
-                write!(page, " · {} `{name}`", language.annotation).unwrap();
+                write!(page, " · {} [`{name}`](annotations.md#{})", language.annotation, name.replace('.', ""))
+                    .unwrap();
             }
             page.push_str("\n\n");
         }
-        page.push_str(&sentence(entry));
+        page.push_str(sentence);
         if entry.is_later() {
             write!(page, " {}", language.later).unwrap();
         }
@@ -130,38 +133,27 @@ fn page(language: &Language, entries: &[Entry], sentence: impl Fn(&Entry) -> Str
     page
 }
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/config")
-}
-
-#[track_caller]
-fn expect(language: &Language, page: &str) {
-    let path = folder().join(language.file);
-    if std::env::var_os("UPDATE_EXPECTED").is_some() {
-        fs::write(&path, page).unwrap();
-    }
-    let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page, "{} is out of date: run this test with UPDATE_EXPECTED=1", path.display());
-}
-
-#[test]
-fn the_reference_page_says_what_the_doc_comments_say() {
-    expect(&ENGLISH, &page(&ENGLISH, &all(), |entry| entry.sentence().to_owned()));
-}
-
-#[test]
-fn the_japanese_reference_page_is_in_step() {
-    let text = fs::read_to_string(folder().join("reference.ja.yaml")).unwrap();
+/// Of each setting, in the order of [`all`].
+pub(super) fn japanese(entries: &[Entry]) -> Vec<String> {
+    let text = fs::read_to_string(root().join("docs/config/reference.ja.yaml")).unwrap();
     let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
-    let entries = all();
     let paths: Vec<&str> = sentences.iter().map(|sentence| sentence["path"].as_str().unwrap()).collect();
     assert_eq!(paths, entries.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>());
     for (entry, sentence) in entries.iter().zip(&sentences) {
         assert_eq!(sentence["en"], entry.sentence(), "{}: say it in Japanese anew, in reference.ja.yaml", entry.path);
     }
-    let japanese = |entry: &Entry| {
-        let sentence = sentences.iter().find(|sentence| sentence["path"] == *entry.path).unwrap();
-        sentence["ja"].as_str().unwrap().to_owned()
-    };
-    expect(&JAPANESE, &page(&JAPANESE, &entries, japanese));
+    sentences.iter().map(|sentence| sentence["ja"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_english_page_says_what_the_doc_comments_say() {
+    let entries = all();
+    let sentences: Vec<String> = entries.iter().map(|entry| entry.sentence().to_owned()).collect();
+    super::expect(ENGLISH.file, &page(&ENGLISH, &entries, &sentences));
+}
+
+#[test]
+fn the_japanese_page_is_in_step() {
+    let entries = all();
+    super::expect(JAPANESE.file, &page(&JAPANESE, &entries, &japanese(&entries)));
 }

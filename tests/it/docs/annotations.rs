@@ -1,0 +1,132 @@
+//! `annotations.md` of both books: every annotation, from `src/annotations.rs` and the doc comments of the settings.
+//!
+//! `docs/annotations.yaml` has the Japanese sentences, each beside the English one that it says, and an example of each.
+
+use super::configuration::{self, Entry};
+use super::page::root;
+use mackerel_agent_injector::annotations::{Annotation, overlay, request};
+use mackerel_agent_injector::config::Config;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::fs;
+
+struct Words {
+    file: &'static str,
+    title: &'static str,
+    introduction: &'static str,
+    sets: &'static str,
+    full_stop: &'static str,
+}
+
+const ENGLISH: Words = Words {
+    file: "docs/en/annotations.md",
+    title: "Annotations",
+    introduction: "Annotations are for what one pod template has of its own; everything else belongs into the \
+                   [configuration](configuration.md), which they override. They stand on the **pod template**, not on the workload: \
+                   there they do nothing, which is said (`misplaced-annotation`). Each begins with \
+                   `agent-injector.contrib.mackerel.io/`. Values are strings, so numbers and `true` stand in quotes.",
+    sets: "Sets",
+    full_stop: ".",
+};
+
+const JAPANESE: Words = Words {
+    file: "docs/ja/annotations.md",
+    title: "アノテーション",
+    introduction: "その Pod テンプレートだけの事情を書くためのものです。全体に共通することは[設定](configuration.md)に書いてください。アノテーションは設定より優先されます。\
+                   書く場所はワークロードではなく **Pod テンプレート**です。ワークロードに書いても効果はなく、その旨を警告します（`misplaced-annotation`）。どれも接頭辞 \
+                   `agent-injector.contrib.mackerel.io/` が付きます。値は文字列なので、数値や `true` は引用符で囲んでください。",
+    sets: "対応する設定:",
+    full_stop: "。",
+};
+
+/// A manifest with some of them, the same in both languages.
+const EXAMPLE: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  selector:
+    matchLabels: {app: web}
+  template:
+    metadata:
+      labels: {app: web}
+      annotations:
+        agent-injector.contrib.mackerel.io/inject: \"true\"
+        agent-injector.contrib.mackerel.io/roles: shop:web
+        agent-injector.contrib.mackerel.io/memory-limit: 256Mi
+    spec:
+      containers:
+        - name: web
+          image: web:1
+";
+
+/// What `docs/annotations.yaml` says, in the order of the code.
+pub(crate) fn sentences() -> Vec<Value> {
+    let text = fs::read_to_string(root().join("docs/annotations.yaml")).unwrap();
+    let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
+    let names: Vec<&str> = sentences.iter().map(|sentence| sentence["name"].as_str().unwrap()).collect();
+    assert_eq!(names, Annotation::ALL.iter().map(|annotation| annotation.name()).collect::<Vec<_>>());
+    for (annotation, sentence) in Annotation::ALL.iter().zip(&sentences) {
+        let name = annotation.name();
+        assert_eq!(sentence["en"], annotation.sentence(), "{name}: say it in Japanese anew, in docs/annotations.yaml");
+    }
+    sentences
+}
+
+/// The setting, or the one that holds it.
+fn setting<'e>(entries: &'e [Entry], path: &str) -> (usize, &'e Entry) {
+    let holds =
+        |entry: &Entry| path.strip_prefix(&entry.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+    entries.iter().enumerate().rfind(|(_, entry)| holds(entry)).unwrap()
+}
+
+fn page(words: &Words, language: &str, said: &[String]) -> String {
+    let entries = configuration::all();
+    let mut page = format!("# {}\n\n{}\n\n```yaml\n{EXAMPLE}```\n", words.title, words.introduction);
+    for (annotation, sentence) in Annotation::ALL.iter().zip(sentences()) {
+        let name = annotation.name();
+        write!(page, "\n## `{name}`\n\n{}{}", sentence[language].as_str().unwrap(), words.full_stop).unwrap();
+        if let Some(path) = annotation.setting() {
+            let (number, entry) = setting(&entries, path);
+            let anchor = entry.path.replace('.', "").to_lowercase();
+            write!(page, "\n\n{} [`{path}`](configuration.md#{anchor}). {}", words.sets, said[number]).unwrap();
+        }
+        page.push('\n');
+        if let Some(example) = sentence["example"].as_str() {
+            write!(page, "\n```yaml\n{}: {}\n```\n", annotation.key(), quoted(example)).unwrap();
+        }
+    }
+    page
+}
+
+/// As it is written into a manifest, where every value has to be a string.
+fn quoted(value: &str) -> String {
+    let is_string = serde_yaml::from_str::<Value>(value).is_ok_and(|read| read.is_string());
+    if is_string && !value.contains(": ") { value.to_owned() } else { format!("\"{value}\"") }
+}
+
+#[test]
+fn the_english_page_is_that_of_the_code() {
+    let said: Vec<String> = configuration::all().iter().map(|entry| entry.sentence().to_owned()).collect();
+    super::expect(ENGLISH.file, &page(&ENGLISH, "en", &said));
+}
+
+#[test]
+fn the_japanese_page_is_in_step() {
+    super::expect(JAPANESE.file, &page(&JAPANESE, "ja", &configuration::japanese(&configuration::all())));
+}
+
+/// What we write ourselves has no example; everything else has one that is accepted.
+#[test]
+fn each_example_can_be_set() {
+    for (annotation, sentence) in Annotation::ALL.iter().zip(sentences()) {
+        let Some(example) = sentence["example"].as_str() else {
+            assert!(matches!(annotation, Annotation::Status | Annotation::Record), "{} lacks one", annotation.name());
+            continue;
+        };
+        let given = [(annotation.key(), example, 0)];
+        overlay(&Config::default(), &given).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", annotation.name()));
+        request(&given).unwrap();
+    }
+}

@@ -1,0 +1,188 @@
+//! The commands that the documents show are run, in a copy of what they need, and print what is shown below them.
+//!
+//! A block of shell commands is one without a language, or with `sh`. All blocks of a page run in their order in one folder.
+//! A comment on the first line of a block says what it needs that is not here, or which Helm it is for.
+
+use super::LANGUAGES;
+use super::page::{self, Block, Page, root};
+use crate::program::Folder;
+use crate::tools;
+use mackerel_agent_injector::config;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+
+/// What a first line says, in either language, and what becomes of the block.
+const MARKS: [(&str, Mark); 8] = [
+    ("# needs a cluster", Mark::LeftOut),
+    ("# クラスタが必要", Mark::LeftOut),
+    ("# needs a clone and Rust", Mark::LeftOut),
+    ("# リポジトリの clone と Rust が必要", Mark::LeftOut),
+    ("# needs the packages", Mark::LeftOut),
+    ("# パッケージが必要", Mark::LeftOut),
+    ("# Helm 3", Mark::Helm("3.")),
+    ("# Helm 4", Mark::Helm("4.")),
+];
+
+#[derive(Clone, Copy)]
+enum Mark {
+    /// It cannot be run here.
+    LeftOut,
+    /// Which `helm` it means.
+    Helm(&'static str),
+}
+
+impl Mark {
+    fn of(block: &Block) -> Option<Self> {
+        let first = block.text.lines().next().unwrap_or_default();
+        MARKS.iter().find(|(mark, _)| first.starts_with(mark)).map(|(_, mark)| *mark)
+    }
+}
+
+fn is_shell(block: &Block) -> bool {
+    ["", "sh"].contains(&&*block.language)
+}
+
+/// Without comments, lines that go on joined, and with single blanks.
+fn commands(block: &Block) -> Vec<String> {
+    let joined = block.text.replace("\\\n", " ");
+    let code = joined.lines().map(|line| match line.find("# ").filter(|at| *at == 0 || line[..*at].ends_with(' ')) {
+        Some(comment) => &line[..comment],
+        None => line,
+    });
+    let words = code.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    words.filter(|line| !line.is_empty()).collect()
+}
+
+#[test]
+fn both_languages_show_the_same() {
+    let readmes = ("README.md".to_owned(), "README.ja.md".to_owned());
+    let books = page::all().into_iter().filter_map(|page| {
+        let japanese = page.path.replace("docs/en/", "docs/ja/");
+        (japanese != page.path).then_some((page.path, japanese))
+    });
+    let mut pairs: Vec<(String, String)> = books.collect();
+    assert!(pairs.len() > 6);
+    pairs.push(readmes);
+    for (english, japanese) in pairs {
+        let shown = |path: &str| -> Vec<(String, Vec<String>)> {
+            Page::read(path).blocks().iter().map(|block| (block.language.clone(), commands(block))).collect()
+        };
+        assert_eq!(shown(&english), shown(&japanese), "{japanese} shows the commands and files of {english}");
+    }
+}
+
+#[test]
+fn the_configurations_shown_are_valid() {
+    let mut shown = 0;
+    for page in page::all() {
+        for block in page.blocks().iter().filter(|block| block.language == "yaml") {
+            for document in block.text.split("---\n").filter(|document| document.contains("kind: AgentInjector")) {
+                let found = config::validate("agent-injector.yaml", document);
+                assert!(found.is_empty(), "{}:{}: {found:?}", page.path, block.line);
+                shown += 1;
+            }
+        }
+    }
+    assert!(shown > 4);
+}
+
+/// Those of the migration have a test of their own, which also has a cluster.
+#[test]
+fn the_commands_shown_do_what_is_shown() {
+    let others = ["docs/en/migration.md", "docs/ja/migration.md"];
+    let readmes = ["README.md", "README.ja.md"].map(str::to_owned);
+    let books = page::all().into_iter().filter(|page| page.is_of_a_book()).map(|page| page.path);
+    let mut blocks = 0;
+    for path in books.chain(readmes).filter(|path| !others.contains(&&**path)) {
+        blocks += run(&Page::read(&path));
+    }
+    assert!(blocks > 2 * LANGUAGES.len(), "{blocks}");
+}
+
+/// How many blocks were run.
+fn run(page: &Page) -> usize {
+    let folder = Folder::with(&[]);
+    for copied in ["examples", "helm-plugin"] {
+        crate::real_tools::copy(&root().join(copied), &folder.path(copied));
+    }
+    let mut ran = 0;
+    let mut printed: Option<String> = None;
+    for block in page.blocks() {
+        if is_shell(&block) {
+            printed = shell(page, &block, &folder);
+            ran += usize::from(printed.is_some());
+        } else if let Some(printed) = printed.take().filter(|_| block.follows && block.language != "yaml") {
+            let place = format!("{}:{}", page.path, block.line);
+            assert!(is_like(&printed, &block.text), "{place}: it prints\n{printed}\nand shows\n{}", block.text);
+        }
+    }
+    ran
+}
+
+/// What a block prints; none where it cannot be run here.
+fn shell(page: &Page, block: &Block, folder: &Folder) -> Option<String> {
+    let place = format!("{}:{}", page.path, block.line);
+    let helm = match Mark::of(block) {
+        Some(Mark::LeftOut) => return None,
+        Some(Mark::Helm(version)) => version,
+        None => "",
+    };
+    let bin = folder.path(".bin");
+    let _ = fs::remove_dir_all(&bin);
+    fs::create_dir_all(&bin).unwrap();
+    symlink(env!("CARGO_BIN_EXE_mackerel-agent-injector"), bin.join("mackerel-agent-injector")).unwrap();
+    let commands = commands(block);
+    let words: Vec<&str> = commands.iter().flat_map(|command| command.split(' ')).collect();
+    for (tool, version) in [("kustomize", "5.8."), ("kpt", ""), ("kubectl", ""), ("helm", helm)] {
+        if words.contains(&tool) {
+            assert!(tool != "helm" || !version.is_empty(), "{place}: say which Helm on the first line");
+            symlink(tools::find(tool, version)?, bin.join(tool)).unwrap();
+        }
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths([bin].into_iter().chain(std::env::split_paths(&path))).unwrap();
+    // In the order in which a terminal shows it.
+    let script = format!("exec 2>&1\nset -e\n{}", block.text);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).current_dir(folder.root()).env("PATH", path);
+    shell.env("HOME", folder.root()).env("HELM_DATA_HOME", folder.path(&format!(".helm-{helm}")));
+    for variable in ["CONFIG", "LOG_FILE"] {
+        shell.env_remove(format!("MACKEREL_AGENT_INJECTOR_{variable}"));
+    }
+    let output = shell.stdin(Stdio::null()).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{place}: {}\n{printed}", output.status);
+    Some(printed)
+}
+
+/// Equal; a line `…` stands for any number of lines.
+fn is_like(printed: &str, shown: &str) -> bool {
+    let mut rest: Vec<&str> = printed.lines().collect();
+    let parts: Vec<Vec<&str>> =
+        shown.lines().collect::<Vec<_>>().split(|line| *line == "…").map(<[&str]>::to_vec).collect();
+    for (number, part) in parts.iter().enumerate() {
+        let at = match number {
+            0 => rest.starts_with(part).then_some(0),
+            _ if number == parts.len() - 1 => rest.ends_with(part).then(|| rest.len() - part.len()),
+            _ => (0..rest.len()).find(|from| rest[*from..].starts_with(part)),
+        };
+        let Some(at) = at else { return false };
+        rest = rest.split_off(at + part.len());
+    }
+    rest.is_empty()
+}
+
+#[test]
+fn what_is_left_out_of_the_output_shown() {
+    for (shown, like) in [
+        ("a\nb\nc\n", true),
+        ("a\n…\nc\n", true),
+        ("…\nb\n…\n", true),
+        ("a\n…\n", true),
+        ("a\nc\n", false),
+        ("a\n…\nb\n", false),
+    ] {
+        assert_eq!(is_like("a\nb\nc\n", shown), like, "{shown:?}");
+    }
+}

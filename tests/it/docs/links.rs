@@ -1,0 +1,86 @@
+//! Links lead somewhere, paths that are named exist, and Japanese is not broken into lines.
+
+use super::page::{self, Page, root};
+use std::path::{Component, Path, PathBuf};
+
+#[test]
+fn links_lead_to_files_and_headings_that_exist() {
+    let mut wrong = String::new();
+    for page in page::all() {
+        for (line, link) in page.links() {
+            if link.starts_with("https://") {
+                continue;
+            }
+            if let Err(why) = leads_somewhere(&page, &link) {
+                wrong.push_str(&format!("{}:{line}: {link}: {why}\n", page.path));
+            }
+        }
+    }
+    assert_eq!(wrong, "");
+}
+
+fn leads_somewhere(page: &Page, link: &str) -> Result<(), String> {
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let target = match file {
+        "" => page.path.clone(),
+        file => join(Path::new(&page.path).parent().unwrap(), file).ok_or("leads out of the repository")?,
+    };
+    if !root().join(&target).exists() {
+        return Err("does not exist".to_owned());
+    }
+    // What is built is nothing but the two books, side by side.
+    if page.is_of_a_book() && !["docs/en/", "docs/ja/"].iter().any(|book| target.starts_with(book)) {
+        return Err("leads out of the books: name the path instead".to_owned());
+    }
+    if !anchor.is_empty() && !Page::read(&target).anchors().iter().any(|known| known == anchor) {
+        return Err("no such heading".to_owned());
+    }
+    Ok(())
+}
+
+/// With `.` and `..` carried out; none above the root.
+fn join(folder: &Path, link: &str) -> Option<String> {
+    let mut joined = PathBuf::new();
+    for part in folder.join(link).components() {
+        match part {
+            Component::ParentDir => {
+                if !joined.pop() {
+                    return None;
+                }
+            }
+            Component::CurDir => {}
+            other => joined.push(other),
+        }
+    }
+    Some(joined.to_str().unwrap().replace('\\', "/"))
+}
+
+/// In the books paths stand between backticks, since a book has no links to what is not in it.
+#[test]
+fn paths_that_the_books_name_exist() {
+    let folders = ["docs/", "examples/", "krm-fn/", "helm-plugin/", "tests/", "src/"];
+    let mut seen = 0;
+    for page in page::all().iter().filter(|page| page.is_of_a_book()) {
+        for (line, code) in page.code() {
+            if folders.iter().any(|folder| code.starts_with(folder)) && !code.contains(['<', '*', ' ']) {
+                assert!(root().join(code).exists(), "{}:{line}: {code}", page.path);
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 10);
+}
+
+/// A browser makes a blank of a line break, also between two characters of Japanese.
+#[test]
+fn japanese_paragraphs_stand_on_one_line() {
+    for page in page::all().iter().filter(|page| page.path.starts_with("docs/ja/")) {
+        let prose = page.prose();
+        for ((_, before), (number, line)) in prose.iter().zip(&prose[1..]) {
+            let line = line.trim_start();
+            let begins = ["|", "- ", "#", ">", "["].iter().any(|mark| line.starts_with(mark))
+                || line.split_once(". ").is_some_and(|(number, _)| number.chars().all(|c| c.is_ascii_digit()));
+            assert!(before.is_empty() || line.is_empty() || begins, "{}:{number}: {line}", page.path);
+        }
+    }
+}

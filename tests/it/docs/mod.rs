@@ -1,0 +1,27 @@
+//! The documents: the books in `docs/`, the READMEs and what lies beside the examples.
+//!
+//! `UPDATE_EXPECTED=1 cargo test --test it docs` writes the generated pages of both books.
+
+pub(crate) mod annotations;
+mod books;
+mod commands;
+mod configuration;
+mod links;
+mod page;
+pub(crate) mod reasons;
+
+use std::fs;
+
+/// The languages of the books, as their folders are named.
+const LANGUAGES: [&str; 2] = ["en", "ja"];
+
+/// A generated page is what it would be if it were generated now.
+#[track_caller]
+fn expect(file: &str, page: &str) {
+    let path = page::root().join(file);
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        fs::write(&path, page).unwrap();
+    }
+    let written = fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "{file} is out of date: run this test with UPDATE_EXPECTED=1");
+}

@@ -1,0 +1,143 @@
+//! A page of Markdown, as far as the tests of the documents have to understand it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A page and where it lies.
+pub(crate) struct Page {
+    /// Below the root of the repository.
+    pub(crate) path: String,
+    text: String,
+}
+
+/// What stands between two fences.
+pub(crate) struct Block {
+    /// The first line's, from 1.
+    pub(crate) line: usize,
+    /// Behind the opening fence.
+    pub(crate) language: String,
+    /// Without the indentation of the fence.
+    pub(crate) text: String,
+    /// Nothing but blank lines stands between it and the block before it.
+    pub(crate) follows: bool,
+}
+
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every page that is read by people, in a fixed order.
+pub(crate) fn all() -> Vec<Page> {
+    let mut paths: Vec<PathBuf> = markdown(root());
+    for folder in ["docs", "examples", "krm-fn", "helm-plugin"] {
+        below(&root().join(folder), &mut paths);
+    }
+    assert!(paths.len() > 20, "{paths:?}");
+    paths.iter().map(|path| Page::read(path.strip_prefix(root()).unwrap().to_str().unwrap())).collect()
+}
+
+fn below(folder: &Path, paths: &mut Vec<PathBuf>) {
+    paths.extend(markdown(folder));
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    entries.sort();
+    for entry in entries.iter().filter(|entry| entry.is_dir()) {
+        below(entry, paths);
+    }
+}
+
+fn markdown(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    pages.sort();
+    pages
+}
+
+impl Page {
+    pub(crate) fn read(path: &str) -> Self {
+        let text = fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        Self { path: path.replace('\\', "/"), text }
+    }
+
+    /// One of the books holds it.
+    pub(crate) fn is_of_a_book(&self) -> bool {
+        super::LANGUAGES.iter().any(|language| self.path.starts_with(&format!("docs/{language}/")))
+    }
+
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut open: Option<(usize, Block)> = None;
+        let mut follows = false;
+        for (number, line) in self.text.lines().enumerate() {
+            let content = line.trim_start();
+            match (&mut open, content.strip_prefix("```")) {
+                (None, Some(language)) => {
+                    let indentation = line.len() - content.len();
+                    let language = language.trim().to_owned();
+                    open = Some((indentation, Block { line: number + 2, language, text: String::new(), follows }));
+                }
+                (Some(_), Some(_)) => {
+                    blocks.extend(open.take().map(|(_, block)| block));
+                    follows = true;
+                }
+                (Some((indentation, block)), None) => {
+                    let inside = line.len() - content.len();
+                    block.text.push_str(&line[(*indentation).min(inside)..]);
+                    block.text.push('\n');
+                }
+                (None, None) => follows = follows && content.is_empty(),
+            }
+        }
+        assert!(open.is_none(), "{}: a block is not closed", self.path);
+        blocks
+    }
+
+    /// The lines that are not inside of blocks, each with its number from 1; a blank line for each block.
+    pub(crate) fn prose(&self) -> Vec<(usize, &str)> {
+        let mut prose = Vec::new();
+        let mut inside = false;
+        for (number, line) in (1..).zip(self.text.lines()) {
+            if line.trim_start().starts_with("```") {
+                inside = !inside;
+                prose.push((number, ""));
+            } else if !inside {
+                prose.push((number, line));
+            }
+        }
+        prose
+    }
+
+    /// What may follow a `#` in a link to this page, as forges and mdBook make it of the headings.
+    pub(crate) fn anchors(&self) -> Vec<String> {
+        let mut anchors: Vec<String> = Vec::new();
+        for (_, line) in self.prose() {
+            let Some(heading) = line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')) else {
+                continue;
+            };
+            let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+            let anchor: String = kept.collect::<String>().to_lowercase().replace(' ', "-");
+            let before = anchors.iter().filter(|other| **other == anchor).count();
+            anchors.push(if before > 0 { format!("{anchor}-{before}") } else { anchor });
+        }
+        anchors
+    }
+
+    /// Where its links lead, each with the line.
+    pub(crate) fn links(&self) -> Vec<(usize, String)> {
+        let mut links = Vec::new();
+        for (number, line) in self.prose() {
+            let outside: String = line.split('`').step_by(2).collect();
+            for rest in outside.split("](").skip(1) {
+                links.push((number, rest.split(')').next().unwrap().to_owned()));
+            }
+        }
+        links
+    }
+
+    /// What stands between backticks, each with the line.
+    pub(crate) fn code(&self) -> Vec<(usize, &str)> {
+        let prose = self.prose();
+        let spans =
+            prose.iter().flat_map(|(number, line)| line.split('`').skip(1).step_by(2).map(|code| (*number, code)));
+        spans.collect()
+    }
+}

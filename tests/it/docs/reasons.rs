@@ -1,0 +1,203 @@
+//! `reasons.md` of both books: every decision and warning, with cause, example and what to do.
+//!
+//! `docs/reasons.yaml` has the sentences in both languages. The example is what the program says of a case of `tests/cases`, or
+//! of a folder of the repository where it is not about a manifest.
+
+use super::page::root;
+use crate::program::Folder;
+use mackerel_agent_injector::report::{Class, Reason};
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+struct Words {
+    file: &'static str,
+    language: &'static str,
+    title: &'static str,
+    introduction: &'static str,
+    classes: [(Group, &'static str, &'static str); 4],
+    cause: &'static str,
+    example: &'static str,
+    remedy: &'static str,
+    full_stop: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Group {
+    Done,
+    Skipped,
+    Refused,
+    Said,
+}
+
+impl Group {
+    fn of(reason: Reason) -> Self {
+        match reason.class() {
+            Class::Done => Group::Done,
+            Class::Skipped => Group::Skipped,
+            Class::Refused => Group::Refused,
+            Class::Warning | Class::Note => Group::Said,
+        }
+    }
+}
+
+const ENGLISH: Words = Words {
+    file: "docs/en/reasons.md",
+    language: "en",
+    title: "Decisions and warnings",
+    introduction: "Every resource with a pod template gets one decision, and beside it as many warnings as there is cause for. Their ids stay \
+                   as they are: reports, the `reason` tags of KRM results, `explain --output json` and SARIF have the same. `-v` shows \
+                   every decision; without it only what went wrong or needs a look is told. The examples are what the program says of \
+                   the manifests in the folders that are named.",
+    classes: [
+        (Group::Done, "Done", "The agent is as it should be."),
+        (Group::Skipped, "Skipped", "The resource comes out as it came in. Nothing is wrong, and the exit code is 0."),
+        (
+            Group::Refused,
+            "Refused",
+            "The agent is wanted but cannot be put there. Nothing at all is written, and the exit code is 2. With `onRefusal: skip` \
+             it is a warning instead, and everything else goes on.",
+        ),
+        (
+            Group::Said,
+            "Warnings and notes",
+            "Said beside a decision; nothing is held up. With `--strict` a warning refuses, a note never does.",
+        ),
+    ],
+    cause: "Why",
+    example: "Example",
+    remedy: "What to do",
+    full_stop: ".",
+};
+
+const JAPANESE: Words = Words {
+    file: "docs/ja/reasons.md",
+    language: "ja",
+    title: "判定と警告",
+    introduction: "Pod テンプレートを持つリソースには、必ず 1 つの判定が付き、必要に応じて警告が添えられます。ID は今後も変わりません。レポート、KRM の results の `reason` タグ、\
+                   `explain --output json`、SARIF のどれにも同じ ID が現れます。すべての判定を見るには `-v` を付けます。付けなければ、問題のあったものと確認してほしいものだけを\
+                   知らせます。例は、示したディレクトリのマニフェストに対する実際の出力です。",
+    classes: [
+        (Group::Done, "完了", "エージェントは、あるべき状態になっています。"),
+        (Group::Skipped, "対象外", "リソースは元のまま出力されます。問題があるわけではなく、終了コードは 0 です。"),
+        (
+            Group::Refused,
+            "拒否",
+            "エージェントを入れるべきなのに入れられないものです。何も書き出さず、終了コードは 2 になります。`onRefusal: skip` を指定すると、警告にとどめて残りを続けます。",
+        ),
+        (
+            Group::Said,
+            "警告と補足",
+            "判定に添えられるもので、処理は止まりません。`--strict` を付けると、警告は拒否になります（補足はなりません）。",
+        ),
+    ],
+    cause: "原因",
+    example: "例",
+    remedy: "対処",
+    full_stop: "。",
+};
+
+/// What `docs/reasons.yaml` says, in the order of the code.
+pub(crate) fn sentences() -> Vec<Value> {
+    let text = fs::read_to_string(root().join("docs/reasons.yaml")).unwrap();
+    let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
+    let ids: Vec<&str> = sentences.iter().map(|sentence| sentence["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, Reason::ALL.iter().map(|reason| reason.id()).collect::<Vec<_>>(), "docs/reasons.yaml");
+    for (reason, sentence) in Reason::ALL.iter().zip(&sentences) {
+        let id = reason.id();
+        assert_eq!(sentence["en"], reason.sentence(), "{id}: say it in Japanese anew, in docs/reasons.yaml");
+    }
+    sentences
+}
+
+/// Where the example comes from, and what the program says there of this id.
+fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
+    let id = reason.id();
+    let (name, said) = match (sentence["case"].as_str(), sentence["run"].as_str()) {
+        (Some(case), None) => {
+            let name = format!("tests/cases/{case}");
+            let folder = root().join(&name);
+            let file = if folder.join("input.yaml").is_file() { "input.yaml" } else { "input.json" };
+            let command = fs::read_to_string(folder.join("command")).unwrap_or_default();
+            let command = if command.starts_with("uninject") { command } else { format!("inject {command}") };
+            let configuration = if folder.join("config.yaml").is_file() { "--config config.yaml" } else { "" };
+            let said = says(&folder, &format!("{command} -v {configuration} {file}"));
+            (name, said)
+        }
+        (None, Some(run)) => {
+            let files = sentence["files"].as_object();
+            let said = match files {
+                Some(files) => {
+                    let texts: Vec<(&str, &str)> =
+                        files.iter().map(|(name, text)| (name.as_str(), text.as_str().unwrap())).collect();
+                    says(Folder::with(&texts).root(), run)
+                }
+                None => says(&root().join("examples"), run),
+            };
+            (format!("mackerel-agent-injector {run}"), said)
+        }
+        (None, None) => {
+            // It says that we made a mistake of which we do not know.
+            assert_eq!(reason, Reason::VerifyFailed, "{id} lacks an example");
+            return None;
+        }
+        (Some(_), Some(_)) => panic!("{id}: a case or a command"),
+    };
+    let mut lines = said.lines().skip_while(|line| !line.contains(&format!("[{id}]")));
+    let first = lines.next().unwrap_or_else(|| panic!("{id}: not said by {name}, but:\n{said}"));
+    // The excerpt below an error: lines of the text stand behind their numbers.
+    let is_excerpt = |line: &&str| line.starts_with(' ') || line.contains(" | ");
+    let block: Vec<&str> = std::iter::once(first).chain(lines.take_while(is_excerpt)).map(str::trim_end).collect();
+    Some((name, block.join("\n")))
+}
+
+/// What it writes to standard error.
+fn says(folder: &Path, arguments: &str) -> String {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"));
+    for variable in ["CONFIG", "LOG_FILE"] {
+        program.env_remove(format!("MACKEREL_AGENT_INJECTOR_{variable}"));
+    }
+    let output = program.args(arguments.split_whitespace()).current_dir(folder).output().unwrap();
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// Where there is such a letter.
+fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+fn page(words: &Words) -> String {
+    let sentences = sentences();
+    let mut page = format!("# {}\n\n{}\n", words.title, words.introduction);
+    for (group, heading, introduction) in words.classes {
+        write!(page, "\n## {heading}\n\n{introduction}\n").unwrap();
+        for (reason, sentence) in Reason::ALL.iter().zip(&sentences).filter(|(reason, _)| Group::of(**reason) == group)
+        {
+            let said = |what: &str| {
+                let said = sentence[what][words.language].as_str();
+                said.unwrap_or_else(|| panic!("{}: {what} is not said in {}", reason.id(), words.language))
+            };
+            let short = capital(sentence[words.language].as_str().unwrap());
+            write!(page, "\n### `{}`\n\n{short}{}\n", reason.id(), words.full_stop).unwrap();
+            write!(page, "\n**{}**: {}\n", words.cause, said("cause")).unwrap();
+            if let Some((folder, block)) = example(*reason, sentence) {
+                write!(page, "\n**{}** (`{folder}`):\n\n```text\n{block}\n```\n", words.example).unwrap();
+            }
+            write!(page, "\n**{}**: {}\n", words.remedy, said("remedy")).unwrap();
+        }
+    }
+    page
+}
+
+#[test]
+fn the_english_page_has_every_id() {
+    super::expect(ENGLISH.file, &page(&ENGLISH));
+}
+
+#[test]
+fn the_japanese_page_has_every_id() {
+    super::expect(JAPANESE.file, &page(&JAPANESE));
+}
