@@ -35,7 +35,7 @@ const JAPANESE: Words = Words {
     introduction: "その Pod テンプレートだけの事情を書くためのものです。全体に共通することは[設定](configuration.md)に書いてください。アノテーションは設定より優先されます。\
                    書く場所はワークロードではなく **Pod テンプレート**です。ワークロードに書いても効果はなく、その旨を警告します（`misplaced-annotation`）。どれも接頭辞 \
                    `agent-injector.contrib.mackerel.io/` が付きます。値は文字列なので、数値や `true` は引用符で囲んでください。",
-    sets: "対応する設定:",
+    sets: "対応する設定は",
     full_stop: "。",
 };
 
@@ -90,7 +90,12 @@ fn page(words: &Words, language: &str, said: &[String]) -> String {
         if let Some(path) = annotation.setting() {
             let (number, entry) = setting(&entries, path);
             let anchor = entry.path.replace('.', "").to_lowercase();
-            write!(page, "\n\n{} [`{path}`](configuration.md#{anchor}). {}", words.sets, said[number]).unwrap();
+            write!(
+                page,
+                "\n\n{} [`{path}`](configuration.md#{anchor}){} {}",
+                words.sets, words.full_stop, said[number]
+            )
+            .unwrap();
         }
         page.push('\n');
         if let Some(example) = sentence["example"].as_str() {

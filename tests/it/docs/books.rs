@@ -48,6 +48,10 @@ fn mdbook_builds_both() {
 /// Every link of a built page leads to a file and an element that are there.
 fn follow(page: &Path) -> usize {
     let html = fs::read_to_string(page).unwrap();
+    // Between Japanese characters two stars are not always what they seem.
+    let text = html.split("</code>").map(|part| part.split("<code").next().unwrap()).collect::<String>();
+    let main = text.split("<main>").nth(1).unwrap_or_default().split("</main>").next().unwrap();
+    assert!(!main.contains("**"), "{}: emphasis that is none", page.display());
     let folder = page.parent().unwrap();
     let mut seen = BTreeSet::new();
     for link in html.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {

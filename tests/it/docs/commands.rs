@@ -54,6 +54,11 @@ fn commands(block: &Block) -> Vec<String> {
     words.filter(|line| !line.is_empty()).collect()
 }
 
+/// All that a page tells to type.
+pub(crate) fn of_page(path: &str) -> Vec<String> {
+    Page::read(path).blocks().iter().filter(|block| is_shell(block)).flat_map(commands).collect()
+}
+
 #[test]
 fn both_languages_show_the_same() {
     let readmes = ("README.md".to_owned(), "README.ja.md".to_owned());

@@ -4,7 +4,7 @@
 
 pub(crate) mod annotations;
 mod books;
-mod commands;
+pub(crate) mod commands;
 mod configuration;
 mod links;
 mod page;

@@ -22,6 +22,8 @@ struct Words {
     example: &'static str,
     remedy: &'static str,
     full_stop: &'static str,
+    colon: &'static str,
+    parentheses: [&'static str; 2],
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -70,6 +72,8 @@ const ENGLISH: Words = Words {
     example: "Example",
     remedy: "What to do",
     full_stop: ".",
+    colon: ":",
+    parentheses: [" (", ")"],
 };
 
 const JAPANESE: Words = Words {
@@ -96,7 +100,10 @@ const JAPANESE: Words = Words {
     cause: "原因",
     example: "例",
     remedy: "対処",
-    full_stop: "。",
+    // The sentences are a table's, which has none.
+    full_stop: "",
+    colon: ":",
+    parentheses: ["（", "）"],
 };
 
 /// What `docs/reasons.yaml` says, in the order of the code.
@@ -182,11 +189,13 @@ fn page(words: &Words) -> String {
             };
             let short = capital(sentence[words.language].as_str().unwrap());
             write!(page, "\n### `{}`\n\n{short}{}\n", reason.id(), words.full_stop).unwrap();
-            write!(page, "\n**{}**: {}\n", words.cause, said("cause")).unwrap();
-            if let Some((folder, block)) = example(*reason, sentence) {
-                write!(page, "\n**{}** (`{folder}`):\n\n```text\n{block}\n```\n", words.example).unwrap();
+            write!(page, "\n**{}**{} {}\n", words.cause, words.colon, said("cause")).unwrap();
+            if let Some((name, block)) = example(*reason, sentence) {
+                let [before, after] = words.parentheses;
+                write!(page, "\n**{}**{before}`{name}`{after}{}\n\n", words.example, words.colon).unwrap();
+                write!(page, "```text\n{block}\n```\n").unwrap();
             }
-            write!(page, "\n**{}**: {}\n", words.remedy, said("remedy")).unwrap();
+            write!(page, "\n**{}**{} {}\n", words.remedy, words.colon, said("remedy")).unwrap();
         }
     }
     page
