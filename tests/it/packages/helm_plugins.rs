@@ -70,7 +70,7 @@ fn make() -> Option<Packages> {
 }
 
 impl Packages {
-    /// `of` is a name and what is between version and `.tgz`.
+    /// That of a name; `suffix` is what stands between version and `.tgz`.
     fn archive(&self, name: &str, suffix: &str) -> String {
         self.folder.join(format!("{name}-{VERSION}{suffix}.tgz")).to_str().unwrap().to_owned()
     }
@@ -82,9 +82,16 @@ impl Packages {
         fs::remove_file(user.path("with").join(PROGRAM)).unwrap();
         let data = user.path("my data");
         let user = user.with("HELM_PLUGINS", data.join("plugins")).with("HELM_DATA_HOME", data);
-        if is_helm3(helm) {
-            let archive = format!("{}/mackerel-helm3-{VERSION}{suffix}.tgz", serve(&self.folder));
+        if is_helm3(helm) && suffix.is_empty() {
+            let archive = format!("{}/mackerel-helm3-{VERSION}.tgz", serve(&self.folder));
             user.runs(helm, &["plugin", "install", &archive]);
+        } else if is_helm3(helm) {
+            // It takes no archive that lies here, only a folder.
+            let folder = user.path("my plugins/mackerel");
+            fs::create_dir_all(&folder).unwrap();
+            let archive = self.archive("mackerel-helm3", suffix);
+            script(Command::new("tar").args(["-xzf", &archive, "-C"]).arg(&folder));
+            user.runs(helm, &["plugin", "install", "./my plugins/mackerel"]);
         } else {
             for name in ["mackerel", PROGRAM] {
                 let archive = self.archive(name, suffix);
