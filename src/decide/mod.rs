@@ -5,22 +5,21 @@
 //! about it can be refused. The rules on which templates are looked at, and which can run anything of ours, hold for both;
 //! each is asked for by itself, and where both are wanted, one that is refused holds back the other.
 
+mod conflict;
+mod misplaced;
+mod selection;
 mod shape;
 mod wait_for;
 
-use crate::agent::{Agent, Agents, CONTAINER, Sidecar, Volume};
+use crate::agent::{Agent, Agents, Sidecar};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, Request};
-use crate::config::{
-    Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, PodTemplatePath, SidecarKind,
-};
-use crate::field_path::field_path;
-use crate::find::{member, step};
+use crate::config::{Config, Injection, KubernetesVersion, PodTemplatePath, SidecarKind};
 use crate::merge_patch::{self, Images, Sign};
 use crate::parts::{Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason, Rule};
-use crate::resource::{Resource, text};
-use crate::yaml::{NodeId, Tree};
+use crate::resource::Resource;
+use crate::yaml::Tree;
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -146,77 +145,6 @@ impl<'a> Case<'a, '_> {
         }
     }
 
-    /// Resources that never get anything, whatever their owner asks.
-    fn out_of_reach(&mut self) -> Option<Finding> {
-        if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
-            self.rule = self.resource_annotation_rule("config.kubernetes.io/local-config");
-            return Some(self.finding(Reason::LocalConfig, "this resource is configuration of a local tool"));
-        }
-        if self.template.annotation("kubernetes.io/config.mirror").is_some() {
-            return Some(
-                self.finding(Reason::MirrorPod, "a mirror pod shows what its kubelet runs and cannot be changed"),
-            );
-        }
-        if self.config.spec.injection == Injection::Disabled {
-            self.rule = Some(Rule::Setting("injection".into()));
-            return Some(self.finding(Reason::Disabled, "`injection` is `disabled`"));
-        }
-        None
-    }
-
-    fn not_selected(&mut self) -> Option<Finding> {
-        let identity = &self.resource.identity;
-        let select = &self.config.spec.select;
-        let namespace = self.namespace();
-        if let Some(namespace) = &namespace
-            && select.exclude_namespaces.contains(namespace)
-        {
-            let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
-            self.rule = Some(Rule::Setting("select.excludeNamespaces".into()));
-            return Some(self.finding(Reason::NamespaceExcluded, message));
-        }
-        if !select.namespaces.is_empty() {
-            self.rule = Some(Rule::Setting("select.namespaces".into()));
-            match &namespace {
-                Some(namespace) if select.namespaces.contains(namespace) => {}
-                Some(namespace) => {
-                    let message = format!("namespace {namespace} is not in `select.namespaces`");
-                    return Some(self.finding(Reason::NotSelected, message));
-                }
-                None => {
-                    let message = "`select.namespaces` is set, but this resource names no namespace";
-                    let warning = self.finding(Reason::NamespaceUnknown, message);
-                    self.warnings.push(warning.with_help("give it with --namespace"));
-                    return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
-                }
-            }
-            self.rule = None;
-        }
-        if !select.kinds.is_empty() && !select.kinds.iter().any(|kind| self.is_kind(kind)) {
-            let message = format!("{} is not in `select.kinds`", identity.kind);
-            self.rule = Some(Rule::Setting("select.kinds".into()));
-            return Some(self.finding(Reason::NotSelected, message));
-        }
-        if !select.labels.iter().all(|(key, value)| self.has_label(key, value)) {
-            self.rule = Some(Rule::Setting("select.labels".into()));
-            return Some(self.finding(Reason::NotSelected, "its template has not the labels of `select.labels`"));
-        }
-        let excluded = select.exclude.iter().position(|rule| self.is_excluded(rule, namespace.as_deref()));
-        if let Some(index) = excluded {
-            self.rule = Some(Rule::Setting(format!("select.exclude[{index}]").into()));
-            return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
-        }
-        if self.config.spec.helm_hooks == HelmHooks::Skip
-            && let Some(hook) = self.resource_annotation("helm.sh/hook")
-        {
-            self.rule = Some(Rule::Setting("helmHooks".into()));
-            let finding = self.finding(Reason::HelmHook, format!("a Helm hook ({hook})"));
-            let help = "a hook that waits for its pod would wait for the agent too; `helmHooks: inject` injects hooks";
-            return Some(finding.with_help(help));
-        }
-        None
-    }
-
     /// The `inject` annotation, and what holds where it is absent.
     fn asks(&mut self) -> Result<(), Decision> {
         let inject = self.template.annotation(Annotation::Inject.key());
@@ -271,54 +199,6 @@ impl<'a> Case<'a, '_> {
         let finding = self.finding(Reason::InvalidAnnotation, message);
         let pointer = self.annotation_pointer(&annotation.key);
         Finding { help: Some("put it in quotes".to_owned()), offset: Some(annotation.value_offset), pointer, ..finding }
-    }
-
-    /// The most repeated mistake of all injectors' users: the annotation stands on the workload, or half-way to its pods.
-    fn warn_of_misplaced_annotations(&mut self) {
-        let mut node = Some(self.resource.node);
-        let mut at = String::new();
-        for token in self.at.split('/').skip(1) {
-            if let Some(holder) = node {
-                self.warn_of_annotations_of(holder, &at);
-            }
-            at.push('/');
-            at.push_str(token);
-            node = node.and_then(|node| step(self.tree, node, token));
-        }
-    }
-
-    fn warn_of_annotations_of(&mut self, holder: NodeId, at: &str) {
-        let metadata = member(self.tree, holder, "metadata");
-        let Some(annotations) = metadata.and_then(|metadata| member(self.tree, metadata, "annotations")) else {
-            return;
-        };
-        for (key, _) in self.tree.entries(self.tree.resolve(annotations)) {
-            let Some(name) = self.tree.scalar(self.tree.resolve(key)) else { continue };
-            if !name.starts_with(annotations::PREFIX) || self.template.annotation(&name).is_some() {
-                continue;
-            }
-            let place = if at.is_empty() { self.resource.identity.kind.clone() } else { field_path(at) };
-            let finding =
-                self.finding(Reason::MisplacedAnnotation, format!("`{name}` stands on {place}, where it does nothing"));
-            let pointer = format!("{at}/metadata/annotations/{}", crate::patch::escape(&name));
-            let offset = Some(self.tree.span(key).start);
-            let help = format!("move it to {}", field_path(&format!("{}/metadata/annotations", self.at)));
-            self.warnings.push(Finding { help: Some(help), pointer, offset, ..finding });
-        }
-    }
-
-    fn warn_of_unknown_annotations(&mut self) {
-        let mut warnings = Vec::new();
-        for annotation in &self.template.annotations {
-            if let Some(unknown) = annotations::unknown(&annotation.key) {
-                let message = format!("`{}` is no annotation of ours", annotation.key);
-                let finding = self.finding(Reason::UnknownAnnotation, message);
-                let help = unknown.suggestion.map(|name| format!("did you mean `{name}`?"));
-                let pointer = self.annotation_pointer(&annotation.key);
-                warnings.push(Finding { help, offset: Some(annotation.offset), pointer, ..finding });
-            }
-        }
-        self.warnings.extend(warnings);
     }
 
     fn cannot_run(&self) -> Option<Finding> {
@@ -413,82 +293,6 @@ impl<'a> Case<'a, '_> {
                 Err(Decision::Refuse(finding.with_help("raise `kubernetesVersion`, or ask for `auto` or `container`")))
             }
         }
-    }
-
-    /// Something of the user's that has one of our names.
-    fn conflict(&self, agent: &Agent) -> Option<Finding> {
-        if let Some(conflict) = self.container_conflict(CONTAINER, agent.sidecar.field()) {
-            return Some(conflict);
-        }
-        let ours: Vec<Volume> = agent.volumes.iter().map(|(volume, _)| *volume).collect();
-        let volume =
-            self.template.volumes.iter().find(|volume| {
-                volume.name.as_deref().is_some_and(|name| ours.iter().any(|ours| ours.name() == name))
-            })?;
-        let name = volume.name.as_deref().unwrap_or_default();
-        let message = format!(
-            "a volume is named {name} already; ours would be {}",
-            field_path(&format!("{}/spec/volumes/{}", self.at, self.template.volumes.len()))
-        );
-        let finding = self.finding(Reason::VolumeConflict, message);
-        let pointer = format!("{}/spec/volumes/{}", self.at, volume.index);
-        let offset = Some(self.tree.span(volume.node).start);
-        Some(Finding { help: Some("rename it".to_owned()), offset, pointer, ..finding })
-    }
-
-    /// A container of the user's that has the name of the one that would go into a list.
-    fn container_conflict(&self, name: &str, field: &str) -> Option<Finding> {
-        let container = self.template.containers.iter().find(|container| container.name.as_deref() == Some(name))?;
-        let image = container.image.as_deref().unwrap_or("no image");
-        let others = self.template.containers.iter().filter(|other| other.list.field() == field).count();
-        let message = format!(
-            "a container is named {name} already, with {image}; ours would be {}",
-            field_path(&format!("{}/spec/{field}/{others}", self.at))
-        );
-        let finding = self.finding(Reason::ContainerConflict, message);
-        let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
-        let offset = Some(self.tree.span(container.node).start);
-        Some(Finding { help: Some("rename it".to_owned()), offset, pointer, ..finding })
-    }
-
-    fn namespace(&self) -> Option<String> {
-        self.resource.identity.namespace.clone().or_else(|| self.config.spec.namespace.clone())
-    }
-
-    fn group(&self) -> &str {
-        self.resource.gvk.as_ref().map_or("", |gvk| gvk.group.as_str())
-    }
-
-    fn is_kind(&self, pattern: &KindPattern) -> bool {
-        pattern.matches(self.group(), &self.resource.identity.kind)
-    }
-
-    fn is_excluded(&self, rule: &Exclusion, namespace: Option<&str>) -> bool {
-        let identity = &self.resource.identity;
-        rule.group.as_deref().is_none_or(|wanted| wanted == self.group())
-            && rule.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
-            && rule.namespace.as_deref().is_none_or(|wanted| Some(wanted) == namespace)
-            && rule.name.as_deref().is_none_or(|wanted| wanted == identity.name)
-            && rule.labels.iter().all(|(key, value)| self.has_label(key, value))
-    }
-
-    fn has_label(&self, key: &str, value: &str) -> bool {
-        self.template.labels.iter().any(|(k, v)| k == key && v == value)
-    }
-
-    /// An annotation of the resource itself, not of its template.
-    fn resource_annotation(&self, key: &str) -> Option<String> {
-        text(self.tree, self.resource_annotations()?, key)
-    }
-
-    fn resource_annotation_rule(&self, key: &str) -> Option<Rule> {
-        let value = member(self.tree, self.resource_annotations()?, key)?;
-        let pointer = format!("/metadata/annotations/{}", crate::patch::escape(key));
-        Some(Rule::Manifest { offset: self.tree.span(value).start, pointer })
-    }
-
-    fn resource_annotations(&self) -> Option<NodeId> {
-        member(self.tree, member(self.tree, self.resource.node, "metadata")?, "annotations")
     }
 
     /// The rule of a decision whose finding stands where the rule does, or that a setting brought about.

@@ -1,0 +1,58 @@
+//! Annotations that do nothing: on the workload instead of its template, or with a name that is none of ours.
+
+use super::Case;
+use crate::annotations;
+use crate::field_path::field_path;
+use crate::find::{member, step};
+use crate::report::{Finding, Reason};
+use crate::yaml::NodeId;
+
+impl Case<'_, '_> {
+    /// The most repeated mistake of all injectors' users: the annotation stands on the workload, or half-way to its pods.
+    pub(super) fn warn_of_misplaced_annotations(&mut self) {
+        let mut node = Some(self.resource.node);
+        let mut at = String::new();
+        for token in self.at.split('/').skip(1) {
+            if let Some(holder) = node {
+                self.warn_of_annotations_of(holder, &at);
+            }
+            at.push('/');
+            at.push_str(token);
+            node = node.and_then(|node| step(self.tree, node, token));
+        }
+    }
+
+    fn warn_of_annotations_of(&mut self, holder: NodeId, at: &str) {
+        let metadata = member(self.tree, holder, "metadata");
+        let Some(annotations) = metadata.and_then(|metadata| member(self.tree, metadata, "annotations")) else {
+            return;
+        };
+        for (key, _) in self.tree.entries(self.tree.resolve(annotations)) {
+            let Some(name) = self.tree.scalar(self.tree.resolve(key)) else { continue };
+            if !name.starts_with(annotations::PREFIX) || self.template.annotation(&name).is_some() {
+                continue;
+            }
+            let place = if at.is_empty() { self.resource.identity.kind.clone() } else { field_path(at) };
+            let finding =
+                self.finding(Reason::MisplacedAnnotation, format!("`{name}` stands on {place}, where it does nothing"));
+            let pointer = format!("{at}/metadata/annotations/{}", crate::patch::escape(&name));
+            let offset = Some(self.tree.span(key).start);
+            let help = format!("move it to {}", field_path(&format!("{}/metadata/annotations", self.at)));
+            self.warnings.push(Finding { help: Some(help), pointer, offset, ..finding });
+        }
+    }
+
+    pub(super) fn warn_of_unknown_annotations(&mut self) {
+        let mut warnings = Vec::new();
+        for annotation in &self.template.annotations {
+            if let Some(unknown) = annotations::unknown(&annotation.key) {
+                let message = format!("`{}` is no annotation of ours", annotation.key);
+                let finding = self.finding(Reason::UnknownAnnotation, message);
+                let help = unknown.suggestion.map(|name| format!("did you mean `{name}`?"));
+                let pointer = self.annotation_pointer(&annotation.key);
+                warnings.push(Finding { help, offset: Some(annotation.offset), pointer, ..finding });
+            }
+        }
+        self.warnings.extend(warnings);
+    }
+}

@@ -1,0 +1,121 @@
+//! Which templates are looked at at all: what can never carry anything of ours, and what `select` and `helmHooks` leave out.
+
+use super::Case;
+use crate::config::{Exclusion, HelmHooks, Injection, KindPattern};
+use crate::find::member;
+use crate::report::{Finding, Reason, Rule};
+use crate::resource::text;
+use crate::yaml::NodeId;
+
+impl Case<'_, '_> {
+    /// Resources that never get anything, whatever their owner asks.
+    pub(super) fn out_of_reach(&mut self) -> Option<Finding> {
+        if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
+            self.rule = self.resource_annotation_rule("config.kubernetes.io/local-config");
+            return Some(self.finding(Reason::LocalConfig, "this resource is configuration of a local tool"));
+        }
+        if self.template.annotation("kubernetes.io/config.mirror").is_some() {
+            return Some(
+                self.finding(Reason::MirrorPod, "a mirror pod shows what its kubelet runs and cannot be changed"),
+            );
+        }
+        if self.config.spec.injection == Injection::Disabled {
+            self.rule = Some(Rule::Setting("injection".into()));
+            return Some(self.finding(Reason::Disabled, "`injection` is `disabled`"));
+        }
+        None
+    }
+
+    pub(super) fn not_selected(&mut self) -> Option<Finding> {
+        let identity = &self.resource.identity;
+        let select = &self.config.spec.select;
+        let namespace = self.namespace();
+        if let Some(namespace) = &namespace
+            && select.exclude_namespaces.contains(namespace)
+        {
+            let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
+            self.rule = Some(Rule::Setting("select.excludeNamespaces".into()));
+            return Some(self.finding(Reason::NamespaceExcluded, message));
+        }
+        if !select.namespaces.is_empty() {
+            self.rule = Some(Rule::Setting("select.namespaces".into()));
+            match &namespace {
+                Some(namespace) if select.namespaces.contains(namespace) => {}
+                Some(namespace) => {
+                    let message = format!("namespace {namespace} is not in `select.namespaces`");
+                    return Some(self.finding(Reason::NotSelected, message));
+                }
+                None => {
+                    let message = "`select.namespaces` is set, but this resource names no namespace";
+                    let warning = self.finding(Reason::NamespaceUnknown, message);
+                    self.warnings.push(warning.with_help("give it with --namespace"));
+                    return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
+                }
+            }
+            self.rule = None;
+        }
+        if !select.kinds.is_empty() && !select.kinds.iter().any(|kind| self.is_kind(kind)) {
+            let message = format!("{} is not in `select.kinds`", identity.kind);
+            self.rule = Some(Rule::Setting("select.kinds".into()));
+            return Some(self.finding(Reason::NotSelected, message));
+        }
+        if !select.labels.iter().all(|(key, value)| self.has_label(key, value)) {
+            self.rule = Some(Rule::Setting("select.labels".into()));
+            return Some(self.finding(Reason::NotSelected, "its template has not the labels of `select.labels`"));
+        }
+        let excluded = select.exclude.iter().position(|rule| self.is_excluded(rule, namespace.as_deref()));
+        if let Some(index) = excluded {
+            self.rule = Some(Rule::Setting(format!("select.exclude[{index}]").into()));
+            return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
+        }
+        if self.config.spec.helm_hooks == HelmHooks::Skip
+            && let Some(hook) = self.resource_annotation("helm.sh/hook")
+        {
+            self.rule = Some(Rule::Setting("helmHooks".into()));
+            let finding = self.finding(Reason::HelmHook, format!("a Helm hook ({hook})"));
+            let help = "a hook that waits for its pod would wait for the agent too; `helmHooks: inject` injects hooks";
+            return Some(finding.with_help(help));
+        }
+        None
+    }
+
+    fn namespace(&self) -> Option<String> {
+        self.resource.identity.namespace.clone().or_else(|| self.config.spec.namespace.clone())
+    }
+
+    pub(super) fn group(&self) -> &str {
+        self.resource.gvk.as_ref().map_or("", |gvk| gvk.group.as_str())
+    }
+
+    fn is_kind(&self, pattern: &KindPattern) -> bool {
+        pattern.matches(self.group(), &self.resource.identity.kind)
+    }
+
+    fn is_excluded(&self, rule: &Exclusion, namespace: Option<&str>) -> bool {
+        let identity = &self.resource.identity;
+        rule.group.as_deref().is_none_or(|wanted| wanted == self.group())
+            && rule.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
+            && rule.namespace.as_deref().is_none_or(|wanted| Some(wanted) == namespace)
+            && rule.name.as_deref().is_none_or(|wanted| wanted == identity.name)
+            && rule.labels.iter().all(|(key, value)| self.has_label(key, value))
+    }
+
+    fn has_label(&self, key: &str, value: &str) -> bool {
+        self.template.labels.iter().any(|(k, v)| k == key && v == value)
+    }
+
+    /// An annotation of the resource itself, not of its template.
+    fn resource_annotation(&self, key: &str) -> Option<String> {
+        text(self.tree, self.resource_annotations()?, key)
+    }
+
+    fn resource_annotation_rule(&self, key: &str) -> Option<Rule> {
+        let value = member(self.tree, self.resource_annotations()?, key)?;
+        let pointer = format!("/metadata/annotations/{}", crate::patch::escape(key));
+        Some(Rule::Manifest { offset: self.tree.span(value).start, pointer })
+    }
+
+    fn resource_annotations(&self) -> Option<NodeId> {
+        member(self.tree, member(self.tree, self.resource.node, "metadata")?, "annotations")
+    }
+}
