@@ -3,7 +3,6 @@
 //! A block of shell commands is one without a language, or with `sh`. All blocks of a page run in their order in one folder.
 //! A comment on the first line of a block says what it needs that is not here, or which Helm it is for.
 
-use super::LANGUAGES;
 use super::page::{self, Block, Page, root};
 use crate::program::Folder;
 use crate::tools;
@@ -12,22 +11,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-/// What a first line says, in either language, and what becomes of the block.
-const MARKS: [(&str, Mark); 8] = [
-    ("# needs a cluster", Mark::LeftOut),
-    ("# クラスタが必要", Mark::LeftOut),
-    ("# needs a clone and Rust", Mark::LeftOut),
-    ("# リポジトリの clone と Rust が必要", Mark::LeftOut),
-    ("# needs the packages", Mark::LeftOut),
-    ("# パッケージが必要", Mark::LeftOut),
-    ("# Helm 3", Mark::Helm("3.")),
-    ("# Helm 4", Mark::Helm("4.")),
-];
-
-#[derive(Clone, Copy)]
+/// What the first line of a block says.
 enum Mark {
-    /// It cannot be run here.
-    LeftOut,
+    /// It cannot be run here, in either language.
+    Needs,
     /// Which `helm` it means.
     Helm(&'static str),
 }
@@ -35,7 +22,13 @@ enum Mark {
 impl Mark {
     fn of(block: &Block) -> Option<Self> {
         let first = block.text.lines().next().unwrap_or_default();
-        MARKS.iter().find(|(mark, _)| first.starts_with(mark)).map(|(_, mark)| *mark)
+        let is_comment = first.starts_with("# ");
+        match first {
+            _ if first.starts_with("# needs ") || is_comment && first.ends_with("が必要") => Some(Self::Needs),
+            _ if first.starts_with("# Helm 3") => Some(Self::Helm("3.")),
+            _ if first.starts_with("# Helm 4") => Some(Self::Helm("4.")),
+            _ => None,
+        }
     }
 }
 
@@ -92,17 +85,12 @@ fn the_configurations_shown_are_valid() {
     assert!(shown > 4);
 }
 
-/// Those of the migration have a test of their own, which also has a cluster.
+/// Those of the migration have a test of their own, which also has a cluster; those for maintainers need the sources.
 #[test]
 fn the_commands_shown_do_what_is_shown() {
-    let others = ["docs/en/migration.md", "docs/ja/migration.md"];
-    let readmes = ["README.md", "README.ja.md"].map(str::to_owned);
-    let books = page::all().into_iter().filter(|page| page.is_of_a_book()).map(|page| page.path);
-    let mut blocks = 0;
-    for path in books.chain(readmes).filter(|path| !others.contains(&&**path)) {
-        blocks += run(&Page::read(&path));
-    }
-    assert!(blocks > 2 * LANGUAGES.len(), "{blocks}");
+    let others = ["docs/en/migration.md", "docs/ja/migration.md", "CONTRIBUTING.md", "RELEASE.md", "docs/README.md"];
+    let blocks: usize = page::all().iter().filter(|page| !others.contains(&&*page.path)).map(run).sum();
+    assert!(blocks > 20, "{blocks}");
 }
 
 /// How many blocks were run.
@@ -129,7 +117,7 @@ fn run(page: &Page) -> usize {
 fn shell(page: &Page, block: &Block, folder: &Folder) -> Option<String> {
     let place = format!("{}:{}", page.path, block.line);
     let helm = match Mark::of(block) {
-        Some(Mark::LeftOut) => return None,
+        Some(Mark::Needs) => return None,
         Some(Mark::Helm(version)) => version,
         None => "",
     };
@@ -151,7 +139,10 @@ fn shell(page: &Page, block: &Block, folder: &Folder) -> Option<String> {
     let script = format!("exec 2>&1\nset -e\n{}", block.text);
     let mut shell = Command::new("sh");
     shell.args(["-c", &script]).current_dir(folder.root()).env("PATH", path);
-    shell.env("HOME", folder.root()).env("HELM_DATA_HOME", folder.path(&format!(".helm-{helm}")));
+    shell
+        .env("HOME", folder.root())
+        .env_remove("XDG_CONFIG_HOME")
+        .env("HELM_DATA_HOME", folder.path(&format!(".helm-{helm}")));
     for variable in ["CONFIG", "LOG_FILE"] {
         shell.env_remove(format!("MACKEREL_AGENT_INJECTOR_{variable}"));
     }
