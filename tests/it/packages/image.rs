@@ -24,8 +24,7 @@ fn image() -> Option<&'static Store> {
     IMAGE_BUILT.get_or_init(build).as_ref()
 }
 
-/// runc and low limits work also where containers are run inside of one. The store is below target/, so that nothing is
-/// left elsewhere.
+/// The store is below target/, so that nothing is left elsewhere.
 fn build() -> Option<Store> {
     if !tools::on_path(&["buildah", "podman", "runc"]) {
         return None;
@@ -33,8 +32,12 @@ fn build() -> Option<Store> {
     let program = static_program()?;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("containers");
     fs::create_dir_all(&folder).unwrap();
-    let containers = "[containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]\n\
-        [engine]\nruntime = \"runc\"\nevents_logger = \"file\"\ncgroup_manager = \"cgroupfs\"\n";
+    // Where root runs containers, it is often inside of one: there it takes runc and low limits. Other users have what their
+    // system has set up for them.
+    let is_root = script(Command::new("id").arg("-u")).trim() == "0";
+    let of_root = "runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\n\
+        [containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]\n";
+    let containers = ["[engine]\nevents_logger = \"file\"\n", if is_root { of_root } else { "" }].concat();
     fs::write(folder.join("containers.conf"), containers).unwrap();
     let place = |name: &str| format!("{name:?} = {:?}\n", folder.join(name)).replacen('"', "", 2);
     let storage = format!("[storage]\ndriver = \"vfs\"\n{}{}", place("graphroot"), place("runroot"));
