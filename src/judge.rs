@@ -7,20 +7,20 @@
 use crate::adoption::{self, Adoption};
 use crate::agent::container::Name;
 use crate::agent::normal::Digest;
-use crate::agent::{Agent, Agents, Record};
+use crate::agent::{Agent, Agents};
 use crate::annotations::Annotation;
-use crate::config::{Config, OnRefusal, WaitForPosition};
+use crate::config::{Config, OnRefusal};
 use crate::decide::{Decision, Verdict, decide};
 use crate::find::member;
 use crate::hand_edit::{HandEdit, Told};
 use crate::inject::{Direction, ForeignAgents, HandEdits, Options};
 use crate::owner::owned;
 use crate::parts::{Kinds, Parts, Plan};
-use crate::patch::{InsteadOf, Place, Places, TemplatePatch, removal, replacement};
-use crate::pod_template::{ContainerList, Ours, PodTemplate, is_agent};
+use crate::patch::{InsteadOf, Places, TemplatePatch, removal, replacement};
+use crate::pod_template::{Ours, PodTemplate, is_agent};
 use crate::report::{Class, Finding, Reason, Rule};
 use crate::resource::{Resource, text};
-use crate::wait_for::WaitFor;
+use crate::standing::{Standing, others};
 use crate::yaml::{Kind, Tree};
 use std::rc::Rc;
 
@@ -211,7 +211,7 @@ impl Bench<'_, '_> {
         }
         let first = ours.map(|ours| self.removal(ours).first).unwrap_or_default();
         // By then what there is of ours is gone.
-        let index = self.others(old.list).filter(|other| *other < old.index).count();
+        let index = others(self.template, old.list).filter(|other| *other < old.index).count();
         let then =
             Some((plan.clone(), Places { instead_of: Some(InsteadOf { list: old.list, index }), ..Places::default() }));
         let action = Some(Action { first, then, unwanted: None });
@@ -259,12 +259,13 @@ impl Bench<'_, '_> {
             (Decision::Add(mut plan), None) => {
                 warnings.extend(self.keep_names(ours, &mut plan));
                 // With `--force` a hand edit comes this far, and the record does not know of it.
-                if is_current(ours, &plan) && HandEdit::of(ours).is_none() {
+                let standing = Standing { template: self.template, ours };
+                if standing.is_current(&plan) && HandEdit::of(ours).is_none() {
                     // It has been told when they went in.
                     warnings.retain(|warning| warning.reason.class() != Class::Note);
                     return self.says(Reason::Unchanged, Some(kinds), warnings).with(&plan);
                 }
-                let decision = self.finding(Reason::Updated, updated(ours, &plan, no_agent.as_ref()));
+                let decision = self.finding(Reason::Updated, standing.updated(&plan, no_agent.as_ref()));
                 let is = plan.kinds();
                 let about =
                     Parts::of(kinds.agent().or(is.agent()).copied(), kinds.wait_for().or(is.wait_for()).copied());
@@ -357,149 +358,17 @@ impl Bench<'_, '_> {
     }
 
     fn update(&self, ours: &Ours, plan: Plan) -> Action {
-        let places = Places {
-            containers: self.place(ours, &plan, ContainerList::Containers),
-            init_containers: self.place(ours, &plan, ContainerList::InitContainers),
-            instead_of: None,
-        };
-        if let Ok(record) = &ours.record
-            && !self.stands_as_usual(ours)
-            && can_replace(ours, record, &plan)
+        let standing = Standing { template: self.template, ours };
+        if let Some(record) = standing.replaceable(&plan)
+            && !standing.is_usual()
         {
             return Action { first: replacement(self.path, ours, record, &plan), then: None, unwanted: None };
         }
+        let places = standing.places(&plan);
         Action { then: Some((plan, places)), ..self.removal(ours) }
     }
-
-    /// Where new ones go: to the old ones' place, where somebody moved those within the list and they stay in it.
-    fn place(&self, ours: &Ours, plan: &Plan, list: ContainerList) -> Place {
-        let stay = !plan.containers(list.field()).is_empty() && position(plan) == recorded_position(ours);
-        match self.stands_behind(ours, list) {
-            Some(others) if stay && others != self.usual(ours, list) => Place::At(others),
-            _ => Place::Usual,
-        }
-    }
-
-    /// How many others stand in front of the first of ours.
-    fn stands_behind(&self, ours: &Ours, list: ContainerList) -> Option<usize> {
-        let of_list = ours.containers().filter(|container| container.list == list);
-        let first = of_list.map(|container| container.index).min()?;
-        Some(self.others(list).filter(|other| *other < first).count())
-    }
-
-    /// How many others an injection would leave in front.
-    fn usual(&self, ours: &Ours, list: ContainerList) -> usize {
-        match (list, recorded_position(ours)) {
-            (ContainerList::InitContainers, WaitForPosition::First) => 0,
-            _ => self.others(list).count(),
-        }
-    }
-
-    /// The places of everybody else's.
-    fn others(&self, list: ContainerList) -> impl Iterator<Item = usize> {
-        self.template.containers.iter().filter(move |other| other.list == list).map(|other| other.index)
-    }
-
-    /// True where everything of ours stands where an injection would put it.
-    fn stands_as_usual(&self, ours: &Ours) -> bool {
-        let containers = ours.agent.is_some() == ours.kinds().agent().is_some()
-            && ours.wait_for.is_some() == ours.kinds().wait_for().is_some()
-            && [ContainerList::Containers, ContainerList::InitContainers].into_iter().all(|list| {
-                self.stands_behind(ours, list).is_none_or(|others| {
-                    let last = ours.containers().filter(|container| container.list == list).map(|it| it.index).max();
-                    let usual = self.usual(ours, list);
-                    // Nobody stands between them either.
-                    others == usual && self.others(list).filter(|other| Some(*other) < last).count() == usual
-                })
-            });
-        let volumes = ours.volumes.iter().all(|(_, volume)| {
-            volume.as_ref().is_some_and(|volume| self.template.volumes.iter().all(|other| other.index < volume.index))
-        });
-        let annotations = self.template.annotations.iter().all(|annotation| annotation.offset < ours.offset);
-        containers && volumes && annotations
-    }
-}
-
-/// Where the init containers of a plan go. An agent alone goes behind the others.
-fn position(plan: &Plan) -> WaitForPosition {
-    plan.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
-}
-
-/// Where they went; behind the others where that is not known.
-fn recorded_position(ours: &Ours) -> WaitForPosition {
-    ours.record.as_ref().map_or(WaitForPosition::Last, Record::position)
 }
 
 fn adds_agent(decision: &Decision) -> bool {
     matches!(decision, Decision::Add(plan) if plan.agent().is_some())
-}
-
-fn can_replace(ours: &Ours, record: &Record, plan: &Plan) -> bool {
-    let kinds = record.parts.kinds();
-    let complete = ours.agent.is_some() == kinds.agent().is_some()
-        && ours.wait_for.is_some() == kinds.wait_for().is_some()
-        && ours.volumes.iter().all(|(_, volume)| volume.is_some());
-    let agent = both(record.parts.agent(), plan.agent(), |record, agent| {
-        let same_volumes = record.volumes.iter().eq(agent.volumes.iter().map(|(volume, _)| volume));
-        (ours.status || !record.status_is_ours) && same_volumes && record.sidecar == agent.sidecar
-    });
-    let wait_for =
-        both(record.parts.wait_for(), plan.wait_for(), |record, wait_for| record.position == wait_for.position);
-    let pulled = record.pull_secrets.as_ref().map_or(&[][..], |ours| &ours.names);
-    complete && agent && wait_for && *pulled == *plan.pull_secrets()
-}
-
-/// True where an injection would add, to the letter, what the record says was added, and nobody put a name of theirs in
-/// the place of one that we insist on.
-fn is_current(ours: &Ours, plan: &Plan) -> bool {
-    let Ok(Record { parts, .. }) = &ours.record else { return false };
-    both(parts.agent(), plan.agent(), |_, agent| is_current_agent(ours, agent))
-        && both(parts.wait_for(), plan.wait_for(), |_, wait_for| is_current_wait_for(ours, wait_for))
-}
-
-fn is_current_agent(ours: &Ours, agent: &Agent) -> bool {
-    let record = ours.record.as_ref().ok().and_then(|record| record.parts.agent());
-    record.is_some_and(|record| {
-        record.plan == agent.record().plan && (ours.status || !record.status_is_ours) && ours.names == agent.names()
-    })
-}
-
-fn is_current_wait_for(ours: &Ours, wait_for: &WaitFor) -> bool {
-    let record = ours.record.as_ref().ok().and_then(|record| record.parts.wait_for());
-    let image = ours.wait_for_value.as_ref().map(|(_, image)| image.as_str());
-    record.is_some_and(|record| record.plan == wait_for.record().plan && image == Some(wait_for.image()))
-}
-
-/// True where there is neither, or where there are both and it holds for them.
-fn both<A, B>(one: Option<A>, other: Option<B>, holds: impl FnOnce(A, B) -> bool) -> bool {
-    match (one, other) {
-        (None, None) => true,
-        (Some(one), Some(other)) => holds(one, other),
-        (Some(_), None) | (None, Some(_)) => false,
-    }
-}
-
-/// `the agent was brought up to date, wait-for was taken out`
-fn updated(ours: &Ours, plan: &Plan, no_agent: Option<&Finding>) -> String {
-    let (was, is) = (ours.kinds(), plan.kinds());
-    let stays = |was: bool, is: bool| was && is;
-    let agent = (was.agent().is_some(), is.agent().is_some());
-    let wait_for = (was.wait_for().is_some(), is.wait_for().is_some());
-    let changed = (
-        stays(agent.0, agent.1) && plan.agent().is_some_and(|agent| !is_current_agent(ours, agent)),
-        stays(wait_for.0, wait_for.1) && plan.wait_for().is_some_and(|wait_for| !is_current_wait_for(ours, wait_for)),
-    );
-    let which = |agent: bool, wait_for: bool| Parts::of(agent.then_some(()), wait_for.then_some(()));
-    let told = [
-        (which(agent == (false, true), wait_for == (false, true)), "added"),
-        (which(changed.0, changed.1), "brought up to date"),
-        (which(agent == (true, false), wait_for == (true, false)), "taken out"),
-    ];
-    let told: Vec<String> = told.into_iter().filter_map(|(kinds, done)| Some(kinds?.were(done))).collect();
-    let why = no_agent.filter(|_| agent == (true, false)).map(|skip| format!(": {}", skip.message));
-    match told.is_empty() {
-        // What `--force` overwrites is no part of the record.
-        true => was.were("brought up to date"),
-        false => told.join(", ") + &why.unwrap_or_default(),
-    }
 }

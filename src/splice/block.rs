@@ -93,11 +93,16 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// New lines before the first element, which may stand behind the dash of a list around it.
+    /// New lines before the first element and the comments that belong to it. It may stand behind the dash of a list around
+    /// it.
     fn insert_first(&mut self, shape: Shape, plan: &Plan<'_>, new: &[New<'_>]) -> Result<(), Uneditable> {
         let Some(first) = plan.elements.first() else { return Ok(()) };
         if let Some(indentation) = self.lines.indentation(first.start) {
-            let place = first.start - indentation.len();
+            let line = first.start - indentation.len();
+            let place = match shape.kind {
+                Kind::Sequence => self.lines.above_comments(line),
+                _ => line,
+            };
             let text = self.lines_of(shape, new, place, None)?;
             self.out.insert(place, text);
             return Ok(());

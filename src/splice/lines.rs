@@ -112,6 +112,21 @@ impl<'t> Lines<'t> {
         Err(refusal.at(from))
     }
 
+    /// Moves a line start back over the comments that stand right above it.
+    pub(crate) fn above_comments(&self, from: usize) -> usize {
+        let mut place = from;
+        loop {
+            let above = self.slice(0, place);
+            let above = above.strip_suffix("\r\n").or_else(|| above.strip_suffix(['\n', '\r']));
+            let Some(end) = above.map(str::len) else { return place };
+            let start = self.start(end);
+            if !self.slice(start, end).trim_start_matches([' ', '\t']).starts_with('#') {
+                return place;
+            }
+            place = start;
+        }
+    }
+
     /// Moves a line start over the comments that follow there and are indented deeper than `column`, and over blank
     /// lines in front of such comments.
     pub(crate) fn below_comments(&self, from: usize, column: usize) -> Result<usize, Uneditable> {

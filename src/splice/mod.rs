@@ -6,7 +6,7 @@
 //!
 //! Where new text goes, so that a removal is the exact inverse of an addition:
 //! - items and members stand behind the last one, below its comment and the comments that are indented deeper
-//! - comments at or left of a list's dashes or a mapping's keys stay with what follows them
+//! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
 //! - a removal takes whole lines, and no comment of its neighbours
 //! - `{}` and `[]` are filled in place, a null gives way to lines below its key
 //!

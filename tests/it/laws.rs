@@ -226,7 +226,8 @@ fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) ->
     if injected.injection.outcomes.iter().any(|outcome| outcome.decision.reason == Reason::Adopted) {
         let is_out = |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Removed | Reason::NotInjected);
         let out = back.injection.outcomes.iter().all(is_out) && !carries_record(&back.text);
-        return if out { Ok(()) } else { Err(format!("law 4: of an adopted agent stays\n{}", back.text)) };
+        let done = out || stays(&back.injection);
+        return if done { Ok(()) } else { Err(format!("law 4: of an adopted agent stays\n{}", back.text)) };
     }
     // What carried our record before comes back without.
     let origin = patched(text, config, uninject)?;

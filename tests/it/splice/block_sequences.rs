@@ -41,10 +41,14 @@ fn an_item_in_the_middle_leaves_the_next_ones_comment_to_it() {
 }
 
 #[test]
-fn an_item_before_the_first() {
+fn an_item_before_the_first_leaves_its_comment_to_it() {
     given("list:\n  # about a\n  - a\n")
         .add("/list/0", json!({"k": 1, "l": [true, null]}))
-        .gives("list:\n  # about a\n  - k: 1\n    l: [true, null]\n  - a\n")
+        .gives("list:\n  - k: 1\n    l: [true, null]\n  # about a\n  - a\n")
+        .and_without(&["/list/0"]);
+    given("list: # of all\r\n# about the list\r\n\r\n# about a,\r\n  # in two lines\r\n- a\r\n")
+        .add("/list/0", json!("b"))
+        .gives("list: # of all\r\n# about the list\r\n\r\n- b\r\n# about a,\r\n  # in two lines\r\n- a\r\n")
         .and_without(&["/list/0"]);
 }
 
