@@ -16,6 +16,8 @@ struct Words {
     introduction: &'static str,
     sets: &'static str,
     full_stop: &'static str,
+    /// Of a sentence with another one behind it.
+    end: &'static str,
 }
 
 const ENGLISH: Words = Words {
@@ -27,6 +29,7 @@ const ENGLISH: Words = Words {
                    `agent-injector.contrib.mackerel.io/`. Values are strings, so numbers and `true` stand in quotes.",
     sets: "Sets",
     full_stop: ".",
+    end: ". ",
 };
 
 const JAPANESE: Words = Words {
@@ -37,6 +40,7 @@ const JAPANESE: Words = Words {
                    `agent-injector.contrib.mackerel.io/` が付きます。値は文字列なので、数値や `true` は引用符で囲んでください。",
     sets: "対応する設定は",
     full_stop: "。",
+    end: "。",
 };
 
 /// A manifest with some of them, the same in both languages.
@@ -90,12 +94,8 @@ fn page(words: &Words, language: &str, said: &[String]) -> String {
         if let Some(path) = annotation.setting() {
             let (number, entry) = setting(&entries, path);
             let anchor = entry.path.replace('.', "").to_lowercase();
-            write!(
-                page,
-                "\n\n{} [`{path}`](configuration.md#{anchor}){} {}",
-                words.sets, words.full_stop, said[number]
-            )
-            .unwrap();
+            write!(page, "\n\n{} [`{path}`](configuration.md#{anchor}){}{}", words.sets, words.end, said[number])
+                .unwrap();
         }
         page.push('\n');
         if let Some(example) = sentence["example"].as_str() {
