@@ -1,6 +1,6 @@
-//! A pod template that asks for the agent, in a kind of which nobody said that it holds one there.
+//! A pod template that asks for the agent or for wait-for, in a kind of which nobody said that it holds one there.
 //!
-//! Not every custom resource that runs pods can be known. But whoever annotates a template expects an agent in it, and is to
+//! Not every custom resource that runs pods can be known. But whoever annotates a template expects something in it, and is to
 //! hear that nothing happened, and with which line of configuration it would.
 
 use crate::agent::Agents;
@@ -8,6 +8,7 @@ use crate::annotations::Annotation;
 use crate::config::{Config, Step, TemplatePath};
 use crate::decide::{Decision, decide};
 use crate::find::{Table, member};
+use crate::parts::{Kinds, Parts};
 use crate::patch::escape;
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
@@ -19,21 +20,25 @@ use memchr::memmem::Finder;
 /// Tells whether a text can hold such a template at all, so that nothing is read for it in vain.
 #[derive(Debug)]
 pub(crate) struct Search {
-    key: Finder<'static>,
+    keys: [Finder<'static>; 2],
     anywhere: bool,
 }
 
 impl Search {
     /// One look at a whole stream; where it finds nothing, no part of the stream is looked at again.
     pub(crate) fn new(stream: &str) -> Self {
-        let key = Finder::new(Annotation::Inject.key());
-        Self { anywhere: key.find(stream.as_bytes()).is_some(), key }
+        let keys = [Annotation::Inject, Annotation::WaitFor].map(|annotation| Finder::new(annotation.key()));
+        Self { anywhere: is_in(&keys, stream), keys }
     }
 
     /// False: nothing in this part of the stream asks.
     pub(crate) fn may_find(&self, part: &str) -> bool {
-        self.anywhere && self.key.find(part.as_bytes()).is_some()
+        self.anywhere && is_in(&self.keys, part)
     }
+}
+
+fn is_in(keys: &[Finder<'static>], text: &str) -> bool {
+    keys.iter().any(|key| key.find(text.as_bytes()).is_some())
 }
 
 /// A template that asks.
@@ -42,6 +47,7 @@ struct Asking {
     pointer: String,
     path: TemplatePath,
     node: NodeId,
+    what: Kinds,
 }
 
 /// What is told of a resource in which no pod template is known. Silent where the configuration would pass its templates by
@@ -61,14 +67,14 @@ pub(crate) fn unknown_kind(
         let verdict = decide(tree, resource, &asking.pointer, &template, config, agents);
         !matches!(verdict.decision, Decision::Skip(_))
     });
-    let Asking { pointer, node, .. } = asking.first()?;
-    let offset = match PodTemplate::view(tree, *node).annotation(Annotation::Inject.key()) {
-        Some(annotation) => annotation.offset,
-        None => tree.span(*node).start,
-    };
+    let Asking { pointer, node, what, .. } = asking.first()?;
+    let template = PodTemplate::view(tree, *node);
+    let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
+    let offset = template.annotation(asks.key()).map_or(tree.span(*node).start, |annotation| annotation.offset);
     let group = if gvk.group.is_empty() { "the core API group" } else { &gvk.group };
+    let (subject, kind) = (what.subject(), &gvk.kind);
     let message =
-        format!("a pod template asks for the agent, but nothing says that a {} of {group} holds one there", gvk.kind);
+        format!("a pod template asks for {subject}, but nothing says that a {kind} of {group} holds one there");
     Some(Finding::new(Reason::UnknownKind, message, offset, pointer).with_help(help(gvk, table, asking)))
 }
 
@@ -98,11 +104,12 @@ fn line(gvk: &GroupVersionKind, asking: Vec<Asking>) -> String {
 /// Everything below `node` that has the form of a pod template and asks. Aliases are not looked through: what stands behind
 /// one cannot be edited.
 fn search(tree: &Tree<'_>, node: NodeId, steps: &mut Vec<Step>, pointer: String, found: &mut Vec<Asking>) {
+    // A resource that is its own template has no path that could be configured.
+    if let Some(what) = asks(tree, node).filter(|_| !steps.is_empty()) {
+        found.push(Asking { pointer, path: TemplatePath { steps: steps.clone() }, node, what });
+        return;
+    }
     match tree.kind(node) {
-        // A resource that is its own template has no path that could be configured.
-        Kind::Mapping if !steps.is_empty() && asks(tree, node) => {
-            found.push(Asking { pointer, path: TemplatePath { steps: steps.clone() }, node });
-        }
         Kind::Mapping => {
             for (key, value) in tree.entries(node) {
                 // A path has no other name for a key that is a star, nor one for the empty key.
@@ -123,12 +130,17 @@ fn search(tree: &Tree<'_>, node: NodeId, steps: &mut Vec<Step>, pointer: String,
     }
 }
 
-fn asks(tree: &Tree<'_>, node: NodeId) -> bool {
+/// What a mapping asks for that has the form of a pod template.
+fn asks(tree: &Tree<'_>, node: NodeId) -> Option<Kinds> {
+    if tree.kind(node) != Kind::Mapping {
+        return None;
+    }
     let below = |path: [&str; 2]| path.into_iter().try_fold(node, |node, key| member(tree, node, key));
-    let inject = below(["metadata", "annotations"]).and_then(|given| text(tree, given, Annotation::Inject.key()));
-    let containers = below(["spec", "containers"]).map(|containers| tree.resolve(containers));
-    inject.is_some_and(|inject| inject.eq_ignore_ascii_case("true"))
-        && containers.is_some_and(|containers| {
-            tree.items(containers).any(|container| tree.kind(tree.resolve(container)) == Kind::Mapping)
-        })
+    let annotations = below(["metadata", "annotations"])?;
+    let value = |annotation: Annotation| text(tree, annotations, annotation.key());
+    let inject = value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
+    let wait_for = value(Annotation::WaitFor).is_some_and(|hosts| !hosts.trim().is_empty());
+    let containers = below(["spec", "containers"]).map(|containers| tree.resolve(containers))?;
+    let mut items = tree.items(containers).map(|container| tree.kind(tree.resolve(container)));
+    Parts::of(inject.then_some(()), wait_for.then_some(())).filter(|_| items.any(|kind| kind == Kind::Mapping))
 }
