@@ -17,6 +17,8 @@ mod corpus_laws;
 #[cfg(unix)]
 mod docs;
 mod doors;
+#[cfg(unix)]
+mod examples;
 mod explain;
 mod generated;
 mod independent;

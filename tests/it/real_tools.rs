@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::tools;
 
 pub(crate) const PROGRAM: &str = "mackerel-agent-injector";
-pub(crate) const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
+const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
 pub(crate) const SHOP_CHART_INJECTED: [&str; 5] = [
     "CronJob/shop-report initContainers",
     "Deployment/shop-mailer containers",
@@ -273,6 +273,13 @@ impl User {
         Self { folder: Rc::clone(&self.folder), bin: "without", variables: self.variables.clone() }
     }
 
+    /// Puts a program on the PATH, with us and without.
+    pub(crate) fn has(&self, name: &str, program: &Path) {
+        let tools = self.path("tools");
+        fs::create_dir_all(&tools).unwrap();
+        symlink(program, tools.join(name)).unwrap();
+    }
+
     /// The same user, with a variable set.
     pub(crate) fn with(mut self, variable: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((variable, value.into()));
@@ -283,7 +290,9 @@ impl User {
         let folder = self.folder.path();
         let bin = folder.join(self.bin);
         let path = std::env::join_paths(
-            std::iter::once(bin.clone()).chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+            [bin.clone(), self.path("tools")]
+                .into_iter()
+                .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
         );
         let mut command = Command::new(tool);
         command.args(arguments).current_dir(folder).env_clear().stdin(Stdio::null());

@@ -7,7 +7,7 @@ mod books;
 pub(crate) mod commands;
 mod configuration;
 mod links;
-mod page;
+pub(crate) mod page;
 pub(crate) mod reasons;
 
 use std::fs;

@@ -4,7 +4,7 @@ use super::static_program::{root, script, static_program};
 use crate::real_tools::{PROGRAM, User, same_but_for_the_agent};
 use crate::tools;
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -54,6 +54,13 @@ fn build() -> Option<Store> {
     // Those of earlier runs, which have lost their name.
     script(Command::new("buildah").args(["rmi", "--prune", "--force"]).envs(variables.iter().cloned()));
     Some(Store { variables, id })
+}
+
+/// Somebody who has the image and a `docker`, which is podman; without us, a `docker` that runs `cat`.
+pub(crate) fn user_of_image() -> Option<User> {
+    let user = user(image()?);
+    symlink(root().join("tests/tools/identity"), user.path("without/docker")).unwrap();
+    Some(user)
 }
 
 /// Somebody who has the image and a `docker`, which is podman.

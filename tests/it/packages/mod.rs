@@ -4,7 +4,7 @@ mod definition;
 mod helm_plugins;
 mod helm_release;
 mod http_server;
-mod image;
+pub(crate) mod image;
 mod release;
 mod static_program;
 mod workflows;
