@@ -13,6 +13,7 @@ use crate::patch::escape;
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
+use crate::wait_for::asks_for_nothing;
 use crate::yaml::{Kind, NodeId, Tree, Where, spell};
 use kube_core::GroupVersionKind;
 use memchr::memmem::Finder;
@@ -139,7 +140,7 @@ fn asks(tree: &Tree<'_>, node: NodeId) -> Option<Kinds> {
     let annotations = below(["metadata", "annotations"])?;
     let value = |annotation: Annotation| text(tree, annotations, annotation.key());
     let inject = value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
-    let wait_for = value(Annotation::WaitFor).is_some_and(|hosts| !hosts.trim().is_empty());
+    let wait_for = value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
     let containers = below(["spec", "containers"]).map(|containers| tree.resolve(containers))?;
     let mut items = tree.items(containers).map(|container| tree.kind(tree.resolve(container)));
     Parts::of(inject.then_some(()), wait_for.then_some(())).filter(|_| items.any(|kind| kind == Kind::Mapping))

@@ -121,10 +121,35 @@ fn resources() -> ResourceRequirements {
     ResourceRequirements { requests: Some(amounts.clone()), limits: Some(amounts), claims: None }
 }
 
-/// The hosts of an annotation's value: `db:5432, cache:6379`. None: nothing to wait for.
+/// The hosts of an annotation's value: `db:5432, cache:6379`.
 ///
 /// # Errors
 /// What is wrong with the first that is none.
 pub fn endpoints(value: &str) -> Result<Vec<Endpoint>, NoEndpoint> {
-    value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::parse).collect()
+    items(value).map(str::parse).collect()
+}
+
+/// True for a value that names nothing to wait for: an empty one, or one of commas alone.
+#[must_use]
+pub fn asks_for_nothing(value: &str) -> bool {
+    items(value).next().is_none()
+}
+
+fn items(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asks_for_nothing, endpoints};
+
+    #[test]
+    fn hosts_are_separated_by_commas() {
+        let shown = |value: &str| endpoints(value).unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(shown(" db:5432, [::1]:80,"), ["db:5432", "[::1]:80"]);
+        assert!(endpoints("db:5432 cache:6379").is_err());
+        for (value, nothing) in [("", true), (" , ", true), ("db", false)] {
+            assert_eq!(asks_for_nothing(value), nothing, "{value}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::find::member;
 use crate::patch::escape;
 use crate::report::{Finding, Reason, Rule};
 use crate::resource::text;
-use crate::wait_for::{Amounts, CONTAINER, Shape, WaitFor, endpoints};
+use crate::wait_for::{Amounts, CONTAINER, Shape, WaitFor, asks_for_nothing, endpoints};
 use std::rc::Rc;
 
 /// An annotation that names hosts.
@@ -51,7 +51,7 @@ impl Case<'_, '_> {
             },
             None => further.iter().find_map(|key| self.asked_on_workload(key))?,
         };
-        let asks = asked.value.as_ref().is_none_or(|value| !value.trim().is_empty());
+        let asks = asked.value.as_ref().is_none_or(|value| !asks_for_nothing(value));
         asks.then_some(asked)
     }
 

@@ -206,6 +206,7 @@ fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Node)> {
             ("agent-injector.contrib.mackerel.io/wait-for", "\"db:5432,cache:6379\""),
             ("agent-injector.contrib.mackerel.io/wait-for", "db:5432"),
             ("agent-injector.contrib.mackerel.io/wait-for", "\"\""),
+            ("agent-injector.contrib.mackerel.io/wait-for", "','"),
             ("agent-injector.contrib.mackerel.io/wait-for", "db"),
             ("com.baeldung/wait-for-it", "'[::1]:80'"),
             (
