@@ -9,9 +9,10 @@ use crate::judge::judge;
 use crate::parts::Parts;
 use crate::patch::Records;
 use crate::pod_template::{Ours, PodTemplate};
+use crate::rbac::{self, Bearer, service_account};
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
-use crate::report::{Finding, Outcome, Reason, Remark, Rule};
+use crate::report::{Finding, Identity, Outcome, Reason, Remark, Rule};
 use crate::resource::{Resource, file, item_types, resources};
 use crate::splice::Memo;
 use crate::surroundings::{self, Part, Requirement, Spot, Surrounding};
@@ -83,6 +84,18 @@ pub enum Explanations {
     Keep,
 }
 
+/// Where `rbac.generate` has a place to write to. What it wrote is taken out by uninjecting whatever this says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Permissions {
+    /// Nowhere: what an earlier run wrote stays as it is.
+    #[default]
+    Leave,
+    /// Documents of the stream.
+    Documents,
+    /// Items of the ResourceList.
+    Items,
+}
+
 /// What the caller asks for beside the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
@@ -98,6 +111,8 @@ pub struct Options {
     pub patches: Patches,
     /// What `explain` needs.
     pub explanations: Explanations,
+    /// What the front end has a place for.
+    pub permissions: Permissions,
 }
 
 /// What one text gives.
@@ -108,6 +123,8 @@ pub struct Injection {
     pub edits: Vec<Edit>,
     /// One per pod template, in order of the text.
     pub outcomes: Vec<Outcome>,
+    /// What `rbac.generate` changes; the edits are among the others.
+    pub permissions: Vec<(rbac::Change, Identity)>,
     /// Refusals that belong to no pod template: documents that cannot be read and might have held one.
     pub findings: Vec<Finding>,
     /// Warnings about resources in which no pod template is known.
@@ -137,6 +154,14 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
 /// Injects one text of several that belong together: [`surroundings::look`] then looks at all of them.
 #[must_use]
 pub(crate) fn inject_part(text: &str, config: &Config, options: Options) -> Injection {
+    let mut injection = inject_templates(text, config, options);
+    if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {
+        rbac::write(text, config, options, &mut injection, |text| inject_templates(text, config, options));
+    }
+    injection
+}
+
+fn inject_templates(text: &str, config: &Config, options: Options) -> Injection {
     let table = Table::new(&config.spec.pod_templates);
     let mut run = Run {
         config,
@@ -355,6 +380,7 @@ impl Run<'_> {
         }
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
+            let pod_spec = template.spec;
             let holder = format!("{root}{}", resource.pointer);
             let path = format!("{holder}{at}");
             let judgement = judge(tree, resource, (&at, &path), &template, self.config, self.options, &self.agents);
@@ -367,6 +393,11 @@ impl Run<'_> {
                     action,
                 });
             }
+            let bearer = judgement.agent.as_ref().filter(|_| self.config.spec.rbac.generate).map(|agent| Bearer {
+                access: agent.access,
+                namespace: resource.identity.namespace.clone().or_else(|| self.config.spec.namespace.clone()),
+                service_account: service_account(tree, pod_spec),
+            });
             let mut outcome = Outcome {
                 identity: resource.identity.clone(),
                 template: at,
@@ -376,6 +407,7 @@ impl Run<'_> {
                 rule: judgement.rule,
                 about: judgement.about,
                 warnings: judgement.warnings,
+                bearer,
                 needs: judgement.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
                 agent: judgement
                     .agent

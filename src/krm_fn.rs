@@ -395,6 +395,7 @@ mod tests {
             warnings: Vec::new(),
             needs: None,
             agent: None,
+            bearer: None,
             patch: Patch::default(),
         }
     }

@@ -25,6 +25,7 @@ mod owner;
 pub mod parts;
 pub mod pod_template;
 mod qos;
+pub mod rbac;
 mod standing;
 pub mod surroundings;
 mod unknown_kind;

@@ -5,7 +5,7 @@
 
 use crate::config::Config;
 use crate::edit::Edit;
-use crate::inject::{Injection, Options, inject};
+use crate::inject::{Injection, Options, Permissions, inject};
 
 /// What stands for a stream without anything in it.
 pub const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
@@ -17,7 +17,7 @@ pub fn render(text: &str, config: &Config, options: Options) -> Injection {
         let edits = vec![Edit::replace(0..text.len(), NOTHING)];
         return Injection { edits, ..Injection::default() };
     }
-    inject(text, config, options)
+    inject(text, config, Options { permissions: Permissions::Documents, ..options })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::agent::Agent;
 use crate::needs::Needs;
 use crate::parts::Kinds;
+use crate::rbac::Bearer;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -99,6 +100,8 @@ reasons! {
     AdoptRefused = "adopt-refused", Refused, "the agent that is there cannot be taken over";
     VolumeConflict = "volume-conflict", Refused, "another volume has our name";
     QosRefused = "qos-refused", Refused, "the pod would no longer be Guaranteed, and `qos` is `refuse`";
+    NamespaceRequired = "namespace-required", Refused, "the agent's permissions are to be written, and its pod's namespace is unknown";
+    NodesProxyRefused = "nodes-proxy-refused", Refused, "the agent needs `nodes/proxy`, and `rbac.allowNodesProxy` is not set";
     NativeRefused = "native-refused", Refused, "a native sidecar is asked for, which `kubernetesVersion` does not have";
     WaitForImage = "wait-for-image", Refused, "the template asks for wait-for, and `waitFor.image` names no image for it";
     VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
@@ -125,6 +128,8 @@ reasons! {
     PlainApiKey = "plain-api-key", Warning, "the API key stands in the manifest for all to read";
     Quota = "quota", Warning, "a ResourceQuota of the input would refuse the injected pods";
     ShortTermination = "short-termination", Warning, "the pod ends before its agent can retire the host";
+    NodesProxy = "nodes-proxy", Warning, "the agent is permitted `nodes/proxy`, which is more than reading";
+    RbacPresent = "rbac-present", Warning, "permissions of the same name are there already and are not ours";
     StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";
     ValueKept = "value-kept", Warning, "a value that somebody changed since was kept";
 }
@@ -134,8 +139,9 @@ impl Reason {
     #[must_use]
     pub fn is_about_change(self) -> bool {
         use Reason::{
-            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, PlainApiKey, PullSecrets,
-            QosChanged, SaAutomountUnknown, ShortTermination, TokenAutomountOff, VolumeLeft, WorkloadAnnotation,
+            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, NodesProxy, PlainApiKey,
+            PullSecrets, QosChanged, SaAutomountUnknown, ShortTermination, TokenAutomountOff, VolumeLeft,
+            WorkloadAnnotation,
         };
         matches!(
             self,
@@ -152,14 +158,15 @@ impl Reason {
                 | InsecureTls
                 | VolumeLeft
                 | WorkloadAnnotation
+                | NodesProxy
         )
     }
 
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
     pub fn is_said_once(self) -> bool {
-        use Reason::{InsecureTls, PlainApiKey, SaAutomountUnknown, WorkloadAnnotation};
-        matches!(self, SaAutomountUnknown | InsecureTls | PlainApiKey | WorkloadAnnotation)
+        use Reason::{InsecureTls, NodesProxy, PlainApiKey, SaAutomountUnknown, WorkloadAnnotation};
+        matches!(self, SaAutomountUnknown | InsecureTls | NodesProxy | PlainApiKey | WorkloadAnnotation)
     }
 }
 
@@ -248,6 +255,8 @@ pub struct Outcome {
     pub needs: Option<Rc<Needs>>,
     /// That agent, where explanations are asked for.
     pub agent: Option<Rc<Agent>>,
+    /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`).
+    pub bearer: Option<Bearer>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or when patches are not asked for.
     pub patch: json_patch::Patch,
 }

@@ -7,6 +7,7 @@ use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
 use crate::needs::Needs;
 use crate::pod_template::normal_parts;
 use crate::qos;
+use crate::rbac::Access;
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector, VolumeMount,
 };
@@ -99,6 +100,8 @@ pub struct Agent {
     pub needs: Rc<Needs>,
     /// The settings that it came from, where the template's annotations change them.
     pub annotated: Option<Rc<Config>>,
+    /// How it reads what it reports.
+    pub access: Access,
     record: AgentRecord,
 }
 
@@ -111,7 +114,8 @@ impl Agent {
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
         let container = ordered(serde_json::to_value(container).unwrap_or_default());
         let record = record(shape, &container, &volumes);
-        Self::of(shape.sidecar, container, volumes, shape.pull_secrets.clone(), record)
+        let access = Access::of(&config.spec);
+        Self::of(shape.sidecar, container, volumes, shape.pull_secrets.clone(), access, record)
     }
 
     fn of(
@@ -119,6 +123,7 @@ impl Agent {
         container: Value,
         volumes: Vec<(Volume, Value)>,
         pull_secrets: Vec<String>,
+        access: Access,
         record: AgentRecord,
     ) -> Self {
         let volume_list: Value = volumes.iter().map(|(_, value)| value.clone()).collect();
@@ -132,6 +137,7 @@ impl Agent {
             needs: Rc::new(needs),
             annotated: None,
             pull_secrets,
+            access,
             record,
         }
     }
@@ -186,7 +192,7 @@ impl Agent {
         if let Some(place) = place {
             *place = text.into();
         }
-        let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.record());
+        let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.access, self.record());
         Self { annotated: self.annotated.clone(), ..agent }
     }
 }

@@ -29,17 +29,23 @@ const ORDER: &[(&str, &[&str])] = &[
 
 /// Puts the fields of a container, and of everything in it, into their order.
 #[must_use]
-pub fn ordered(mut container: Value) -> Value {
-    for (path, keys) in ORDER {
-        arrange(&mut container, path, keys);
+pub fn ordered(container: Value) -> Value {
+    arrange(container, ORDER)
+}
+
+/// Puts the fields of an object into the order of a table like ours.
+#[must_use]
+pub(crate) fn arrange(mut object: Value, order: &[(&str, &[&str])]) -> Value {
+    for (path, keys) in order {
+        arrange_at(&mut object, path, keys);
     }
-    container
+    object
 }
 
 /// Arranges the mappings at `path`, in every item of the lists on the way.
-fn arrange(value: &mut Value, path: &str, keys: &[&str]) {
+fn arrange_at(value: &mut Value, path: &str, keys: &[&str]) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| arrange(item, path, keys)),
+        Value::Array(items) => items.iter_mut().for_each(|item| arrange_at(item, path, keys)),
         Value::Object(fields) if path.is_empty() => {
             let first = keys.iter().filter_map(|key| fields.shift_remove_entry(*key)).collect::<Vec<_>>();
             let others = std::mem::take(fields);
@@ -48,7 +54,7 @@ fn arrange(value: &mut Value, path: &str, keys: &[&str]) {
         Value::Object(fields) => {
             let (key, below) = path.split_once('.').unwrap_or((path, ""));
             if let Some(field) = fields.get_mut(key) {
-                arrange(field, below, keys);
+                arrange_at(field, below, keys);
             }
         }
         _ => {}

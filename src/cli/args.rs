@@ -82,6 +82,16 @@ Examples:
   mackerel-agent-injector explain deploy/ --resource Deployment/shop/web
   helm template web ./web | mackerel-agent-injector explain --output sarif -")]
     Explain(Explain),
+    /// Print the permissions that the agents need: ClusterRoles, bound to their ServiceAccounts
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector rbac --namespace shop deploy/ > rbac.yaml
+  mackerel-agent-injector rbac --set kubernetesVersion=1.33 deploy/ | kubectl apply -f -
+  helm template web ./web | mackerel-agent-injector rbac --namespace shop -")]
+    Rbac {
+        #[command(flatten)]
+        over: Read,
+    },
     /// Describe and check the configuration
     #[command(
         subcommand,
@@ -136,6 +146,20 @@ Examples:
         #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
         dir: Option<PathBuf>,
     },
+}
+
+/// What a command reads that writes no manifests.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Read {
+    /// Files and folders; `-` or none is stdin
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Print errors only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(crate) quiet: bool,
+    /// Print one line per resource, with the reason
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 /// What `inject` and `uninject` work over, and what they give.

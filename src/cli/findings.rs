@@ -4,6 +4,7 @@ use super::messages::{Message, Messages, Telling};
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
 use crate::inject::{Direction, Injection};
+use crate::rbac::Change;
 use crate::report::{Class, Finding, Identity, Reason, Remark, Severity, Subject};
 use crate::tolerance::Tolerance;
 use std::io;
@@ -47,6 +48,9 @@ pub(crate) fn report(
         }
         messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, None))?;
     }
+    if let Some(line) = permissions(&injection.permissions) {
+        messages.note(line)?;
+    }
     for outcome in &injection.outcomes {
         let subject = Some(outcome.subject());
         let decision = &outcome.decision;
@@ -73,6 +77,14 @@ pub(crate) fn report(
         messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, subject))?;
     }
     Ok(())
+}
+
+/// `info: permissions of the agents: 2 added, 1 taken out`
+fn permissions(changes: &[(Change, Identity)]) -> Option<String> {
+    let of = |wanted: Change| changes.iter().filter(|(change, _)| *change == wanted).count();
+    let counts = [Change::Added, Change::Updated, Change::Removed].map(|change| (of(change), change.word()));
+    let parts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
 
 /// What is never tolerated and belongs to no decision.

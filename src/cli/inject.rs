@@ -9,16 +9,18 @@ use super::progress::Progress;
 use super::stdin::Door;
 use super::walk::{self, Found, Why, plain};
 use super::{Exit, diff, in_place, stdout, stream};
-use crate::config::Config;
+use crate::config::{Config, Rbac};
 use crate::diagnostic::{Lines, visible};
 use crate::edit::{self, Edit, pieces};
-use crate::inject::{Direction, Injection, Options, inject_part};
+use crate::inject::{Direction, Injection, Options, Permissions, inject_part};
 use crate::parts::Kinds;
+use crate::rbac::{self, Grants};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
 use crate::splice::Refusal;
 use crate::surroundings::{self, Part, Requirement, Surroundings};
 use crate::tolerance::Tolerance;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -40,6 +42,18 @@ pub(crate) enum Give<'a> {
     Patches,
     /// What is decided, and why.
     Explanation(Explaining<'a>),
+    /// What the agents must be permitted.
+    Permissions,
+}
+
+impl Give<'_> {
+    /// Whoever asks for the permissions wants to see all of them, whatever the configuration says of writing them.
+    pub(crate) fn configured(self, mut config: Config) -> Config {
+        if matches!(self, Give::Permissions) {
+            config.spec.rbac = Rbac { generate: true, allow_nodes_proxy: true };
+        }
+        config
+    }
 }
 
 impl From<&Over> for Give<'_> {
@@ -88,9 +102,22 @@ pub(crate) struct Run<'c> {
     pub(crate) config: &'c Config,
 }
 
+impl Asked<'_> {
+    /// Whether the outcome is manifests, in whatever form, that `rbac.generate` would have to write into.
+    pub(crate) fn writes_manifests(self) -> bool {
+        self.options.direction == Direction::Inject && !matches!(self.give, Give::Permissions | Give::Explanation(_))
+    }
+}
+
 impl<'c> Run<'c> {
     pub(crate) fn new(asked: Asked<'c>, config: &'c Config) -> Self {
         Self { give: asked.give, options: asked.options, config }
+    }
+
+    /// With a place for permissions, unless they are all that is asked for.
+    pub(crate) fn with(self, permissions: Permissions) -> Self {
+        let permissions = if matches!(self.give, Give::Permissions) { Permissions::Leave } else { permissions };
+        Self { options: Options { permissions, ..self.options }, ..self }
     }
 
     pub(crate) fn tolerance(self) -> Tolerance {
@@ -105,6 +132,9 @@ struct Gathered<'c> {
     requirements: Vec<Requirement>,
     printed: String,
     changed: bool,
+    grants: Grants,
+    /// Warnings about permissions that were said of an earlier text: they are the same for all.
+    said: HashSet<String>,
 }
 
 /// Gives what became of one text that came on stdin.
@@ -119,7 +149,9 @@ pub(crate) fn text(
     if door == Door::Command && holds_nothing(&injection) {
         gathered.nothing_there(messages, STDIN, NOTHING)?;
     }
-    gathered.requirements.clone_from(&injection.requirements);
+    if !matches!(run.give, Give::Permissions) {
+        gathered.requirements.clone_from(&injection.requirements);
+    }
     gathered.take(Path::new(STDIN), None, text, injection, messages)?;
     gathered.finish(messages)
 }
@@ -164,7 +196,15 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
 
 impl<'c> Gathered<'c> {
     fn new(run: Run<'c>) -> Self {
-        Self { run, texts: Vec::new(), requirements: Vec::new(), printed: String::new(), changed: false }
+        Self {
+            run,
+            texts: Vec::new(),
+            requirements: Vec::new(),
+            printed: String::new(),
+            changed: false,
+            grants: Grants::default(),
+            said: HashSet::new(),
+        }
     }
 
     fn file(&mut self, file: &Found, messages: &mut Messages) -> anyhow::Result<()> {
@@ -218,15 +258,31 @@ impl<'c> Gathered<'c> {
         })
     }
 
+    /// Nobody gets these pods: what is to be said of them is said by `inject`.
+    fn take_permissions(&mut self, injection: &mut Injection) {
+        self.grants.take(&injection.outcomes);
+        for outcome in &mut injection.outcomes {
+            outcome.needs = None;
+            outcome
+                .warnings
+                .retain(|warning| warning.reason == Reason::NodesProxy && self.said.insert(warning.message.clone()));
+        }
+        injection.surroundings.clear();
+        injection.remarks.retain(|remark| remark.finding.reason == Reason::UnknownKind);
+    }
+
     /// Says what there is to say about a text and keeps what is needed of it.
     fn take(
         &mut self,
         path: &Path,
         state: Option<FileState>,
         text: String,
-        injection: Injection,
+        mut injection: Injection,
         messages: &mut Messages,
     ) -> anyhow::Result<()> {
+        if matches!(self.run.give, Give::Permissions) {
+            self.take_permissions(&mut injection);
+        }
         let name = path.display().to_string();
         let input = Input { name: &name, text: &text };
         let wording = Wording::places(input, messages.colour());
@@ -249,7 +305,7 @@ impl<'c> Gathered<'c> {
             }
             Give::Manifests | Give::Explanation(_) => true,
             Give::InPlace => changed,
-            Give::Check => false,
+            Give::Check | Give::Permissions => false,
         };
         let says_more = !injection.surroundings.is_empty() || injection.outcomes.iter().any(|o| o.needs.is_some());
         if is_given || says_more {
@@ -328,9 +384,12 @@ impl<'c> Gathered<'c> {
             let ending = match self.run.give {
                 Give::Manifests => Ending::NothingWritten,
                 Give::InPlace => Ending::NothingChanged,
-                Give::Diff | Give::Check | Give::CheckAndDiff | Give::Patches | Give::Explanation(_) => {
-                    Ending::NothingShown
-                }
+                Give::Diff
+                | Give::Check
+                | Give::CheckAndDiff
+                | Give::Patches
+                | Give::Explanation(_)
+                | Give::Permissions => Ending::NothingShown,
             };
             messages.log_summary(ending)?;
             messages.show(Some(ending));
@@ -338,6 +397,7 @@ impl<'c> Gathered<'c> {
         }
         let ending = match self.run.give {
             Give::InPlace => Ending::Changed { files: prepared.len() },
+            Give::Permissions => Ending::Permitted { service_accounts: self.grants.service_accounts() },
             _ => Ending::Given,
         };
         messages.log_summary(ending)?;
@@ -354,6 +414,7 @@ impl<'c> Gathered<'c> {
             }
             Give::Diff | Give::CheckAndDiff => stdout::write_diff(&self.printed)?,
             Give::Check | Give::Patches | Give::Explanation(_) => stdout::write([self.printed.as_str()])?,
+            Give::Permissions => stdout::write([&*rbac::manifest(&self.grants, self.run.config)])?,
         }
         messages.show(Some(ending));
         let checked = matches!(self.run.give, Give::Check | Give::CheckAndDiff);
@@ -386,6 +447,11 @@ fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
         let at = lines.position(outcome.offset);
         let resource = resource(&outcome.identity);
         let line = format!("{}:{}:{}: {resource}: {subject} {done}", input.name, at.line, at.column);
+        list.push_str(&visible(&line));
+        list.push('\n');
+    }
+    for (change, identity) in &injection.permissions {
+        let line = format!("{}: {} would be {}", input.name, resource(identity), change.word());
         list.push_str(&visible(&line));
         list.push('\n');
     }

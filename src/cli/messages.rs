@@ -259,6 +259,7 @@ impl Messages {
     fn summary(&self, ending: Ending) -> String {
         let held_back = match ending {
             Ending::Given => return self.counted(),
+            Ending::Permitted { service_accounts } => return plural(service_accounts, "ServiceAccount"),
             Ending::Changed { files } => return format!("{}; {} changed", self.counted(), plural(files, "file")),
             Ending::NothingWritten => "nothing was written",
             Ending::NothingChanged => "no file was changed",
@@ -299,6 +300,8 @@ impl Messages {
 pub(crate) enum Ending {
     /// It is out.
     Given,
+    /// What agents must be permitted is out; so many ServiceAccounts are named in it.
+    Permitted { service_accounts: usize },
     /// So many files have their new text.
     Changed { files: usize },
     /// Errors held back what should have gone to stdout.

@@ -82,9 +82,14 @@ pub fn run() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::answer(error).into(),
     };
-    let loudness = match &command {
-        Some(Command::Inject { over, .. } | Command::Uninject { over }) if over.quiet => Loudness::Errors,
-        Some(Command::Inject { over, .. } | Command::Uninject { over }) if over.verbose => Loudness::Resources,
+    let (quiet, verbose) = match &command {
+        Some(Command::Inject { over, .. } | Command::Uninject { over }) => (over.quiet, over.verbose),
+        Some(Command::Rbac { over }) => (over.quiet, over.verbose),
+        _ => (false, false),
+    };
+    let loudness = match (quiet, verbose) {
+        (true, _) => Loudness::Errors,
+        (_, true) => Loudness::Resources,
         _ => Loudness::Summary,
     };
     within(loudness, &common, |messages| match command {
@@ -107,6 +112,10 @@ pub fn run() -> ExitCode {
             let options = Options { warnings, explanations: Explanations::Keep, ..Options::default() };
             let asked = (&*asked.paths, Asked { give: Give::Explanation(Explaining::from(&asked)), options });
             over_paths("explain", asked, &common, messages)
+        }
+        Some(Command::Rbac { over }) => {
+            let asked = (&*over.paths, Asked { give: Give::Permissions, ..Asked::default() });
+            over_paths("rbac", asked, &common, messages)
         }
         Some(Command::Config(command)) => configuration::command(command, &common, messages),
         Some(Command::WaitFor { endpoints, timeout, interval }) => {
@@ -150,7 +159,13 @@ fn over_paths(
             anyhow::bail!("`-` is stdin and cannot stand beside files; for a file of that name write `./-`")
         }
         paths => {
-            let config = configuration::base(common, messages)?;
+            let config = asked.give.configured(configuration::base(common, messages)?);
+            if config.spec.rbac.generate && asked.writes_manifests() {
+                anyhow::bail!(
+                    "`rbac.generate` adds documents to a stream and items to a ResourceList; files have no place for them: \
+                     write `mackerel-agent-injector rbac` into a file of its own, and add `--set rbac.generate=false`"
+                );
+            }
             inject::files(paths, Run::new(asked, &config), messages)
         }
     }

@@ -8,6 +8,7 @@ use super::messages::{Ending, Messages};
 use super::{Exit, Told, configuration, stdout};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::edit::pieces;
+use crate::inject::Permissions;
 use crate::krm_fn::{self, Call, Verdict};
 use crate::post_renderer;
 
@@ -33,8 +34,8 @@ pub(crate) fn answer(door: Door, asked: Asked<'_>, common: &Common, messages: &m
     if door != Door::LegacyPlugin && krm_fn::is_call(&text) {
         return call(text, door, asked, common, messages);
     }
-    let config = configuration::base(common, messages)?;
-    let run = Run::new(asked, &config);
+    let config = asked.give.configured(configuration::base(common, messages)?);
+    let run = Run::new(asked, &config).with(Permissions::Documents);
     let injection = match door {
         Door::Helm => post_renderer::render(&text, &config, run.options),
         Door::Command | Door::LegacyPlugin => crate::inject::inject(&text, &config, run.options),
@@ -59,8 +60,8 @@ fn call(text: String, door: Door, asked: Asked<'_>, common: &Common, messages: &
     if !matches!(asked.give, Give::Manifests) {
         drop(envelope);
         drop(call);
-        let config = config?;
-        let run = Run::new(asked, &config);
+        let config = asked.give.configured(config?);
+        let run = Run::new(asked, &config).with(Permissions::Items);
         let injection = crate::inject::inject(&text, &config, run.options);
         return inject::text(text, door, injection, run, messages);
     }
@@ -68,7 +69,7 @@ fn call(text: String, door: Door, asked: Asked<'_>, common: &Common, messages: &
     let mut requirements = Vec::new();
     let answer = match config {
         Ok(config) => {
-            let run = Run::new(asked, &config);
+            let run = Run::new(asked, &config).with(Permissions::Items);
             let injection = crate::inject::inject(&text, &config, run.options);
             findings::report(messages, Wording::Resources, &injection, run.options.direction, run.tolerance())?;
             requirements.clone_from(&injection.requirements);

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn an_argument_of_a_command_or_of_another_tool_gets_advice() {
-        assert_eq!(tip("-v").unwrap(), "`-v` belongs behind `inject` or `uninject`");
+        assert_eq!(tip("-v").unwrap(), "`-v` belongs behind `inject`, `uninject` or `rbac`");
         assert_eq!(tip("--strict").unwrap(), "`--strict` belongs behind `inject` or `explain`");
         assert_eq!(tip("--dry-run").unwrap(), "`--diff` shows what would change, `--check` lists it");
         assert_eq!(tip("--nonsense"), None);

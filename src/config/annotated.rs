@@ -6,7 +6,6 @@ use super::origin::Origin;
 use super::reading::{Complaint, Door, Reading};
 use super::setting::Setting as _;
 use super::spec::Spec;
-use super::unsupported::unsupported;
 use super::value::{Places, Value};
 use super::{is_at_or_below, path};
 
@@ -33,11 +32,7 @@ impl Annotated {
         let value = Value::Text { text: value, places: Places::Within(offset..offset) };
         self.config.spec.set(&path::parts(dotted), &value, &mut reading);
         self.config.origins = reading.origins;
-        let mut complaints: Vec<Complaint> = reading.problems.into_iter().map(|problem| problem.complaint).collect();
-        if unsupported(&self.config).iter().any(|(path, _)| *path == dotted) {
-            complaints.push(Complaint::new("is not supported yet").with_help("take it away"));
-        }
-        complaints
+        reading.problems.into_iter().map(|problem| problem.complaint).collect()
     }
 
     /// What contradicts each other since the annotations: the key and offset of an annotation that takes part.

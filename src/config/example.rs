@@ -1,9 +1,7 @@
 //! A configuration that sets nothing: every setting with its default and its documentation, as comments.
 
-use super::schema::NOT_SUPPORTED;
 use super::setting::{Field, Setting as _};
 use super::spec::Spec;
-use super::unsupported::without_effect;
 use super::{API_VERSION, KIND};
 use std::fmt::Write as _;
 
@@ -31,9 +29,6 @@ fn write_fields(fields: &[Field<'_>], inside: &str, indent: usize, out: &mut Str
         let mut description = field.description();
         if let Some(choices) = field.setting.schema()["description"].as_str() {
             let _ = write!(description, " {choices}");
-        }
-        if without_effect().contains(&path.as_str()) {
-            let _ = write!(description, " {NOT_SUPPORTED}");
         }
         for line in wrapped(&description) {
             let _ = writeln!(out, "{:indent$}# {line}", "");

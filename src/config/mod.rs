@@ -25,7 +25,6 @@ mod source;
 mod spec;
 mod suggestion;
 mod template_path;
-mod unsupported;
 mod value;
 mod version;
 

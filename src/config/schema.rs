@@ -2,12 +2,8 @@
 
 use super::setting::{Field, Setting as _};
 use super::spec::Spec;
-use super::unsupported::without_effect;
 use super::{API_VERSION, KIND};
 use serde_json::{Map, Value as Json, json};
-
-/// What stands behind the description of a setting without effect.
-pub(super) const NOT_SUPPORTED: &str = "Not supported yet.";
 
 /// JSON Schema (2020-12) of the configuration object, for editors and checks. Descriptions and defaults are those of
 /// the types.
@@ -15,9 +11,6 @@ pub(super) const NOT_SUPPORTED: &str = "Not supported yet.";
 pub fn schema() -> Json {
     let mut spec = Spec::default().schema();
     describe(&mut spec, "The settings. Each has a default.", None);
-    for path in without_effect() {
-        say_without_effect(&mut spec, path);
-    }
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": KIND,
@@ -35,18 +28,6 @@ pub fn schema() -> Json {
             "spec": spec,
         },
     })
-}
-
-/// Adds to a setting's description that it has no effect yet.
-fn say_without_effect(spec: &mut Json, dotted: &str) {
-    let mut setting = Some(spec);
-    for part in dotted.split('.') {
-        setting = setting.and_then(|group| group.get_mut("properties")?.get_mut(part));
-    }
-    if let Some(Json::String(description)) = setting.and_then(|setting| setting.get_mut("description")) {
-        description.push(' ');
-        description.push_str(NOT_SUPPORTED);
-    }
 }
 
 /// The schema of one setting: of its type, with documentation, rule and default.
@@ -130,14 +111,6 @@ mod tests {
         assert_eq!(spec["kubelet"]["properties"]["port"]["minimum"], json!(1));
         assert_eq!(spec["kubelet"]["properties"]["port"]["default"], json!(10250));
         assert!(spec["select"]["properties"]["namespaces"]["items"]["pattern"].is_string());
-        assert!(spec["rbac"]["description"].as_str().unwrap().ends_with(NOT_SUPPORTED));
         assert!(spec["agent"]["properties"]["memo"]["type"] == json!(["string", "null"]));
-    }
-
-    #[test]
-    fn every_setting_without_effect_exists() {
-        for path in without_effect() {
-            assert!(crate::config::Config::default().value(path).is_some(), "{path}");
-        }
     }
 }

@@ -6,7 +6,6 @@ use super::reading::{Complaint, Door, Problem, Reading};
 use super::scalar;
 use super::setting::{Group, Setting as _};
 use super::spec::Spec;
-use super::unsupported::unsupported;
 use super::value::{Places, Value};
 use super::{API_VERSION, Config, KIND, path};
 use crate::diagnostic::{Diagnostic, Lines, Place};
@@ -67,7 +66,7 @@ impl<'a> Base<'a> {
 ///
 /// # Errors
 /// All that is wrong, in the order of the sources, up to 20 and then their count: what is not YAML, an object of another
-/// kind, unknown settings, wrong types, bad values, settings that contradict each other, settings without effect.
+/// kind, unknown settings, wrong types, bad values, settings that contradict each other.
 pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     let mut config = Config::default();
     let mut diagnostics = read_base(&sources.base, &mut config);
@@ -80,11 +79,7 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
         config.spec.set_field("namespace", &[], &value, &mut reading);
         diagnostics.extend(finish(reading, &mut config, Place::of_argument("--namespace", namespace.as_bytes(), 0..0)));
     }
-    let is_readable = diagnostics.is_empty();
-    for (path, complaint) in unsupported(&config) {
-        diagnostics.push(conflict(&config, sources, &[path.to_owned()], complaint));
-    }
-    if is_readable {
+    if diagnostics.is_empty() {
         for found in contradictions(&config) {
             diagnostics.push(conflict(&config, sources, &found.paths, found.complaint));
         }

@@ -158,9 +158,9 @@ settings! {
 settings! {
     /// The permissions that the agent needs to read from the kubelet.
     pub struct Rbac {
-        /// Add a ClusterRole and bindings for the ServiceAccounts of the injected pods. Default: `false`.
+        /// Add ClusterRoles and bindings for the ServiceAccounts of the injected pods: items of a ResourceList, documents of a stream. Not over files; there the command `rbac` prints them. Default: `false`.
         "generate" generate: bool = false;
-        /// Allow `nodes/proxy` in that role, where nothing less will do. It permits more than reading. Default: `false`.
+        /// Allow `nodes/proxy` in them where nothing less will do: below Kubernetes 1.33, and on EKS Fargate. Whoever has the pod's token can then run commands in any container of any node. Default: `false`.
         "allowNodesProxy" allow_nodes_proxy: bool = false;
     }
 }

@@ -17,6 +17,8 @@ pub struct KubernetesVersion {
 impl KubernetesVersion {
     /// The first version that runs native sidecars without a feature gate.
     pub const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
+    /// The first version whose kubelets ask for `nodes/pods` where older ones ask for `nodes/proxy`, without a feature gate.
+    pub const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion { major: 1, minor: 33 };
 }
 
 impl fmt::Display for KubernetesVersion {

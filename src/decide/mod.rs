@@ -7,6 +7,7 @@
 
 mod conflict;
 mod misplaced;
+mod permissions;
 mod selection;
 mod shape;
 mod wait_for;
@@ -137,6 +138,7 @@ impl<'a> Case<'a, '_> {
         }
         let config = self.with_annotations().map_err(Decision::Refuse)?;
         let sidecar = self.sidecar(&config)?;
+        self.permissions(&config).map_err(Decision::Refuse)?;
         let shape = self.shape(&config, sidecar).map_err(Decision::Refuse)?;
         let agent = self.agents.agent(config, shape);
         match self.conflict(&agent) {

@@ -79,7 +79,7 @@ impl Case<'_, '_> {
         None
     }
 
-    fn namespace(&self) -> Option<String> {
+    pub(super) fn namespace(&self) -> Option<String> {
         self.resource.identity.namespace.clone().or_else(|| self.config.spec.namespace.clone())
     }
 

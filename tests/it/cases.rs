@@ -51,7 +51,7 @@ impl Case {
         let file = file.unwrap_or_else(|| panic!("{name}: there is neither {} nor {}", files[0], files[1])).to_owned();
         let text = fs::read_to_string(folder.join(&file)).unwrap();
         let optional = |file: &str| fs::read_to_string(folder.join(file)).ok();
-        let mut options = laws::INJECT;
+        let mut options = laws::placed(&text, laws::INJECT);
         let mut sets = Vec::new();
         let mut namespace = None;
         let command = optional("command").unwrap_or_default();

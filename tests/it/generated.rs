@@ -584,6 +584,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "",
         "kubernetesVersion: \"1.28\"",
         "kubernetesVersion: '1.30'",
+        "kubernetesVersion: '1.33'",
         "sidecar: native",
         "sidecar: native",
         "sidecar: container",
@@ -597,6 +598,14 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "platform: eks-fargate",
     ]));
     say(tape.one_of(&["", "", "podTemplates: [{group: example.com, kind: Widget, path: /spec/template}]"]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "",
+        "rbac: {generate: true}",
+        "namespace: shop\n  rbac: {generate: true}",
+        "namespace: shop\n  rbac: {generate: true, allowNodesProxy: true}",
+    ]));
     say(tape.one_of(&["", "", "qos: keep", "qos: refuse"]));
     say(tape.one_of(&["", "", "apiKey: {secretName: other}", "apiKey: {secretKey: key}"]));
     say(tape.one_of(&["", "", "onRefusal: skip"]));

@@ -7,8 +7,10 @@ use json_patch::Patch;
 use mackerel_agent_injector::config::{Base, Config, Sources, load};
 use mackerel_agent_injector::edit::{self, Edit};
 use mackerel_agent_injector::inject::{
-    Direction, Explanations, ForeignAgents, HandEdits, Injection, Options, Patches, Warnings, inject,
+    Direction, Explanations, ForeignAgents, HandEdits, Injection, Options, Patches, Permissions, Warnings, inject,
 };
+use mackerel_agent_injector::krm_fn;
+use mackerel_agent_injector::rbac::Change;
 use mackerel_agent_injector::read::documents;
 use mackerel_agent_injector::report::{Class, Outcome, Reason};
 use mackerel_agent_injector::yaml::{self, NodeId, Tree};
@@ -29,8 +31,15 @@ pub(crate) const INJECT: Options = Options {
     warnings: Warnings::Tell,
     patches: Patches::Keep,
     explanations: Explanations::Drop,
+    permissions: Permissions::Documents,
 };
 pub(crate) const UNINJECT: Options = Options { direction: Direction::Uninject, ..INJECT };
+
+/// With the place for permissions that a text has: items of a ResourceList, else documents.
+pub(crate) fn placed(text: &str, options: Options) -> Options {
+    let permissions = if krm_fn::is_call(text) { Permissions::Items } else { Permissions::Documents };
+    Options { permissions, ..options }
+}
 
 /// Injects, and checks laws 1 to 4 on the way.
 ///
@@ -38,6 +47,7 @@ pub(crate) const UNINJECT: Options = Options { direction: Direction::Uninject, .
 /// What is broken, in a sentence that begins with the law.
 pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
     let lawful = patched(text, config, options)?;
+    permissions_stand_in_front(text, &lawful, config, options)?;
     second_run(&lawful, config, options)?;
     if options.direction == Direction::Inject {
         way_back(text, &lawful, config, options)?;
@@ -80,7 +90,7 @@ pub(crate) fn carries_record(text: &str) -> bool {
 
 /// Laws 1 and 3 for one run.
 fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
-    let injection = inject(text, config, options);
+    let injection = inject(text, config, placed(text, options));
     if let Some(fault) = injection.faults.first() {
         return Err(format!("fault: {} ({:?})", fault.message, fault.offset));
     }
@@ -113,7 +123,9 @@ fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
 /// Law 1: a first injection takes no byte away but those of a null that becomes a parent.
 fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     let changes = |outcome: &&Outcome| !outcome.patch.is_empty();
-    if injection.outcomes.iter().filter(changes).any(|outcome| outcome.decision.reason != Reason::Injected) {
+    if injection.outcomes.iter().filter(changes).any(|outcome| outcome.decision.reason != Reason::Injected)
+        || injection.permissions.iter().any(|(change, _)| *change != Change::Added)
+    {
         return Ok(());
     }
     let is_null = |removed: &str| matches!(removed.trim(), "" | "~" | "null" | "Null" | "NULL");
@@ -123,11 +135,50 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     }
 }
 
+/// Law 1 for permissions that are documents: behind them stands what an injection without them gives.
+fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, options: Options) -> Result<(), String> {
+    let is_added = with.injection.permissions.iter().all(|(change, _)| *change == Change::Added);
+    if with.injection.permissions.is_empty() || !is_added || krm_fn::is_call(text) {
+        return Ok(());
+    }
+    let without = inject(text, config, Options { permissions: Permissions::Leave, ..options });
+    let without = edit::apply(text, &without.edits);
+    if with.text.ends_with(without.trim_start_matches('\u{feff}')) {
+        return Ok(());
+    }
+    Err(format!("law 1: behind the permissions stands something else\n{}", with.text))
+}
+
+/// A document of ours that is no workload, which law 3 does not speak of.
+fn is_permission(document: &str) -> bool {
+    document.contains("v1;rbac") && document.contains("ClusterRole")
+}
+
+/// Without the items that are none.
+fn without_permissions(mut document: Value) -> Value {
+    if let Some(items) = document.get_mut("items").and_then(Value::as_array_mut) {
+        items.retain(|item| !is_permission(&item.to_string()));
+    }
+    document
+}
+
 /// Law 3, by reading both texts as a whole: the patches of the outcomes, applied to what the documents say, give what the
 /// new documents say. A document that nothing is said of is the same to the byte.
 fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result<(), String> {
-    let old: Vec<_> = documents(before).map(|document| document.span).collect();
-    let new: Vec<_> = documents(after).map(|document| document.span).collect();
+    let has_permissions = !injection.permissions.is_empty();
+    let significant = |text: &str| {
+        let is_empty = |document: &str| {
+            document
+                .trim_start_matches('\u{feff}')
+                .lines()
+                .all(|line| matches!(line.trim(), "" | "---") || line.trim().starts_with('#'))
+        };
+        let passes = |document: &str| !(has_permissions && (is_permission(document) || is_empty(document)));
+        let spans = documents(text).map(|document| document.span);
+        // A list may hold permissions among others.
+        spans.filter(|span| passes(&text[span.clone()]) || text[span.clone()].contains("items")).collect::<Vec<_>>()
+    };
+    let (old, new) = (significant(before), significant(after));
     if old.len() != new.len() {
         return Err(format!("law 3: {} documents became {}", old.len(), new.len()));
     }
@@ -139,7 +190,9 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
         }
         let (text, result) = (&before[old.clone()], &after[new]);
         if here.is_empty() {
-            if text != result {
+            // Whether its bytes are the same, laws 2 and 4 tell where permissions come and go around it.
+            let says = |text: &str| yaml::read(text).ok().and_then(|tree| Some(without_permissions(json(&tree).ok()?)));
+            if text != result && !(has_permissions && says(text) == says(result)) {
                 return Err(format!("law 1: a document without an outcome was changed: {text:?}"));
             }
             continue;
@@ -160,7 +213,7 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
         }
         let result = yaml::read_reference(result)
             .map_err(|error| format!("law 3: the result is not valid YAML at {}: {error}\n{result}", error.offset))?;
-        if json(&result)? != value {
+        if without_permissions(json(&result)?) != without_permissions(value.clone()) {
             return Err(format!("law 3: the text says\n{:#}\nthe patch says\n{value:#}", json(&result)?));
         }
     }
@@ -192,7 +245,7 @@ pub(crate) fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: 
 
 /// Law 2: a second run finds nothing to do, and says so.
 fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), String> {
-    let again = inject(&first.text, config, options);
+    let again = inject(&first.text, config, placed(&first.text, options));
     if !again.edits.is_empty() {
         return Err(format!(
             "law 2: a second run gives\n{}\nafter\n{}",
@@ -257,7 +310,7 @@ pub(crate) fn configuration(file: Option<&str>, sets: &[String], namespace: Opti
 }
 
 /// Settings that differ from the default ones in everything that shows in a pod.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 6] = [
     "{sidecar: native, waitFor: {image: a, position: first, annotations: [com.baeldung/wait-for-it]}, agent: {displayName: \"a: b\", memo: \"1\\n2\", ignoreContainer: '^(a|b)$', logLevel: DEBUG}}",
     "{sidecar: container, kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
      agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web'], hostStatusOnStart: standby}}",
@@ -265,6 +318,7 @@ const OTHERS: [&str; 5] = [
     "{platform: eks-fargate, qos: keep, agent: {imagePullSecrets: [team], securityContext: null, apiBase: 'http://a'}}",
     "agent: {config: {configMapName: shop, pollingMinutes: 5}, tmp: {sizeLimit: null}, resources: {limits: null}, \
      securityContext: {runAsUser: null}}",
+    "{namespace: shop, kubernetesVersion: '1.33', rbac: {generate: true, allowNodesProxy: true}}",
 ];
 
 /// Those, as configurations.

@@ -39,6 +39,7 @@ mod packages;
 mod post_renderer;
 mod program;
 mod properties;
+mod rbac;
 mod read;
 #[cfg(unix)]
 mod readme;

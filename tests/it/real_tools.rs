@@ -133,7 +133,93 @@ fn kpt_shows_why_we_refuse_and_leaves_the_files_alone() {
     assert!(results.contains("invalid-annotation") && results.contains("path: deployment.yaml"), "{results}");
 }
 
+#[test]
+fn kpt_keeps_the_permissions_in_a_file_of_their_own() {
+    let Some(kpt) = tools::find("kpt", "") else { return };
+    let user = User::new();
+    let render = ["fn", "render", "--allow-exec", "examples/kpt"];
+    let configuration = user.reads("kpt/mackerel-agent.yaml");
+    let configure = |settings: &str| {
+        fs::write(user.path("examples/kpt/mackerel-agent.yaml"), format!("{configuration}{settings}")).unwrap();
+    };
+    let file = "mackerel-agent-injector-mackerel-agent-rbac.yaml";
+    configure("  kubernetesVersion: \"1.33\"\n  rbac: {generate: true}\n");
+    user.runs(&kpt, &render);
+    let written = user.reads(&format!("kpt/{file}"));
+    assert_eq!(kinds(&documents(&written)), ["ClusterRole", "ClusterRoleBinding"]);
+    assert!(written.contains("# namespace shop: GET /pods (nodes/pods)"), "comments are kept: {written}");
+
+    let once = user.files("kpt");
+    user.runs(&kpt, &render);
+    assert_eq!(user.files("kpt"), once, "a second render changes nothing");
+
+    configure("  kubernetesVersion: \"1.32\"\n  rbac: {generate: true, allowNodesProxy: true}\n");
+    user.runs(&kpt, &render);
+    let changed = user.reads(&format!("kpt/{file}"));
+    assert_eq!(kinds(&documents(&changed)), ["ClusterRole", "ClusterRoleBinding"]);
+    assert!(changed.contains("nodes/proxy") && !changed.contains("nodes/pods,"), "{changed}");
+
+    configure("");
+    user.runs(&kpt, &render);
+    assert!(!user.path(&format!("examples/kpt/{file}")).exists(), "nobody wants it any more");
+}
+
+#[test]
+fn kustomize_takes_the_permissions_as_resources() {
+    for version in ["5.8.", "5.6."] {
+        let Some(kustomize) = tools::find("kustomize", version) else { continue };
+        let user = User::new();
+        let configuration = "kustomize/overlays/production/mackerel-agent.yaml";
+        let settings = "  kubernetesVersion: \"1.33\"\n  rbac: {generate: true}\n";
+        fs::write(user.path(&format!("examples/{configuration}")), user.reads(configuration) + settings).unwrap();
+        let build = [&KUSTOMIZE[..], &["examples/kustomize/overlays/production"]].concat();
+        let (with, without) = (user.runs(&kustomize, &build), user.without_us().runs(&kustomize, &build));
+        permits_in_shop(&with, &without);
+        assert!(!with.contains("config.kubernetes.io/"), "{with}");
+    }
+}
+
 // Helm
+
+const PERMIT: [&str; 6] = [
+    "--post-renderer-args",
+    "--namespace=shop",
+    "--post-renderer-args",
+    "--set=kubernetesVersion=1.33",
+    "--post-renderer-args",
+    "--set=rbac.generate=true",
+];
+
+#[test]
+fn helm_takes_the_permissions_as_manifests() {
+    for version in ["3.", "4."] {
+        let Some(helm) = tools::find("helm", version) else { continue };
+        let user = User::new();
+        let template = ["template", "shop", "examples/helm/shop", "--post-renderer", PROGRAM];
+        let with = user.runs(&helm, &[&template[..], &PERMIT].concat());
+        permits_in_shop(&with, &user.without_us().runs(&helm, &template));
+        if version == "3." {
+            assert_eq!(ours("uninject", &with), user.runs(&helm, &template[..3]), "each byte comes back");
+        }
+    }
+}
+
+/// Beside what `without` says there is one role with its binding; `uninject` takes all of it out.
+#[track_caller]
+fn permits_in_shop(with: &str, without: &str) {
+    let is_ours = |document: &&Value| document["kind"].as_str().is_some_and(|kind| kind.starts_with("ClusterRole"));
+    let all = documents(with);
+    let permissions: Vec<Value> = all.iter().filter(is_ours).cloned().collect();
+    assert_eq!(kinds(&permissions), ["ClusterRole", "ClusterRoleBinding"], "{with}");
+    assert_eq!(permissions[1]["subjects"][0]["namespace"], "shop");
+    assert_eq!(permissions[1]["roleRef"]["name"], permissions[0]["metadata"]["name"]);
+    assert_eq!(all.len(), permissions.len() + documents(without).len());
+    assert_eq!(documents(&ours("uninject", with)), documents(without));
+}
+
+fn kinds(documents: &[Value]) -> Vec<&str> {
+    documents.iter().map(|document| document["kind"].as_str().unwrap()).collect()
+}
 
 #[test]
 fn helm3_template() {

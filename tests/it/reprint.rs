@@ -72,8 +72,9 @@ pub(crate) fn bare(value: Value) -> Option<Value> {
     }
 }
 
-fn said(text: &str) -> Vec<Option<Value>> {
-    independent::documents(text).into_iter().map(|document| bare(independent::read(document)?)).collect()
+/// The documents that say something.
+fn said(text: &str) -> Vec<Value> {
+    independent::documents(text).into_iter().filter_map(|document| bare(independent::read(document)?)).collect()
 }
 
 /// Holds law 4 for every tool; says how many of them could be tried.
@@ -81,7 +82,7 @@ fn said(text: &str) -> Vec<Option<Value>> {
 /// # Errors
 /// What came back instead.
 pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
-    let injected = edit::apply(text, &inject(text, config, laws::INJECT).edits);
+    let injected = edit::apply(text, &inject(text, config, laws::placed(text, laws::INJECT)).edits);
     let mut tried = 0;
     if injected == text || laws::carries_record(text) {
         return Ok(tried);
@@ -100,7 +101,7 @@ pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
         if said(&back) != said(&expected) {
             return Err(format!("law 4: after {tool:?} uninject gives\n{back}\ninstead of\n{expected}"));
         }
-        let again = inject(&printed, config, laws::INJECT);
+        let again = inject(&printed, config, laws::placed(&printed, laws::INJECT));
         if !again.edits.is_empty() {
             let twice = edit::apply(&printed, &again.edits);
             return Err(format!("law 2: {tool:?} changes style only, but inject gives\n{twice}\nafter\n{printed}"));

@@ -10,8 +10,6 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 
-const LATER: &str = " Not supported yet.";
-
 /// One setting, or a group of them.
 pub(super) struct Entry {
     /// Dotted, below `spec`.
@@ -20,14 +18,9 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// What the doc comments say, without what holds only for now.
+    /// What the doc comments say.
     pub(super) fn sentence(&self) -> &str {
-        let description = self.schema["description"].as_str().unwrap();
-        description.strip_suffix(LATER).unwrap_or(description)
-    }
-
-    fn is_later(&self) -> bool {
-        self.schema["description"].as_str().unwrap().ends_with(LATER)
+        self.schema["description"].as_str().unwrap()
     }
 
     fn is_group(&self) -> bool {
@@ -84,7 +77,6 @@ struct Language {
     introduction: &'static str,
     kinds: [&'static str; 7],
     annotation: &'static str,
-    later: &'static str,
 }
 
 const ENGLISH: Language = Language {
@@ -96,7 +88,6 @@ const ENGLISH: Language = Language {
                    `mackerel-agent-injector config schema` the JSON Schema for editors.",
     kinds: ["one of these words", "text", "whole number", "`true` or `false`", "list", "mapping", "quantity"],
     annotation: "annotation",
-    later: "Not supported yet.",
 };
 
 const JAPANESE: Language = Language {
@@ -108,7 +99,6 @@ const JAPANESE: Language = Language {
                    `mackerel-agent-injector config schema` で出力できます。",
     kinds: ["次の語のどれか", "文字列", "整数", "`true` か `false`", "リスト", "マッピング", "量"],
     annotation: "アノテーション",
-    later: "まだ効果がありません。",
 };
 
 fn page(language: &Language, entries: &[Entry], sentences: &[String]) -> String {
@@ -125,9 +115,6 @@ fn page(language: &Language, entries: &[Entry], sentences: &[String]) -> String 
             page.push_str("\n\n");
         }
         page.push_str(sentence);
-        if entry.is_later() {
-            write!(page, " {}", language.later).unwrap();
-        }
         page.push('\n');
     }
     page

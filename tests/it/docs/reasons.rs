@@ -129,8 +129,12 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
             let file = if folder.join("input.yaml").is_file() { "input.yaml" } else { "input.json" };
             let command = fs::read_to_string(folder.join("command")).unwrap_or_default();
             let command = if command.starts_with("uninject") { command } else { format!("inject {command}") };
-            let configuration = if folder.join("config.yaml").is_file() { "--config config.yaml" } else { "" };
-            let said = says(&folder, &format!("{command} -v {configuration} {file}"));
+            let configuration = fs::read_to_string(folder.join("config.yaml")).ok();
+            // Over files it is wrong usage.
+            let generates = configuration.as_ref().is_some_and(|text| text.contains("generate: true"));
+            let (stdin, file) = if generates { (folder.join(file), "-") } else { ("/dev/null".into(), file) };
+            let config = if configuration.is_some() { "--config config.yaml" } else { "" };
+            let said = says_of(&stdin, &folder, &format!("{command} -v {config} {file}"));
             (name, said)
         }
         (None, Some(run)) => {
@@ -162,11 +166,16 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
 
 /// What it writes to standard error.
 fn says(folder: &Path, arguments: &str) -> String {
+    says_of(Path::new("/dev/null"), folder, arguments)
+}
+
+fn says_of(stdin: &Path, folder: &Path, arguments: &str) -> String {
     let mut program = Command::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"));
     for variable in ["CONFIG", "LOG_FILE"] {
         program.env_remove(format!("MACKEREL_AGENT_INJECTOR_{variable}"));
     }
-    let output = program.args(arguments.split_whitespace()).current_dir(folder).output().unwrap();
+    program.args(arguments.split_whitespace()).current_dir(folder).stdin(fs::File::open(stdin).unwrap());
+    let output = program.output().unwrap();
     String::from_utf8(output.stderr).unwrap()
 }
 

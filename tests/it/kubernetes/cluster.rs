@@ -180,6 +180,19 @@ impl Cluster {
         self.post(&format!("{path}{}", Run::Dry.parameter()), "application/yaml", text)
     }
 
+    /// Whether a ServiceAccount may read that part of the nodes.
+    pub(crate) fn may_get(&self, namespace: &str, service_account: &str, part: &str) -> bool {
+        let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
+            "user": user(namespace, service_account),
+            "groups": ["system:serviceaccounts", format!("system:serviceaccounts:{namespace}"), "system:authenticated"],
+            "resourceAttributes": {"verb": "get", "resource": "nodes", "subresource": part},
+        }});
+        match self.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", "application/json", &review.to_string()) {
+            Verdict::Accepted { object, .. } => object["status"]["allowed"] == true,
+            Verdict::Refused(why) => panic!("{why}"),
+        }
+    }
+
     fn post(&self, path: &str, content_type: &str, body: &str) -> Verdict {
         let request = self.http.post(format!("{}{path}", self.address)).header("Content-Type", content_type);
         let mut answer = request.header("Accept", "application/json").send(body).unwrap();
@@ -233,6 +246,11 @@ impl Cluster {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.success(), text(output.stdout), text(output.stderr))
     }
+}
+
+/// The name of a ServiceAccount as a user.
+pub(crate) fn user(namespace: &str, service_account: &str) -> String {
+    format!("system:serviceaccount:{namespace}:{service_account}")
 }
 
 impl Run {

@@ -11,7 +11,7 @@ programs=$!
 # Privileged containers are allowed as in any cluster that runs its own network. Priorities and runtime classes that
 # manifests name are not in this one: nobody asks for them.
 "$3" --etcd-servers="http://127.0.0.1:$5" --bind-address=127.0.0.1 --secure-port="$6" --cert-dir=certificates \
-    --token-auth-file=tokens.csv --authorization-mode=AlwaysAllow --service-cluster-ip-range=10.0.0.0/24 --allow-privileged \
+    --token-auth-file=tokens.csv --authorization-mode=RBAC --service-cluster-ip-range=10.0.0.0/24 --allow-privileged \
     --service-account-issuer=https://127.0.0.1 --service-account-key-file=service-account.key \
     --service-account-signing-key-file=service-account.key \
     --disable-admission-plugins=Priority,RuntimeClass >kube-apiserver.log 2>&1 &

@@ -1,0 +1,47 @@
+//! What the agent must be permitted, where its permissions are to be written too: refused where they must not or cannot be,
+//! since an agent without them posts nothing and says so nowhere.
+
+use super::Case;
+use crate::annotations::Annotation;
+use crate::config::Config;
+use crate::rbac::{Access, PERMITS};
+use crate::report::{Finding, Reason};
+
+impl Case<'_, '_> {
+    /// Checks `rbac.generate` against what this template's agent needs.
+    pub(super) fn permissions(&mut self, config: &Config) -> Result<(), Finding> {
+        let (rbac, version) = (&config.spec.rbac, config.spec.kubernetes_version);
+        let access = Access::of(&config.spec);
+        if !rbac.generate || access.resources(version).is_empty() {
+            return Ok(());
+        }
+        if self.namespace().is_none() {
+            let message =
+                "the agent's permissions are to be written, which takes the namespace of its pod, and none is known";
+            let finding = self.finding(Reason::NamespaceRequired, message);
+            return Err(finding.with_help("give it with --namespace, or as `namespace` in the configuration"));
+        }
+        if !access.needs_proxy(version) {
+            return Ok(());
+        }
+        let (why, instead) = match access {
+            Access::ApiServer => ("on EKS Fargate the agent reads through `nodes/proxy`".to_owned(), None),
+            Access::Kubelet | Access::ReadOnlyPort => (
+                format!("on Kubernetes {version} the agent reads through `nodes/proxy`"),
+                Some("where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do"),
+            ),
+        };
+        let finding = |reason| {
+            let finding = self.finding(reason, format!("{why}, and {PERMITS}"));
+            self.where_asked(finding, Annotation::Platform)
+        };
+        if !rbac.allow_nodes_proxy {
+            let otherwise = if instead.is_some() { "; otherwise " } else { "" };
+            let help = format!("{}{otherwise}set `rbac.allowNodesProxy: true`", instead.unwrap_or_default());
+            return Err(finding(Reason::NodesProxyRefused).with_help(help));
+        }
+        let warning = Finding { help: instead.map(str::to_owned), ..finding(Reason::NodesProxy) };
+        self.warnings.push(warning);
+        Ok(())
+    }
+}

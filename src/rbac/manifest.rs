@@ -1,0 +1,112 @@
+//! The permissions as text: YAML with comments that say why.
+
+use super::objects::objects;
+use super::{Access, Grant, Grants, PERMITS};
+use crate::config::{Config, KubernetesVersion};
+use crate::splice;
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, Patch, PatchOperation};
+use serde_json::Value;
+
+const HEAD: &str = "\
+# What the Mackerel container agent needs to read from the kubelet of its node, for every ServiceAccount whose pods carry it.
+# Nodes belong to no namespace, so it takes ClusterRoles and ClusterRoleBindings, not Roles and RoleBindings. Each namespace
+# has its own, so that what is deployed by itself brings its permissions along, and takes them away again.
+";
+
+const SUBJECTS: &str =
+    "the ServiceAccounts of the pods with an agent; whatever else in them holds the token may do the same";
+
+/// What `rbac` prints: every object of the grants, and why.
+#[must_use]
+pub fn manifest(grants: &Grants, config: &Config) -> String {
+    let mut text = HEAD.to_owned();
+    let mut any = false;
+    for grant in grants.iter() {
+        any = true;
+        for (object, comments) in objects(grant, config).iter().zip(comments(grant, config.spec.kubernetes_version)) {
+            text.push_str("---\n");
+            text.push_str(&document(object, &comments));
+        }
+    }
+    match grants.without() {
+        0 if any => {}
+        0 => text.push_str("#\n# No pod template here carries the agent: there is nothing to permit.\n"),
+        count => {
+            let templates =
+                if count == 1 { "1 pod template reads".to_owned() } else { format!("{count} pod templates read") };
+            let line = format!("# {templates} from the kubelet's read-only port, which asks for no permission.\n");
+            text.insert_str(HEAD.len(), &line);
+        }
+    }
+    text
+}
+
+/// One object as a document, below its comments.
+pub(super) fn document(object: &Value, comments: &[String]) -> String {
+    let mut text: String = comments.iter().map(|line| format!("# {line}\n")).collect();
+    let whole = PatchOperation::Add(AddOperation { path: PointerBuf::new(), value: object.clone() });
+    // JSON is YAML, too.
+    text.push_str(&splice::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n")));
+    text
+}
+
+/// What is to be said of the ClusterRole, and of its binding. It follows from what the objects permit, so that the same
+/// objects are the same text.
+pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<String>; 2] {
+    let namespace = grant.namespace;
+    let permits = format!("nodes/proxy: {PERMITS};");
+    let role = match grant.access {
+        Access::Kubelet if grant.access.needs_proxy(version) => vec![
+            format!(
+                "namespace {namespace}: GET /pods (nodes/proxy) and GET /stats/summary (nodes/stats) of the kubelet"
+            ),
+            permits,
+            "kubelets older than Kubernetes 1.33 ask for nothing less, newer ones for nodes/pods".to_owned(),
+        ],
+        Access::Kubelet => vec![format!(
+            "namespace {namespace}: GET /pods (nodes/pods) and GET /stats/summary (nodes/stats) of the kubelet, from Kubernetes 1.33 on"
+        )],
+        Access::ApiServer => vec![
+            format!(
+                "namespace {namespace}: GET /pods and GET /stats/summary, passed on by the API server (nodes/proxy)"
+            ),
+            permits,
+            "on EKS Fargate there is no other way".to_owned(),
+        ],
+        Access::ReadOnlyPort => Vec::new(),
+    };
+    [role, vec![format!("namespace {namespace}: {SUBJECTS}")]]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inject::{Options, inject};
+
+    fn printed(text: &str, settings: &[&str]) -> String {
+        let set: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let sources = crate::config::Sources { set: &set, ..Default::default() };
+        let config = crate::config::load(&sources).unwrap();
+        let mut grants = Grants::default();
+        grants.take(&inject(text, &config, Options::default()).outcomes);
+        manifest(&grants, &config)
+    }
+    const ALLOWED: [&str; 2] = ["rbac.generate=true", "rbac.allowNodesProxy=true"];
+
+    #[test]
+    fn without_a_pod_nothing_is_permitted() {
+        let nothing = printed("kind: ConfigMap\napiVersion: v1\n", &ALLOWED);
+        assert!(!nothing.contains("kind:") && nothing.ends_with("there is nothing to permit.\n"), "{nothing}");
+    }
+
+    #[test]
+    fn the_read_only_port_asks_for_nothing() {
+        let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a}]}\n";
+        let printed = printed(pod, &["rbac.generate=true", "kubelet.readOnlyPort=10255"]);
+        assert!(
+            printed
+                .ends_with("# 1 pod template reads from the kubelet's read-only port, which asks for no permission.\n")
+        );
+    }
+}

@@ -1,0 +1,60 @@
+//! The ClusterRole and the ClusterRoleBinding of a grant.
+//!
+//! Every namespace has its own pair, so that what is deployed by itself brings and takes along its own permissions, and two
+//! deployments never write the same object. A RoleBinding would not do: nodes belong to no namespace.
+
+use super::Grant;
+use crate::agent::order::arrange;
+use crate::config::Config;
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+/// What every name begins with.
+pub(crate) const NAME_PREFIX: &str = "mackerel-agent-injector:";
+
+/// The API group of both.
+pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
+
+/// The order in which a person writes their fields.
+const ORDER: &[(&str, &[&str])] = &[
+    ("", &["apiVersion", "kind", "metadata", "rules", "roleRef", "subjects"]),
+    ("metadata", &["name", "annotations"]),
+    ("rules", &["apiGroups", "resources", "verbs"]),
+    ("roleRef", &["apiGroup", "kind", "name"]),
+    ("subjects", &["kind", "name", "namespace"]),
+];
+
+/// The two objects of a grant, in the order in which they are applied.
+#[must_use]
+pub(crate) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
+    let name = name(grant, config);
+    let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
+    let rule = PolicyRule {
+        api_groups: Some(vec![String::new()]),
+        resources: Some(
+            grant.access.resources(config.spec.kubernetes_version).iter().map(|r| (*r).to_owned()).collect(),
+        ),
+        verbs: vec!["get".to_owned()],
+        ..PolicyRule::default()
+    };
+    let role = ClusterRole { metadata: metadata.clone(), rules: Some(vec![rule]), ..ClusterRole::default() };
+    let subject = |service_account: &String| Subject {
+        kind: "ServiceAccount".to_owned(),
+        name: service_account.clone(),
+        namespace: Some(grant.namespace.to_owned()),
+        ..Subject::default()
+    };
+    let binding = ClusterRoleBinding {
+        metadata,
+        role_ref: RoleRef { api_group: GROUP.to_owned(), kind: "ClusterRole".to_owned(), name },
+        subjects: Some(grant.service_accounts.iter().map(subject).collect()),
+    };
+    // Serialising typed Kubernetes values cannot fail: their maps have string keys.
+    [serde_json::to_value(role), serde_json::to_value(binding)].map(|object| arrange(object.unwrap_or_default(), ORDER))
+}
+
+/// Neither part can hold a colon, so that no two grants share a name.
+fn name(Grant { access, namespace, .. }: Grant<'_>, config: &Config) -> String {
+    format!("{NAME_PREFIX}{}:{namespace}:{}", config.name, access.suffix())
+}

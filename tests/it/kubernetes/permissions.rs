@@ -1,0 +1,80 @@
+//! What `rbac` prints is taken by the API server, and permits what the agent asks for and nothing else.
+
+use super::cluster::{Cluster, cluster, user};
+use crate::program::Folder;
+use serde_json::json;
+
+const PARTS: [&str; 5] = ["pods", "stats", "proxy", "log", "metrics"];
+
+fn workload(namespace: &str, name: &str, annotation: &str) -> String {
+    format!(
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  template:\n    \
+         metadata: {{labels: {{app: {name}}}, annotations: {{{annotation}}}}}\n    spec:\n      serviceAccountName: {name}\n      \
+         containers: [{{name: {name}, image: \"{name}:1\"}}]\n---\n"
+    )
+}
+
+/// Applies what `rbac` prints for the workloads: first to see that all of it is taken, then in earnest.
+fn permit(cluster: &Cluster, namespace: &str, settings: &[&str], workloads: &str) {
+    cluster.namespace(namespace, &json!({}));
+    let sets = settings.iter().flat_map(|setting| ["--set", setting]);
+    let printed = Folder::with(&[]).run_with(&["rbac", "-"].into_iter().chain(sets).collect::<Vec<_>>(), workloads);
+    assert_eq!(printed.code, Some(0), "{printed:?}");
+    if !printed.stdout.contains("kind:") {
+        return;
+    }
+    for dry_run in [&["--dry-run=server"][..], &[]] {
+        let apply = [&["apply", "--server-side", "--filename", "-"], dry_run].concat();
+        let (applied, _, said) = cluster.kubectl(&apply, &printed.stdout);
+        assert!(applied && !said.to_lowercase().contains("warning"), "{said}\n{}", printed.stdout);
+    }
+}
+
+fn permitted<'p>(cluster: &Cluster, namespace: &str, service_account: &str) -> Vec<&'p str> {
+    PARTS.into_iter().filter(|part| cluster.may_get(namespace, service_account, part)).collect()
+}
+
+#[test]
+fn kubernetes_permits_what_the_agent_asks_for_and_nothing_else() {
+    let Some(cluster) = cluster() else { return };
+    let none: &[&str] = &[];
+    for (namespace, settings, expected) in [
+        ("permits-new", &["kubernetesVersion=1.33"][..], &["pods", "stats"][..]),
+        ("permits-old", &["kubernetesVersion=1.32"], &["stats", "proxy"]),
+        ("permits-fargate", &["platform=eks-fargate"], &["proxy"]),
+        ("permits-read-only", &["kubelet.readOnlyPort=10255"], none),
+    ] {
+        permit(cluster, namespace, settings, &workload(namespace, "web", ""));
+        assert_eq!(permitted(cluster, namespace, "web"), expected, "{namespace}");
+        assert_eq!(permitted(cluster, namespace, "default"), none, "{namespace}: nobody's agent");
+    }
+}
+
+#[test]
+fn kubernetes_permits_each_service_account_what_its_own_agents_ask_for() {
+    let Some(cluster) = cluster() else { return };
+    let namespace = "permits-each";
+    let prefix = "agent-injector.contrib.mackerel.io";
+    let workloads = workload(namespace, "web", "")
+        + &workload(namespace, "fargate", &format!("{prefix}/platform: eks-fargate"))
+        + &workload(namespace, "autopilot", &format!("{prefix}/kubelet-read-only-port: \"10255\""))
+        + &workload(namespace, "alone", &format!("{prefix}/inject: \"false\""));
+    permit(cluster, namespace, &["kubernetesVersion=1.33"], &workloads);
+    for (service_account, expected) in
+        [("web", &["pods", "stats"][..]), ("fargate", &["proxy"]), ("autopilot", &[]), ("alone", &[])]
+    {
+        assert_eq!(permitted(cluster, namespace, service_account), expected, "{service_account}");
+    }
+    assert_eq!(permitted(cluster, "permits-elsewhere", "web"), [""; 0], "of the same name in another namespace");
+
+    // The API server passes on what may use `nodes/proxy`, whatever the path: there is only no such node here.
+    for path in ["pods", "stats/summary"] {
+        let get = |service_account| {
+            let raw = format!("/api/v1/nodes/none/proxy/{path}");
+            let (_, _, said) = cluster.kubectl(&["get", "--raw", &raw, "--as", &user(namespace, service_account)], "");
+            said
+        };
+        assert!(get("fargate").contains("not found"), "{}", get("fargate"));
+        assert!(get("web").contains("forbidden"), "{}", get("web"));
+    }
+}

@@ -1,0 +1,166 @@
+//! `rbac` and `rbac.generate`: the command, and permissions in a ResourceList. What is permitted, and streams, are cases.
+
+use crate::corpus_laws::as_resource_list;
+use crate::generated::{self, Tape};
+use crate::independent;
+use crate::laws;
+use crate::program::{Folder, Ran, WEB};
+use proptest::prelude::{any, prop};
+use proptest::test_runner::{Config as Runs, TestCaseError, TestRunner};
+use serde_json::{Value, json};
+
+const NEW: &str = "--set=kubernetesVersion=1.33";
+const GENERATE: [&str; 3] = [NEW, "--set=rbac.generate=true", "--namespace=shop"];
+
+fn objects(text: &str) -> Vec<Value> {
+    let documents = independent::documents(text).into_iter().filter_map(independent::read);
+    documents.filter(|document| !document.is_null()).collect()
+}
+
+fn call(items: &[&str], rest: &str) -> String {
+    let mut call = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n".to_owned();
+    for item in items {
+        let lines = item.lines().enumerate();
+        lines.for_each(|(at, line)| call.push_str(&format!("{}{line}\n", if at == 0 { "- " } else { "  " })));
+    }
+    call + rest
+}
+
+#[test]
+fn rbac_prints_role_and_binding_over_files_and_over_both_kinds_of_stdin() {
+    let folder = Folder::with(&[("a/web.yaml", WEB), ("a/settings.yaml", "apiVersion: v1\nkind: ConfigMap\n")]);
+    let files = folder.run(&["rbac", NEW, "--namespace", "shop", "a"]);
+    assert_eq!((files.code, &*files.stderr), (Some(0), "1 ServiceAccount\n"), "{files:?}");
+    let name = "mackerel-agent-injector:default:shop:kubelet";
+    let expected = [
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
+            "rules": [{"apiGroups": [""], "resources": ["nodes/pods", "nodes/stats"], "verbs": ["get"]}]}),
+        json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "shop"}]}),
+    ];
+    assert_eq!(objects(&files.stdout), expected);
+    for input in [WEB.to_owned(), call(&[WEB], "")] {
+        let stdin = folder.run_with(&["rbac", NEW, "--namespace", "shop", "-"], &input);
+        assert_eq!(stdin, files, "{input}");
+    }
+    let quiet = folder.run(&["rbac", "-q", NEW, "--namespace", "shop", "a"]);
+    assert_eq!((&quiet.stdout, &*quiet.stderr), (&files.stdout, ""));
+    let function_config = "functionConfig:\n  apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\n  kind: AgentInjector\n  \
+                           spec: {kubernetesVersion: '1.33', namespace: shop}\n";
+    let configured = folder.run_with(&["rbac"], call(&[WEB], function_config));
+    assert_eq!(configured.stdout, files.stdout);
+}
+
+#[test]
+fn rbac_wants_the_namespace_and_warns_of_nodes_proxy_once() {
+    let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", WEB)]);
+    let unknown = folder.run(&["rbac", "."]);
+    assert_eq!((unknown.code, &*unknown.stdout), (Some(2), ""));
+    assert!(
+        unknown.stderr.contains("error[namespace-required]") && unknown.stderr.contains("--namespace"),
+        "{unknown:?}"
+    );
+    assert!(unknown.stderr.ends_with("2 errors; nothing is shown\n"), "{unknown:?}");
+
+    // What the configuration says of writing them is for those who write them.
+    for settings in [&[][..], &["--set=rbac.generate=true"]] {
+        let old = folder.run(&[&["rbac", "--namespace=shop", "."], settings].concat());
+        assert_eq!(old.code, Some(0), "{old:?}");
+        assert_eq!(old.stderr.matches("warning[nodes-proxy]").count(), 1, "{old:?}");
+        assert!(old.stdout.contains("resources: [nodes/proxy, nodes/stats]\n"), "{old:?}");
+        assert!(old.stdout.contains("# nodes/proxy: it permits far more than reading"), "{old:?}");
+    }
+}
+
+#[test]
+fn over_files_permissions_are_not_written_but_taken_out() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    for how in [&["inject"][..], &["inject", "-i"], &["inject", "--check"]] {
+        let ran = folder.run(&[how, &GENERATE, &["web.yaml"]].concat());
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""), "{ran:?}");
+        assert!(ran.stderr.contains("`mackerel-agent-injector rbac`"), "{ran:?}");
+    }
+    let stream = folder.run_with(&GENERATE, WEB);
+    assert!(stream.stderr.starts_with("info: ClusterRoles and bindings: 2 added\n1 injected\n"), "{stream:?}");
+    folder.write("web.yaml", &stream.stdout);
+    let again = folder.run(&["inject", NEW, "web.yaml"]);
+    assert_eq!(again.stdout, stream.stdout, "what a stream brought stays");
+    assert_eq!(folder.run(&[&["uninject", "-i"], &GENERATE[..], &["web.yaml"]].concat()).code, Some(0));
+    assert_eq!(folder.read("web.yaml"), WEB);
+}
+
+#[test]
+fn a_check_of_a_stream_names_what_would_be_written() {
+    let folder = Folder::with(&[]);
+    let injected = folder.run_with(&["inject", NEW, "-"], WEB).stdout;
+    let check = folder.run_with(&[&["inject", "--check"], &GENERATE[..], &["-"]].concat(), &injected);
+    let object = |kind: &str| {
+        format!(
+            "<stdin>: rbac.authorization.k8s.io/v1/{kind}/mackerel-agent-injector:default:shop:kubelet would be added\n"
+        )
+    };
+    assert_eq!((check.code, check.stdout), (Some(1), object("ClusterRole") + &object("ClusterRoleBinding")));
+}
+
+fn items(ran: &Ran) -> Vec<Value> {
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    objects(&ran.stdout)[0]["items"].as_array().unwrap().clone()
+}
+
+fn kinds(items: &[Value]) -> Vec<&str> {
+    items.iter().map(|item| item["kind"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_call_gets_items_where_kpt_can_write_them_to_a_file() {
+    let folder = Folder::with(&[]);
+    let plain = items(&folder.run_with(&GENERATE, call(&[WEB], "")));
+    assert_eq!(kinds(&plain), ["ClusterRole", "ClusterRoleBinding", "Deployment"]);
+    assert_eq!(
+        plain[0]["metadata"]["annotations"],
+        json!({"agent-injector.contrib.mackerel.io/record": "v1;rbac"}),
+        "kustomize has no files"
+    );
+    let of_kpt = WEB.replace("  name: web\n", "  name: web\n  annotations: {config.kubernetes.io/path: web.yaml}\n");
+    let listed = items(&folder.run_with(&GENERATE, call(&[&of_kpt], "")));
+    for (index, item) in listed.iter().take(2).enumerate() {
+        let annotations = &item["metadata"]["annotations"];
+        assert_eq!(annotations["config.kubernetes.io/path"], "mackerel-agent-injector-default-rbac.yaml");
+        assert_eq!(annotations["config.kubernetes.io/index"], index.to_string());
+    }
+    let quiet = folder.run_with(&GENERATE, call(&[&WEB.replace("apps/v1", "example.com/v1")], ""));
+    assert_eq!(kinds(&items(&quiet)), ["Deployment"], "nothing is injected");
+}
+
+/// The items of a ResourceList, in whatever style it is written.
+#[test]
+fn lists_of_generated_manifests_obey_the_laws_with_permissions() {
+    let tape = || prop::collection::vec(any::<u8>(), 0..400);
+    let runs = Runs { failure_persistence: None, max_shrink_iters: 5_000, ..Runs::default() };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { runs.cases } else { 400 };
+    let permit = "rbac: {generate: true, allowNodesProxy: true}, namespace: shop";
+    let first = laws::of_spec(&format!("{{{permit}}}"));
+    let others = [
+        laws::of_spec(&format!("{{{permit}, kubernetesVersion: '1.33', sidecar: native}}")),
+        laws::of_spec(&format!("{{{permit}, platform: eks-fargate}}")),
+        laws::of_spec("{sidecar: native}"),
+    ];
+    let result =
+        TestRunner::new(Runs { cases, ..runs }).run(&(tape(), 0..4_usize, 0..3_usize), |(manifest, style, other)| {
+            let text = generated::stream(&mut Tape::new(&manifest));
+            let Some(list) = as_resource_list("permissions", &text) else { return Ok(()) };
+            let Some(value) = independent::read(&list.text) else { return Ok(()) };
+            let text = match style {
+                0 => list.text,
+                1 => list.text.replace('\n', "\r\n"),
+                2 => serde_json::to_string_pretty(&value).unwrap() + "\n",
+                _ => format!("# in one line\n{value}"),
+            };
+            laws::check(&text, &first, laws::INJECT)
+                .and_then(|_| laws::converges(&text, &first, &others[other]))
+                .and_then(|()| laws::converges(&text, &others[other], &first))
+                .map_err(|what| TestCaseError::fail(format!("{what}\n--- the list\n{text}")))
+        });
+    result.unwrap_or_else(|failure| panic!("{failure}"));
+}
