@@ -71,10 +71,14 @@ fn paths_that_the_books_name_exist() {
     assert!(seen > 10);
 }
 
+fn is_japanese(path: &str) -> bool {
+    path.starts_with("docs/ja/") || path == "README.ja.md"
+}
+
 /// A browser makes a blank of a line break, also between two characters of Japanese.
 #[test]
 fn japanese_paragraphs_stand_on_one_line() {
-    for page in page::all().iter().filter(|page| page.path.starts_with("docs/ja/")) {
+    for page in page::all().iter().filter(|page| is_japanese(&page.path)) {
         let prose = page.prose();
         for ((_, before), (number, line)) in prose.iter().zip(&prose[1..]) {
             let line = line.trim_start();
