@@ -273,6 +273,18 @@ fn nothing_shown_goes_without_a_test() {
 
 // What the cluster gets besides
 
+/// `rbac` in the place of `inject --diff`.
+#[test]
+fn rbac_prints_what_fargate_asks_for() {
+    let example = EXAMPLES.iter().find(|example| example.folder() == "eks-fargate").unwrap();
+    let said = types(&User::new(), &example.commands().replace("inject --diff", "rbac"));
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    if std::env::var_os("UPDATE_EXAMPLES").is_some() {
+        fs::write(examples().join("eks-fargate/rbac.yaml"), &said.stdout).unwrap();
+    }
+    assert_eq!(said.stdout, read("eks-fargate/rbac.yaml"), "UPDATE_EXAMPLES=1 writes it anew");
+}
+
 #[test]
 fn kubernetes_takes_what_is_to_be_applied() {
     let Some(cluster) = cluster() else { return };
