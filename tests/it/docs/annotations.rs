@@ -15,6 +15,8 @@ struct Words {
     title: &'static str,
     introduction: &'static str,
     sets: &'static str,
+    /// Where the default begins in the sentence about a setting, with its choices behind it.
+    default: &'static str,
     full_stop: &'static str,
     /// Of a sentence with another one behind it.
     end: &'static str,
@@ -23,11 +25,13 @@ struct Words {
 const ENGLISH: Words = Words {
     file: "docs/en/annotations.md",
     title: "Annotations",
-    introduction: "Annotations are for what one pod template has of its own; everything else belongs into the \
+    introduction: "Annotations are for what one pod template has of its own; everything else goes into the \
                    [configuration](configuration.md), which they override. They stand on the **pod template**, not on the workload: \
-                   there they do nothing, which is said (`misplaced-annotation`). Each begins with \
-                   `agent-injector.contrib.mackerel.io/`. Values are strings, so numbers and `true` stand in quotes.",
+                   there they do nothing, and a warning says so (`misplaced-annotation`). Each begins with \
+                   `agent-injector.contrib.mackerel.io/`. Values are strings, so write numbers and `true` in quotes. What the agent's \
+                   own configuration file says wins over all of them: see [`agent.config`](configuration.md#agentconfig).",
     sets: "Sets",
+    default: "Default: ",
     full_stop: ".",
     end: ". ",
 };
@@ -37,8 +41,10 @@ const JAPANESE: Words = Words {
     title: "アノテーション",
     introduction: "その Pod テンプレートだけの事情を書くためのものです。全体に共通することは[設定](configuration.md)に書いてください。アノテーションは設定より優先されます。\
                    書く場所はワークロードではなく **Pod テンプレート**です。ワークロードに書いても効果はなく、その旨を警告します（`misplaced-annotation`）。どれも接頭辞 \
-                   `agent-injector.contrib.mackerel.io/` が付きます。値は文字列なので、数値や `true` は引用符で囲んでください。",
-    sets: "対応する設定は",
+                   `agent-injector.contrib.mackerel.io/` が付きます。値は文字列なので、数値や `true` は引用符で囲んでください。\
+                   ただし、エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。",
+    sets: "対応する設定:",
+    default: "既定: ",
     full_stop: "。",
     end: "。",
 };
@@ -94,8 +100,10 @@ fn page(words: &Words, language: &str, said: &[String]) -> String {
         if let Some(path) = annotation.setting() {
             let (number, entry) = setting(&entries, path);
             let anchor = entry.path.replace('.', "").to_lowercase();
-            write!(page, "\n\n{} [`{path}`](configuration.md#{anchor}){}{}", words.sets, words.end, said[number])
-                .unwrap();
+            // The rest of that sentence would say again what the annotation's has said.
+            let default = said[number].find(words.default).map_or("", |at| &said[number][at..]);
+            let line = format!("{} [`{path}`](configuration.md#{anchor}){}{default}", words.sets, words.end);
+            write!(page, "\n\n{}", line.trim_end()).unwrap();
         }
         page.push('\n');
         if let Some(example) = sentence["example"].as_str() {

@@ -84,7 +84,8 @@ const ENGLISH: Language = Language {
     title: "Configuration reference",
     introduction: "Every setting below `spec`, by its dotted path: so it is written for `--set` and in the data of a ConfigMap. Where an \
                    annotation is named, it sets the same for one pod template, with the prefix `agent-injector.contrib.mackerel.io/`: \
-                   see [Annotations](annotations.md). `mackerel-agent-injector config example` prints all of it as a configuration, \
+                   see [Annotations](annotations.md). What the agent's own configuration file says \
+                   ([`agent.config`](#agentconfig)) wins over settings and annotations. `mackerel-agent-injector config example` prints all of it as a configuration, \
                    `mackerel-agent-injector config schema` the JSON Schema for editors.",
     kinds: ["one of these words", "text", "whole number", "`true` or `false`", "list", "mapping", "quantity"],
     annotation: "annotation",
@@ -95,7 +96,8 @@ const JAPANESE: Language = Language {
     title: "設定リファレンス",
     introduction: "`spec` の下のすべての設定です。見出しのドット区切りのパスは、`--set` や ConfigMap の data にそのまま使えます。アノテーション名のあるものは、\
                    接頭辞 `agent-injector.contrib.mackerel.io/` を付けて Pod テンプレートに書くと、そのテンプレートだけに効きます（[アノテーション](annotations.md)）。\
-                   すべての設定を設定ファイルの形にしたものは `mackerel-agent-injector config example` で、エディタ用の JSON Schema は \
+                   エージェント自身の設定ファイル（[`agent.config`](#agentconfig)）に書かれた値は、設定よりもアノテーションよりも優先されます。\
+                   すべての設定を設定ファイルの形にしたものは `mackerel-agent-injector config example` で、エディター用の JSON Schema は \
                    `mackerel-agent-injector config schema` で出力できます。",
     kinds: ["次の語のどれか", "文字列", "整数", "`true` か `false`", "リスト", "マッピング", "量"],
     annotation: "アノテーション",

@@ -21,6 +21,10 @@ struct Words {
     cause: &'static str,
     example: &'static str,
     remedy: &'static str,
+    /// How a sentence begins that begins with a small letter in a table.
+    begin: fn(&str) -> String,
+    /// Between the name of a case and a setting of it.
+    with: &'static str,
     full_stop: &'static str,
     colon: &'static str,
     parentheses: [&'static str; 2],
@@ -51,7 +55,7 @@ const ENGLISH: Words = Words {
     title: "Decisions and warnings",
     introduction: "Every resource with a pod template gets one decision, and beside it as many warnings as there is cause for. Their ids stay \
                    as they are: reports, the `reason` tags of KRM results, `explain --output json` and SARIF have the same. `-v` shows \
-                   every decision; without it only what went wrong or needs a look is told. The examples are what the program says of \
+                   every decision; without it you see only what went wrong or needs a look. The examples are what the program says of \
                    the manifests in the folders that are named.",
     classes: [
         (Group::Done, "Done", "The agent is as it should be."),
@@ -71,6 +75,8 @@ const ENGLISH: Words = Words {
     cause: "Why",
     example: "Example",
     remedy: "What to do",
+    begin: capital,
+    with: ", with ",
     full_stop: ".",
     colon: ":",
     parentheses: [" (", ")"],
@@ -100,6 +106,9 @@ const JAPANESE: Words = Words {
     cause: "原因",
     example: "例",
     remedy: "対処",
+    // kubelet and mirror pod are written small there too.
+    begin: str::to_owned,
+    with: "、設定: ",
     // The sentences are a table's, which has none.
     full_stop: "",
     colon: ":",
@@ -196,12 +205,16 @@ fn page(words: &Words) -> String {
                 let said = sentence[what][words.language].as_str();
                 said.unwrap_or_else(|| panic!("{}: {what} is not said in {}", reason.id(), words.language))
             };
-            let short = capital(sentence[words.language].as_str().unwrap());
+            let short = (words.begin)(sentence[words.language].as_str().unwrap());
             write!(page, "\n### `{}`\n\n{short}{}\n", reason.id(), words.full_stop).unwrap();
             write!(page, "\n**{}**{} {}\n", words.cause, words.colon, said("cause")).unwrap();
             if let Some((name, block)) = example(*reason, sentence) {
                 let [before, after] = words.parentheses;
-                write!(page, "\n**{}**{before}`{name}`{after}{}\n\n", words.example, words.colon).unwrap();
+                let of_case = fs::read_to_string(root().join(&name).join("config.yaml")).unwrap_or_default();
+                // There it is a warning, which the page would not let one expect.
+                let is_softened = group == Group::Refused && of_case.contains("onRefusal: skip");
+                let setting = if is_softened { format!("{}`onRefusal: skip`", words.with) } else { String::new() };
+                write!(page, "\n**{}**{before}`{name}`{setting}{after}{}\n\n", words.example, words.colon).unwrap();
                 write!(page, "```text\n{block}\n```\n").unwrap();
             }
             write!(page, "\n**{}**{} {}\n", words.remedy, words.colon, said("remedy")).unwrap();
