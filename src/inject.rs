@@ -170,28 +170,21 @@ fn inject_templates(text: &str, config: &Config, options: Options) -> Injection 
         agents: Agents::default(),
         memo: Memo::default(),
         records: Records::default(),
+        said: Said::new(),
         search: (options.direction == Direction::Inject).then(|| Search::new(text)),
         injection: Injection::default(),
     };
     for document in read::documents(text) {
         run.document(&text[document.span.clone()], document.span.start);
     }
-    say_once(&mut run.injection.outcomes);
     run.injection
 }
 
 /// What to do about `{{ .Values.image }}` in a document that Kubernetes cannot read.
 const RENDER: &str = "is it a template, of a Helm chart for example? Render it first, and give the result";
 
-/// What is the same, word for word, for many templates is said of the first.
-fn say_once(outcomes: &mut [Outcome]) {
-    let mut said = HashSet::new();
-    for outcome in outcomes {
-        outcome.warnings.retain(|warning| {
-            !warning.reason.is_said_once() || said.insert((warning.reason.id(), warning.message.clone()))
-        });
-    }
-}
+/// What was said of a template and is not said again, word for word, of the next: reason and message.
+type Said = HashSet<(Reason, String)>;
 
 struct Run<'c> {
     config: &'c Config,
@@ -202,6 +195,7 @@ struct Run<'c> {
     records: Records,
     /// For templates of unknown kinds; nobody misses an agent that is to be taken out.
     search: Option<Search>,
+    said: Said,
     injection: Injection,
 }
 
@@ -289,6 +283,8 @@ impl Run<'_> {
             let item = tree.as_ref().and_then(|tree| Some((tree, list::item(tree)?)));
             let Some((tree, node)) = item else {
                 before.restore(&mut self.injection);
+                self.said.clear();
+                self.say_once(0);
                 return false;
             };
             self.piece(tree, &Root { node, pointer: "/0", inherited: inherited.clone() }, base + range.start);
@@ -298,6 +294,24 @@ impl Run<'_> {
 
     /// One document, or one item of a list.
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
+        let before = self.injection.outcomes.len();
+        self.resources(tree, root, base);
+        self.say_once(before);
+    }
+
+    /// What is the same for many templates is said of the first, from the outcome `from` on. Not at the end of the run:
+    /// until then the others would take more memory than all the rest.
+    fn say_once(&mut self, from: usize) {
+        for outcome in self.injection.outcomes.iter_mut().skip(from) {
+            let said = &mut self.said;
+            outcome.warnings.retain(|warning| {
+                !warning.reason.is_said_once() || said.insert((warning.reason, warning.message.clone()))
+            });
+            outcome.warnings.shrink_to_fit();
+        }
+    }
+
+    fn resources(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
         let found = resources(tree, root.node, &root.inherited);
         let mut changes = Vec::new();
         for resource in &found {
