@@ -394,7 +394,7 @@ impl Run<'_> {
         }
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
-            let pod_spec = template.spec;
+            let (pod_spec, automount) = (template.spec, template.automount);
             let holder = format!("{root}{}", resource.pointer);
             let path = format!("{holder}{at}");
             let judgement = judge(tree, resource, (&at, &path), &template, self.config, self.options, &self.agents);
@@ -412,6 +412,8 @@ impl Run<'_> {
                 namespace: resource.identity.namespace.clone().or_else(|| self.config.spec.namespace.clone()),
                 service_account: service_account(tree, pod_spec),
             });
+            let relies = judgement.agent.as_ref().is_some_and(|agent| agent.relies_on_the_pods_token());
+            let token_of = (relies && automount.is_none()).then(|| service_account(tree, pod_spec));
             let mut outcome = Outcome {
                 identity: resource.identity.clone(),
                 template: at,
@@ -421,6 +423,7 @@ impl Run<'_> {
                 rule: judgement.rule,
                 about: judgement.about,
                 warnings: judgement.warnings,
+                token_of,
                 bearer,
                 needs: judgement.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
                 agent: judgement
@@ -491,7 +494,7 @@ impl Run<'_> {
 fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_refusal: OnRefusal) {
     let stands_there = !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
-    (outcome.needs, outcome.agent) = (None, None);
+    (outcome.needs, outcome.agent, outcome.token_of) = (None, None, None);
     let kinds = change.view.ours.as_ref().map_or(Parts::Agent(()), Ours::kinds);
     let stay = kinds.verb("stays", "stay");
     let still = Finding {

@@ -14,6 +14,7 @@ use crate::decide::{Decision, Verdict, decide};
 use crate::find::member;
 use crate::hand_edit::{HandEdit, Told};
 use crate::inject::{Direction, ForeignAgents, HandEdits, Options};
+use crate::lint;
 use crate::owner::owned;
 use crate::parts::{Kinds, Parts, Plan};
 use crate::patch::{InsteadOf, Places, TemplatePatch, removal, replacement};
@@ -110,6 +111,9 @@ pub(crate) fn judge(
             Judgement { rule: judged.rule.or(Some(rule)), ..judged }
         }
     };
+    if options.direction == Direction::Inject {
+        judgement.warnings.extend(lint::plain_api_keys(tree, at, template));
+    }
     if judgement.action.is_some() {
         // Whose resource it is says more than that it cannot be changed.
         let owned = owned(tree, resource.node).filter(|_| options.direction == Direction::Inject);

@@ -394,6 +394,7 @@ mod tests {
             about: None,
             warnings: Vec::new(),
             needs: None,
+            token_of: None,
             agent: None,
             bearer: None,
             patch: Patch::default(),

@@ -54,15 +54,19 @@ pub struct Needs {
     pub agent_config: Option<Need>,
     /// Requests and limits that the container does not have, as a ResourceQuota names them.
     pub without: Vec<&'static str>,
+    /// Variables whose references may lead nowhere, because their owner says so.
+    pub optional: Vec<String>,
 }
 
 impl Needs {
-    /// Of a container and its volumes.
+    /// Of a container and its volumes. A native sidecar's references are all optional, so that they say nothing of what it
+    /// needs: `optional` names the variables for which the user says so.
     #[must_use]
-    pub fn of(container: &Value, volumes: &Value) -> Self {
+    pub fn of(container: &Value, volumes: &Value, optional: &[String]) -> Self {
         let env: Vec<&Value> = container["env"].as_array().into_iter().flatten().collect();
         let mut objects = Vec::new();
-        for variable in &env {
+        let may_fail = |variable: &Value| optional.iter().any(|name| variable["name"] == name.as_str());
+        for variable in env.iter().filter(|variable| !may_fail(variable)) {
             let references = [(Source::Secret, "secretKeyRef"), (Source::ConfigMap, "configMapKeyRef")];
             for (source, reference) in references {
                 let reference = &variable["valueFrom"][reference];
@@ -82,7 +86,7 @@ impl Needs {
         if let Some(need) = &agent_config {
             push(&mut objects, need.clone());
         }
-        Self { objects, agent_config, without: without(&container["resources"]) }
+        Self { objects, agent_config, without: without(&container["resources"]), optional: optional.to_vec() }
     }
 }
 
@@ -92,18 +96,13 @@ fn push(needs: &mut Vec<Need>, need: Need) {
     }
 }
 
-/// A limit is a request too, where there is no other.
+/// A limit is a request too, where there is no other. Kubernetes asks every container for no other resources than these.
 fn without(resources: &Value) -> Vec<&'static str> {
-    // Another share of resources is the pod's own: its container needs nothing.
-    if resources.is_null() {
-        return Vec::new();
-    }
     let has = |list: &str, resource: &str| !resources[list][resource].is_null();
     let mut without = Vec::new();
     for (resource, requests, limits) in [
         ("cpu", &["cpu", "requests.cpu"][..], "limits.cpu"),
         ("memory", &["memory", "requests.memory"], "limits.memory"),
-        ("ephemeral-storage", &["ephemeral-storage", "requests.ephemeral-storage"], "limits.ephemeral-storage"),
     ] {
         if !has("limits", resource) {
             without.push(limits);
@@ -125,16 +124,18 @@ mod tests {
         let env = json!([
             {"name": "MACKEREL_APIKEY", "valueFrom": {"secretKeyRef": {"name": "key", "key": "k"}}},
             {"name": "HTTPS_PROXY", "valueFrom": {"configMapKeyRef": {"name": "proxy", "key": "url"}}},
+            {"name": "OFTEN", "valueFrom": {"secretKeyRef": {"name": "other", "key": "k", "optional": true}}},
             {"name": "AGAIN", "valueFrom": {"secretKeyRef": {"name": "key", "key": "k"}}},
             {"name": "MACKEREL_AGENT_CONFIG", "value": "/etc/mackerel-agent/agent.yaml"},
         ]);
         let volumes = json!([{"name": "tmp", "emptyDir": {}}, {"name": "c", "configMap": {"name": "conf"}}]);
-        let needs = Needs::of(&json!({"env": env, "resources": {"limits": {"cpu": "1", "memory": "1"}}}), &volumes);
+        let container = json!({"env": env, "resources": {"limits": {"cpu": "1"}, "requests": {"memory": "1"}}});
+        let needs = Needs::of(&container, &volumes, &["OFTEN".to_owned()]);
         let shown: Vec<String> = needs.objects.iter().map(ToString::to_string).collect();
         assert_eq!(
             shown,
             ["Secret key with the key k", "ConfigMap proxy with the key url", "ConfigMap conf with the key agent.yaml"]
         );
-        assert_eq!(needs.without, ["limits.ephemeral-storage", "ephemeral-storage", "requests.ephemeral-storage"]);
+        assert_eq!(needs.without, ["limits.memory"]);
     }
 }

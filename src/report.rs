@@ -117,6 +117,7 @@ reasons! {
     NeverCompletes = "never-completes", Warning, "the pod is to complete, but waits for its agent";
     HostNetwork = "host-network", Warning, "the pod is on its node's network, and so is the agent";
     TokenAutomountOff = "token-automount-off", Warning, "the pod turns its ServiceAccount's token off, and the agent gets one of its own";
+    SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount of the input gives its pods no token, and the agent relies on it";
     SaAutomountUnknown = "sa-automount-unknown", Note, "the pod's ServiceAccount may turn its tokens off, and was not looked at";
     PullSecrets = "pull-secrets", Warning, "the pod names no pull secrets, so none were added";
     VolumeLeft = "volume-left", Note, "a volume stays that only the agent mounted which was taken over";
@@ -139,9 +140,8 @@ impl Reason {
     #[must_use]
     pub fn is_about_change(self) -> bool {
         use Reason::{
-            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, NodesProxy, PlainApiKey,
-            PullSecrets, QosChanged, SaAutomountUnknown, ShortTermination, TokenAutomountOff, VolumeLeft,
-            WorkloadAnnotation,
+            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, NodesProxy, PullSecrets,
+            QosChanged, ShortTermination, TokenAutomountOff, VolumeLeft, WorkloadAnnotation,
         };
         matches!(
             self,
@@ -149,11 +149,9 @@ impl Reason {
                 | NeverCompletes
                 | HostNetwork
                 | TokenAutomountOff
-                | SaAutomountUnknown
                 | PullSecrets
                 | QosChanged
                 | ImmutableTemplate
-                | PlainApiKey
                 | ShortTermination
                 | InsecureTls
                 | VolumeLeft
@@ -165,8 +163,8 @@ impl Reason {
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
     pub fn is_said_once(self) -> bool {
-        use Reason::{InsecureTls, NodesProxy, PlainApiKey, SaAutomountUnknown, WorkloadAnnotation};
-        matches!(self, SaAutomountUnknown | InsecureTls | NodesProxy | PlainApiKey | WorkloadAnnotation)
+        use Reason::{InsecureTls, NodesProxy, WorkloadAnnotation};
+        matches!(self, InsecureTls | NodesProxy | WorkloadAnnotation)
     }
 }
 
@@ -255,6 +253,8 @@ pub struct Outcome {
     pub needs: Option<Rc<Needs>>,
     /// That agent, where explanations are asked for.
     pub agent: Option<Rc<Agent>>,
+    /// The ServiceAccount that the agent relies on for its token, since the pod does not say; none where it needs none of it.
+    pub token_of: Option<String>,
     /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`).
     pub bearer: Option<Bearer>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or when patches are not asked for.

@@ -23,10 +23,12 @@ pub enum Surrounding {
     Quota,
     /// May say for them what they take.
     LimitRange,
+    /// May give its pods no token.
+    ServiceAccount,
 }
 
 impl Surrounding {
-    /// By a resource's kind; all of them are of the core group.
+    /// By a resource's kind. All of them are of the core group, which is for whoever reads the resource to check.
     #[must_use]
     pub fn of_kind(kind: &str) -> Option<Self> {
         match kind {
@@ -34,6 +36,7 @@ impl Surrounding {
             "ConfigMap" => Some(Surrounding::Holds(Source::ConfigMap)),
             "ResourceQuota" => Some(Surrounding::Quota),
             "LimitRange" => Some(Surrounding::LimitRange),
+            "ServiceAccount" => Some(Surrounding::ServiceAccount),
             _ => None,
         }
     }
@@ -84,6 +87,18 @@ pub enum Presence {
     },
     /// The object is there, but without the key.
     WithoutKey,
+}
+
+impl Presence {
+    /// As reports say it.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Presence::Absent => "not in the input",
+            Presence::Present { .. } => "in the input",
+            Presence::WithoutKey => "in the input, without that key",
+        }
+    }
 }
 
 /// One object of the input, read.
@@ -140,7 +155,7 @@ pub fn look(parts: &[Part<'_>], config: &Config) -> Surroundings {
             }
         }
     }
-    if requirements.is_empty() {
+    if !has_agents(parts) {
         return Surroundings::default();
     }
     requirements.sort_by(|one, other| one.namespace.cmp(&other.namespace));
@@ -152,10 +167,15 @@ pub fn look(parts: &[Part<'_>], config: &Config) -> Surroundings {
     Surroundings { requirements, remarks }
 }
 
+fn has_agents(parts: &[Part<'_>]) -> bool {
+    parts.iter().any(|part| part.injection.outcomes.iter().any(|outcome| outcome.needs.is_some()))
+}
+
 fn presence(requirement: &Requirement, objects: &[Object]) -> Presence {
     let mut presence = Presence::Absent;
     for object in objects.iter().filter(|object| object.is(requirement)) {
-        let has = |key: &String| object.entries.iter().any(|entry| entry.key == *key);
+        let is_filled = |entry: &Entry| entry.value.as_ref().is_none_or(|value| !value.is_empty());
+        let has = |key: &String| object.entries.iter().any(|entry| entry.key == *key && is_filled(entry));
         let (part, offset) = (object.part, object.offset);
         if requirement.need.key.as_ref().is_none_or(has) {
             return Presence::Present { part, offset };
@@ -192,7 +212,7 @@ fn read(parts: &[Part<'_>], requirements: &[Requirement], config: &Config) -> Ve
             let text = part.text.get(spot.piece.clone()).unwrap_or_default();
             let may_matter = match spot.surrounding {
                 Surrounding::Holds(_) => finders.iter().any(|finder| finder.find(text.as_bytes()).is_some()),
-                Surrounding::Quota | Surrounding::LimitRange => true,
+                Surrounding::Quota | Surrounding::LimitRange | Surrounding::ServiceAccount => true,
             };
             if may_matter {
                 objects.extend(object(text, spot, number, config));
@@ -210,6 +230,9 @@ fn object(text: &str, spot: &Spot, part: usize, config: &Config) -> Option<Objec
         node = step(&tree, node, token)?;
     }
     let resource = resources(&tree, node, &TypeMeta::default()).into_iter().next()?;
+    if resource.gvk.as_ref().is_some_and(|gvk| !gvk.group.is_empty()) {
+        return None;
+    }
     let mut object = Object {
         surrounding: spot.surrounding,
         part,
@@ -226,19 +249,28 @@ fn object(text: &str, spot: &Spot, part: usize, config: &Config) -> Option<Objec
             }
         }
         Surrounding::Holds(Source::ConfigMap) => {
-            for field in ["data", "binaryData"] {
-                object.add(&tree, spot, member(&tree, node, field), &format!("/{field}"));
-            }
+            object.add(&tree, spot, member(&tree, node, "data"), "/data");
+            let known = object.entries.len();
+            object.add(&tree, spot, member(&tree, node, "binaryData"), "/binaryData");
+            // What stands there is not the value but its base64.
+            object.entries.iter_mut().skip(known).for_each(|entry| entry.value = None);
         }
+        Surrounding::ServiceAccount => object.add(&tree, spot, Some(node), ""),
         Surrounding::Quota => {
-            let hard = member(&tree, node, "spec").and_then(|spec| member(&tree, spec, "hard"));
+            let below = |key: &str| member(&tree, member(&tree, node, "spec")?, key).map(|found| tree.resolve(found));
+            // One with a scope counts some pods only.
+            let has_scope = ["scopes", "scopeSelector"]
+                .into_iter()
+                .filter_map(below)
+                .any(|scope| tree.items(scope).next().is_some() || tree.entries(scope).next().is_some());
+            let hard = below("hard").filter(|_| !has_scope);
             object.add(&tree, spot, hard, "/spec/hard");
         }
         Surrounding::LimitRange => {
             let limits = member(&tree, node, "spec").and_then(|spec| member(&tree, spec, "limits"));
             for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.resolve(limits))).enumerate() {
                 if resource::text(&tree, item, "type").as_deref() == Some("Container") {
-                    for field in ["default", "defaultRequest"] {
+                    for field in ["default", "defaultRequest", "max", "min"] {
                         let pointer = format!("/spec/limits/{index}/{field}");
                         object.add(&tree, spot, member(&tree, item, field), &pointer);
                     }
@@ -258,10 +290,14 @@ impl Object {
         for (key, value) in tree.entries(mapping) {
             let Some(key) = tree.scalar(tree.resolve(key)).map(|key| key.into_owned()) else { continue };
             let pointer = format!("{pointer}/{}", crate::patch::escape(&key));
+            // Behind an alias the value's lines are those of its anchor.
+            let value = tree.resolve(value);
             let offset = spot.piece.start + tree.span(value).start;
-            let style = tree.style(tree.resolve(value));
-            let value = match resolve(tree, tree.resolve(value)) {
-                Ok(Resolved::Str(text)) if tree.kind(tree.resolve(value)) == Kind::Scalar => Some(text.into_owned()),
+            let style = tree.style(value);
+            let value = match resolve(tree, value) {
+                Ok(Resolved::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
+                Ok(Resolved::Null) => Some(String::new()),
+                Ok(Resolved::Bool(set)) => Some(set.to_string()),
                 _ => None,
             };
             self.entries.push(Entry { key, value, offset, style, pointer });

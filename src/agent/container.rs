@@ -115,7 +115,15 @@ impl Agent {
         let container = ordered(serde_json::to_value(container).unwrap_or_default());
         let record = record(shape, &container, &volumes);
         let access = Access::of(&config.spec);
-        Self::of(shape.sidecar, container, volumes, shape.pull_secrets.clone(), access, record)
+        let agent = Self::of(shape.sidecar, container, volumes, shape.pull_secrets.clone(), access, record);
+        let optional: Vec<String> =
+            config.spec.agent.env.iter().filter(|one| is_optional(one)).map(|one| one.name.clone()).collect();
+        let mut needs = Needs::of(&agent.container, &agent.volume_list, &optional);
+        if shape.amounts == Amounts::Explicit {
+            // The pod's own budget is what a quota counts.
+            needs.without.clear();
+        }
+        Self { needs: Rc::new(needs), ..agent }
     }
 
     fn of(
@@ -127,19 +135,24 @@ impl Agent {
         record: AgentRecord,
     ) -> Self {
         let volume_list: Value = volumes.iter().map(|(_, value)| value.clone()).collect();
-        let needs = Needs::of(&container, &volume_list);
         Self {
             sidecar,
             container_list: Rc::new(json!([container])),
             container: Rc::new(container),
             volumes: volumes.into_iter().map(|(volume, value)| (volume, Rc::new(value))).collect(),
             volume_list: Rc::new(volume_list),
-            needs: Rc::new(needs),
+            needs: Rc::default(),
             annotated: None,
             pull_secrets,
             access,
             record,
         }
+    }
+
+    /// Whether its token is the one that Kubernetes mounts into every container of the pod.
+    #[must_use]
+    pub(crate) fn relies_on_the_pods_token(&self) -> bool {
+        self.access != Access::ReadOnlyPort && !self.volumes.iter().any(|(volume, _)| *volume == Volume::Token)
     }
 
     /// What the record says of it; what was created around it is for the patch to say.
@@ -193,8 +206,18 @@ impl Agent {
             *place = text.into();
         }
         let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.access, self.record());
-        Self { annotated: self.annotated.clone(), ..agent }
+        let mut needs = Needs::of(&agent.container, &agent.volume_list, &self.needs.optional);
+        needs.without.clone_from(&self.needs.without);
+        Self { needs: Rc::new(needs), annotated: self.annotated.clone(), ..agent }
     }
+}
+
+/// The variable's owner says that its reference may lead nowhere.
+fn is_optional(variable: &EnvVar) -> bool {
+    let Some(from) = &variable.value_from else { return false };
+    let secret = from.secret_key_ref.as_ref().and_then(|reference| reference.optional);
+    let config_map = from.config_map_key_ref.as_ref().and_then(|reference| reference.optional);
+    secret.or(config_map) == Some(true)
 }
 
 /// A name that others may change without it being a hand edit.

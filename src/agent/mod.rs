@@ -11,6 +11,9 @@ pub use record::{AgentRecord, Parent, Record};
 /// Name of the agent's container, native or not.
 pub const CONTAINER: &str = "mackerel-container-agent";
 
+/// The variable that holds the API key.
+pub const API_KEY: &str = "MACKEREL_APIKEY";
+
 /// The last segment of an image's path that makes a container an agent, whoever put it there.
 pub const IMAGE_NAME: &str = "mackerel-container-agent";
 

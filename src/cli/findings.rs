@@ -72,11 +72,7 @@ pub(crate) fn report(
             messages.add(tolerance.severity(warning), |severity| wording.message(warning, severity, subject))?;
         }
     }
-    for remark in &injection.remarks {
-        let (finding, subject) = (&remark.finding, Some(remark.subject()));
-        messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, subject))?;
-    }
-    Ok(())
+    injection.remarks.iter().try_for_each(|remark| told(messages, &mut wording, remark, tolerance))
 }
 
 /// `info: permissions of the agents: 2 added, 1 taken out`
@@ -101,7 +97,14 @@ pub(crate) fn remark(
     tolerance: Tolerance,
 ) -> io::Result<()> {
     let mut wording = Wording::places(input, messages.colour());
+    told(messages, &mut wording, remark, tolerance)
+}
+
+fn told(messages: &mut Messages, wording: &mut Wording<'_>, remark: &Remark, tolerance: Tolerance) -> io::Result<()> {
     let (finding, subject) = (&remark.finding, Some(remark.subject()));
+    if finding.reason.class() == Class::Note {
+        return messages.note(wording.line(finding, Severity::Info, subject));
+    }
     messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, subject))
 }
 

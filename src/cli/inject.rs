@@ -398,7 +398,8 @@ impl<'c> Gathered<'c> {
         let ending = match self.run.give {
             Give::InPlace => Ending::Changed { files: prepared.len() },
             Give::Permissions => Ending::Permitted { service_accounts: self.grants.service_accounts() },
-            _ => Ending::Given,
+            Give::Manifests => Ending::Given,
+            Give::Diff | Give::Check | Give::CheckAndDiff | Give::Patches | Give::Explanation(_) => Ending::Shown,
         };
         messages.log_summary(ending)?;
         messages.needed(&self.requirements)?;

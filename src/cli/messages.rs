@@ -259,6 +259,8 @@ impl Messages {
     fn summary(&self, ending: Ending) -> String {
         let held_back = match ending {
             Ending::Given => return self.counted(),
+            // What the ids say has not happened: nobody should read the log of a check as that of a change.
+            Ending::Shown => return format!("{}; no file was changed", self.counted()),
             Ending::Permitted { service_accounts } => return plural(service_accounts, "ServiceAccount"),
             Ending::Changed { files } => return format!("{}; {} changed", self.counted(), plural(files, "file")),
             Ending::NothingWritten => "nothing was written",
@@ -300,6 +302,8 @@ impl Messages {
 pub(crate) enum Ending {
     /// It is out.
     Given,
+    /// It is out, as a diff, a list or patches of what would change.
+    Shown,
     /// What agents must be permitted is out; so many ServiceAccounts are named in it.
     Permitted { service_accounts: usize },
     /// So many files have their new text.

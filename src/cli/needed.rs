@@ -1,6 +1,6 @@
 //! What must exist before the injected pods start, as the last lines of a report.
 
-use crate::surroundings::{Presence, Requirement};
+use crate::surroundings::Requirement;
 
 /// Namespaces that one line names.
 const NAMED: usize = 5;
@@ -9,7 +9,7 @@ const NAMED: usize = 5;
 pub(crate) fn lines(requirements: &[Requirement]) -> Vec<String> {
     let mut groups: Vec<(String, Vec<&str>, usize)> = Vec::new();
     for requirement in requirements {
-        let what = format!("{} ({})", requirement.need, whether(requirement.presence));
+        let what = format!("{} ({})", requirement.need, requirement.presence.words());
         if !groups.iter().any(|(known, ..)| *known == what) {
             groups.push((what.clone(), Vec::new(), 0));
         }
@@ -21,14 +21,6 @@ pub(crate) fn lines(requirements: &[Requirement]) -> Vec<String> {
         }
     }
     groups.iter().map(|(what, named, unnamed)| format!("needed in {}: {what}", places(named, *unnamed))).collect()
-}
-
-fn whether(presence: Presence) -> &'static str {
-    match presence {
-        Presence::Absent => "not in the input",
-        Presence::Present { .. } => "in the input",
-        Presence::WithoutKey => "in the input, without that key",
-    }
 }
 
 fn places(named: &[&str], unnamed: usize) -> String {
@@ -49,6 +41,7 @@ fn places(named: &[&str], unnamed: usize) -> String {
 mod tests {
     use super::*;
     use crate::needs::{Need, Source};
+    use crate::surroundings::Presence;
 
     #[test]
     fn one_line_for_what_is_needed_alike() {

@@ -37,7 +37,12 @@ impl Case<'_, '_> {
                 self.finding(Reason::MisplacedAnnotation, format!("`{name}` stands on {place}, where it does nothing"));
             let pointer = format!("{at}/metadata/annotations/{}", crate::patch::escape(&name));
             let offset = Some(self.tree.span(key).start);
-            let help = format!("move it to {}", field_path(&format!("{}/metadata/annotations", self.at)));
+            let place = field_path(&format!("{}/metadata/annotations", self.at));
+            let meant = annotations::unknown(&name).and_then(|unknown| unknown.suggestion);
+            let help = match meant {
+                Some(meant) => format!("move it to {place}, as `{meant}`"),
+                None => format!("move it to {place}"),
+            };
             self.warnings.push(Finding { help: Some(help), pointer, offset, ..finding });
         }
     }

@@ -218,7 +218,6 @@ impl<'a> Case<'a, '_> {
         // With our record the agent is taken out of the view, so whatever agent is left is somebody else's.
         let template = self.template;
         let present = template.containers.iter().find(|container| is_agent(container))?;
-        self.warn_of_its_plain_api_key(present);
         let name = present.name.as_deref().unwrap_or("without a name");
         let message = format!("container {name} is an agent already and does not carry our record");
         let finding = self.finding(Reason::AgentPresent, message);

@@ -61,7 +61,7 @@ impl Case<'_, '_> {
         }
         if !select.labels.iter().all(|(key, value)| self.has_label(key, value)) {
             self.rule = Some(Rule::Setting("select.labels".into()));
-            return Some(self.finding(Reason::NotSelected, "its template has not the labels of `select.labels`"));
+            return Some(self.finding(Reason::NotSelected, "its template does not have the labels of `select.labels`"));
         }
         let excluded = select.exclude.iter().position(|rule| self.is_excluded(rule, namespace.as_deref()));
         if let Some(index) = excluded {

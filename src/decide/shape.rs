@@ -1,12 +1,11 @@
 //! What the agent takes over from the pod that it goes into, and what its owner should know of the pod that results.
 
 use super::Case;
-use crate::agent::Sidecar;
 use crate::agent::container::{Amounts, Shape, Token};
+use crate::agent::{API_KEY, Sidecar};
 use crate::annotations::Annotation;
 use crate::config::{Config, KubeletAccess, Qos};
 use crate::find::member;
-use crate::pod_template::Container;
 use crate::qos;
 use crate::report::{Finding, Reason};
 use crate::resource::text;
@@ -14,8 +13,6 @@ use k8s_openapi::api::core::v1::EnvVar;
 
 /// Seconds.
 const RETIREMENT: u64 = 10;
-
-const API_KEY: &str = "MACKEREL_APIKEY";
 
 impl Case<'_, '_> {
     /// What the agent takes over from the pod, and what to say of it.
@@ -38,27 +35,12 @@ impl Case<'_, '_> {
             return Token::Mounted;
         }
         match self.template.automount {
-            Some(true) => Token::Mounted,
+            Some(true) | None => Token::Mounted,
             Some(false) => {
                 let message = "the pod turns its ServiceAccount's token off; a volume gives one to the agent alone";
                 self.warn_at("automountServiceAccountToken", Reason::TokenAutomountOff, message);
                 Token::Projected
             }
-            None => {
-                self.note_the_service_account();
-                Token::Mounted
-            }
-        }
-    }
-
-    /// The ServiceAccount that every namespace has gives tokens; one of the user's may not, and stands elsewhere.
-    fn note_the_service_account(&mut self) {
-        let account = self.template.spec.and_then(|spec| text(self.tree, spec, "serviceAccountName"));
-        if let Some(account) = account.filter(|account| !matches!(account.as_str(), "" | "default")) {
-            let message = format!("the ServiceAccount {account} may turn its tokens off, which is not looked at");
-            let help = "if it does, write `automountServiceAccountToken: false` into the pod too: its agent then gets a token of its own";
-            let finding = self.finding(Reason::SaAutomountUnknown, message).with_help(help);
-            self.warnings.push(finding);
         }
     }
 
@@ -82,25 +64,6 @@ impl Case<'_, '_> {
             let help = "take it away: the agent gets its key from the Secret that `apiKey` names";
             let finding = self.finding(Reason::PlainApiKey, message).with_help(help);
             self.warnings.push(finding);
-        }
-    }
-
-    /// Of an agent that is not ours.
-    pub(super) fn warn_of_its_plain_api_key(&mut self, container: &Container) {
-        let env = member(self.tree, container.node, "env").map(|env| self.tree.resolve(env));
-        let mut variables = env.into_iter().flat_map(|env| self.tree.items(env)).enumerate();
-        let plain = variables.find_map(|(index, variable)| {
-            let value = member(self.tree, variable, "value")?;
-            let is_key = text(self.tree, variable, "name").as_deref() == Some(API_KEY);
-            let is_plain = text(self.tree, variable, "value").is_some_and(|value| !value.is_empty());
-            (is_key && is_plain).then_some((index, value))
-        });
-        if let Some((index, value)) = plain {
-            let place = format!("{}/spec/{}/{}/env/{index}", self.at, container.list.field(), container.index);
-            let message = "the API key stands in the manifest for all to read";
-            let finding = Finding::new(Reason::PlainApiKey, message, self.tree.span(value).start, &place);
-            let help = "put it into a Secret, with `valueFrom.secretKeyRef` here, and have Mackerel issue a new one";
-            self.warnings.push(finding.with_help(help));
         }
     }
 

@@ -3,6 +3,7 @@
 pub mod sarif;
 pub mod text;
 
+use crate::agent::API_KEY;
 use crate::annotations::{self, Annotation};
 use crate::config::{Config, Origin};
 use crate::diagnostic::Lines;
@@ -133,7 +134,9 @@ pub struct Needed {
     /// The key in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// Where the input has it, key and all.
+    /// Whether the input has it.
+    pub presence: &'static str,
+    /// Where, key and all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
 }
@@ -198,16 +201,17 @@ pub fn explain(
             explanation.without_pod_template += injection.without_template;
         }
     }
-    let namespaces: Vec<Option<&String>> = explanation
-        .templates
-        .iter()
-        .map(|template| template.resource.namespace.as_ref().or(config.spec.namespace.as_ref()))
-        .collect();
-    explanation.needed = requirements
-        .iter()
-        .filter(|requirement| namespaces.contains(&requirement.namespace.as_ref()))
-        .map(|requirement| needed(requirement, names, parts))
-        .collect();
+    let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
+    let shown: Vec<&Outcome> = outcomes.filter(|outcome| chosen.takes(&outcome.identity)).collect();
+    let is_of_one = |requirement: &&Requirement| {
+        shown.iter().any(|outcome| {
+            let namespace = outcome.identity.namespace.as_ref().or(config.spec.namespace.as_ref());
+            let needs = outcome.needs.as_ref().is_some_and(|needs| needs.objects.contains(&requirement.need));
+            needs && namespace == requirement.namespace.as_ref()
+        })
+    };
+    explanation.needed =
+        requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, parts)).collect();
     explanation
 }
 
@@ -225,6 +229,7 @@ fn needed(requirement: &Requirement, names: &[String], parts: &[Part<'_>]) -> Ne
         kind: need.source.kind(),
         name: need.name.clone(),
         key: need.key.clone(),
+        presence: requirement.presence.words(),
         place,
     }
 }
@@ -296,7 +301,10 @@ impl View<'_> {
         let agent = outcome.agent.as_ref()?;
         let config = agent.annotated.as_deref().unwrap_or(self.config);
         let settings = config.settings().into_iter().filter(|(path, ..)| is_of_the_agent(path));
-        let settings = settings.map(|(path, value, origin)| Setting { path, value, origin: self.origin(origin) });
+        let settings = settings.map(|(path, value, origin)| {
+            let origin = self.origin(origin);
+            in_effect(Setting { path, value, origin }, &agent.container, &agent.volume_list)
+        });
         Some(AgentSettings {
             settings: settings.collect(),
             stands_in: field_path(&format!("{}/spec/{}", outcome.template, agent.sidecar.field())),
@@ -320,6 +328,40 @@ fn annotation(pointer: &str) -> Option<&'static str> {
     let (_, key) = pointer.split_once("/metadata/annotations/")?;
     Some(Annotation::of(&key.replace("~1", "/"))?.name())
 }
+
+/// A setting as the pod has it: names that somebody changed since stay, and what the pod says of its resources counts.
+fn in_effect(setting: Setting, container: &Value, volumes: &Value) -> Setting {
+    let Setting { path, value, origin } = setting;
+    let amount = |list: &str, resource: &str| container["resources"][list][resource.replace("\\.", ".")].clone();
+    let resources = path.strip_prefix("agent.resources.").and_then(|amount| amount.split_once('.'));
+    let volumes = || volumes.as_array().into_iter().flatten();
+    let (actual, why) = match (path.as_str(), resources) {
+        (_, Some((list, resource))) => {
+            let actual = amount(list, resource);
+            let why =
+                if actual.is_null() { "not added: the pod has `spec.resources`" } else { "raised: `qos` is `keep`" };
+            (actual, why)
+        }
+        ("agent.image", _) => (container["image"].clone(), KEPT),
+        ("agent.config.configMapName", _) => {
+            let name = volumes().map(|volume| &volume["configMap"]["name"]).find(|name| !name.is_null());
+            (name.cloned().unwrap_or_default(), KEPT)
+        }
+        ("apiKey.secretName", _) => {
+            let env = container["env"].as_array().into_iter().flatten();
+            let key = env.into_iter().find(|variable| variable["name"] == API_KEY);
+            (key.map(|key| key["valueFrom"]["secretKeyRef"]["name"].clone()).unwrap_or_default(), KEPT)
+        }
+        _ => return Setting { path, value, origin },
+    };
+    if actual == value {
+        Setting { path, value, origin }
+    } else {
+        Setting { path, value: actual, origin: why.to_owned() }
+    }
+}
+
+const KEPT: &str = "kept as it stands in the manifest";
 
 /// Not the settings that say which templates are wanted.
 fn is_of_the_agent(path: &str) -> bool {

@@ -10,18 +10,18 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn text(explanation: &Explanation) -> String {
     let mut text = String::new();
-    let rows: Vec<[String; 3]> = explanation.templates.iter().map(row).collect();
+    let rows: Vec<[String; 4]> = explanation.templates.iter().map(row).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let widths = [width(0), width(1)];
+    let widths = [width(0), width(1), width(2)];
     let mut file = None;
-    for (template, [resource, decision, because]) in explanation.templates.iter().zip(&rows) {
+    for (template, [place, resource, decision, because]) in explanation.templates.iter().zip(&rows) {
         if file != Some(&template.place.file) {
             let gap = if file.is_some() { "\n" } else { "" };
             file = Some(&template.place.file);
             line(&mut text, &format!("{gap}{}", template.place.file));
         }
-        let [first, second] = widths;
-        line(&mut text, &format!("  {resource:first$}  {decision:second$}  {because}"));
+        let [first, second, third] = widths;
+        line(&mut text, &format!("  {place:first$}  {resource:second$}  {decision:third$}  {because}"));
         if template.decision.severity == Severity::Error || says_more(&template.decision) {
             told(&mut text, &template.decision, "      ");
         }
@@ -38,12 +38,21 @@ pub fn text(explanation: &Explanation) -> String {
         told(&mut text, finding, "");
     }
     needed(&mut text, &explanation.needed);
-    if explanation.without_pod_template > 0 {
-        let resources = if explanation.without_pod_template == 1 { "resource" } else { "resources" };
+    if let Some(totals) = totals(explanation) {
         let gap = if text.is_empty() { "" } else { "\n" };
-        line(&mut text, &format!("{gap}{} {resources} without pod template", explanation.without_pod_template));
+        line(&mut text, &format!("{gap}{totals}"));
     }
     text
+}
+
+/// `3 injected, 1 opted-out, 12 without pod template`
+fn totals(explanation: &Explanation) -> Option<String> {
+    let of = |reason: &Reason| explanation.templates.iter().filter(|one| one.decision.id == reason.id()).count();
+    let counts = Reason::ALL.iter().map(|reason| (of(reason), reason.id()));
+    let counts = counts.chain([(explanation.without_pod_template, "without pod template")]);
+    let counts: Vec<String> =
+        counts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    (!counts.is_empty()).then(|| counts.join(", "))
 }
 
 fn line(text: &mut String, line: &str) {
@@ -53,10 +62,11 @@ fn line(text: &mut String, line: &str) {
     }
 }
 
-fn row(template: &Template) -> [String; 3] {
+/// The line of the resource, who it is and where its template is, what was decided, and why.
+fn row(template: &Template) -> [String; 4] {
     let field = if template.template.is_empty() { String::new() } else { format!(" {}", template.template) };
-    let place = format!(":{}", template.place.line);
-    [format!("{}{field}{place}", name(&template.resource)), template.decision.id.to_owned(), because(template)]
+    let resource = name(&template.resource) + &field;
+    [format!("line {}", template.place.line), resource, template.decision.id.to_owned(), because(template)]
 }
 
 /// `Deployment/shop/web`
@@ -125,9 +135,9 @@ fn needed(text: &mut String, needed: &[Needed]) {
     let gap = if text.is_empty() { "" } else { "\n" };
     line(
         text,
-        &format!("{gap}needed before the pods start; without its key an agent exits, and its pod is not ready:"),
+        &format!("{gap}needed before the pods start; an agent that does not find it exits, and its pod is not ready:"),
     );
-    for Needed { namespace, kind, name, key, place } in needed {
+    for Needed { namespace, kind, name, key, presence, place } in needed {
         let mut what = String::new();
         let _ = match namespace {
             Some(namespace) => write!(what, "{kind} {namespace}/{name}"),
@@ -136,7 +146,7 @@ fn needed(text: &mut String, needed: &[Needed]) {
         if let Some(key) = key {
             let _ = write!(what, ", key {key}");
         }
-        let found = place.as_ref().map_or("not in the input".to_owned(), ToString::to_string);
+        let found = place.as_ref().map_or((*presence).to_owned(), ToString::to_string);
         line(text, &format!("  {what}: {found}"));
     }
 }

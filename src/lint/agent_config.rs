@@ -5,6 +5,7 @@
 
 use crate::config::{Config, closest, go_regexp};
 use crate::needs::Source;
+use crate::read;
 use crate::report::{Finding, Reason, Remark};
 use crate::surroundings::{Object, Part, Surrounding};
 use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree, resolve};
@@ -24,18 +25,38 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &[Object], config: &Config) -
         for entry in object.entries.iter().filter(|entry| keys.contains(&&*entry.key)) {
             let Some(text) = &entry.value else { continue };
             let around = parts.get(object.part).map_or("", |part| part.text);
-            for Fault { reason, line, message, help } in check(text) {
+            for Fault { reason, line, message, help } in check(text, Sudo::of(config)) {
                 let (place, offset) = match entry.style {
                     Style::Literal => (String::new(), start_of_line(around, entry.offset, line)),
                     _ => (format!("line {line}: "), entry.offset),
                 };
                 let message = format!("{place}{message}");
+                let help = help.or_else(|| Some(LAYOUT.to_owned()));
                 let finding = Finding { help, ..Finding::new(reason, message, offset, &entry.pointer) };
                 remarks.push(object.remark(finding));
             }
         }
     }
     remarks
+}
+
+/// What to do where there is no better advice.
+const LAYOUT: &str = "correct it: the agent's help page shows what may stand where";
+
+/// Whether a plugin of the agent can become another user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sudo {
+    Works,
+    Fails,
+}
+
+impl Sudo {
+    fn of(config: &Config) -> Self {
+        let context = &config.spec.agent.security_context;
+        let is_root = context.run_as_user.unwrap_or_default() == 0 && context.run_as_non_root != Some(true);
+        let may_change = context.allow_privilege_escalation != Some(false) && context.capabilities.is_none();
+        if is_root && may_change { Sudo::Works } else { Sudo::Fails }
+    }
 }
 
 /// One thing that is wrong with a configuration of the agent.
@@ -48,10 +69,12 @@ struct Fault {
     help: Option<String>,
 }
 
-fn check(text: &str) -> Vec<Fault> {
-    match yaml::read(text) {
+fn check(text: &str, sudo: Sudo) -> Vec<Fault> {
+    // The agent reads the first document and no further.
+    let first = read::documents(text).next().and_then(|document| text.get(document.span)).unwrap_or_default();
+    match yaml::read(first) {
         Ok(tree) => {
-            let mut check = Check { tree: &tree, faults: Vec::new() };
+            let mut check = Check { tree: &tree, sudo, faults: Vec::new() };
             if let Some(root) = tree.root() {
                 check.root(tree.resolve(root));
             }
@@ -99,8 +122,12 @@ const PROBES: [(&str, &[&str]); 3] = [
 const METRICS_PLUGIN: [&str; 4] = ["command", "user", "env", "timeoutSeconds"];
 const CHECK_PLUGIN: [&str; 5] = ["command", "user", "env", "timeoutSeconds", "memo"];
 
+/// Merge keys inside each other. People write one.
+const MOST_MERGES: usize = 8;
+
 struct Check<'a, 't> {
     tree: &'a Tree<'t>,
+    sudo: Sudo,
     faults: Vec<Fault>,
 }
 
@@ -111,12 +138,13 @@ impl Check<'_, '_> {
         }
         for (key, node, value) in self.known(root, "", &ROOT) {
             match key.as_str() {
-                "apikey" => self.fault(
+                "apikey" if self.text(value).is_some_and(|key| !key.is_empty()) => self.fault(
                     Reason::PlainApiKey,
                     node,
                     "the API key stands here for all to read",
                     Some("take it away: the agent gets its key from the Secret that `apiKey` names".to_owned()),
                 ),
+                "roles" => self.roles(value),
                 "ignoreContainer" => {
                     if let Some(Err(why)) = self.text(value).map(|pattern| go_regexp::check(&pattern)) {
                         let message = format!("`ignoreContainer` is no regular expression that the agent takes: {why}");
@@ -127,8 +155,36 @@ impl Check<'_, '_> {
                 "hostIdStore" => self.one_of(&key, value, &["file", "memory"]),
                 "readinessProbe" => self.probe(value),
                 "plugin" => self.plugins(value),
+                "apibase" | "root" | "displayName" | "memo" => self.is_text(&key, value),
                 _ => {}
             }
+        }
+    }
+
+    fn roles(&mut self, roles: NodeId) {
+        let list = self.tree.resolve(roles);
+        if self.is_nothing(list) {
+            return;
+        }
+        if self.tree.kind(list) != Kind::Sequence {
+            let help = "write it as `[\"service:role\"]`".to_owned();
+            return self.invalid(roles, "`roles` must be a list, and what is none ends the agent", Some(help));
+        }
+        for role in self.tree.items(list).collect::<Vec<_>>() {
+            if !self.text(role).is_some_and(|role| role.contains(':')) {
+                let help = "write it as `service:role`".to_owned();
+                self.invalid(
+                    role,
+                    "a role names its service too, and Mackerel refuses others, which ends the agent",
+                    Some(help),
+                );
+            }
+        }
+    }
+
+    fn is_text(&mut self, key: &str, value: NodeId) {
+        if self.tree.kind(self.tree.resolve(value)) != Kind::Scalar {
+            self.invalid(value, &format!("`{key}` must be text, and what is none ends the agent"), None);
         }
     }
 
@@ -169,10 +225,13 @@ impl Check<'_, '_> {
             for (name, node, value) in self.entries(plugins) {
                 let place = format!("plugin.{group}.{name}");
                 let given = self.known(value, &place, fields);
-                if !given.iter().any(|(key, ..)| key == "command") {
+                let is_mapping = self.tree.kind(self.tree.resolve(value)) == Kind::Mapping;
+                let has_command = given.iter().any(|(key, _, command)| key == "command" && !self.is_blank(*command));
+                if is_mapping && !has_command {
                     self.invalid(node, &format!("`{place}` has no `command`, which ends the agent"), None);
                 }
-                if let Some((_, user, _)) = given.iter().find(|(key, ..)| key == "user") {
+                let user = given.iter().find(|(key, ..)| key == "user").filter(|_| self.sudo == Sudo::Fails);
+                if let Some((_, user, _)) = user {
                     let message =
                         format!("`{place}.user` needs sudo, which the agent's security context does not allow");
                     let help = "run it as the agent's own user, or loosen `agent.securityContext`";
@@ -217,12 +276,34 @@ impl Check<'_, '_> {
         given
     }
 
+    /// The entries of a mapping, with those that merge keys bring.
     fn entries(&self, mapping: NodeId) -> Vec<(String, NodeId, NodeId)> {
+        let mut found = Vec::new();
+        self.collect(mapping, MOST_MERGES, &mut found);
+        found
+    }
+
+    fn collect(&self, mapping: NodeId, depth: usize, found: &mut Vec<(String, NodeId, NodeId)>) {
         let mapping = self.tree.resolve(mapping);
-        let entries = self.tree.entries(mapping);
-        entries
-            .filter_map(|(key, value)| Some((self.tree.scalar(self.tree.resolve(key))?.into_owned(), key, value)))
-            .collect()
+        let mut merged = Vec::new();
+        for (key, value) in self.tree.entries(mapping) {
+            let Some(name) = self.tree.scalar(self.tree.resolve(key)).map(|name| name.into_owned()) else { continue };
+            if name == "<<" {
+                merged.push(self.tree.resolve(value));
+            } else if !found.iter().any(|(known, ..)| *known == name) {
+                found.push((name, key, value));
+            }
+        }
+        for source in merged.into_iter().filter(|_| depth > 0) {
+            match self.tree.kind(source) {
+                Kind::Sequence => self.tree.items(source).for_each(|item| self.collect(item, depth - 1, found)),
+                _ => self.collect(source, depth - 1, found),
+            }
+        }
+    }
+
+    fn is_blank(&self, node: NodeId) -> bool {
+        self.is_nothing(node) || self.text(node).is_some_and(|text| text.is_empty())
     }
 
     fn is_nothing(&self, node: NodeId) -> bool {
@@ -246,10 +327,10 @@ impl Check<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::check;
+    use super::{Sudo, check};
 
     fn faults(text: &str) -> Vec<String> {
-        check(text)
+        check(text, Sudo::Fails)
             .into_iter()
             .map(|fault| format!("{} {}: {}", fault.line, fault.reason.id(), fault.message))
             .collect()
@@ -275,6 +356,11 @@ plugin:
         assert_eq!(faults(text), [""; 0]);
         assert_eq!(faults(""), [""; 0]);
         assert_eq!(faults("plugin:\n"), [""; 0]);
+        assert_eq!(faults("apikey: ''\n---\nnot: [read\n"), [""; 0]);
+        let merged = "plugin:\n  metrics:\n    a: &a {command: x}\n    b: {<<: *a, timeoutSeconds: 1}\n";
+        assert_eq!(faults(merged), [""; 0]);
+        let users = "plugin: {metrics: {a: {command: x, user: y}}}";
+        assert_eq!((check(users, Sudo::Works).len(), check(users, Sudo::Fails).len()), (0, 1));
     }
 
     #[test]
@@ -313,5 +399,14 @@ plugin:
         assert_eq!(seen.len(), 10, "{seen:#?}");
         assert!(faults("a: [b")[0].contains("not valid YAML"));
         assert!(faults("- a\n")[0].contains("must be a mapping"));
+        assert_eq!(faults("plugin: {checks: {log: x}}").len(), 1);
+        for (text, part) in [
+            ("roles: a:b", "must be a list"),
+            ("roles: [web]", "names its service"),
+            ("displayName: [x]", "must be text"),
+            ("plugin: {checks: {log: {command: ''}}}", "has no `command`"),
+        ] {
+            assert!(faults(text)[0].contains(part), "{text}");
+        }
     }
 }

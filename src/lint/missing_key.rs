@@ -11,6 +11,6 @@ pub(super) fn remarks(objects: &[Object], requirements: &[Requirement]) -> Vec<(
 fn remark(objects: &[Object], requirement: &Requirement) -> Option<(usize, Remark)> {
     let object = objects.iter().rfind(|object| object.is(requirement))?;
     let message = format!("it does not have the key {}, which the agent needs", requirement.need.key.as_deref()?);
-    let help = "add the key, or name another one: `apiKey` and `agent.config` say which";
+    let help = "add the key, with a value, or name another one: `apiKey`, `agent.config` and `agent.env` say which";
     Some(object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)))
 }

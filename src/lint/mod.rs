@@ -3,7 +3,11 @@
 
 mod agent_config;
 mod missing_key;
+mod plain_api_key;
 mod quota;
+mod service_account;
+
+pub(crate) use plain_api_key::findings as plain_api_keys;
 
 use crate::config::Config;
 use crate::report::Remark;
@@ -19,6 +23,7 @@ pub(crate) fn surroundings(
     let mut remarks = missing_key::remarks(objects, requirements);
     remarks.extend(agent_config::remarks(parts, objects, config));
     remarks.extend(quota::remarks(parts, objects, config));
+    remarks.extend(service_account::remarks(parts, objects, config));
     remarks.sort_by_key(|(part, remark)| (*part, remark.finding.offset));
     remarks
 }

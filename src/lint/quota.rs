@@ -46,9 +46,10 @@ fn missing<'q>(quota: &'q Object, outcome: &'q Outcome, config: &Config) -> impl
 fn gives(range: &Object, hard: &str) -> bool {
     let (list, resource) = parts_of(hard);
     range.entries.iter().any(|entry| {
-        // A default limit is a default request too.
+        // A maximum is a default limit, and any default limit a default request.
+        let field = entry.pointer.split('/').nth(4).unwrap_or_default();
         let fills =
-            entry.pointer.contains("/default/") || (list == "requests" && entry.pointer.contains("/defaultRequest/"));
+            matches!(field, "default" | "max") || (list == "requests" && matches!(field, "defaultRequest" | "min"));
         fills && entry.key == resource
     })
 }

@@ -373,7 +373,7 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
     assert_eq!(
         &lines[1..],
         [
-            "1 injected, 1 without pod template",
+            "1 injected, 1 without pod template; no file was changed",
             NEEDED.trim_end(),
             "error: no/such.yaml: no such file or directory",
             "1 error; nothing is shown"
@@ -420,11 +420,14 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         Folder::with(&[("empty.yaml", ""), ("comments.yaml", "# nothing yet\n---\n"), ("text.yaml", "hello\n")]);
     for named in ["empty.yaml", "comments.yaml", "text.yaml"] {
         let ran = folder.run(&["inject", "--check", named]);
-        assert_eq!(ran.stderr, format!("{named}: warning[no-resources]: it holds no resource\n1 warning\n"));
+        assert_eq!(
+            ran.stderr,
+            format!("{named}: warning[no-resources]: it holds no resource\n1 warning; no file was changed\n")
+        );
         assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
     }
     let ran = folder.run_with(&["inject", "--check", "-"], "\n");
-    assert_eq!(ran.stderr, "<stdin>: warning[no-resources]: it holds no resource\n1 warning\n");
+    assert_eq!(ran.stderr, "<stdin>: warning[no-resources]: it holds no resource\n1 warning; no file was changed\n");
     assert_eq!(folder.run_with(&["inject", "--strict", "--check", "-"], "").code, Some(2));
     assert_eq!(folder.run_with(&["--log-file", "log"], "").stderr, "no resources\n", "a chart may be empty");
 }

@@ -71,22 +71,22 @@ fn a_person_gets_a_table_with_the_rule_and_its_place() {
     let ran = explained(&folder(), &["deploy"]);
     let expected = "\
 deploy/a shop.yaml
-  Deployment/shop/web spec.template:1   injected            annotation inject (deploy/a shop.yaml:8:52)
-  Deployment/quiet spec.template:13     not-requested       injection: annotated (config.yaml:4:14)
+  line 1   Deployment/shop/web spec.template  injected            annotation inject (deploy/a shop.yaml:8:52)
+  line 13  Deployment/quiet spec.template     not-requested       injection: annotated (config.yaml:4:14)
       deploy/a shop.yaml:18:5: warning[misplaced-annotation]: `agent-injector.contrib.mackerel.io/inject` stands on Deployment, where it does nothing
         help: move it to spec.template.metadata.annotations
-  StatefulSet/shop/db spec.template:23  not-selected        select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
+  line 23  StatefulSet/shop/db spec.template  not-selected        select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
       deploy/a shop.yaml:26:18: info[not-selected]: StatefulSet is not in `select.kinds`
 
 deploy/job.yaml
-  Job/migrate spec.template:1           invalid-annotation  annotation inject (deploy/job.yaml:6:73)
+  line 1   Job/migrate spec.template          invalid-annotation  annotation inject (deploy/job.yaml:6:73)
       deploy/job.yaml:6:73: error[invalid-annotation]: the annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`
         help: write `\"true\"` or `\"false\"`, in quotes
 
-needed before the pods start; without its key an agent exits, and its pod is not ready:
+needed before the pods start; an agent that does not find it exits, and its pod is not ready:
   Secret shop/mackerel-container-agent, key MACKEREL_APIKEY: deploy/job.yaml:9:1
 
-1 resource without pod template
+1 injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
     assert_eq!((ran.code, &*ran.stderr), (Some(2), ""), "what would be refused is trouble");
@@ -166,7 +166,7 @@ fn a_stream_is_explained_as_files_are_and_strict_takes_warnings_for_errors() {
     let folder = folder();
     let ran = folder.run_with(&["explain", "--config", "config.yaml", "-"], SHOP);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.stdout.starts_with("<stdin>\n  Deployment/shop/web"), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("<stdin>\n  line 1   Deployment/shop/web"), "{}", ran.stdout);
     let strict = folder.run_with(&["explain", "--strict", "--config", "config.yaml", "-"], SHOP);
     assert_eq!(strict.code, Some(2));
     assert!(strict.stdout.contains("error[misplaced-annotation]"), "{}", strict.stdout);

@@ -1,0 +1,64 @@
+//! A ServiceAccount that gives its pods no token, while an agent relies on it: it exits. Nothing but the pod's own setting
+//! decides about the token, so that every front end gives the same; what the ServiceAccount says is told.
+
+use crate::config::Config;
+use crate::report::{Finding, Outcome, Reason, Remark};
+use crate::surroundings::{Object, Part, Surrounding};
+
+const FIELD: &str = "automountServiceAccountToken";
+
+/// What the pod can say of itself, so that nothing hangs on its ServiceAccount.
+const HELP: &str =
+    "write `automountServiceAccountToken: false` into the pod too: its agent then gets a token of its own";
+
+pub(super) fn remarks(parts: &[Part<'_>], objects: &[Object], config: &Config) -> Vec<(usize, Remark)> {
+    let mut remarks = Vec::new();
+    let mut is_noted = false;
+    for (number, part) in parts.iter().enumerate() {
+        for outcome in &part.injection.outcomes {
+            let Some(account) = &outcome.token_of else { continue };
+            let namespace = outcome.identity.namespace.as_ref().or(config.spec.namespace.as_ref());
+            let is_it = |object: &&Object| {
+                object.surrounding == Surrounding::ServiceAccount
+                    && object.identity.name == *account
+                    && object.namespace.as_ref() == namespace
+            };
+            match objects.iter().find(is_it) {
+                Some(object) => remarks.extend(turned_off(object, outcome)),
+                // The one that every namespace has gives tokens, unless somebody changed it.
+                None if account == "default" || is_noted || outcome.decision.reason == Reason::Unchanged => {}
+                None => {
+                    is_noted = true;
+                    remarks.push((number, note(outcome, account)));
+                }
+            }
+        }
+    }
+    // Once for each ServiceAccount.
+    remarks.dedup_by(|one, other| one.0 == other.0 && one.1.offset == other.1.offset);
+    remarks
+}
+
+fn turned_off(object: &Object, outcome: &Outcome) -> Option<(usize, Remark)> {
+    let entry = object.entries.iter().find(|entry| entry.key == FIELD)?;
+    if entry.value.as_deref() != Some("false") {
+        return None;
+    }
+    let (kind, name) = (&outcome.identity.kind, &outcome.identity.name);
+    let message = format!("it gives its pods no token, without which the agent of {kind} {name} exits");
+    Some(object.remark(Finding::new(Reason::SaAutomountOff, message, entry.offset, &entry.pointer).with_help(HELP)))
+}
+
+fn note(outcome: &Outcome, account: &str) -> Remark {
+    let message = format!(
+        "the ServiceAccount {account} is not in the input and may turn its tokens off, and so may those of other templates"
+    );
+    let offset = outcome.decision.offset.unwrap_or(outcome.offset);
+    let finding = Finding::new(Reason::SaAutomountUnknown, message, offset, &outcome.template);
+    Remark {
+        identity: outcome.identity.clone(),
+        offset: outcome.offset,
+        file: outcome.file.clone(),
+        finding: finding.with_help(format!("where one does, {HELP}")),
+    }
+}
