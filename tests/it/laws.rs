@@ -288,7 +288,8 @@ fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) ->
     }
     // What carried our record before comes back without.
     let origin = patched(text, config, uninject)?;
-    let had_records = origin.injection.outcomes.iter().any(|outcome| outcome.decision.reason != Reason::NotInjected);
+    let had_records = origin.injection.outcomes.iter().any(|outcome| outcome.decision.reason != Reason::NotInjected)
+        || !origin.injection.permissions.is_empty();
     if !had_records && !origin.injection.edits.is_empty() {
         return Err("law 4: uninject changes what was never injected".to_owned());
     }
