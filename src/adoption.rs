@@ -5,7 +5,7 @@
 //! name of ours and that nobody else mounts gives way to ours.
 
 use crate::agent::normal::normal;
-use crate::agent::{Agent, CONTAINER, Volume};
+use crate::agent::{API_KEY, Agent, CONTAINER, Volume};
 use crate::find::member;
 use crate::pod_template::{Container, ContainerList, PodTemplate, PodVolume, is_agent};
 use crate::resource::text;
@@ -71,7 +71,7 @@ pub(crate) fn left_behind<'a>(
 
 /// Where the agent's variables are set here.
 const VARIABLES: [(&str, &str); 17] = [
-    ("MACKEREL_APIKEY", "apiKey"),
+    (API_KEY, "apiKey"),
     ("MACKEREL_CONTAINER_PLATFORM", "platform"),
     ("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "kubelet.readOnlyPort"),
     ("MACKEREL_KUBERNETES_KUBELET_PORT", "kubelet.port"),

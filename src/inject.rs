@@ -409,7 +409,7 @@ impl Run<'_> {
             }
             let bearer = judgement.agent.as_ref().filter(|_| self.config.spec.rbac.generate).map(|agent| Bearer {
                 access: agent.access,
-                namespace: resource.identity.namespace.clone().or_else(|| self.config.spec.namespace.clone()),
+                namespace: resource.identity.namespace_in(self.config).cloned(),
                 service_account: service_account(tree, pod_spec),
             });
             let relies = judgement.agent.as_ref().is_some_and(|agent| agent.relies_on_the_pods_token());

@@ -25,7 +25,7 @@ impl Source {
 }
 
 /// One key of one object, in the namespace of the pod.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Need {
     /// What kind of object.
     pub source: Source,

@@ -1,6 +1,7 @@
 //! What was decided and why, as data. Front ends render it; ids are API (see `docs`).
 
 use crate::agent::Agent;
+use crate::config::Config;
 use crate::needs::Needs;
 use crate::parts::Kinds;
 use crate::rbac::Bearer;
@@ -187,6 +188,14 @@ pub struct Identity {
     pub namespace: Option<String>,
     /// `metadata.name`, else `metadata.generateName`, else empty.
     pub name: String,
+}
+
+impl Identity {
+    /// Its namespace, else the one that the configuration gives to resources that name none.
+    #[must_use]
+    pub(crate) fn namespace_in<'a>(&'a self, config: &'a Config) -> Option<&'a String> {
+        self.namespace.as_ref().or(config.spec.namespace.as_ref())
+    }
 }
 
 /// One thing to tell: a decision, a refusal or a warning.

@@ -12,6 +12,7 @@ use crate::report::{Finding, Identity, Remark};
 use crate::resource::{self, file, resources};
 use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree, resolve};
 use kube_core::TypeMeta;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// The kinds that matter.
@@ -142,13 +143,13 @@ pub struct Surroundings {
 #[must_use]
 pub fn look(parts: &[Part<'_>], config: &Config) -> Surroundings {
     let mut requirements: Vec<Requirement> = Vec::new();
+    let mut known = HashSet::new();
     for part in parts {
         for outcome in &part.injection.outcomes {
             let Some(needs) = &outcome.needs else { continue };
-            let namespace = outcome.identity.namespace.as_ref().or(config.spec.namespace.as_ref());
+            let namespace = outcome.identity.namespace_in(config);
             for need in &needs.objects {
-                let is_known = |known: &Requirement| known.namespace.as_ref() == namespace && known.need == *need;
-                if !requirements.iter().any(is_known) {
+                if known.insert((namespace, need)) {
                     let (namespace, need) = (namespace.cloned(), need.clone());
                     requirements.push(Requirement { namespace, need, presence: Presence::Absent });
                 }
@@ -236,7 +237,7 @@ fn object(text: &str, spot: &Spot, part: usize, config: &Config) -> Option<Objec
     let mut object = Object {
         surrounding: spot.surrounding,
         part,
-        namespace: resource.identity.namespace.clone().or_else(|| config.spec.namespace.clone()),
+        namespace: resource.identity.namespace_in(config).cloned(),
         file: file(&tree, node),
         identity: resource.identity,
         offset: spot.piece.start + tree.span(node).start,

@@ -2,7 +2,7 @@
 
 use super::normal::{Digest, Names, take_names};
 use super::order::ordered;
-use super::{AgentRecord, CONTAINER, Sidecar, Volume};
+use super::{API_KEY, AgentRecord, CONTAINER, Sidecar, Volume};
 use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
 use crate::needs::Needs;
 use crate::pod_template::normal_parts;
@@ -195,7 +195,7 @@ impl Agent {
             Name::Secret => container
                 .get_mut("env")
                 .and_then(Value::as_array_mut)
-                .and_then(|env| env.iter_mut().find(|variable| variable["name"] == "MACKEREL_APIKEY"))
+                .and_then(|env| env.iter_mut().find(|variable| variable["name"] == API_KEY))
                 .and_then(|variable| variable.pointer_mut("/valueFrom/secretKeyRef/name")),
             Name::ConfigMap => volumes
                 .iter_mut()
@@ -402,7 +402,7 @@ fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
         optional: (sidecar == Sidecar::Native).then_some(true),
     };
     let source = EnvVarSource { secret_key_ref: Some(selector), ..EnvVarSource::default() };
-    EnvVar { name: "MACKEREL_APIKEY".to_owned(), value: None, value_from: Some(source) }
+    EnvVar { name: API_KEY.to_owned(), value: None, value_from: Some(source) }
 }
 
 fn resources(config: &Config, amounts: Amounts) -> Option<ResourceRequirements> {

@@ -49,7 +49,7 @@ pub struct Names {
 pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
     let mut names = Names { image: take_image(container), ..Names::default() };
     let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
-        env.iter_mut().find(|variable| variable.get("name").and_then(Value::as_str) == Some("MACKEREL_APIKEY"))
+        env.iter_mut().find(|variable| variable.get("name").and_then(Value::as_str) == Some(super::API_KEY))
     });
     if let Some(secret) = key.and_then(|variable| take(variable, "/valueFrom/secretKeyRef/name")) {
         names.secret = secret;

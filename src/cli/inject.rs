@@ -323,8 +323,9 @@ impl<'c> Gathered<'c> {
         let Surroundings { requirements, remarks } = surroundings::look(&parts, self.run.config);
         if matches!(self.run.give, Give::Explanation(_)) {
             for (number, remark) in remarks {
-                let worked = self.texts.get_mut(number);
-                worked.into_iter().for_each(|worked| worked.injection.remarks.push(remark.clone()));
+                if let Some(worked) = self.texts.get_mut(number) {
+                    worked.injection.remarks.push(remark);
+                }
             }
             self.requirements = requirements;
             return Ok(());

@@ -80,7 +80,7 @@ impl Case<'_, '_> {
     }
 
     pub(super) fn namespace(&self) -> Option<String> {
-        self.resource.identity.namespace.clone().or_else(|| self.config.spec.namespace.clone())
+        self.resource.identity.namespace_in(self.config).cloned()
     }
 
     pub(super) fn group(&self) -> &str {

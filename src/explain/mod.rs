@@ -205,7 +205,7 @@ pub fn explain(
     let shown: Vec<&Outcome> = outcomes.filter(|outcome| chosen.takes(&outcome.identity)).collect();
     let is_of_one = |requirement: &&Requirement| {
         shown.iter().any(|outcome| {
-            let namespace = outcome.identity.namespace.as_ref().or(config.spec.namespace.as_ref());
+            let namespace = outcome.identity.namespace_in(config);
             let needs = outcome.needs.as_ref().is_some_and(|needs| needs.objects.contains(&requirement.need));
             needs && namespace == requirement.namespace.as_ref()
         })

@@ -15,7 +15,7 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &[Object], config: &Config) -
     for object in objects.iter().filter(|object| object.surrounding == Surrounding::Holds(Source::ConfigMap)) {
         let keys = parts.iter().flat_map(|part| &part.injection.outcomes).filter_map(|outcome| {
             let need = outcome.needs.as_ref()?.agent_config.as_ref()?;
-            let namespace = outcome.identity.namespace.as_ref().or(config.spec.namespace.as_ref());
+            let namespace = outcome.identity.namespace_in(config);
             (need.name == object.identity.name && namespace == object.namespace.as_ref())
                 .then_some(need.key.as_deref()?)
         });

@@ -34,7 +34,7 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &[Object], config: &Config) -
 
 /// What the quota counts and the agent of this template lacks.
 fn missing<'q>(quota: &'q Object, outcome: &'q Outcome, config: &Config) -> impl Iterator<Item = &'q str> {
-    let namespace = outcome.identity.namespace.as_ref().or(config.spec.namespace.as_ref());
+    let namespace = outcome.identity.namespace_in(config);
     let without = match &outcome.needs {
         Some(needs) if quota.namespace.as_ref() == namespace => needs.without.as_slice(),
         _ => &[],

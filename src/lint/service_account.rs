@@ -17,7 +17,7 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &[Object], config: &Config) -
     for (number, part) in parts.iter().enumerate() {
         for outcome in &part.injection.outcomes {
             let Some(account) = &outcome.token_of else { continue };
-            let namespace = outcome.identity.namespace.as_ref().or(config.spec.namespace.as_ref());
+            let namespace = outcome.identity.namespace_in(config);
             let is_it = |object: &&Object| {
                 object.surrounding == Surrounding::ServiceAccount
                     && object.identity.name == *account
