@@ -16,6 +16,7 @@ use crate::yaml::{self, Kind, NodeId, Tree, YamlError, to_json};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 /// A ResourceList in pieces: a long one is never in memory as one tree.
 #[derive(Debug)]
@@ -167,14 +168,16 @@ impl<'c> Envelope<'c> {
         let earlier = self.earlier_results();
         let told = tell(&injection, tolerance);
         let refused = told.iter().any(|(severity, _)| *severity == Severity::Error);
-        let mut results: Vec<Value> = Vec::new();
-        for (severity, result) in told {
+        let (mut given, removed): (HashSet<&Value>, _) = (earlier.iter().collect(), removed(&earlier));
+        let is_skip = |result: &Value| reason(result).is_some_and(|reason| reason.class() == Class::Skipped);
+        let news = told.iter().map(|(severity, result)| {
             // What was refused did not happen to the others either.
-            let counts = !refused || severity == Severity::Error;
-            if counts && !earlier.contains(&result) && !results.contains(&result) && !was_removed(&earlier, &result) {
-                results.push(result);
-            }
-        }
+            let counts = !refused || *severity == Severity::Error;
+            counts && given.insert(result) && !(is_skip(result) && removed.contains(&subject(result)))
+        });
+        let news: Vec<bool> = news.collect();
+        let results =
+            told.into_iter().zip(news).filter_map(|((_, result), is_news)| is_news.then_some(result)).collect();
         let mut edits = if refused { Vec::new() } else { injection.edits };
         edits.extend(self.add_results(results));
         // Stable: where the last item and the envelope end together, the item's lines come first.
@@ -320,17 +323,18 @@ fn is_worth_telling(reason: Reason) -> bool {
     !matches!(reason, Unchanged | NotRequested | NotSelected | Disabled | LocalConfig)
 }
 
-/// A template that lost its agent is skipped from then on: the earlier result has said so.
-fn was_removed(earlier: &[Value], result: &Value) -> bool {
-    let reason = |result: &Value| result.pointer("/tags/reason").and_then(Value::as_str).map(str::to_owned);
-    let is_skipped = Reason::ALL
-        .iter()
-        .any(|known| known.class() == Class::Skipped && reason(result).as_deref() == Some(known.id()));
-    is_skipped
-        && earlier.iter().any(|before| {
-            reason(before).as_deref() == Some(Reason::Removed.id())
-                && ["resourceRef", "file"].iter().all(|field| before.get(field) == result.get(field))
-        })
+/// Whose agent an earlier result says was taken out: such a template is skipped from then on, which is no news.
+fn removed(earlier: &[Value]) -> HashSet<[Option<&Value>; 2]> {
+    earlier.iter().filter(|result| reason(result) == Some(Reason::Removed)).map(subject).collect()
+}
+
+fn subject(result: &Value) -> [Option<&Value>; 2] {
+    ["resourceRef", "file"].map(|field| result.get(field))
+}
+
+fn reason(result: &Value) -> Option<Reason> {
+    let id = result.pointer("/tags/reason")?.as_str()?;
+    Reason::ALL.iter().copied().find(|known| known.id() == id)
 }
 
 fn result(severity: Severity, finding: &Finding, subject: Option<Subject<'_>>) -> Value {

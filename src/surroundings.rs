@@ -3,20 +3,21 @@
 //! They are not read on the way, since most of them have nothing to do with an agent: an injection only notes where they
 //! stand, and those that may matter are read when everything else is done.
 
+mod objects;
+
+pub(crate) use objects::{Object, Objects};
+
 use crate::config::Config;
-use crate::find::{member, step};
 use crate::inject::Injection;
 use crate::lint;
 use crate::needs::{Need, Source};
-use crate::report::{Finding, Identity, Remark};
-use crate::resource::{self, file, resources};
-use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree, resolve};
-use kube_core::TypeMeta;
+use crate::report::Remark;
+use objects::{Entry, Named};
 use std::collections::HashSet;
 use std::ops::Range;
 
 /// The kinds that matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Surrounding {
     /// May hold a key that an agent needs.
     Holds(Source),
@@ -39,6 +40,14 @@ impl Surrounding {
             "LimitRange" => Some(Surrounding::LimitRange),
             "ServiceAccount" => Some(Surrounding::ServiceAccount),
             _ => None,
+        }
+    }
+
+    /// True for what concerns no pod that does not name it.
+    fn is_named(self) -> bool {
+        match self {
+            Surrounding::Holds(_) | Surrounding::ServiceAccount => true,
+            Surrounding::Quota | Surrounding::LimitRange => false,
         }
     }
 }
@@ -102,34 +111,6 @@ impl Presence {
     }
 }
 
-/// One object of the input, read.
-#[derive(Debug)]
-pub(crate) struct Object {
-    pub(crate) surrounding: Surrounding,
-    pub(crate) part: usize,
-    pub(crate) identity: Identity,
-    /// Its own, else the configured one.
-    pub(crate) namespace: Option<String>,
-    pub(crate) file: Option<(String, Option<i64>)>,
-    /// Where it stands in its text.
-    pub(crate) offset: usize,
-    pub(crate) entries: Vec<Entry>,
-}
-
-/// A key of a Secret or ConfigMap, a line of a quota, a default of a LimitRange.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    /// Its value, where that is text.
-    pub(crate) value: Option<String>,
-    /// Where its value stands in the part's text.
-    pub(crate) offset: usize,
-    /// How the value is written.
-    pub(crate) style: Style,
-    /// JSON Pointer from the object.
-    pub(crate) pointer: String,
-}
-
 /// What the surroundings say.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
@@ -142,6 +123,9 @@ pub struct Surroundings {
 /// Looks at what surrounds the injected pods of all texts of a run.
 #[must_use]
 pub fn look(parts: &[Part<'_>], config: &Config) -> Surroundings {
+    if !has_agents(parts) {
+        return Surroundings::default();
+    }
     let mut requirements: Vec<Requirement> = Vec::new();
     let mut known = HashSet::new();
     for part in parts {
@@ -156,11 +140,9 @@ pub fn look(parts: &[Part<'_>], config: &Config) -> Surroundings {
             }
         }
     }
-    if !has_agents(parts) {
-        return Surroundings::default();
-    }
     requirements.sort_by(|one, other| one.namespace.cmp(&other.namespace));
-    let objects = read(parts, &requirements, config);
+    let objects = objects::read(parts, &Named::by(parts, config), config);
+    let objects = Objects::new(&objects);
     for requirement in &mut requirements {
         requirement.presence = presence(requirement, &objects);
     }
@@ -172,9 +154,9 @@ fn has_agents(parts: &[Part<'_>]) -> bool {
     parts.iter().any(|part| part.injection.outcomes.iter().any(|outcome| outcome.needs.is_some()))
 }
 
-fn presence(requirement: &Requirement, objects: &[Object]) -> Presence {
+fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {
     let mut presence = Presence::Absent;
-    for object in objects.iter().filter(|object| object.is(requirement)) {
+    for object in objects.required(requirement) {
         let is_filled = |entry: &Entry| entry.value.as_ref().is_none_or(|value| !value.is_empty());
         let has = |key: &String| object.entries.iter().any(|entry| entry.key == *key && is_filled(entry));
         let (part, offset) = (object.part, object.offset);
@@ -184,124 +166,4 @@ fn presence(requirement: &Requirement, objects: &[Object]) -> Presence {
         presence = Presence::WithoutKey;
     }
     presence
-}
-
-impl Object {
-    /// Something about it.
-    pub(crate) fn remark(&self, finding: Finding) -> (usize, Remark) {
-        let (identity, file) = (self.identity.clone(), self.file.clone());
-        (self.part, Remark { identity, offset: self.offset, file, finding })
-    }
-
-    /// True for the object that is required.
-    pub(crate) fn is(&self, requirement: &Requirement) -> bool {
-        self.surrounding == Surrounding::Holds(requirement.need.source)
-            && self.identity.name == requirement.need.name
-            && self.namespace == requirement.namespace
-    }
-}
-
-/// Reads the objects that may matter: of Secrets and ConfigMaps those in whose text a required name stands.
-fn read(parts: &[Part<'_>], requirements: &[Requirement], config: &Config) -> Vec<Object> {
-    let mut names: Vec<&str> = requirements.iter().map(|requirement| &*requirement.need.name).collect();
-    names.sort_unstable();
-    names.dedup();
-    let finders: Vec<_> = names.iter().map(|name| memchr::memmem::Finder::new(name.as_bytes())).collect();
-    let mut objects = Vec::new();
-    for (number, part) in parts.iter().enumerate() {
-        for spot in &part.injection.surroundings {
-            let text = part.text.get(spot.piece.clone()).unwrap_or_default();
-            let may_matter = match spot.surrounding {
-                Surrounding::Holds(_) => finders.iter().any(|finder| finder.find(text.as_bytes()).is_some()),
-                Surrounding::Quota | Surrounding::LimitRange | Surrounding::ServiceAccount => true,
-            };
-            if may_matter {
-                objects.extend(object(text, spot, number, config));
-            }
-        }
-    }
-    objects
-}
-
-/// None for what cannot be read: a document that is no YAML is not the place of an agent's key.
-fn object(text: &str, spot: &Spot, part: usize, config: &Config) -> Option<Object> {
-    let tree = yaml::read(text).ok()?;
-    let mut node = tree.root()?;
-    for token in spot.pointer.split('/').skip(1) {
-        node = step(&tree, node, token)?;
-    }
-    let resource = resources(&tree, node, &TypeMeta::default()).into_iter().next()?;
-    if resource.gvk.as_ref().is_some_and(|gvk| !gvk.group.is_empty()) {
-        return None;
-    }
-    let mut object = Object {
-        surrounding: spot.surrounding,
-        part,
-        namespace: resource.identity.namespace_in(config).cloned(),
-        file: file(&tree, node),
-        identity: resource.identity,
-        offset: spot.piece.start + tree.span(node).start,
-        entries: Vec::new(),
-    };
-    match spot.surrounding {
-        Surrounding::Holds(Source::Secret) => {
-            for field in ["data", "stringData"] {
-                object.add(&tree, spot, member(&tree, node, field), &format!("/{field}"));
-            }
-        }
-        Surrounding::Holds(Source::ConfigMap) => {
-            object.add(&tree, spot, member(&tree, node, "data"), "/data");
-            let known = object.entries.len();
-            object.add(&tree, spot, member(&tree, node, "binaryData"), "/binaryData");
-            // What stands there is not the value but its base64.
-            object.entries.iter_mut().skip(known).for_each(|entry| entry.value = None);
-        }
-        Surrounding::ServiceAccount => object.add(&tree, spot, Some(node), ""),
-        Surrounding::Quota => {
-            let below = |key: &str| member(&tree, member(&tree, node, "spec")?, key).map(|found| tree.resolve(found));
-            // One with a scope counts some pods only.
-            let has_scope = ["scopes", "scopeSelector"]
-                .into_iter()
-                .filter_map(below)
-                .any(|scope| tree.items(scope).next().is_some() || tree.entries(scope).next().is_some());
-            let hard = below("hard").filter(|_| !has_scope);
-            object.add(&tree, spot, hard, "/spec/hard");
-        }
-        Surrounding::LimitRange => {
-            let limits = member(&tree, node, "spec").and_then(|spec| member(&tree, spec, "limits"));
-            for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.resolve(limits))).enumerate() {
-                if resource::text(&tree, item, "type").as_deref() == Some("Container") {
-                    for field in ["default", "defaultRequest", "max", "min"] {
-                        let pointer = format!("/spec/limits/{index}/{field}");
-                        object.add(&tree, spot, member(&tree, item, field), &pointer);
-                    }
-                }
-            }
-        }
-    }
-    Some(object)
-}
-
-impl Object {
-    fn add(&mut self, tree: &Tree<'_>, spot: &Spot, mapping: Option<NodeId>, pointer: &str) {
-        let Some(mapping) = mapping.map(|mapping| tree.resolve(mapping)) else { return };
-        if tree.kind(mapping) != Kind::Mapping {
-            return;
-        }
-        for (key, value) in tree.entries(mapping) {
-            let Some(key) = tree.scalar(tree.resolve(key)).map(|key| key.into_owned()) else { continue };
-            let pointer = format!("{pointer}/{}", crate::patch::escape(&key));
-            // Behind an alias the value's lines are those of its anchor.
-            let value = tree.resolve(value);
-            let offset = spot.piece.start + tree.span(value).start;
-            let style = tree.style(value);
-            let value = match resolve(tree, value) {
-                Ok(Resolved::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
-                Ok(Resolved::Null) => Some(String::new()),
-                Ok(Resolved::Bool(set)) => Some(set.to_string()),
-                _ => None,
-            };
-            self.entries.push(Entry { key, value, offset, style, pointer });
-        }
-    }
 }

@@ -213,6 +213,7 @@ fn linearity() {
     for (what, from, text) in [
         ("documents", 4_000, (|n| streams::of_documents(Form::Helm, n).text) as fn(usize) -> String),
         ("items of a ResourceList", 4_000, |n| streams::of_documents(Form::ResourceList, n).text),
+        ("pods with their Secrets and the like", 1_000, streams::with_surroundings),
         ("containers of one pod", 1_000, |n| streams::one_pod(n, 0)),
         ("variables of one container", 2_000, |n| streams::one_pod(1, n)),
     ] {

@@ -57,6 +57,32 @@ pub(crate) fn one_pod(containers: usize, variables: usize) -> String {
     yaml.text
 }
 
+/// That many Deployments, each with everything that an agent takes from around it under names of its own: a Secret, a
+/// ConfigMap, a ServiceAccount, and a namespace with a quota.
+pub(crate) fn with_surroundings(deployments: usize) -> String {
+    let mut text = String::new();
+    for number in 0..deployments {
+        let mut object = |api_version: &str, kind: &str, body: &str| {
+            let _ = write!(
+                text,
+                "---\napiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: app-{number}\n  namespace: shop-{number}\n{body}"
+            );
+        };
+        let prefix = "agent-injector.contrib.mackerel.io/mackerel";
+        let template = format!(
+            "  template:\n    metadata:\n      annotations:\n        {prefix}_apikey.secret_name: app-{number}\n        \
+             {prefix}_agent_config.configmap_name: app-{number}\n    spec:\n      serviceAccountName: app-{number}\n      \
+             containers:\n      - name: app\n        image: registry.example.com/shop/app:1.4.2\n"
+        );
+        object("apps/v1", "Deployment", &format!("spec:\n{template}"));
+        object("v1", "Secret", "data:\n  MACKEREL_APIKEY: c29tZS1rZXk=\n");
+        object("v1", "ConfigMap", "data:\n  mackerel-agent.conf: |\n    roles: [\"shop:app\"]\n");
+        object("v1", "ServiceAccount", "automountServiceAccountToken: true\n");
+        object("v1", "ResourceQuota", "spec:\n  hard:\n    limits.cpu: 4\n");
+    }
+    text
+}
+
 fn assemble(form: Form, more: impl Fn(&Stream) -> bool) -> Stream {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let mut stream = Stream { text: String::new(), documents: 0, workloads: 0 };

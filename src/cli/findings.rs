@@ -89,15 +89,15 @@ pub(crate) fn error(messages: &mut Messages, input: Input<'_>, finding: &Finding
     messages.add(Severity::Error, |severity| wording.message(finding, severity, None))
 }
 
-/// What is told when all texts are known.
-pub(crate) fn remark(
+/// What is told of one text when all are known.
+pub(crate) fn remarks<'r>(
     messages: &mut Messages,
     input: Input<'_>,
-    remark: &Remark,
+    mut remarks: impl Iterator<Item = &'r Remark>,
     tolerance: Tolerance,
 ) -> io::Result<()> {
     let mut wording = Wording::places(input, messages.colour());
-    told(messages, &mut wording, remark, tolerance)
+    remarks.try_for_each(|remark| told(messages, &mut wording, remark, tolerance))
 }
 
 fn told(messages: &mut Messages, wording: &mut Wording<'_>, remark: &Remark, tolerance: Tolerance) -> io::Result<()> {

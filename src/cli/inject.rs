@@ -330,11 +330,11 @@ impl<'c> Gathered<'c> {
             self.requirements = requirements;
             return Ok(());
         }
-        for (number, remark) in remarks {
-            let Some(worked) = self.texts.get(number) else { continue };
+        for remarks in remarks.chunk_by(|(text, _), (next, _)| text == next) {
+            let Some(worked) = remarks.first().and_then(|(number, _)| self.texts.get(*number)) else { continue };
             let name = worked.path.display().to_string();
             let input = Input { name: &name, text: &worked.text };
-            findings::remark(messages, input, &remark, self.run.tolerance())?;
+            findings::remarks(messages, input, remarks.iter().map(|(_, remark)| remark), self.run.tolerance())?;
         }
         self.requirements = requirements;
         Ok(())

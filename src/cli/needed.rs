@@ -1,26 +1,30 @@
 //! What must exist before the injected pods start, as the last lines of a report.
 
 use crate::surroundings::Requirement;
+use std::collections::HashMap;
 
 /// Namespaces that one line names.
 const NAMED: usize = 5;
 
 /// `needed in shop, blog: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)`
 pub(crate) fn lines(requirements: &[Requirement]) -> Vec<String> {
-    let mut groups: Vec<(String, Vec<&str>, usize)> = Vec::new();
+    let mut groups: Vec<(&Requirement, Vec<&str>, usize)> = Vec::new();
+    let mut known = HashMap::new();
     for requirement in requirements {
-        let what = format!("{} ({})", requirement.need, requirement.presence.words());
-        if !groups.iter().any(|(known, ..)| *known == what) {
-            groups.push((what.clone(), Vec::new(), 0));
+        let group = *known.entry((&requirement.need, requirement.presence.words())).or_insert(groups.len());
+        if group == groups.len() {
+            groups.push((requirement, Vec::new(), 0));
         }
-        for (_, named, unnamed) in groups.iter_mut().filter(|(known, ..)| *known == what) {
-            match &requirement.namespace {
-                Some(namespace) => named.push(namespace),
-                None => *unnamed += 1,
-            }
+        let Some((_, named, unnamed)) = groups.get_mut(group) else { continue };
+        match &requirement.namespace {
+            Some(namespace) => named.push(namespace),
+            None => *unnamed += 1,
         }
     }
-    groups.iter().map(|(what, named, unnamed)| format!("needed in {}: {what}", places(named, *unnamed))).collect()
+    let line = |(Requirement { need, presence, .. }, named, unnamed): &(&Requirement, Vec<&str>, usize)| {
+        format!("needed in {}: {need} ({})", places(named, *unnamed), presence.words())
+    };
+    groups.iter().map(line).collect()
 }
 
 fn places(named: &[&str], unnamed: usize) -> String {

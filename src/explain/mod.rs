@@ -8,11 +8,13 @@ use crate::annotations::{self, Annotation};
 use crate::config::{Config, Origin};
 use crate::diagnostic::Lines;
 use crate::field_path::field_path;
+use crate::needs::Need;
 use crate::report::{Class, Finding, Identity, Outcome, Rule, Severity, Subject};
 use crate::surroundings::{Part, Presence, Requirement};
 use crate::tolerance::Tolerance;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::HashSet;
 
 /// Everything that there is to say about a run.
 #[derive(Debug, Clone, Serialize)]
@@ -202,23 +204,22 @@ pub fn explain(
         }
     }
     let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
-    let shown: Vec<&Outcome> = outcomes.filter(|outcome| chosen.takes(&outcome.identity)).collect();
-    let is_of_one = |requirement: &&Requirement| {
-        shown.iter().any(|outcome| {
-            let namespace = outcome.identity.namespace_in(config);
-            let needs = outcome.needs.as_ref().is_some_and(|needs| needs.objects.contains(&requirement.need));
-            needs && namespace == requirement.namespace.as_ref()
-        })
-    };
+    let shown = outcomes.filter(|outcome| chosen.takes(&outcome.identity)).flat_map(|outcome| {
+        let namespace = outcome.identity.namespace_in(config);
+        outcome.needs.iter().flat_map(|needs| &needs.objects).map(move |need| (namespace, need))
+    });
+    let shown: HashSet<(Option<&String>, &Need)> = shown.collect();
+    let is_of_one = |requirement: &&Requirement| shown.contains(&(requirement.namespace.as_ref(), &requirement.need));
+    let mut lines: Vec<Lines<'_>> = parts.iter().map(|part| Lines::new(part.text.as_bytes())).collect();
     explanation.needed =
-        requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, parts)).collect();
+        requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, &mut lines)).collect();
     explanation
 }
 
-fn needed(requirement: &Requirement, names: &[String], parts: &[Part<'_>]) -> Needed {
+fn needed(requirement: &Requirement, names: &[String], lines: &mut [Lines<'_>]) -> Needed {
     let place = match requirement.presence {
-        Presence::Present { part, offset } => names.get(part).zip(parts.get(part)).map(|(name, part)| {
-            let at = Lines::new(part.text.as_bytes()).position(offset);
+        Presence::Present { part, offset } => names.get(part).zip(lines.get_mut(part)).map(|(name, lines)| {
+            let at = lines.position(offset);
             Place { file: name.clone(), line: at.line, column: at.column }
         }),
         Presence::Absent | Presence::WithoutKey => None,

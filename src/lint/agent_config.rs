@@ -7,22 +7,21 @@ use crate::config::{Config, closest, go_regexp};
 use crate::needs::Source;
 use crate::read;
 use crate::report::{Finding, Reason, Remark};
-use crate::surroundings::{Object, Part, Surrounding};
+use crate::surroundings::{Objects, Part, Surrounding};
 use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree, resolve};
+use std::collections::{HashMap, HashSet};
 
-pub(super) fn remarks(parts: &[Part<'_>], objects: &[Object], config: &Config) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
-    for object in objects.iter().filter(|object| object.surrounding == Surrounding::Holds(Source::ConfigMap)) {
-        let keys = parts.iter().flat_map(|part| &part.injection.outcomes).filter_map(|outcome| {
-            let need = outcome.needs.as_ref()?.agent_config.as_ref()?;
-            let namespace = outcome.identity.namespace_in(config);
-            (need.name == object.identity.name && namespace == object.namespace.as_ref())
-                .then_some(need.key.as_deref()?)
-        });
-        let mut keys: Vec<&str> = keys.collect();
-        keys.sort_unstable();
-        keys.dedup();
-        for entry in object.entries.iter().filter(|entry| keys.contains(&&*entry.key)) {
+    let mut files: HashMap<(Option<&str>, &str), HashSet<&str>> = HashMap::new();
+    for outcome in parts.iter().flat_map(|part| &part.injection.outcomes) {
+        let Some(need) = outcome.needs.as_ref().and_then(|needs| needs.agent_config.as_ref()) else { continue };
+        let namespace = outcome.identity.namespace_in(config).map(String::as_str);
+        files.entry((namespace, &*need.name)).or_default().extend(need.key.as_deref());
+    }
+    for object in objects.of(Surrounding::Holds(Source::ConfigMap)) {
+        let Some(keys) = files.get(&(object.namespace.as_deref(), &*object.identity.name)) else { continue };
+        for entry in object.entries.iter().filter(|entry| keys.contains(&*entry.key)) {
             let Some(text) = &entry.value else { continue };
             let around = parts.get(object.part).map_or("", |part| part.text);
             for Fault { reason, line, message, help } in check(text, Sudo::of(config)) {

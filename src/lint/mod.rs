@@ -11,12 +11,12 @@ pub(crate) use plain_api_key::findings as plain_api_keys;
 
 use crate::config::Config;
 use crate::report::Remark;
-use crate::surroundings::{Object, Part, Requirement};
+use crate::surroundings::{Objects, Part, Requirement};
 
 /// What is wrong with the objects of the input, each remark with the number of its text.
 pub(crate) fn surroundings(
     parts: &[Part<'_>],
-    objects: &[Object],
+    objects: &Objects<'_>,
     requirements: &[Requirement],
     config: &Config,
 ) -> Vec<(usize, Remark)> {

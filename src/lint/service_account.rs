@@ -3,7 +3,8 @@
 
 use crate::config::Config;
 use crate::report::{Finding, Outcome, Reason, Remark};
-use crate::surroundings::{Object, Part, Surrounding};
+use crate::surroundings::{Object, Objects, Part, Surrounding};
+use std::collections::HashSet;
 
 const FIELD: &str = "automountServiceAccountToken";
 
@@ -11,20 +12,20 @@ const FIELD: &str = "automountServiceAccountToken";
 const HELP: &str =
     "write `automountServiceAccountToken: false` into the pod too: its agent then gets a token of its own";
 
-pub(super) fn remarks(parts: &[Part<'_>], objects: &[Object], config: &Config) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
+    let mut told = HashSet::new();
     let mut is_noted = false;
     for (number, part) in parts.iter().enumerate() {
         for outcome in &part.injection.outcomes {
             let Some(account) = &outcome.token_of else { continue };
-            let namespace = outcome.identity.namespace_in(config);
-            let is_it = |object: &&Object| {
-                object.surrounding == Surrounding::ServiceAccount
-                    && object.identity.name == *account
-                    && object.namespace.as_ref() == namespace
-            };
-            match objects.iter().find(is_it) {
-                Some(object) => remarks.extend(turned_off(object, outcome)),
+            let namespace = outcome.identity.namespace_in(config).map(String::as_str);
+            match objects.named(Surrounding::ServiceAccount, namespace, account).first() {
+                // Once for each ServiceAccount.
+                Some(object) if told.insert((object.part, object.offset)) => {
+                    remarks.extend(turned_off(object, outcome))
+                }
+                Some(_) => {}
                 // The one that every namespace has gives tokens, unless somebody changed it.
                 None if account == "default" || is_noted || outcome.decision.reason == Reason::Unchanged => {}
                 None => {
@@ -34,8 +35,6 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &[Object], config: &Config) -
             }
         }
     }
-    // Once for each ServiceAccount.
-    remarks.dedup_by(|one, other| one.0 == other.0 && one.1.offset == other.1.offset);
     remarks
 }
 

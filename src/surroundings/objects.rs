@@ -1,0 +1,235 @@
+//! The objects around the injected pods, read: of Secrets, ConfigMaps and ServiceAccounts those that some pod names.
+
+use super::{Part, Requirement, Spot, Surrounding};
+use crate::config::Config;
+use crate::find::{member, step};
+use crate::needs::Source;
+use crate::report::{Finding, Identity, Remark};
+use crate::resource::{self, file, resources};
+use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree, resolve};
+use kube_core::TypeMeta;
+use memchr::memmem::Finder;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// An object, as a pod names it: what it is, its namespace, its own name.
+type Name<'n> = (Surrounding, Option<&'n str>, &'n str);
+
+/// What the pods of all texts name.
+pub(super) struct Named<'r> {
+    names: HashSet<Name<'r>>,
+    /// By which a text without any of them is told; none where there are so many that reading it costs less.
+    finders: HashMap<Surrounding, Option<Vec<Finder<'r>>>>,
+}
+
+/// Names of one kind that are looked for in a text before it is read.
+const LOOKED_FOR: usize = 16;
+
+impl<'r> Named<'r> {
+    /// By the agents of the outcomes.
+    pub(super) fn by(parts: &[Part<'r>], config: &'r Config) -> Self {
+        let mut names = HashSet::new();
+        for outcome in parts.iter().flat_map(|part| &part.injection.outcomes) {
+            let namespace = outcome.identity.namespace_in(config).map(String::as_str);
+            let objects = outcome.needs.iter().flat_map(|needs| &needs.objects);
+            names.extend(objects.map(|need| (Surrounding::Holds(need.source), namespace, &*need.name)));
+            names.extend(outcome.token_of.iter().map(|name| (Surrounding::ServiceAccount, namespace, &**name)));
+        }
+        let mut of_kind: HashMap<Surrounding, BTreeSet<&str>> = HashMap::new();
+        for (surrounding, _, name) in &names {
+            of_kind.entry(*surrounding).or_default().insert(name);
+        }
+        let finders = |names: BTreeSet<&'r str>| {
+            (names.len() <= LOOKED_FOR).then(|| names.into_iter().map(|name| Finder::new(name.as_bytes())).collect())
+        };
+        let finders = of_kind.into_iter().map(|(surrounding, names)| (surrounding, finders(names))).collect();
+        Self { names, finders }
+    }
+
+    /// False for a text that cannot hold an object that matters.
+    fn may_be_in(&self, surrounding: Surrounding, text: &str) -> bool {
+        match self.finders.get(&surrounding) {
+            Some(Some(finders)) => finders.iter().any(|finder| finder.find(text.as_bytes()).is_some()),
+            Some(None) => true,
+            None => !surrounding.is_named(),
+        }
+    }
+
+    fn has(&self, surrounding: Surrounding, namespace: Option<&str>, name: &str) -> bool {
+        !surrounding.is_named() || self.names.contains(&(surrounding, namespace, name))
+    }
+}
+
+/// One object of the input, read.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) surrounding: Surrounding,
+    pub(crate) part: usize,
+    pub(crate) identity: Identity,
+    /// Its own, else the configured one.
+    pub(crate) namespace: Option<String>,
+    pub(crate) file: Option<(String, Option<i64>)>,
+    /// Where it stands in its text.
+    pub(crate) offset: usize,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A key of a Secret or ConfigMap, a line of a quota, a default of a LimitRange.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// Its value, where that is text.
+    pub(crate) value: Option<String>,
+    /// Where its value stands in the part's text.
+    pub(crate) offset: usize,
+    /// How the value is written.
+    pub(crate) style: Style,
+    /// JSON Pointer from the object.
+    pub(crate) pointer: String,
+}
+
+/// Objects in the order of the texts, and by their names.
+pub(crate) struct Objects<'o> {
+    all: &'o [Object],
+    named: HashMap<Name<'o>, Vec<&'o Object>>,
+}
+
+impl<'o> Objects<'o> {
+    pub(super) fn new(all: &'o [Object]) -> Self {
+        let mut named: HashMap<Name<'o>, Vec<&'o Object>> = HashMap::new();
+        for object in all {
+            let name = (object.surrounding, object.namespace.as_deref(), &*object.identity.name);
+            named.entry(name).or_default().push(object);
+        }
+        Self { all, named }
+    }
+
+    /// All of one sort.
+    pub(crate) fn of(&self, surrounding: Surrounding) -> impl Iterator<Item = &'o Object> {
+        self.all.iter().filter(move |object| object.surrounding == surrounding)
+    }
+
+    /// Those of a name; it may be given more than once.
+    pub(crate) fn named<'a>(
+        &'a self,
+        surrounding: Surrounding,
+        namespace: Option<&'a str>,
+        name: &'a str,
+    ) -> &'a [&'o Object] {
+        self.named.get(&(surrounding, namespace, name)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those that a requirement may mean.
+    pub(crate) fn required<'a>(&'a self, requirement: &'a Requirement) -> &'a [&'o Object] {
+        let Requirement { namespace, need, .. } = requirement;
+        self.named(Surrounding::Holds(need.source), namespace.as_deref(), &need.name)
+    }
+}
+
+impl Object {
+    /// Something about it.
+    pub(crate) fn remark(&self, finding: Finding) -> (usize, Remark) {
+        let (identity, file) = (self.identity.clone(), self.file.clone());
+        (self.part, Remark { identity, offset: self.offset, file, finding })
+    }
+}
+
+/// Reads the objects that matter.
+pub(super) fn read(parts: &[Part<'_>], named: &Named<'_>, config: &Config) -> Vec<Object> {
+    let mut objects = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        for spot in &part.injection.surroundings {
+            let text = part.text.get(spot.piece.clone()).unwrap_or_default();
+            if named.may_be_in(spot.surrounding, text) {
+                objects.extend(object(text, spot, number, named, config));
+            }
+        }
+    }
+    objects
+}
+
+/// None for what no pod names, and for what cannot be read: a document that is no YAML is not the place of an agent's key.
+fn object(text: &str, spot: &Spot, part: usize, named: &Named<'_>, config: &Config) -> Option<Object> {
+    let tree = yaml::read(text).ok()?;
+    let mut node = tree.root()?;
+    for token in spot.pointer.split('/').skip(1) {
+        node = step(&tree, node, token)?;
+    }
+    let resource = resources(&tree, node, &TypeMeta::default()).into_iter().next()?;
+    if resource.gvk.as_ref().is_some_and(|gvk| !gvk.group.is_empty()) {
+        return None;
+    }
+    let namespace = resource.identity.namespace_in(config).cloned();
+    if !named.has(spot.surrounding, namespace.as_deref(), &resource.identity.name) {
+        return None;
+    }
+    let mut object = Object {
+        surrounding: spot.surrounding,
+        part,
+        namespace,
+        file: file(&tree, node),
+        identity: resource.identity,
+        offset: spot.piece.start + tree.span(node).start,
+        entries: Vec::new(),
+    };
+    match spot.surrounding {
+        Surrounding::Holds(Source::Secret) => {
+            for field in ["data", "stringData"] {
+                object.add(&tree, spot, member(&tree, node, field), &format!("/{field}"));
+            }
+        }
+        Surrounding::Holds(Source::ConfigMap) => {
+            object.add(&tree, spot, member(&tree, node, "data"), "/data");
+            let known = object.entries.len();
+            object.add(&tree, spot, member(&tree, node, "binaryData"), "/binaryData");
+            // What stands there is not the value but its base64.
+            object.entries.iter_mut().skip(known).for_each(|entry| entry.value = None);
+        }
+        Surrounding::ServiceAccount => object.add(&tree, spot, Some(node), ""),
+        Surrounding::Quota => {
+            let below = |key: &str| member(&tree, member(&tree, node, "spec")?, key).map(|found| tree.resolve(found));
+            // One with a scope counts some pods only.
+            let has_scope = ["scopes", "scopeSelector"]
+                .into_iter()
+                .filter_map(below)
+                .any(|scope| tree.items(scope).next().is_some() || tree.entries(scope).next().is_some());
+            let hard = below("hard").filter(|_| !has_scope);
+            object.add(&tree, spot, hard, "/spec/hard");
+        }
+        Surrounding::LimitRange => {
+            let limits = member(&tree, node, "spec").and_then(|spec| member(&tree, spec, "limits"));
+            for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.resolve(limits))).enumerate() {
+                if resource::text(&tree, item, "type").as_deref() == Some("Container") {
+                    for field in ["default", "defaultRequest", "max", "min"] {
+                        let pointer = format!("/spec/limits/{index}/{field}");
+                        object.add(&tree, spot, member(&tree, item, field), &pointer);
+                    }
+                }
+            }
+        }
+    }
+    Some(object)
+}
+
+impl Object {
+    fn add(&mut self, tree: &Tree<'_>, spot: &Spot, mapping: Option<NodeId>, pointer: &str) {
+        let Some(mapping) = mapping.map(|mapping| tree.resolve(mapping)) else { return };
+        if tree.kind(mapping) != Kind::Mapping {
+            return;
+        }
+        for (key, value) in tree.entries(mapping) {
+            let Some(key) = tree.scalar(tree.resolve(key)).map(|key| key.into_owned()) else { continue };
+            let pointer = format!("{pointer}/{}", crate::patch::escape(&key));
+            // Behind an alias the value's lines are those of its anchor.
+            let value = tree.resolve(value);
+            let offset = spot.piece.start + tree.span(value).start;
+            let style = tree.style(value);
+            let value = match resolve(tree, value) {
+                Ok(Resolved::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
+                Ok(Resolved::Null) => Some(String::new()),
+                Ok(Resolved::Bool(set)) => Some(set.to_string()),
+                _ => None,
+            };
+            self.entries.push(Entry { key, value, offset, style, pointer });
+        }
+    }
+}
