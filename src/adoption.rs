@@ -5,7 +5,8 @@
 //! name of ours and that nobody else mounts gives way to ours.
 
 use crate::agent::normal::normal;
-use crate::agent::{API_KEY, Agent, CONTAINER, Volume};
+use crate::agent::variable::VARIABLES;
+use crate::agent::{Agent, CONTAINER, Volume};
 use crate::find::member;
 use crate::pod_template::{Container, ContainerList, PodTemplate, PodVolume, is_agent};
 use crate::resource::text;
@@ -69,27 +70,6 @@ pub(crate) fn left_behind<'a>(
     })
 }
 
-/// Where the agent's variables are set here.
-const VARIABLES: [(&str, &str); 17] = [
-    (API_KEY, "apiKey"),
-    ("MACKEREL_CONTAINER_PLATFORM", "platform"),
-    ("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "kubelet.readOnlyPort"),
-    ("MACKEREL_KUBERNETES_KUBELET_PORT", "kubelet.port"),
-    ("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS", "kubelet.insecureTLS"),
-    ("MACKEREL_KUBERNETES_NODE_NAME", "platform"),
-    ("MACKEREL_KUBERNETES_KUBELET_HOST", "platform"),
-    ("MACKEREL_APIBASE", "agent.apiBase"),
-    ("MACKEREL_ROLES", "agent.roles"),
-    ("MACKEREL_DISPLAY_NAME", "agent.displayName"),
-    ("MACKEREL_MEMO", "agent.memo"),
-    ("MACKEREL_AGENT_CONFIG", "agent.config"),
-    ("MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES", "agent.config.pollingMinutes"),
-    ("MACKEREL_HOST_STATUS_ON_START", "agent.hostStatusOnStart"),
-    ("MACKEREL_HOST_ID_STORE", "agent.hostIdStore"),
-    ("MACKEREL_IGNORE_CONTAINER", "agent.ignoreContainer"),
-    ("MACKEREL_LOG_LEVEL", "agent.logLevel"),
-];
-
 /// Where fields of the container are set here.
 const FIELDS: [(&str, &str); 4] = [
     ("image", "agent.image"),
@@ -147,8 +127,8 @@ impl Lost {
             match key.as_str() {
                 "name" => {}
                 "env" => lost.items(value, new.get(key), "name", |name| {
-                    let setting = VARIABLES.iter().find(|(known, _)| *known == name);
-                    format!("env {name} (`{}`)", setting.map_or("agent.env", |(_, setting)| setting))
+                    let variable = VARIABLES.iter().find(|variable| variable.name == name);
+                    format!("env {name} (`{}`)", variable.map_or("agent.env", |variable| variable.setting))
                 }),
                 "volumeMounts" => lost.items(value, new.get(key), "mountPath", |path| format!("the mount at {path}")),
                 _ => lost.field(key, value, new.get(key)),
@@ -250,7 +230,7 @@ mod tests {
     #[test]
     fn every_setting_that_is_named_exists() {
         let mut config = Annotated::new(&Config::default());
-        for (_, path) in VARIABLES.into_iter().chain(FIELDS) {
+        for path in VARIABLES.map(|variable| variable.setting).into_iter().chain(FIELDS.map(|(_, setting)| setting)) {
             let complaints = config.set(path, "", "key", 0);
             assert!(complaints.iter().all(|complaint| !complaint.what.contains("no setting")), "{path}");
         }

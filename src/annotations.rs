@@ -208,6 +208,9 @@ fn give_way(annotated: &mut Annotated, annotations: &[Given<'_>]) {
     if has(Annotation::AgentConfigMapName) {
         annotated.reset("agent.config.url", |spec| spec.agent.config.url = None);
     }
+    for asked in Annotation::ALL.iter().filter(|asked| has(**asked)).filter_map(|asked| asked.setting()) {
+        annotated.take_variables_of(asked);
+    }
 }
 
 /// The original's lists, `a:b, c:d`, as the configuration writes them.
@@ -341,6 +344,7 @@ mod tests {
                 ("image", "r.example.com/agent@sha256:00"),
                 ("kubelet-port", "1250"),
                 ("kubelet-insecure-tls", "True"),
+                ("mackerel_agent_config.configmap_name", "agent"),
                 ("agent-config-configmap-key", "agent.yaml"),
                 ("cpu-request", "0.02"),
                 ("cpu-limit", "100m"),
@@ -388,6 +392,22 @@ mod tests {
     }
 
     #[test]
+    fn the_template_wins_over_variables() {
+        let config = configured(
+            "{agent: {env: [{name: MACKEREL_ROLES, value: a}, {name: MACKEREL_APIKEY, value: b}, {name: C}]}}",
+        );
+        let left = |pairs: &[(&str, &str)]| {
+            on(&config, pairs).spec.agent.env.into_iter().map(|variable| variable.name).collect::<Vec<_>>()
+        };
+        assert_eq!(left(&[("roles", "")]), ["MACKEREL_APIKEY", "C"]);
+        assert_eq!(left(&[("mackerel_apikey.secret_name", "s"), ("roles", "a:b")]), ["C"]);
+        assert_eq!(
+            left(&[("mackerel_apikey.secret_name", ""), ("memo", "m")]),
+            ["MACKEREL_ROLES", "MACKEREL_APIKEY", "C"]
+        );
+    }
+
+    #[test]
     fn values_that_cannot_be_are_all_named() {
         let config = Config::default();
         for (pairs, bad) in [
@@ -405,6 +425,15 @@ mod tests {
             (&[("memory-limit", "128m")], &["memory-limit"]),
             (&[("ignore-container", "(?=a)"), ("log-level", "debug")], &["ignore-container", "log-level"]),
             (&[("host-status-on-start", "retired")], &["host-status-on-start"]),
+            (&[("agent-config-configmap-key", "a")], &["agent-config-configmap-key"]),
+            (
+                &[
+                    ("agent-config-configmap-key", "a"),
+                    ("env.mackerel_agent_config", "/a"),
+                    ("mackerel_agent_config.configmap_name", "a"),
+                ],
+                &["agent-config-configmap-key"],
+            ),
             (&[("mackerel_apikey.secret_name", "Upper")], &["mackerel_apikey.secret_name"]),
         ] {
             let pairs = keys(pairs);

@@ -407,7 +407,9 @@ impl Run<'_> {
                     action,
                 });
             }
-            let bearer = judgement.agent.as_ref().filter(|_| self.config.spec.rbac.generate).map(|agent| Bearer {
+            let explains = self.options.explanations == Explanations::Keep;
+            let asks_for_bearers = explains || self.config.spec.rbac.generate;
+            let bearer = judgement.agent.as_ref().filter(|_| asks_for_bearers).map(|agent| Bearer {
                 access: agent.access,
                 namespace: resource.identity.namespace_in(self.config).cloned(),
                 service_account: service_account(tree, pod_spec),
@@ -426,10 +428,8 @@ impl Run<'_> {
                 token_of,
                 bearer,
                 needs: judgement.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
-                agent: judgement
-                    .agent
-                    .filter(|_| self.options.explanations == Explanations::Keep)
-                    .map(|agent| Rc::new(agent.moved(base))),
+                agent: judgement.agent.filter(|_| explains).map(|agent| Rc::new(agent.moved(base))),
+                wait_for: judgement.wait_for.filter(|_| explains),
                 patch: Patch(Vec::new()),
             };
             shift(&mut outcome, base);
@@ -494,7 +494,7 @@ impl Run<'_> {
 fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_refusal: OnRefusal) {
     let stands_there = !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
-    (outcome.needs, outcome.agent, outcome.token_of) = (None, None, None);
+    (outcome.needs, outcome.agent, outcome.wait_for, outcome.token_of) = (None, None, None, None);
     let kinds = change.view.ours.as_ref().map_or(Parts::Agent(()), Ours::kinds);
     let stay = kinds.verb("stays", "stay");
     let still = Finding {
@@ -525,7 +525,10 @@ fn shift(outcome: &mut Outcome, base: usize) {
             *offset += base;
         }
     }
-    if let Some(Rule::Manifest { offset, .. }) = &mut outcome.rule {
-        *offset += base;
+    let asked = outcome.wait_for.as_mut().map(|waiting| &mut waiting.asked);
+    for rule in outcome.rule.as_mut().into_iter().chain(asked) {
+        if let Rule::Manifest { offset, .. } = rule {
+            *offset += base;
+        }
     }
 }

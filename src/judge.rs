@@ -19,7 +19,7 @@ use crate::owner::owned;
 use crate::parts::{Kinds, Parts, Plan};
 use crate::patch::{InsteadOf, Places, TemplatePatch, removal, replacement};
 use crate::pod_template::{Ours, PodTemplate, is_agent};
-use crate::report::{Class, Finding, Reason, Rule};
+use crate::report::{Class, Finding, Reason, Rule, Waiting};
 use crate::resource::{Resource, text};
 use crate::standing::{Standing, others};
 use crate::yaml::{Kind, Tree};
@@ -38,6 +38,8 @@ pub(crate) struct Judgement {
     pub(crate) rule: Option<Rule>,
     /// The agent that the template then has.
     pub(crate) agent: Option<Rc<Agent>>,
+    /// The init container that waits which the template then has, and what asked for it.
+    pub(crate) wait_for: Option<Waiting>,
     /// What the decision speaks of; none where nothing is there and nothing goes in.
     pub(crate) about: Option<Kinds>,
 }
@@ -45,12 +47,14 @@ pub(crate) struct Judgement {
 impl Judgement {
     /// Nothing changes.
     fn of(decision: Finding, warnings: Vec<Finding>) -> Self {
-        Self { decision, warnings, action: None, rule: None, agent: None, about: None }
+        Self { decision, warnings, action: None, rule: None, agent: None, wait_for: None, about: None }
     }
 
     /// The template then has this.
-    fn with(self, plan: &Plan) -> Self {
-        Self { agent: plan.agent().map(Rc::clone), ..self }
+    fn with(self, plan: &Plan, asked_to_wait: Option<Rule>) -> Self {
+        let waiting = plan.wait_for().zip(asked_to_wait);
+        let wait_for = waiting.map(|(wait_for, asked)| Waiting { wait_for: Rc::clone(wait_for), asked });
+        Self { agent: plan.agent().map(Rc::clone), wait_for, ..self }
     }
 }
 
@@ -174,10 +178,11 @@ impl Bench<'_, '_> {
     }
 
     /// A template without anything of ours.
-    fn anew(&self, Verdict { decision, warnings, no_agent, .. }: Verdict) -> Judgement {
+    fn anew(&self, Verdict { decision, warnings, no_agent, asked_to_wait, .. }: Verdict) -> Judgement {
         match decision {
             Decision::Add(plan) => {
-                let mut judgement = self.says(Reason::Injected, Some(plan.kinds()), warnings).with(&plan);
+                let mut judgement =
+                    self.says(Reason::Injected, Some(plan.kinds()), warnings).with(&plan, asked_to_wait);
                 if let Some(skip) = no_agent {
                     judgement.decision.message += &format!("; no agent: {}", skip.message);
                 }
@@ -220,7 +225,7 @@ impl Bench<'_, '_> {
             Some((plan.clone(), Places { instead_of: Some(InsteadOf { list: old.list, index }), ..Places::default() }));
         let action = Some(Action { first, then, unwanted: None });
         let about = Some(Parts::Agent(()));
-        Judgement { action, about, ..Judgement::of(decision, verdict.warnings).with(plan) }
+        Judgement { action, about, ..Judgement::of(decision, verdict.warnings).with(plan, verdict.asked_to_wait) }
     }
 
     /// Where an agent of somebody else is still there although one was to be taken over, it is one too many.
@@ -252,7 +257,7 @@ impl Bench<'_, '_> {
         &self,
         ours: &Ours,
         edited: Option<HandEdit>,
-        Verdict { decision, mut warnings, no_agent, .. }: Verdict,
+        Verdict { decision, mut warnings, no_agent, asked_to_wait, .. }: Verdict,
     ) -> Judgement {
         let kinds = ours.kinds();
         let stays = |finding: Finding, mut warnings: Vec<Finding>, message: &str| {
@@ -267,13 +272,13 @@ impl Bench<'_, '_> {
                 if standing.is_current(&plan) && HandEdit::of(ours).is_none() {
                     // It has been told when they went in.
                     warnings.retain(|warning| warning.reason.class() != Class::Note);
-                    return self.says(Reason::Unchanged, Some(kinds), warnings).with(&plan);
+                    return self.says(Reason::Unchanged, Some(kinds), warnings).with(&plan, asked_to_wait);
                 }
                 let decision = self.finding(Reason::Updated, standing.updated(&plan, no_agent.as_ref()));
                 let is = plan.kinds();
                 let about =
                     Parts::of(kinds.agent().or(is.agent()).copied(), kinds.wait_for().or(is.wait_for()).copied());
-                let judgement = Judgement::of(decision, warnings).with(&plan);
+                let judgement = Judgement::of(decision, warnings).with(&plan, asked_to_wait);
                 Judgement { action: Some(self.update(ours, plan)), about, ..judgement }
             }
             (Decision::Add(plan), Some(edit)) => {

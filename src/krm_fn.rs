@@ -400,6 +400,7 @@ mod tests {
             needs: None,
             token_of: None,
             agent: None,
+            wait_for: None,
             bearer: None,
             patch: Patch::default(),
         }

@@ -45,6 +45,15 @@ impl fmt::Display for Need {
     }
 }
 
+/// A setting of the pod that has no effect where the agent's configuration file says the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outranked {
+    /// The key in the file.
+    pub in_file: &'static str,
+    /// The setting, as a dotted path below `spec`.
+    pub setting: &'static str,
+}
+
 /// What one agent needs around it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Needs {
@@ -56,6 +65,8 @@ pub struct Needs {
     pub without: Vec<&'static str>,
     /// Variables whose references may lead nowhere, because their owner says so.
     pub optional: Vec<String>,
+    /// What somebody set that the file could say too.
+    pub outranked: Vec<Outranked>,
 }
 
 impl Needs {
@@ -86,7 +97,13 @@ impl Needs {
         if let Some(need) = &agent_config {
             push(&mut objects, need.clone());
         }
-        Self { objects, agent_config, without: without(&container["resources"]), optional: optional.to_vec() }
+        Self {
+            objects,
+            agent_config,
+            without: without(&container["resources"]),
+            optional: optional.to_vec(),
+            outranked: Vec::new(),
+        }
     }
 }
 

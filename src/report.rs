@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::needs::Needs;
 use crate::parts::Kinds;
 use crate::rbac::Bearer;
+use crate::wait_for::WaitFor;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -79,7 +80,7 @@ reasons! {
     Unchanged = "unchanged", Done, "the agent is there and up to date";
     Adopted = "adopted", Done, "an agent that was not ours was taken over";
     Removed = "removed", Done, "the agent was taken out";
-    NotInjected = "not-injected", Skipped, "there is no agent of ours to take out";
+    NotInjected = "not-injected", Skipped, "there is nothing of ours to take out";
     NotRequested = "not-requested", Skipped, "injection is `annotated` and the template does not ask";
     OptedOut = "opted-out", Skipped, "the template asks to be left alone";
     Disabled = "disabled", Skipped, "injection is `disabled`";
@@ -88,7 +89,7 @@ reasons! {
     HelmHook = "helm-hook", Skipped, "a Helm hook or test";
     HelmTemplate = "helm-template", Skipped, "a template of a Helm chart, not yet a manifest";
     MirrorPod = "mirror-pod", Skipped, "a mirror pod belongs to its kubelet";
-    Windows = "windows", Skipped, "the agent does not run on Windows";
+    Windows = "windows", Skipped, "the pod is for Windows nodes, where neither the agent nor wait-for runs";
     NoContainers = "no-containers", Skipped, "the template has no containers of its own";
     Patch = "patch", Skipped, "a patch or a part of a pod template, not a whole one";
     LocalConfig = "local-config", Skipped, "configuration of a local tool, never applied";
@@ -262,12 +263,24 @@ pub struct Outcome {
     pub needs: Option<Rc<Needs>>,
     /// That agent, where explanations are asked for.
     pub agent: Option<Rc<Agent>>,
+    /// The init container that waits which the template has after the run, where explanations are asked for.
+    pub wait_for: Option<Waiting>,
     /// The ServiceAccount that the agent relies on for its token, since the pod does not say; none where it needs none of it.
     pub token_of: Option<String>,
-    /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`).
+    /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`,
+    /// explanations).
     pub bearer: Option<Bearer>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or when patches are not asked for.
     pub patch: json_patch::Patch,
+}
+
+/// An init container that waits, and what asked for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Waiting {
+    /// It.
+    pub wait_for: Rc<WaitFor>,
+    /// The annotation.
+    pub asked: Rule,
 }
 
 /// Something about a resource in which no pod template is known.

@@ -28,6 +28,8 @@ pub struct WaitFor {
     pub position: WaitForPosition,
     /// The container, its fields in the order in which a person writes them.
     pub container: Rc<Value>,
+    /// Whom it waits for.
+    pub endpoints: Vec<Endpoint>,
     /// Names of the pull secrets that the pod lacks; those of an agent beside it are the agent's.
     pub pull_secrets: Vec<String>,
     record: WaitForRecord,
@@ -74,7 +76,8 @@ impl WaitFor {
             value: Digest::of(&normal_parts(&unnamed, &[]).to_string()),
             image: Digest::of(&image),
         };
-        Self { position, container: Rc::new(container), pull_secrets: shape.pull_secrets, record }
+        let Shape { endpoints, pull_secrets, .. } = shape;
+        Self { position, container: Rc::new(container), endpoints, pull_secrets, record }
     }
 
     /// What the record says of it.

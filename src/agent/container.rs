@@ -2,9 +2,10 @@
 
 use super::normal::{Digest, Names, take_names};
 use super::order::ordered;
+use super::variable::{VARIABLES, Variable};
 use super::{API_KEY, AgentRecord, CONTAINER, Sidecar, Volume};
 use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
-use crate::needs::Needs;
+use crate::needs::{Needs, Outranked};
 use crate::pod_template::normal_parts;
 use crate::qos;
 use crate::rbac::Access;
@@ -123,6 +124,7 @@ impl Agent {
             // The pod's own budget is what a quota counts.
             needs.without.clear();
         }
+        needs.outranked = outranked(config);
         Self { needs: Rc::new(needs), ..agent }
     }
 
@@ -208,8 +210,20 @@ impl Agent {
         let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.access, self.record());
         let mut needs = Needs::of(&agent.container, &agent.volume_list, &self.needs.optional);
         needs.without.clone_from(&self.needs.without);
+        needs.outranked.clone_from(&self.needs.outranked);
         Self { needs: Rc::new(needs), annotated: self.annotated.clone(), ..agent }
     }
+}
+
+/// What somebody set, here or as a variable, that the agent's configuration file could say too.
+fn outranked(config: &Config) -> Vec<Outranked> {
+    let in_env = |name: &str| config.spec.agent.env.iter().any(|variable| variable.name == name);
+    let of = |variable: &Variable| {
+        let setting = if in_env(variable.name) { "agent.env" } else { variable.setting };
+        let is_set = setting == "agent.env" || config.is_explicit(setting);
+        Some(Outranked { in_file: variable.in_file?, setting }).filter(|_| is_set)
+    };
+    VARIABLES.iter().filter_map(of).collect()
 }
 
 /// The variable's owner says that its reference may lead nowhere.

@@ -4,6 +4,7 @@ pub mod container;
 pub mod normal;
 pub mod order;
 pub mod record;
+pub(crate) mod variable;
 
 pub use container::{Agent, Agents};
 pub use record::{AgentRecord, Parent, Record};

@@ -8,6 +8,7 @@ use super::setting::Setting as _;
 use super::spec::Spec;
 use super::value::{Places, Value};
 use super::{is_at_or_below, path};
+use crate::agent::variable::{InEnv, VARIABLES, Variable};
 
 /// The configuration of one template, being made.
 pub(crate) struct Annotated {
@@ -23,6 +24,15 @@ impl Annotated {
     pub(crate) fn reset(&mut self, path: &str, reset: impl FnOnce(&mut Spec)) {
         reset(&mut self.config.spec);
         self.config.origins.retain(|set, _| !is_at_or_below(set, path));
+    }
+
+    /// Takes out of `agent.env` what would displace the setting `dotted`, so that an annotation can give it.
+    pub(crate) fn take_variables_of(&mut self, dotted: &str) {
+        let displaces =
+            |variable: &&Variable| variable.in_env == InEnv::Instead && is_at_or_below(dotted, variable.setting);
+        for variable in VARIABLES.iter().filter(displaces) {
+            self.config.spec.agent.env.retain(|given| given.name != variable.name);
+        }
     }
 
     /// Sets the setting `dotted` to the value of the annotation `key`.

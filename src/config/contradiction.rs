@@ -8,6 +8,7 @@ use super::spec::{Platform, SidecarKind};
 use super::version::KubernetesVersion;
 use super::{Config, closest, path};
 use crate::agent::is_agent_image;
+use crate::agent::variable::{InEnv, VARIABLES};
 use crate::annotations;
 use crate::find::Table;
 
@@ -74,6 +75,7 @@ pub(crate) fn contradictions_of_template(config: &Config) -> Vec<Contradiction> 
     let mut found = Vec::new();
     kubelet(config, &mut found);
     agent_config(config, &mut found);
+    environment(config, &mut found);
     resources(config, &mut found);
     security_context(config, &mut found);
     namespaces(config, &mut found);
@@ -124,6 +126,17 @@ fn kubelet(config: &Config, found: &mut Vec<Contradiction>) {
 
 fn agent_config(config: &Config, found: &mut Vec<Contradiction>) {
     let agent_config = &config.spec.agent.config;
+    let key = "agent.config.configMapKey";
+    // In the configuration, it may be there for the ConfigMaps that annotations name.
+    if matches!(config.origin(key), Origin::Annotation { .. })
+        && (agent_config.config_map_name.is_none() || agent_config.url.is_some())
+    {
+        found.push(Contradiction::of(
+            &[key],
+            "it has no effect: the agent reads no ConfigMap here",
+            "name the ConfigMap too, in `mackerel_agent_config.configmap_name`, and no URL",
+        ));
+    }
     // The original injector's annotation names a file within the ConfigMap's folder, or anything else.
     if matches!(config.origin("agent.config.url"), Origin::Annotation { .. }) {
         return;
@@ -134,6 +147,27 @@ fn agent_config(config: &Config, found: &mut Vec<Contradiction>) {
             "`agent.config.url` and `agent.config.configMapName` cannot stand together: the agent reads one configuration",
             "take one of them away",
         ));
+    }
+}
+
+/// A variable of `agent.env` takes the place of ours, so that the setting which gives ours would have no effect.
+fn environment(config: &Config, found: &mut Vec<Contradiction>) {
+    for (index, given) in config.spec.agent.env.iter().enumerate() {
+        let Some(variable) = VARIABLES.iter().find(|variable| variable.name == given.name) else { continue };
+        let (item, setting) = (format!("`agent.env[{index}]`"), variable.setting);
+        match variable.in_env {
+            InEnv::Never => found.push(Contradiction::of(
+                &["agent.env"],
+                format!("{item} is {}, which `{setting}` gives, with everything that hangs on it", given.name),
+                format!("set `{setting}` instead"),
+            )),
+            InEnv::Instead if config.is_explicit(setting) => found.push(Contradiction::of(
+                &[setting, "agent.env"],
+                format!("`{setting}` has no effect beside {item}, which is {}", given.name),
+                "take one of them away",
+            )),
+            InEnv::Instead | InEnv::Freely => {}
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::agent::{Agent, Agents, Sidecar};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, Request};
 use crate::config::{Config, Injection, KubernetesVersion, PodTemplatePath, SidecarKind};
 use crate::merge_patch::{self, Images, Sign};
-use crate::parts::{Parts, Plan};
+use crate::parts::{Kinds, Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason, Rule};
 use crate::resource::Resource;
@@ -46,6 +46,8 @@ pub struct Verdict {
     pub rule: Rule,
     /// Why a template that is to wait gets no agent.
     pub no_agent: Option<Finding>,
+    /// What asks for the init container that waits.
+    pub asked_to_wait: Option<Rule>,
 }
 
 /// Decides for one template.
@@ -58,11 +60,22 @@ pub fn decide(
     config: &Config,
     agents: &Agents,
 ) -> Verdict {
-    let mut case =
-        Case { tree, resource, at, template, config, agents, warnings: Vec::new(), rule: None, no_agent: None };
+    let mut case = Case {
+        tree,
+        resource,
+        at,
+        template,
+        config,
+        agents,
+        warnings: Vec::new(),
+        rule: None,
+        no_agent: None,
+        asked_to_wait: None,
+    };
     let decision = case.decide();
     let rule = case.rule.take().unwrap_or_else(|| case.rule_of(&decision));
-    Verdict { decision, warnings: case.warnings, rule, no_agent: case.no_agent }
+    let Case { warnings, no_agent, asked_to_wait, .. } = case;
+    Verdict { decision, warnings, rule, no_agent, asked_to_wait }
 }
 
 struct Case<'a, 't> {
@@ -77,6 +90,7 @@ struct Case<'a, 't> {
     /// What decides, where the decision's finding does not say it.
     rule: Option<Rule>,
     no_agent: Option<Finding>,
+    asked_to_wait: Option<Rule>,
 }
 
 impl<'a> Case<'a, '_> {
@@ -93,7 +107,8 @@ impl<'a> Case<'a, '_> {
         };
         // What follows says no for reasons of its own.
         let rule = self.rule.take();
-        if let Some(skip) = self.cannot_run() {
+        let wanted = Parts::of(asks.is_ok().then_some(()), waits.is_some().then_some(()));
+        if let Some(skip) = self.cannot_run(wanted.unwrap_or(Parts::Agent(()))) {
             return Decision::Skip(skip);
         }
         let agent = asks.and_then(|()| self.agent());
@@ -115,6 +130,7 @@ impl<'a> Case<'a, '_> {
             Err(decision) => return decision,
         };
         let asks = asked.rule();
+        self.asked_to_wait = Some(asks.clone());
         match (self.wait_for(asked, agent.as_deref()), agent) {
             (Ok(wait_for), Some(agent)) => {
                 self.rule = rule;
@@ -203,9 +219,14 @@ impl<'a> Case<'a, '_> {
         Finding { help: Some("put it in quotes".to_owned()), offset: Some(annotation.value_offset), pointer, ..finding }
     }
 
-    fn cannot_run(&self) -> Option<Finding> {
+    fn cannot_run(&self, wanted: Kinds) -> Option<Finding> {
         if self.template.windows {
-            return Some(self.finding(Reason::Windows, "the pod is for Windows nodes, for which there is no agent"));
+            let message = format!(
+                "the pod is for Windows nodes, where {} {} not run",
+                wanted.subject(),
+                wanted.verb("does", "do")
+            );
+            return Some(self.finding(Reason::Windows, message));
         }
         let own: Vec<_> = self.template.containers.iter().filter(|c| c.list == ContainerList::Containers).collect();
         if own.is_empty() {

@@ -4,7 +4,7 @@
 use super::Case;
 use crate::annotations::Annotation;
 use crate::config::Config;
-use crate::rbac::{Access, PERMITS};
+use crate::rbac::{Access, LESS, PERMITS};
 use crate::report::{Finding, Reason};
 
 impl Case<'_, '_> {
@@ -26,10 +26,9 @@ impl Case<'_, '_> {
         }
         let (why, instead) = match access {
             Access::ApiServer => ("on EKS Fargate the agent reads through `nodes/proxy`".to_owned(), None),
-            Access::Kubelet | Access::ReadOnlyPort => (
-                format!("on Kubernetes {version} the agent reads through `nodes/proxy`"),
-                Some("where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do"),
-            ),
+            Access::Kubelet | Access::ReadOnlyPort => {
+                (format!("on Kubernetes {version} the agent reads through `nodes/proxy`"), Some(LESS))
+            }
         };
         let finding = |reason| {
             let finding = self.finding(reason, format!("{why}, and {PERMITS}"));

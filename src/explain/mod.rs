@@ -1,7 +1,10 @@
 //! Why each pod template got its decision: as data, which [`text`], JSON and [`sarif`] show.
 
+mod permitted;
 pub mod sarif;
 pub mod text;
+
+pub use permitted::Permitted;
 
 use crate::agent::API_KEY;
 use crate::annotations::{self, Annotation};
@@ -9,9 +12,10 @@ use crate::config::{Config, Origin};
 use crate::diagnostic::Lines;
 use crate::field_path::field_path;
 use crate::needs::Need;
-use crate::report::{Class, Finding, Identity, Outcome, Rule, Severity, Subject};
+use crate::report::{Class, Finding, Identity, Outcome, Rule, Severity, Subject, Waiting};
 use crate::surroundings::{Part, Presence, Requirement};
 use crate::tolerance::Tolerance;
+use crate::wait_for::WaitFor;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -26,6 +30,8 @@ pub struct Explanation {
     pub findings: Vec<Told>,
     /// What must exist before the pods start.
     pub needed: Vec<Needed>,
+    /// What the agents must be permitted.
+    pub permissions: Vec<Permitted>,
     /// Resources without a pod template.
     pub without_pod_template: usize,
 }
@@ -61,7 +67,10 @@ pub struct Template {
     pub warnings: Vec<Told>,
     /// What the agent was made from, where one resource was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<AgentSettings>,
+    pub agent: Option<Made>,
+    /// What the init container that waits was made from, where one resource was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_for: Option<Made>,
 }
 
 /// One thing to tell.
@@ -101,20 +110,20 @@ pub struct Because {
     pub origin: String,
 }
 
-/// What one agent was made from.
+/// What one container was made from.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentSettings {
+pub struct Made {
     /// Path of the list that holds it.
     pub stands_in: String,
     /// Every setting of it.
     pub settings: Vec<Setting>,
 }
 
-/// One setting of one agent.
+/// One setting of one container.
 #[derive(Debug, Clone, Serialize)]
 pub struct Setting {
-    /// Dotted path below `spec`.
+    /// Dotted path below `spec`, or the annotation that names the hosts to wait for.
     pub path: String,
     /// Its value; null where it has none.
     pub value: Value,
@@ -179,8 +188,13 @@ pub fn explain(
     tolerance: Tolerance,
     chosen: Chosen<'_>,
 ) -> Explanation {
-    let mut explanation =
-        Explanation { templates: Vec::new(), findings: Vec::new(), needed: Vec::new(), without_pod_template: 0 };
+    let mut explanation = Explanation {
+        templates: Vec::new(),
+        findings: Vec::new(),
+        needed: Vec::new(),
+        permissions: Vec::new(),
+        without_pod_template: 0,
+    };
     let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| chosen.takes(&o.identity)).count();
     let in_detail = matches!(chosen, Chosen::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
     for (name, part) in names.iter().zip(parts) {
@@ -204,15 +218,17 @@ pub fn explain(
         }
     }
     let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
-    let shown = outcomes.filter(|outcome| chosen.takes(&outcome.identity)).flat_map(|outcome| {
+    let shown: Vec<&Outcome> = outcomes.filter(|outcome| chosen.takes(&outcome.identity)).collect();
+    let asked = shown.iter().flat_map(|outcome| {
         let namespace = outcome.identity.namespace_in(config);
         outcome.needs.iter().flat_map(|needs| &needs.objects).map(move |need| (namespace, need))
     });
-    let shown: HashSet<(Option<&String>, &Need)> = shown.collect();
-    let is_of_one = |requirement: &&Requirement| shown.contains(&(requirement.namespace.as_ref(), &requirement.need));
+    let asked: HashSet<(Option<&String>, &Need)> = asked.collect();
+    let is_of_one = |requirement: &&Requirement| asked.contains(&(requirement.namespace.as_ref(), &requirement.need));
     let mut lines: Vec<Lines<'_>> = parts.iter().map(|part| Lines::new(part.text.as_bytes())).collect();
     explanation.needed =
         requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, &mut lines)).collect();
+    explanation.permissions = permitted::permitted(&shown, config);
     explanation
 }
 
@@ -263,6 +279,7 @@ impl View<'_> {
             because,
             warnings,
             agent: in_detail.then(|| self.agent(outcome)).flatten(),
+            wait_for: in_detail.then(|| self.wait_for(outcome)).flatten(),
         }
     }
 
@@ -286,19 +303,12 @@ impl View<'_> {
                 origin: self.origin(self.config.origin(path.split('[').next().unwrap_or_default())),
             },
             Rule::Manifest { offset, pointer } => {
-                let place = self.place(*offset);
-                let field = field_path(pointer);
-                let rule = match annotation(pointer) {
-                    Some(name) => format!("annotation {name}"),
-                    None if field.is_empty() => "the resource".to_owned(),
-                    None => field,
-                };
-                Because { rule, value: None, origin: place.to_string() }
+                Because { rule: what_stands_at(pointer), value: None, origin: self.place(*offset).to_string() }
             }
         }
     }
 
-    fn agent(&mut self, outcome: &Outcome) -> Option<AgentSettings> {
+    fn agent(&mut self, outcome: &Outcome) -> Option<Made> {
         let agent = outcome.agent.as_ref()?;
         let config = agent.annotated.as_deref().unwrap_or(self.config);
         let settings = config.settings().into_iter().filter(|(path, ..)| is_of_the_agent(path));
@@ -306,10 +316,25 @@ impl View<'_> {
             let origin = self.origin(origin);
             in_effect(Setting { path, value, origin }, &agent.container, &agent.volume_list)
         });
-        Some(AgentSettings {
+        Some(Made {
             settings: settings.collect(),
             stands_in: field_path(&format!("{}/spec/{}", outcome.template, agent.sidecar.field())),
         })
+    }
+
+    fn wait_for(&mut self, outcome: &Outcome) -> Option<Made> {
+        let Waiting { wait_for, asked } = outcome.wait_for.as_ref()?;
+        let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
+        let Because { rule, origin, .. } = self.because(asked);
+        let mut settings = vec![Setting { path: rule, value: hosts.into(), origin }];
+        // What it shares with the agent stands there, if there is one.
+        let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent.is_none();
+        for (path, value, origin) in self.config.settings() {
+            if path.starts_with("waitFor.") || of_both(&path) {
+                settings.push(Setting { path, value, origin: self.origin(origin) });
+            }
+        }
+        Some(Made { settings, stands_in: field_path(&format!("{}/spec/{}", outcome.template, WaitFor::FIELD)) })
     }
 
     fn origin(&mut self, origin: &Origin) -> String {
@@ -321,6 +346,24 @@ impl View<'_> {
             }
             other => other.to_string(),
         }
+    }
+}
+
+/// Settings of the agent that hold for the init container that waits too.
+const OF_BOTH: [&str; 3] = ["imagePullPolicy", "imagePullSecrets", "securityContext"];
+
+/// `agent.securityContext.runAsUser` -> `securityContext`; empty for what is not the agent's.
+fn of_agent(path: &str) -> &str {
+    path.strip_prefix("agent.").and_then(|path| path.split('.').next()).unwrap_or_default()
+}
+
+/// A field of a resource, for people.
+fn what_stands_at(pointer: &str) -> String {
+    let field = field_path(pointer);
+    match annotation(pointer) {
+        Some(name) => format!("annotation {name}"),
+        None if field.is_empty() => "the resource".to_owned(),
+        None => field,
     }
 }
 

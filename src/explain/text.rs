@@ -1,7 +1,8 @@
 //! For a person at a terminal: a table by file, what is told beside it, what must exist.
 
-use super::{AgentSettings, Because, Explanation, Needed, Template, Told};
+use super::{Because, Explanation, Made, Needed, Permitted, Template, Told};
 use crate::diagnostic::visible;
+use crate::rbac::{Access, LESS, NODES_PROXY, PERMITS};
 use crate::report::{Identity, Reason, Severity};
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -28,8 +29,10 @@ pub fn text(explanation: &Explanation) -> String {
         for warning in &template.warnings {
             told(&mut text, warning, "      ");
         }
-        if let Some(agent) = &template.agent {
-            settings(&mut text, agent);
+        for (who, made) in [("the agent", &template.agent), ("wait-for", &template.wait_for)] {
+            if let Some(made) = made {
+                settings(&mut text, who, made);
+            }
         }
     }
     for finding in &explanation.findings {
@@ -38,6 +41,7 @@ pub fn text(explanation: &Explanation) -> String {
         told(&mut text, finding, "");
     }
     needed(&mut text, &explanation.needed);
+    permitted(&mut text, &explanation.permissions);
     if let Some(totals) = totals(explanation) {
         let gap = if text.is_empty() { "" } else { "\n" };
         line(&mut text, &format!("{gap}{totals}"));
@@ -117,13 +121,13 @@ fn told(text: &mut String, told: &Told, indent: &str) {
     }
 }
 
-fn settings(text: &mut String, agent: &AgentSettings) {
-    line(text, &format!("\n      the agent stands in {}, made from:", agent.stands_in));
-    let values: Vec<String> = agent.settings.iter().map(|setting| plain(&setting.value)).collect();
-    let path = agent.settings.iter().map(|setting| setting.path.chars().count()).max().unwrap_or_default();
+fn settings(text: &mut String, who: &str, made: &Made) {
+    line(text, &format!("\n      {who} stands in {}, made from:", made.stands_in));
+    let values: Vec<String> = made.settings.iter().map(|setting| plain(&setting.value)).collect();
+    let path = made.settings.iter().map(|setting| setting.path.chars().count()).max().unwrap_or_default();
     // One long value does not push all origins out of sight.
     let value = values.iter().map(|value| value.chars().count()).filter(|count| *count <= 50).max().unwrap_or_default();
-    for (setting, shown) in agent.settings.iter().zip(&values) {
+    for (setting, shown) in made.settings.iter().zip(&values) {
         line(text, &format!("        {:path$}  {shown:value$}  {}", setting.path, setting.origin));
     }
 }
@@ -148,5 +152,27 @@ fn needed(text: &mut String, needed: &[Needed]) {
         }
         let found = place.as_ref().map_or((*presence).to_owned(), ToString::to_string);
         line(text, &format!("  {what}: {found}"));
+    }
+}
+
+fn permitted(text: &mut String, permissions: &[Permitted]) {
+    if permissions.is_empty() {
+        return;
+    }
+    line(text, "\nto be permitted, as `rbac` prints it; an agent that is not reports nothing, and says so nowhere:");
+    for Permitted { namespace, service_accounts, get, .. } in permissions {
+        let accounts: Vec<&str> = service_accounts.iter().map(String::as_str).collect();
+        let word = if accounts.len() == 1 { "ServiceAccount" } else { "ServiceAccounts" };
+        let place = namespace.as_ref().map_or("the pods' namespace", String::as_str);
+        line(text, &format!("  {word} {} in {place}: get {}", accounts.join(", "), get.join(" and ")));
+    }
+    let mut proxies = permissions.iter().filter(|permitted| permitted.get.contains(&NODES_PROXY)).peekable();
+    if proxies.peek().is_some() {
+        let less = if proxies.any(|permitted| permitted.access == Access::Kubelet) {
+            format!("; {LESS}")
+        } else {
+            String::new()
+        };
+        line(text, &format!("  {NODES_PROXY}: {PERMITS}{less}"));
     }
 }

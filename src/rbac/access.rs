@@ -16,9 +16,15 @@ pub enum Access {
     ApiServer,
 }
 
+/// What reads more than the agent has to.
+pub const NODES_PROXY: &str = "nodes/proxy";
+
 /// What `nodes/proxy` permits beside what the agent does with it.
 pub const PERMITS: &str =
     "it permits far more than reading: whoever has the pod's token can run commands in any container of any node";
+
+/// How to do with less than `nodes/proxy`, of the kubelet's own port.
+pub const LESS: &str = "where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
 
 impl Access {
     /// The way that the settings choose.
@@ -37,15 +43,15 @@ impl Access {
         match self {
             Access::ReadOnlyPort => &[],
             Access::Kubelet if version >= KubernetesVersion::FINE_GRAINED_KUBELET => &["nodes/pods", "nodes/stats"],
-            Access::Kubelet => &["nodes/proxy", "nodes/stats"],
-            Access::ApiServer => &["nodes/proxy"],
+            Access::Kubelet => &[NODES_PROXY, "nodes/stats"],
+            Access::ApiServer => &[NODES_PROXY],
         }
     }
 
     /// Whether `nodes/proxy` is among them.
     #[must_use]
     pub fn needs_proxy(self, version: KubernetesVersion) -> bool {
-        self.resources(version).contains(&"nodes/proxy")
+        self.resources(version).contains(&NODES_PROXY)
     }
 
     /// The last part of the names of its objects.

@@ -16,7 +16,7 @@ mod record;
 
 pub(crate) use generated::write;
 
-pub use access::{Access, PERMITS};
+pub use access::{Access, LESS, NODES_PROXY, PERMITS};
 pub use grants::{Bearer, Grant, Grants, service_account};
 pub use manifest::manifest;
 

@@ -8,6 +8,7 @@ use mackerel_agent_injector::config::{
 };
 use mackerel_agent_injector::diagnostic::{Colour, Renderer};
 use mackerel_agent_injector::yaml;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -67,6 +68,17 @@ fn from_yaml(name: &str, text: &str) -> Config {
     load(&sources).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{text}"))
 }
 
+/// The configuration that a function call brings along.
+fn from_call(configuration: &str) -> Config {
+    let indented: String = configuration.lines().map(|line| format!("  {line}\n")).collect();
+    let text =
+        format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}");
+    let tree = yaml::read(&text).unwrap();
+    let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
+    let base = Base::Node { name: "<stdin>", text: &text, start: 0, tree: &tree, node };
+    load(&Sources { base, ..Sources::default() }).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
+}
+
 fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
     let set: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
     load(&Sources { set: &set, ..Sources::default() }).map_err(|errors| {
@@ -77,9 +89,9 @@ fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
 
 /// One setting by every door: its path, the value as text, the same in a configuration file, and by annotation where there
 /// is one.
-type Door = (&'static str, &'static str, &'static str, Option<(&'static str, &'static str)>);
+pub(crate) type Door = (&'static str, &'static str, &'static str, Option<(&'static str, &'static str)>);
 
-const DOORS: &[Door] = &[
+pub(crate) const DOORS: &[Door] = &[
     ("injection", "annotated", "{injection: annotated}", None),
     ("onRefusal", "skip", "{onRefusal: skip}", None),
     ("namespace", "shop", "{namespace: shop}", None),
@@ -170,6 +182,8 @@ const DOORS: &[Door] = &[
         "{agent: {resources: {requests: {memory: 1}}}}",
         Some(("memory-request", "1")),
     ),
+    ("agent.resources.limits.memory", "null", "{agent: {resources: {limits: {memory: null}}}}", None),
+    ("agent.resources.limits", "{memory: null}", "{agent: {resources: {limits: {memory: null}}}}", None),
     ("agent.resources.limits.nvidia\\.com/gpu", "1", "{agent: {resources: {limits: {nvidia.com/gpu: 1}}}}", None),
     ("agent.securityContext.runAsUser", "null", "{agent: {securityContext: {runAsUser: null}}}", None),
     ("agent.securityContext.runAsUser", "1000", "{agent: {securityContext: {runAsUser: 1000}}}", None),
@@ -221,10 +235,21 @@ fn a_setting_means_the_same_by_every_door() {
         let data = format!("apiVersion: v1\nkind: ConfigMap\ndata:\n  {path}: '{quoted}'\n");
         assert_eq!(from_yaml("config-map.yaml", &data).spec, wanted, "ConfigMap {path}");
 
+        for (door, of_call) in [("functionConfig", &file), ("ConfigMap as functionConfig", &data)] {
+            assert_eq!(from_call(of_call).spec, wanted, "{door} {path}");
+        }
+
         if let Some((name, value)) = by_annotation {
             let key = format!("{}{name}", annotations::PREFIX);
-            let default = Config::default();
-            let annotated = annotations::overlay(&default, &[(&key, value, 7)]).unwrap();
+            // A key is one of a ConfigMap, which somebody has to name.
+            let named = |key: &str| from_yaml("named.yaml", &file.replace("{configMapKey: a}", key));
+            let (base, wanted) = match *path {
+                "agent.config.configMapKey" => {
+                    (named("{configMapName: b}"), named("{configMapName: b, configMapKey: a}").spec)
+                }
+                _ => (Config::default(), wanted),
+            };
+            let annotated = annotations::overlay(&base, &[(&key, value, 7)]).unwrap();
             assert_eq!(annotated.spec, wanted, "annotation {name}");
             let leaf = Annotation::of(&key).unwrap().setting().unwrap();
             assert_eq!(*annotated.origin(leaf), Origin::Annotation { key, offset: 7 });
@@ -241,6 +266,27 @@ fn every_setting_is_tried_by_every_door() {
         .filter(|path| default.value(path).is_some() && !tried(path))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
+    // What gives the default by every door shows nothing.
+    let changes = |in_file: &str| {
+        from_yaml("file.yaml", &format!("apiVersion: {API_VERSION}\nkind: {KIND}\nspec: {in_file}\n")).spec
+            != default.spec
+    };
+    let paths: BTreeSet<&str> = DOORS.iter().map(|(path, ..)| *path).collect();
+    let idle: Vec<&&str> = paths
+        .iter()
+        .filter(|path| !DOORS.iter().any(|(door, _, in_file, _)| door == *path && changes(in_file)))
+        .collect();
+    assert!(idle.is_empty(), "{idle:?}");
+    let by_annotation = |annotation: &Annotation| {
+        DOORS
+            .iter()
+            .any(|(_, _, in_file, door)| door.is_some_and(|(name, _)| name == annotation.name()) && changes(in_file))
+    };
+    let unasked: Vec<&Annotation> = Annotation::ALL
+        .iter()
+        .filter(|annotation| annotation.setting().is_some() && !by_annotation(annotation))
+        .collect();
+    assert!(unasked.is_empty(), "{unasked:?}");
 }
 
 /// The dotted paths of the settings that a schema describes.
@@ -280,6 +326,10 @@ fn a_bad_argument_is_named_with_its_number() {
             "--set #2: error: `kubelet.readOnlyPort` and `kubelet.port` cannot stand together: the read-only port has no TLS",
         ),
         (&["waitFor.timeoutSeconds=0"], "--set #1: error: `waitFor.timeoutSeconds` must be at least 1, found `0`"),
+        (
+            &["agent.env=[{name: MACKEREL_MEMO, value: a}]", "agent.memo=b"],
+            "--set #2: error: `agent.memo` has no effect beside `agent.env[0]`, which is MACKEREL_MEMO",
+        ),
         (
             &["waitFor.image=a/mackerel-container-agent:1"],
             "--set #1: error: `waitFor.image` must hold this program, and `a/mackerel-container-agent:1` is the agent's",

@@ -86,6 +86,10 @@ deploy/job.yaml
 needed before the pods start; an agent that does not find it exits, and its pod is not ready:
   Secret shop/mackerel-container-agent, key MACKEREL_APIKEY: deploy/job.yaml:9:1
 
+to be permitted, as `rbac` prints it; an agent that is not reports nothing, and says so nowhere:
+  ServiceAccount default in shop: get nodes/proxy and nodes/stats
+  nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do
+
 1 injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
@@ -191,4 +195,95 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     assert!(ran.stderr.ends_with("(in the input, without that key)\n"), "{}", ran.stderr);
     let strict = folder.run(&["inject", "--strict", "-i", "."]);
     assert_eq!((strict.code, folder.read("b/web.yaml").as_str()), (Some(2), web), "{}", strict.stderr);
+}
+
+/// Who asks for nothing but wait-for sees what that was made from, and nobody is told of permissions.
+#[test]
+fn wait_for_comes_with_its_hosts_and_settings() {
+    let folder = Folder::with(&[("web.yaml", WAITS)]);
+    let set = ["--set", "injection=annotated", "--set", "waitFor.image=example/wait:1"];
+    let ran = folder.run(&[&["explain", "web.yaml"][..], &set].concat());
+    let expected = "\
+web.yaml
+  line 1  Deployment/shop/web spec.template  injected  annotation wait-for (web.yaml:6:75)
+      web.yaml:6:5: info[injected]: wait-for was added; no agent: injection is `annotated` and the template does not ask
+
+      wait-for stands in spec.template.spec.initContainers, made from:
+        annotation wait-for                             [\"db:5432\",\"[::1]:6379\"]  web.yaml:6:75
+        agent.imagePullPolicy                           IfNotPresent              default
+        agent.imagePullSecrets                          []                        default
+        agent.securityContext.allowPrivilegeEscalation  false                     default
+        agent.securityContext.capabilities.drop         [\"ALL\"]                   default
+        agent.securityContext.readOnlyRootFilesystem    true                      default
+        agent.securityContext.runAsNonRoot              true                      default
+        agent.securityContext.runAsUser                 65532                     default
+        agent.securityContext.seccompProfile.type       RuntimeDefault            default
+        waitFor.image                                   example/wait:1            --set #2
+        waitFor.timeoutSeconds                          15                        default
+        waitFor.position                                last                      default
+        waitFor.annotations                             []                        default
+
+1 injected
+";
+    assert_eq!(ran.stdout, expected, "{}", ran.stderr);
+    let both = folder.run(&["explain", "web.yaml", "--output", "json", "--set", "waitFor.image=example/wait:1"]);
+    let both: Value = serde_json::from_str(&both.stdout).unwrap();
+    let waits = &both["templates"][0]["waitFor"];
+    assert_eq!(waits["standsIn"], "spec.template.spec.initContainers");
+    let paths: Vec<&Value> = waits["settings"].as_array().unwrap().iter().map(|setting| &setting["path"]).collect();
+    let expected =
+        ["annotation wait-for", "waitFor.image", "waitFor.timeoutSeconds", "waitFor.position", "waitFor.annotations"];
+    assert_eq!(paths, expected);
+}
+
+const WAITS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  template:
+    metadata: {annotations: {agent-injector.contrib.mackerel.io/wait-for: 'db:5432, [::1]:6379'}}
+    spec: {containers: [{name: web, image: web}]}
+";
+
+#[test]
+fn what_the_agents_must_be_permitted_is_told_by_namespace() {
+    let pod = |name: &str, namespace: &str, account: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{namespace}}}\nspec: {{serviceAccountName: {account}, containers: [{{name: a, image: a}}]}}\n"
+        )
+    };
+    let pods = [pod("a", ", namespace: shop", "web"), pod("b", ", namespace: shop", "db"), pod("c", "", "web")];
+    let folder = Folder::with(&[("pods.yaml", &pods.join("---\n"))]);
+    let permitted = |set: &[&str]| {
+        let ran = folder.run(&[&["explain", "pods.yaml"], set].concat());
+        let begin = ran.stdout.find("to be permitted");
+        begin.map(|begin| {
+            ran.stdout[begin..]
+                .lines()
+                .skip(1)
+                .take_while(|line| !line.is_empty())
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+    };
+    let proxy = "  nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node";
+    let less = "; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
+    let in_each = |get: &str| {
+        vec![
+            format!("  ServiceAccount web in the pods' namespace: get {get}"),
+            format!("  ServiceAccounts db, web in shop: get {get}"),
+        ]
+    };
+    assert_eq!(permitted(&[]), Some([in_each("nodes/proxy and nodes/stats"), vec![format!("{proxy}{less}")]].concat()));
+    assert_eq!(permitted(&["--set", "kubernetesVersion=1.33"]), Some(in_each("nodes/pods and nodes/stats")));
+    let fargate = [in_each("nodes/proxy"), vec![proxy.to_owned()]].concat();
+    assert_eq!(permitted(&["--set", "platform=eks-fargate"]), Some(fargate));
+    assert_eq!(permitted(&["--set", "kubelet.readOnlyPort=10255"]), None);
+    let ran = folder.run(&["explain", "pods.yaml", "--output", "json", "--resource", "a"]);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(
+        told["permissions"],
+        json!([{"namespace": "shop", "serviceAccounts": ["web"], "get": ["nodes/proxy", "nodes/stats"]}])
+    );
 }

@@ -648,7 +648,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
             "",
             "",
             "env: [{name: HTTP_PROXY, value: \"yes: # '1'\"}, {name: TMPDIR, value: \"0644\"}]",
-            "env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: a}}}, {name: MACKEREL_MEMO, value: 'a'}]",
+            "env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: a}}}, {name: MACKEREL_KUBERNETES_KUBELET_HOST, value: 'a'}]",
         ],
     ];
     let mut agent: Vec<&str> = choices.into_iter().map(|choices| tape.one_of(choices)).collect();

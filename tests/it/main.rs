@@ -17,6 +17,7 @@ mod corpus_laws;
 #[cfg(unix)]
 mod docs;
 mod doors;
+mod effects;
 #[cfg(unix)]
 mod examples;
 mod explain;

@@ -164,7 +164,12 @@ impl Located<'_> {
         }
         let mut trail = self.trail.clone();
         trail.push(escape(name));
-        entries.push((name.to_owned(), Located { value, path, trail, found: self.found }));
+        let entry = Located { value, path, trail, found: self.found };
+        // A field may be null; an entry of a map is there or not.
+        if fields.is_none() && entry.is_null() {
+            return self.found.borrow_mut().nulls.push((entry.trail, entry.value.range()));
+        }
+        entries.push((name.to_owned(), entry));
     }
 
     /// Calls `visit` with the value as a node of the wanted kind; text is read as YAML first. Where there is none, says so

@@ -76,7 +76,11 @@ impl<'de> de::Deserializer<'de> for Probe<'_> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let mut fields = Fields { names: ["key"].iter(), properties: Map::new(), inner: RefCell::new(Json::Null) };
         let read = visitor.visit_map(&mut fields);
-        let inner = fields.properties.remove("key").unwrap_or(Json::Bool(true));
+        let mut inner = fields.properties.remove("key").unwrap_or(Json::Bool(true));
+        // `null` takes an entry away.
+        if let Some(types) = inner.get_mut("type").and_then(Json::as_array_mut) {
+            types.push("null".into());
+        }
         self.note(&["object"], json!({"additionalProperties": inner}));
         read
     }
@@ -154,7 +158,7 @@ mod tests {
         assert_eq!(context["properties"]["capabilities"]["properties"]["drop"]["items"], json!({"type": "string"}));
         let resources = schema::<ResourceRequirements>();
         let limit = &resources["properties"]["limits"]["additionalProperties"];
-        assert_eq!(*limit, json!({"type": ["string", "number"]}));
+        assert_eq!(*limit, json!({"type": ["string", "number", "null"]}));
         let variable = schema::<EnvVar>();
         let selector = &variable["properties"]["valueFrom"]["properties"]["secretKeyRef"]["properties"];
         assert_eq!(selector["optional"], json!({"type": ["boolean", "null"]}));

@@ -139,7 +139,10 @@ fn each_example_can_be_set() {
             continue;
         };
         let given = [(annotation.key(), example, 0)];
-        overlay(&Config::default(), &given).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", annotation.name()));
+        // The key of a ConfigMap wants one.
+        let mut config = Config::default();
+        config.spec.agent.config.config_map_name = Some("agent".to_owned());
+        overlay(&config, &given).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", annotation.name()));
         request(&given).unwrap();
     }
 }

@@ -1,0 +1,36 @@
+//! What the agents must be permitted. One that is not reports nothing, and neither the pod nor the agent says so.
+
+use crate::config::Config;
+use crate::rbac::{Access, Bearer};
+use crate::report::Outcome;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the ServiceAccounts of one namespace must be permitted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Permitted {
+    /// Their namespace; none where nobody names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
+    /// Their names, sorted.
+    pub service_accounts: BTreeSet<String>,
+    /// The resources that they must be permitted to `get`.
+    pub get: &'static [&'static str],
+    /// How the agents use it.
+    #[serde(skip)]
+    pub access: Access,
+}
+
+/// By namespace, then by what it takes; nothing for agents that need no permission.
+pub(super) fn permitted(shown: &[&Outcome], config: &Config) -> Vec<Permitted> {
+    let mut needed: BTreeMap<(Option<String>, Access), BTreeSet<String>> = BTreeMap::new();
+    for Bearer { access, namespace, service_account } in shown.iter().filter_map(|outcome| outcome.bearer.as_ref()) {
+        needed.entry((namespace.clone(), *access)).or_default().insert(service_account.clone());
+    }
+    let permitted = needed.into_iter().map(|((namespace, access), service_accounts)| {
+        let get = access.resources(config.spec.kubernetes_version);
+        Permitted { namespace, service_accounts, get, access }
+    });
+    permitted.filter(|permitted| !permitted.get.is_empty()).collect()
+}

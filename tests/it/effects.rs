@@ -1,0 +1,90 @@
+//! Nothing is accepted without effect: each setting, as it is tried by every door, changes what an injection gives or says.
+
+use crate::configs::DOORS;
+use crate::laws::INJECT;
+use mackerel_agent_injector::config::{Config, Sources, load};
+use mackerel_agent_injector::edit;
+use mackerel_agent_injector::inject::inject;
+
+/// Pods of all the kinds that settings speak of.
+const PODS: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, annotations: {com.baeldung/wait-for-it: \"db:5432\"}}
+spec:
+  template:
+    metadata: {labels: {a.b/c: d}}
+    spec:
+      imagePullSecrets: [{name: own}]
+      initContainers: [{name: migrate, image: migrate}]
+      containers: [{name: web, image: web}]
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: guaranteed, namespace: shop}
+spec:
+  template:
+    metadata: {annotations: {agent-injector.contrib.mackerel.io/wait-for: \"cache:6379\"}}
+    spec:
+      initContainers: [{name: migrate, image: migrate, resources: {limits: {cpu: 1, memory: 1Gi}}}]
+      containers: [{name: web, image: web, resources: {limits: {cpu: 1, memory: 1Gi}}}]
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: x}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: x, image: x}]}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec: {template: {spec: {containers: [{name: x, image: x}]}}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: node, namespace: kube-system}
+spec: {template: {spec: {containers: [{name: x, image: x}]}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: hook, annotations: {helm.sh/hook: pre-install}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: x, image: x}]}}}
+---
+apiVersion: a.b/v1
+kind: C
+metadata: {name: c}
+d: [{spec: {containers: [{name: x, image: x}]}}]
+";
+
+/// What these are for shows elsewhere: what a refusal does to a run in its front end, and what a version does in the cases
+/// of native sidecars and of permissions.
+const ELSEWHERE: [&str; 2] = ["onRefusal", "kubernetesVersion"];
+
+fn given(config: &Config) -> String {
+    let injection = inject(PODS, config, INJECT);
+    let text = edit::apply(PODS, &injection.edits);
+    format!("{text}\n{:#?}\n{:#?}\n{:#?}", injection.outcomes, injection.remarks, injection.requirements)
+}
+
+#[test]
+fn every_setting_has_an_effect() {
+    let mut tried = 0;
+    for (path, value, ..) in DOORS.iter().filter(|(path, ..)| !ELSEWHERE.contains(path)) {
+        let mut before = vec!["waitFor.image=example/wait:1".to_owned()];
+        match *path {
+            "agent.config.url" => {}
+            "rbac.allowNodesProxy" => before.push("rbac.generate=true".to_owned()),
+            _ => before.push("agent.config.configMapName=base".to_owned()),
+        }
+        if path.starts_with("rbac.") {
+            before.push("namespace=shop".to_owned());
+        }
+        let of = |set: &[String]| load(&Sources { set, ..Sources::default() }).unwrap();
+        let (base, changed) = (of(&before), of(&[before.clone(), vec![format!("{path}={value}")]].concat()));
+        if base.spec == changed.spec {
+            continue;
+        }
+        tried += 1;
+        assert!(given(&base) != given(&changed), "{path}={value}");
+    }
+    assert!(tried > 50, "{tried}");
+}
