@@ -19,7 +19,7 @@ impl Case<'_, '_> {
     pub(super) fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<Shape, Finding> {
         if self.template.host_network {
             let message = "the pod is on its node's network, and the interfaces that its agent reports are the node's";
-            self.warn_at("hostNetwork", Reason::HostNetwork, message);
+            self.warn_at("hostNetwork", Reason::HostNetwork, message, None);
         }
         self.warn_of_short_termination();
         self.warn_of_plain_api_key(config);
@@ -38,7 +38,7 @@ impl Case<'_, '_> {
             Some(true) | None => Token::Mounted,
             Some(false) => {
                 let message = "the pod turns its ServiceAccount's token off; a volume gives one to the agent alone";
-                self.warn_at("automountServiceAccountToken", Reason::TokenAutomountOff, message);
+                self.warn_at("automountServiceAccountToken", Reason::TokenAutomountOff, message, None);
                 Token::Projected
             }
         }
@@ -52,7 +52,8 @@ impl Case<'_, '_> {
             let message = format!(
                 "the pod is killed after {seconds} s, while its agent may need {RETIREMENT} to retire the host: it would stay in Mackerel, and alert"
             );
-            self.warn_at(field, Reason::ShortTermination, &message);
+            let help = format!("set it to {RETIREMENT} at least; the default is 30");
+            self.warn_at(field, Reason::ShortTermination, &message, Some(help));
         }
     }
 
@@ -127,10 +128,10 @@ impl Case<'_, '_> {
     }
 
     /// Warns of a field of the PodSpec, where it stands.
-    fn warn_at(&mut self, field: &str, reason: Reason, message: &str) {
+    fn warn_at(&mut self, field: &str, reason: Reason, message: &str, help: Option<String>) {
         let node = self.template.spec.and_then(|spec| member(self.tree, spec, field));
         let start = self.tree.span(node.unwrap_or(self.template.node)).start;
         let pointer = format!("{}/spec/{field}", self.at);
-        self.warnings.push(Finding::new(reason, message, start, &pointer));
+        self.warnings.push(Finding { help, ..Finding::new(reason, message, start, &pointer) });
     }
 }

@@ -5,7 +5,6 @@ use crate::diagnostic::visible;
 use crate::rbac::{Access, LESS, NODES_PROXY, PERMITS};
 use crate::report::{Identity, Reason, Severity};
 use serde_json::Value;
-use std::fmt::Write as _;
 
 /// The explanation as text; lines end with a line feed.
 #[must_use]
@@ -24,10 +23,10 @@ pub fn text(explanation: &Explanation) -> String {
         let [first, second, third] = widths;
         line(&mut text, &format!("  {place:first$}  {resource:second$}  {decision:third$}  {because}"));
         if template.decision.severity == Severity::Error || says_more(&template.decision) {
-            told(&mut text, &template.decision, "      ");
+            below(&mut text, &template.decision, &template.place.file);
         }
         for warning in &template.warnings {
-            told(&mut text, warning, "      ");
+            below(&mut text, warning, &template.place.file);
         }
         for (who, made) in [("the agent", &template.agent), ("wait-for", &template.wait_for)] {
             if let Some(made) = made {
@@ -38,7 +37,7 @@ pub fn text(explanation: &Explanation) -> String {
     for finding in &explanation.findings {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(gap);
-        told(&mut text, finding, "");
+        told(&mut text, finding);
     }
     needed(&mut text, &explanation.needed);
     permitted(&mut text, &explanation.permissions);
@@ -111,8 +110,22 @@ fn says_more(decision: &Told) -> bool {
     sentence != Some(&decision.message)
 }
 
-fn told(text: &mut String, told: &Told, indent: &str) {
+/// Below its template, whose file stands above all of them.
+fn below(text: &mut String, told: &Told, file: &str) {
+    let place = match &told.place {
+        Some(place) if place.file == file => format!("line {}:{}: ", place.line, place.column),
+        Some(place) => format!("{place}: "),
+        None => String::new(),
+    };
+    say(text, told, "      ", &place);
+}
+
+fn told(text: &mut String, told: &Told) {
     let place = told.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    say(text, told, "", &place);
+}
+
+fn say(text: &mut String, told: &Told, indent: &str, place: &str) {
     let resource = told.resource.as_ref().map(|resource| format!("{}: ", name(resource))).unwrap_or_default();
     let Told { id, severity, message, .. } = told;
     line(text, &format!("{indent}{place}{}[{id}]: {resource}{message}", severity.name()));
@@ -141,38 +154,64 @@ fn needed(text: &mut String, needed: &[Needed]) {
         text,
         &format!("{gap}needed before the pods start; an agent that does not find it exits, and its pod is not ready:"),
     );
-    for Needed { namespace, kind, name, key, presence, place } in needed {
-        let mut what = String::new();
-        let _ = match namespace {
-            Some(namespace) => write!(what, "{kind} {namespace}/{name}"),
-            None => write!(what, "{kind} {name} in the pods' namespace"),
+    // What is found or lacking alike in several namespaces takes one line.
+    let mut groups: Vec<(&Needed, Vec<Option<&String>>)> = Vec::new();
+    for one in needed {
+        let is_alike = |other: &Needed| {
+            let of = |needed: &Needed| (needed.kind, needed.name.clone(), needed.key.clone(), needed.presence);
+            of(other) == of(one) && other.place.is_none() && one.place.is_none()
         };
-        if let Some(key) = key {
-            let _ = write!(what, ", key {key}");
+        match groups.iter_mut().find(|(other, _)| is_alike(other)) {
+            Some((_, namespaces)) => namespaces.push(one.namespace.as_ref()),
+            None => groups.push((one, vec![one.namespace.as_ref()])),
         }
+    }
+    for (Needed { kind, name, key, presence, place, .. }, namespaces) in groups {
+        let key = key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();
         let found = place.as_ref().map_or((*presence).to_owned(), ToString::to_string);
-        line(text, &format!("  {what}: {found}"));
+        match namespaces.as_slice() {
+            [Some(namespace)] => line(text, &format!("  {kind} {namespace}/{name}{key}: {found}")),
+            [None] => line(text, &format!("  {kind} {name} in {UNNAMED}{key}: {found}")),
+            several => {
+                let several: Vec<&str> = several.iter().map(|one| one.map_or(UNNAMED, String::as_str)).collect();
+                line(text, &format!("  {kind} {name}{key}: {found}, in each of {}", several.join(", ")));
+            }
+        }
     }
 }
+
+/// The namespace of resources that name none.
+const UNNAMED: &str = "the pods' namespace";
 
 fn permitted(text: &mut String, permissions: &[Permitted]) {
     if permissions.is_empty() {
         return;
     }
-    line(text, "\nto be permitted, as `rbac` prints it; an agent that is not reports nothing, and says so nowhere:");
-    for Permitted { namespace, service_accounts, get, .. } in permissions {
-        let accounts: Vec<&str> = service_accounts.iter().map(String::as_str).collect();
-        let word = if accounts.len() == 1 { "ServiceAccount" } else { "ServiceAccounts" };
-        let place = namespace.as_ref().map_or("the pods' namespace", String::as_str);
-        line(text, &format!("  {word} {} in {place}: get {}", accounts.join(", "), get.join(" and ")));
+    line(
+        text,
+        "\nto be permitted, as the command `rbac` prints it; without it an agent reports nothing, and says so nowhere:",
+    );
+    let mut gets: Vec<&[&str]> = permissions.iter().map(|permitted| permitted.get).collect();
+    gets.sort_unstable();
+    gets.dedup();
+    for get in gets {
+        let alike = permissions.iter().filter(|permitted| permitted.get == get);
+        let whose: Vec<String> = alike.flat_map(accounts).collect();
+        let word = if whose.len() == 1 { "ServiceAccount" } else { "ServiceAccounts" };
+        line(text, &format!("  get {}: {word} {}", get.join(" and "), whose.join(", ")));
     }
     let mut proxies = permissions.iter().filter(|permitted| permitted.get.contains(&NODES_PROXY)).peekable();
     if proxies.peek().is_some() {
-        let less = if proxies.any(|permitted| permitted.access == Access::Kubelet) {
-            format!("; {LESS}")
-        } else {
-            String::new()
-        };
+        let is_kubelet = proxies.any(|permitted| permitted.access == Access::Kubelet);
+        let less = if is_kubelet { format!("; {LESS}") } else { String::new() };
         line(text, &format!("  {NODES_PROXY}: {PERMITS}{less}"));
     }
+}
+
+/// `shop/web`
+fn accounts(Permitted { namespace, service_accounts, .. }: &Permitted) -> impl Iterator<Item = String> {
+    service_accounts.iter().map(move |name| match namespace {
+        Some(namespace) => format!("{namespace}/{name}"),
+        None => format!("{name} (in {UNNAMED})"),
+    })
 }

@@ -73,21 +73,21 @@ fn a_person_gets_a_table_with_the_rule_and_its_place() {
 deploy/a shop.yaml
   line 1   Deployment/shop/web spec.template  injected            annotation inject (deploy/a shop.yaml:8:52)
   line 13  Deployment/quiet spec.template     not-requested       injection: annotated (config.yaml:4:14)
-      deploy/a shop.yaml:18:5: warning[misplaced-annotation]: `agent-injector.contrib.mackerel.io/inject` stands on Deployment, where it does nothing
+      line 18:5: warning[misplaced-annotation]: `agent-injector.contrib.mackerel.io/inject` stands on Deployment, where it does nothing
         help: move it to spec.template.metadata.annotations
   line 23  StatefulSet/shop/db spec.template  not-selected        select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
-      deploy/a shop.yaml:26:18: info[not-selected]: StatefulSet is not in `select.kinds`
+      line 26:18: info[not-selected]: StatefulSet is not in `select.kinds`
 
 deploy/job.yaml
   line 1   Job/migrate spec.template          invalid-annotation  annotation inject (deploy/job.yaml:6:73)
-      deploy/job.yaml:6:73: error[invalid-annotation]: the annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`
+      line 6:73: error[invalid-annotation]: the annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`
         help: write `\"true\"` or `\"false\"`, in quotes
 
 needed before the pods start; an agent that does not find it exits, and its pod is not ready:
   Secret shop/mackerel-container-agent, key MACKEREL_APIKEY: deploy/job.yaml:9:1
 
-to be permitted, as `rbac` prints it; an agent that is not reports nothing, and says so nowhere:
-  ServiceAccount default in shop: get nodes/proxy and nodes/stats
+to be permitted, as the command `rbac` prints it; without it an agent reports nothing, and says so nowhere:
+  get nodes/proxy and nodes/stats: ServiceAccount shop/default
   nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do
 
 1 injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
@@ -206,7 +206,7 @@ fn wait_for_comes_with_its_hosts_and_settings() {
     let expected = "\
 web.yaml
   line 1  Deployment/shop/web spec.template  injected  annotation wait-for (web.yaml:6:75)
-      web.yaml:6:5: info[injected]: wait-for was added; no agent: injection is `annotated` and the template does not ask
+      line 6:5: info[injected]: wait-for was added; no agent: injection is `annotated` and the template does not ask
 
       wait-for stands in spec.template.spec.initContainers, made from:
         annotation wait-for                             [\"db:5432\",\"[::1]:6379\"]  web.yaml:6:75
@@ -269,17 +269,17 @@ fn what_the_agents_must_be_permitted_is_told_by_namespace() {
     };
     let proxy = "  nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node";
     let less = "; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
-    let in_each = |get: &str| {
-        vec![
-            format!("  ServiceAccount web in the pods' namespace: get {get}"),
-            format!("  ServiceAccounts db, web in shop: get {get}"),
-        ]
-    };
+    let in_each =
+        |get: &str| vec![format!("  get {get}: ServiceAccounts web (in the pods' namespace), shop/db, shop/web")];
     assert_eq!(permitted(&[]), Some([in_each("nodes/proxy and nodes/stats"), vec![format!("{proxy}{less}")]].concat()));
     assert_eq!(permitted(&["--set", "kubernetesVersion=1.33"]), Some(in_each("nodes/pods and nodes/stats")));
     let fargate = [in_each("nodes/proxy"), vec![proxy.to_owned()]].concat();
     assert_eq!(permitted(&["--set", "platform=eks-fargate"]), Some(fargate));
     assert_eq!(permitted(&["--set", "kubelet.readOnlyPort=10255"]), None);
+    let ran = folder.run(&["explain", "pods.yaml"]);
+    let needed =
+        "Secret mackerel-container-agent, key MACKEREL_APIKEY: not in the input, in each of the pods' namespace, shop";
+    assert!(ran.stdout.contains(needed), "{}", ran.stdout);
     let ran = folder.run(&["explain", "pods.yaml", "--output", "json", "--resource", "a"]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
