@@ -37,7 +37,7 @@ pub struct Explanation {
 }
 
 /// A place in an input.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Place {
     /// The input's name as the user gave it, `<stdin>` for stdin.
     pub file: String,

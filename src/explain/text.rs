@@ -5,6 +5,7 @@ use crate::diagnostic::visible;
 use crate::rbac::{Access, LESS, NODES_PROXY, PERMITS};
 use crate::report::{Identity, Reason, Severity};
 use serde_json::Value;
+use std::collections::HashMap;
 
 /// The explanation as text; lines end with a line feed.
 #[must_use]
@@ -154,14 +155,13 @@ fn needed(text: &mut String, needed: &[Needed]) {
         text,
         &format!("{gap}needed before the pods start; an agent that does not find it exits, and its pod is not ready:"),
     );
-    // What is found or lacking alike in several namespaces takes one line.
+    // What is lacking alike in several namespaces takes one line.
     let mut groups: Vec<(&Needed, Vec<Option<&String>>)> = Vec::new();
+    let mut lacking: HashMap<_, usize> = HashMap::new();
     for one in needed {
-        let is_alike = |other: &Needed| {
-            let of = |needed: &Needed| (needed.kind, needed.name.clone(), needed.key.clone(), needed.presence);
-            of(other) == of(one) && other.place.is_none() && one.place.is_none()
-        };
-        match groups.iter_mut().find(|(other, _)| is_alike(other)) {
+        let alike = (one.kind, &one.name, &one.key, one.presence, &one.place);
+        let group = *lacking.entry(alike).or_insert(groups.len());
+        match groups.get_mut(group) {
             Some((_, namespaces)) => namespaces.push(one.namespace.as_ref()),
             None => groups.push((one, vec![one.namespace.as_ref()])),
         }

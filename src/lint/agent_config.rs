@@ -12,10 +12,12 @@ use crate::yaml::Style;
 use check::{Fault, Pod, Sudo, check};
 use std::collections::HashMap;
 
+/// The keys of a ConfigMap that agents read their configuration from, each with what it outranks in their pods.
+type Keys<'n> = HashMap<&'n str, Vec<Outranked>>;
+
 pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
-    // The keys that agents read their configuration from, each with what it outranks in their pods.
-    let mut files: HashMap<(Option<&str>, &str), HashMap<&str, Vec<Outranked>>> = HashMap::new();
+    let mut files: HashMap<(Option<&str>, &str), Keys<'_>> = HashMap::new();
     for outcome in parts.iter().flat_map(|part| &part.injection.outcomes) {
         let Some(needs) = outcome.needs.as_ref() else { continue };
         let Some(Need { name, key: Some(key), .. }) = needs.agent_config.as_ref() else { continue };
