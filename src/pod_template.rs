@@ -113,12 +113,21 @@ pub struct PodTemplate {
     pub automount: Option<bool>,
     /// `spec.hostNetwork: true`
     pub host_network: bool,
-    /// `spec.os.name`, the node selector, the node affinity or a host process container says Windows.
-    pub windows: bool,
+    /// What says Windows: `spec.os.name`, the node selector, the node affinity, or that a container is a host process.
+    pub windows: Option<SpecField>,
     /// `spec.resources` has requests or limits: the pod's containers share one budget.
     pub pod_resources: bool,
     /// What carries our record.
     pub ours: Option<Ours>,
+}
+
+/// A field of the PodSpec.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecField {
+    /// Its value.
+    pub node: NodeId,
+    /// JSON Pointer to it from the PodSpec.
+    pub pointer: String,
 }
 
 /// What we find of an earlier injection.
@@ -184,8 +193,7 @@ impl PodTemplate {
             Ok(Resolved::Bool(value)) => Some(value),
             _ => None,
         };
-        let mut secured = containers.iter().map(|container| container.node).chain(spec);
-        let host_process = secured.any(|node| is_host_process(tree, node));
+        let windows = spec.and_then(|spec| windows(tree, spec, &containers));
         Self {
             node,
             metadata,
@@ -198,7 +206,7 @@ impl PodTemplate {
             restart_policy: spec.and_then(|spec| text(tree, spec, "restartPolicy")),
             automount: is_set("automountServiceAccountToken"),
             host_network: is_set("hostNetwork") == Some(true),
-            windows: spec.is_some_and(|spec| is_windows(tree, spec)) || host_process,
+            windows,
             pod_resources: ["requests", "limits"]
                 .iter()
                 .any(|list| has_entries(tree, below(below(spec, "resources"), list))),
@@ -273,12 +281,25 @@ fn items<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (
 /// The labels of a node that tell its system.
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
-fn is_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
-    let says = |parent: &str, key: &str| {
-        let parent = member(tree, spec, parent);
-        parent.and_then(|parent| text(tree, parent, key)).is_some_and(|os| os.eq_ignore_ascii_case("windows"))
+fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<SpecField> {
+    let of_system = |parent: &str, key: &str| {
+        let node = member(tree, member(tree, spec, parent)?, key)?;
+        let system = tree.scalar(tree.resolve(node))?;
+        let pointer = format!("/{parent}/{}", crate::patch::escape(key));
+        system.eq_ignore_ascii_case("windows").then_some(SpecField { node, pointer })
     };
-    says("os", "name") || OS_LABELS.into_iter().any(|label| says("nodeSelector", label)) || needs_windows(tree, spec)
+    let by_label = || OS_LABELS.into_iter().find_map(|label| of_system("nodeSelector", label));
+    let by_affinity = || {
+        let node = member(tree, spec, "affinity").filter(|_| needs_windows(tree, spec))?;
+        Some(SpecField { node, pointer: "/affinity".to_owned() })
+    };
+    let of_pod = || host_process(tree, spec, "");
+    let of_container = || {
+        containers.iter().find_map(|container| {
+            host_process(tree, container.node, &format!("/{}/{}", container.list.field(), container.index))
+        })
+    };
+    of_system("os", "name").or_else(by_label).or_else(by_affinity).or_else(of_pod).or_else(of_container)
 }
 
 /// True where every term of the required node affinity wants Windows: one of them is enough for a node.
@@ -302,13 +323,13 @@ fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
     terms.peek().is_some() && terms.all(|(_, term)| wants(term))
 }
 
-/// True where the security context of a pod or container asks for a host process. Only Windows nodes have those, and a
-/// pod with one of them may have no container of another sort.
-fn is_host_process(tree: &Tree<'_>, node: NodeId) -> bool {
+/// Where the security context of a pod or container asks for a host process. Only Windows nodes have those, and a pod with
+/// one of them may have no container of another sort.
+fn host_process(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> {
     let path = ["securityContext", "windowsOptions", "hostProcess"];
-    path.into_iter()
-        .try_fold(node, |node, key| member(tree, node, key))
-        .is_some_and(|value| matches!(resolve(tree, tree.resolve(value)), Ok(Resolved::Bool(true))))
+    let node = path.into_iter().try_fold(holder, |node, key| member(tree, node, key))?;
+    let is_set = matches!(resolve(tree, tree.resolve(node)), Ok(Resolved::Bool(true)));
+    is_set.then(|| SpecField { node, pointer: format!("{at}/{}", path.join("/")) })
 }
 
 /// Takes out of the lists what an earlier injection put there, as the record says.

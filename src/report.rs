@@ -125,6 +125,8 @@ reasons! {
     VolumeLeft = "volume-left", Note, "a volume stays that only the agent mounted which was taken over";
     QosChanged = "qos-changed", Warning, "the pod is no longer Guaranteed";
     ImmutableTemplate = "immutable-template", Warning, "the cluster does not take a changed template for one that is there";
+    KnativeFeatures = "knative-features", Note, "Knative takes the pod only with features that are off by default";
+    KnativePorts = "knative-ports", Warning, "Knative takes several containers only where one of them has ports";
     InsecureTls = "insecure-tls", Warning, "the kubelet's certificate is not verified";
     MissingKey = "missing-key", Warning, "a Secret or ConfigMap of the input lacks the key that the agent needs";
     AgentConfigInvalid = "agent-config-invalid", Warning, "the agent would refuse or ignore what its configuration says";
@@ -142,8 +144,9 @@ impl Reason {
     #[must_use]
     pub fn is_about_change(self) -> bool {
         use Reason::{
-            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, NeverCompletes, NodesProxy, PullSecrets,
-            QosChanged, ShortTermination, TokenAutomountOff, VolumeLeft, WorkloadAnnotation,
+            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, KnativeFeatures, KnativePorts,
+            NeverCompletes, NodesProxy, PullSecrets, QosChanged, ShortTermination, TokenAutomountOff, VolumeLeft,
+            WorkloadAnnotation,
         };
         matches!(
             self,
@@ -156,6 +159,8 @@ impl Reason {
                 | ImmutableTemplate
                 | ShortTermination
                 | InsecureTls
+                | KnativeFeatures
+                | KnativePorts
                 | VolumeLeft
                 | WorkloadAnnotation
                 | NodesProxy
@@ -165,8 +170,8 @@ impl Reason {
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
     pub fn is_said_once(self) -> bool {
-        use Reason::{InsecureTls, NodesProxy, WorkloadAnnotation};
-        matches!(self, InsecureTls | NodesProxy | WorkloadAnnotation)
+        use Reason::{InsecureTls, KnativeFeatures, NodesProxy, WorkloadAnnotation};
+        matches!(self, InsecureTls | KnativeFeatures | NodesProxy | WorkloadAnnotation)
     }
 }
 

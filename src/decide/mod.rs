@@ -6,6 +6,7 @@
 //! each is asked for by itself, and where both are wanted, one that is refused holds back the other.
 
 mod conflict;
+mod knative;
 mod misplaced;
 mod permissions;
 mod selection;
@@ -73,6 +74,9 @@ pub fn decide(
         asked_to_wait: None,
     };
     let decision = case.decide();
+    if let Decision::Add(plan) = &decision {
+        case.warn_of_knative(plan);
+    }
     let rule = case.rule.take().unwrap_or_else(|| case.rule_of(&decision));
     let Case { warnings, no_agent, asked_to_wait, .. } = case;
     Verdict { decision, warnings, rule, no_agent, asked_to_wait }
@@ -220,13 +224,14 @@ impl<'a> Case<'a, '_> {
     }
 
     fn cannot_run(&self, wanted: Kinds) -> Option<Finding> {
-        if self.template.windows {
+        if let Some(field) = &self.template.windows {
             let message = format!(
                 "the pod is for Windows nodes, where {} {} not run",
                 wanted.subject(),
                 wanted.verb("does", "do")
             );
-            return Some(self.finding(Reason::Windows, message));
+            let pointer = format!("{}/spec{}", self.at, field.pointer);
+            return Some(Finding::new(Reason::Windows, message, self.tree.span(field.node).start, &pointer));
         }
         let own: Vec<_> = self.template.containers.iter().filter(|c| c.list == ContainerList::Containers).collect();
         if own.is_empty() {
@@ -253,18 +258,20 @@ impl<'a> Case<'a, '_> {
             |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;
         let configured = self.config.spec.pod_templates.iter().any(is_this);
         let images = if configured { Images::FromElsewhere } else { Images::InTheText };
-        let (message, node) = match merge_patch::sign(self.tree, self.resource, self.template, images)? {
-            Sign::Directive(key) => (format!("`{}` makes this a patch, not a workload", self.tree.raw(key)), key),
+        let (message, node, pointer) = match merge_patch::sign(self.tree, self.resource, self.template, images)? {
+            Sign::Directive(key) => {
+                (format!("`{}` makes this a patch, not a workload", self.tree.raw(key)), key, self.at.to_owned())
+            }
             Sign::NoImage(container) => {
                 let name = container.name.as_deref().unwrap_or("without a name");
                 let message =
                     format!("container {name} has no `image`: a patch or a part of a template, not a whole one");
-                (message, container.node)
+                (message, container.node, format!("{}/spec/{}/{}", self.at, container.list.field(), container.index))
             }
         };
         let help = "inject what comes of it, such as the output of `kustomize build`";
         let offset = Some(self.tree.span(node).start);
-        Some(Finding { help: Some(help.to_owned()), offset, ..self.finding(Reason::Patch, message) })
+        Some(Finding { help: Some(help.to_owned()), offset, pointer, ..self.finding(Reason::Patch, message) })
     }
 
     fn with_annotations(&self) -> Result<Cow<'a, Config>, Finding> {

@@ -14,7 +14,8 @@ impl Case<'_, '_> {
             self.rule = self.resource_annotation_rule("config.kubernetes.io/local-config");
             return Some(self.finding(Reason::LocalConfig, "this resource is configuration of a local tool"));
         }
-        if self.template.annotation("kubernetes.io/config.mirror").is_some() {
+        if let Some(mirror) = self.template.annotation("kubernetes.io/config.mirror") {
+            self.rule = Some(self.at_annotation(mirror));
             return Some(
                 self.finding(Reason::MirrorPod, "a mirror pod shows what its kubelet runs and cannot be changed"),
             );

@@ -1,0 +1,55 @@
+//! Knative takes fewer pods than Kubernetes does: what its own webhook would refuse of the pod that comes out.
+
+use super::Case;
+use crate::agent::Sidecar;
+use crate::find::member;
+use crate::parts::Plan;
+use crate::pod_template::{Container, ContainerList};
+use crate::report::{Finding, Reason};
+
+const GROUP: &str = "serving.knative.dev";
+
+impl Case<'_, '_> {
+    /// Says what Knative must be told for it to take the template.
+    pub(super) fn warn_of_knative(&mut self, plan: &Plan) {
+        if self.group() != GROUP {
+            return;
+        }
+        let agent = plan.agent().map(|agent| agent.sidecar);
+        let goes_before = plan.wait_for().is_some() || agent == Some(Sidecar::Native);
+        let of_agent = agent.map(|_| "`kubernetes.podspec-fieldref`");
+        let of_init_container = goes_before.then_some("`kubernetes.podspec-init-containers`");
+        let features: Vec<&str> = of_agent.into_iter().chain(of_init_container).collect();
+        let (noun, are, them) = if features.len() == 1 { ("feature", "is", "it") } else { ("features", "are", "them") };
+        let message = format!(
+            "Knative takes the pod only with the {noun} {}, which {are} off by default",
+            features.join(" and ")
+        );
+        let help = format!(
+            "enable {them} in the ConfigMap `config-features` of Knative, or leave its kinds out: `select.exclude: [{{group: {GROUP}}}]`"
+        );
+        let note = self.finding(Reason::KnativeFeatures, message).with_help(help);
+        self.warnings.push(note);
+        if agent == Some(Sidecar::Container) {
+            self.warn_of_missing_ports();
+        }
+    }
+
+    /// Of several containers, the one that has `ports` gets the requests.
+    fn warn_of_missing_ports(&mut self) {
+        let mut own = self.template.containers.iter().filter(|container| container.list == ContainerList::Containers);
+        let has_ports = |container: &Container| {
+            let ports = member(self.tree, container.node, "ports").map(|ports| self.tree.resolve(ports));
+            ports.is_some_and(|ports| self.tree.items(ports).next().is_some())
+        };
+        let Some(first) = own.clone().next() else { return };
+        if own.any(has_ports) {
+            return;
+        }
+        let message = "no container has `ports`, by which Knative tells the one that serves from the agent";
+        let pointer = format!("{}/spec/{}/{}", self.at, first.list.field(), first.index);
+        let warning = Finding::new(Reason::KnativePorts, message, self.tree.span(first.node).start, &pointer);
+        let help = "say where the container listens, for example `ports: [{containerPort: 8080}]`";
+        self.warnings.push(warning.with_help(help));
+    }
+}
