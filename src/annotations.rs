@@ -84,13 +84,13 @@ annotations! {
     IgnoreContainer = "ignore-container", Some("agent.ignoreContainer");
     /// How much the agent logs
     LogLevel = "log-level", Some("agent.logLevel");
-    /// The agent's CPU request
+    /// The agent's CPU request; `null`: none
     CpuRequest = "cpu-request", Some("agent.resources.requests.cpu");
-    /// The agent's CPU limit
+    /// The agent's CPU limit; `null`: none
     CpuLimit = "cpu-limit", Some("agent.resources.limits.cpu");
-    /// The agent's memory request
+    /// The agent's memory request; `null`: none
     MemoryRequest = "memory-request", Some("agent.resources.requests.memory");
-    /// The agent's memory limit
+    /// The agent's memory limit; `null`: none
     MemoryLimit = "memory-limit", Some("agent.resources.limits.memory");
     /// Hosts to wait for before the pod's containers start, `host:port` separated by commas; empty: none
     WaitFor = "wait-for", None;
@@ -375,6 +375,12 @@ mod tests {
             "limits": {"cpu": "100m", "memory": "200Mi"}, "requests": {"cpu": "0.02", "memory": "100Mi"},
         });
         assert_eq!(resources, expected);
+    }
+
+    #[test]
+    fn an_amount_can_be_taken_away() {
+        let spec = on(&Config::default(), &[("memory-limit", "null"), ("cpu-request", "null")]).spec;
+        assert_eq!(serde_json::json!(spec.agent.resources), serde_json::json!({"requests": {"memory": "64Mi"}}));
     }
 
     #[test]

@@ -316,10 +316,12 @@ impl View<'_> {
             let origin = self.origin(origin);
             in_effect(Setting { path, value, origin }, &agent.container, &agent.volume_list)
         });
-        Some(Made {
-            settings: settings.collect(),
-            stands_in: field_path(&format!("{}/spec/{}", outcome.template, agent.sidecar.field())),
-        })
+        let mut settings: Vec<Setting> = settings.collect();
+        let added = amounts_without_a_setting(&agent.container, &settings);
+        let behind = settings.iter().rposition(|setting| setting.path.starts_with("agent.resources"));
+        let at = behind.map_or(settings.len(), |last| last + 1);
+        settings.splice(at..at, added);
+        Some(Made { settings, stands_in: field_path(&format!("{}/spec/{}", outcome.template, agent.sidecar.field())) })
     }
 
     fn wait_for(&mut self, outcome: &Outcome) -> Option<Made> {
@@ -403,6 +405,20 @@ fn in_effect(setting: Setting, container: &Value, volumes: &Value) -> Setting {
     } else {
         Setting { path, value: actual, origin: why.to_owned() }
     }
+}
+
+/// Requests and limits that `qos: keep` brought in.
+fn amounts_without_a_setting(container: &Value, settings: &[Setting]) -> Vec<Setting> {
+    let mut added = Vec::new();
+    for list in ["limits", "requests"] {
+        for (resource, amount) in container["resources"][list].as_object().into_iter().flatten() {
+            let path = format!("agent.resources.{list}.{}", resource.replace('.', "\\."));
+            if !settings.iter().any(|setting| setting.path == path) {
+                added.push(Setting { path, value: amount.clone(), origin: "added: `qos` is `keep`".to_owned() });
+            }
+        }
+    }
+    added
 }
 
 const KEPT: &str = "kept as it stands in the manifest";

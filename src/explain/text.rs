@@ -5,7 +5,7 @@ use crate::diagnostic::visible;
 use crate::rbac::{Access, LESS, NODES_PROXY, PERMITS};
 use crate::report::{Identity, Reason, Severity};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The explanation as text; lines end with a line feed.
 #[must_use]
@@ -15,6 +15,8 @@ pub fn text(explanation: &Explanation) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let widths = [width(0), width(1), width(2)];
     let mut file = None;
+    // What to do is the same for many, and said at the first.
+    let mut helped = HashSet::new();
     for (template, [place, resource, decision, because]) in explanation.templates.iter().zip(&rows) {
         if file != Some(&template.place.file) {
             let gap = if file.is_some() { "\n" } else { "" };
@@ -24,10 +26,10 @@ pub fn text(explanation: &Explanation) -> String {
         let [first, second, third] = widths;
         line(&mut text, &format!("  {place:first$}  {resource:second$}  {decision:third$}  {because}"));
         if template.decision.severity == Severity::Error || says_more(&template.decision) {
-            below(&mut text, &template.decision, &template.place.file);
+            below(&mut text, &template.decision, &template.place.file, &mut helped);
         }
         for warning in &template.warnings {
-            below(&mut text, warning, &template.place.file);
+            below(&mut text, warning, &template.place.file, &mut helped);
         }
         for (who, made) in [("the agent", &template.agent), ("wait-for", &template.wait_for)] {
             if let Some(made) = made {
@@ -112,25 +114,26 @@ fn says_more(decision: &Told) -> bool {
 }
 
 /// Below its template, whose file stands above all of them.
-fn below(text: &mut String, told: &Told, file: &str) {
+fn below<'t>(text: &mut String, told: &'t Told, file: &str, helped: &mut HashSet<&'t str>) {
     let place = match &told.place {
         Some(place) if place.file == file => format!("line {}:{}: ", place.line, place.column),
         Some(place) => format!("{place}: "),
         None => String::new(),
     };
-    say(text, told, "      ", &place);
+    let help = told.help.as_deref().filter(|help| helped.insert(help));
+    say(text, told, "      ", &place, help);
 }
 
 fn told(text: &mut String, told: &Told) {
     let place = told.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    say(text, told, "", &place);
+    say(text, told, "", &place, told.help.as_deref());
 }
 
-fn say(text: &mut String, told: &Told, indent: &str, place: &str) {
+fn say(text: &mut String, told: &Told, indent: &str, place: &str, help: Option<&str>) {
     let resource = told.resource.as_ref().map(|resource| format!("{}: ", name(resource))).unwrap_or_default();
     let Told { id, severity, message, .. } = told;
     line(text, &format!("{indent}{place}{}[{id}]: {resource}{message}", severity.name()));
-    if let Some(help) = &told.help {
+    if let Some(help) = help {
         line(text, &format!("{indent}  help: {help}"));
     }
 }
@@ -195,9 +198,12 @@ fn permitted(text: &mut String, permissions: &[Permitted]) {
     gets.sort_unstable();
     gets.dedup();
     for get in gets {
-        let alike = permissions.iter().filter(|permitted| permitted.get == get);
-        let whose: Vec<String> = alike.flat_map(accounts).collect();
-        let word = if whose.len() == 1 { "ServiceAccount" } else { "ServiceAccounts" };
+        let alike: Vec<&Permitted> = permissions.iter().filter(|permitted| permitted.get == get).collect();
+        let word = match alike.iter().map(|permitted| permitted.service_accounts.len()).sum() {
+            1 => "ServiceAccount",
+            _ => "ServiceAccounts",
+        };
+        let whose: Vec<String> = alike.into_iter().map(accounts).collect();
         line(text, &format!("  get {}: {word} {}", get.join(" and "), whose.join(", ")));
     }
     let mut proxies = permissions.iter().filter(|permitted| permitted.get.contains(&NODES_PROXY)).peekable();
@@ -208,10 +214,12 @@ fn permitted(text: &mut String, permissions: &[Permitted]) {
     }
 }
 
-/// `shop/web`
-fn accounts(Permitted { namespace, service_accounts, .. }: &Permitted) -> impl Iterator<Item = String> {
-    service_accounts.iter().map(move |name| match namespace {
+/// `shop/web, shop/db`
+fn accounts(Permitted { namespace, service_accounts, .. }: &Permitted) -> String {
+    let named = service_accounts.iter().map(|name| match namespace {
         Some(namespace) => format!("{namespace}/{name}"),
-        None => format!("{name} (in {UNNAMED})"),
-    })
+        None => name.clone(),
+    });
+    let all = named.collect::<Vec<_>>().join(", ");
+    if namespace.is_some() { all } else { format!("{all} (in {UNNAMED})") }
 }

@@ -197,6 +197,40 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     assert_eq!((strict.code, folder.read("b/web.yaml").as_str()), (Some(2), web), "{}", strict.stderr);
 }
 
+/// What `qos: keep` adds has no setting, and is an amount of the agent all the same.
+#[test]
+fn amounts_are_those_of_the_pod() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}\n";
+    let folder = Folder::with(&[("pod.yaml", pod)]);
+    let ran = folder.run(&["explain", "pod.yaml", "--set", "qos=keep", "--output", "json"]);
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let settings = told["templates"][0]["agent"]["settings"].as_array().unwrap().iter();
+    let amounts: Vec<String> = settings
+        .filter(|setting| setting["path"].as_str().unwrap().starts_with("agent.resources."))
+        .map(|setting| format!("{} {} {}", setting["path"], setting["value"], setting["origin"]).replace('"', ""))
+        .collect();
+    let expected = [
+        "agent.resources.limits.memory 128Mi default",
+        "agent.resources.requests.cpu 100m raised: `qos` is `keep`",
+        "agent.resources.requests.memory 128Mi raised: `qos` is `keep`",
+        "agent.resources.limits.cpu 100m added: `qos` is `keep`",
+    ];
+    assert_eq!(amounts, expected);
+}
+
+#[test]
+fn what_to_do_is_said_at_the_first_of_many() {
+    let job = |name: &str| {
+        format!(
+            "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: {name}}}\nspec: {{template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: a}}]}}}}}}\n"
+        )
+    };
+    let folder = Folder::with(&[("a.yaml", &job("a")), ("b.yaml", &job("b"))]);
+    let ran = folder.run(&["explain", "a.yaml", "b.yaml"]);
+    let of = |what: &str| ran.stdout.matches(what).count();
+    assert_eq!((of("[immutable-template]"), of("  help: delete the one")), (2, 1), "{}", ran.stdout);
+}
+
 /// Who asks for nothing but wait-for sees what that was made from, and nobody is told of permissions.
 #[test]
 fn wait_for_comes_with_its_hosts_and_settings() {
