@@ -256,7 +256,7 @@ fn invalid(key: &str, offset: usize, complaint: Complaint) -> InvalidAnnotation 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Base, HostStatus, ImagePullPolicy, KubeletAccess, LogLevel, SidecarKind, Sources, load};
+    use crate::config::{KubeletAccess, SidecarKind, Sources, load};
 
     fn given<'a>(pairs: &'a [(String, &'a str)]) -> Vec<Given<'a>> {
         pairs.iter().enumerate().map(|(index, (key, value))| (key.as_str(), *value, index)).collect()
@@ -269,7 +269,7 @@ mod tests {
     fn configured(spec: &str) -> Config {
         let text =
             format!("{{apiVersion: agent-injector.contrib.mackerel.io/v1alpha1, kind: AgentInjector, spec: {spec}}}");
-        load(&Sources { base: Base::Text { name: "c", text: &text }, ..Sources::default() }).unwrap()
+        load(&Sources::of_text("c", &text)).unwrap()
     }
 
     /// The configuration for a template with these annotations.
@@ -361,15 +361,15 @@ mod tests {
         .spec;
         assert_eq!(spec.api_key.secret_key, "key");
         assert_eq!(spec.agent.image, "r.example.com/agent@sha256:00");
-        assert_eq!(spec.agent.image_pull_policy, ImagePullPolicy::IfNotPresent);
+        assert_eq!(spec.agent.image_pull_policy.as_str(), "IfNotPresent");
         assert_eq!(spec.kubelet_access(), KubeletAccess::Tls { port: 1250, insecure: true });
         assert_eq!(spec.agent.config.config_map_key, "agent.yaml");
         assert_eq!(spec.sidecar, SidecarKind::Native);
         assert_eq!(spec.agent.display_name.as_deref(), Some("shop $(MACKEREL_KUBERNETES_POD_NAME)"));
         assert_eq!(spec.agent.memo.as_deref(), Some("shop"));
-        assert_eq!(spec.agent.host_status_on_start, Some(HostStatus::Standby));
+        assert_eq!(spec.agent.host_status_on_start.map(|status| status.as_str()), Some("standby"));
         assert_eq!(spec.agent.ignore_container.as_deref(), Some("^proxy$"));
-        assert_eq!(spec.agent.log_level, Some(LogLevel::Debug));
+        assert_eq!(spec.agent.log_level.map(|level| level.as_str()), Some("DEBUG"));
         let resources = serde_json::json!(spec.agent.resources);
         let expected = serde_json::json!({
             "limits": {"cpu": "100m", "memory": "200Mi"}, "requests": {"cpu": "0.02", "memory": "100Mi"},

@@ -1,4 +1,4 @@
-//! A change to a text, as a value: which bytes give way to what.
+//! A change to a text, as a value: which bytes give way to what. Lists of edits are sorted and do not overlap.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub fn apply(original: &str, edits: &[Edit]) -> String {
 ///
 /// Both lists must be sorted and must not overlap. What the second puts back as it was before the first vanishes.
 #[must_use]
-pub fn compose(original: &str, first: &[Edit], second: &[Edit]) -> Vec<Edit> {
+pub(crate) fn compose(original: &str, first: &[Edit], second: &[Edit]) -> Vec<Edit> {
     let between = Text::of(original).edited(first);
     let last = between.edited(second);
     last.edits(original)

@@ -2,7 +2,7 @@
 
 /// The field's path in the words of kubectl and of KRM results; empty for the resource as a whole.
 #[must_use]
-pub fn field_path(pointer: &str) -> String {
+pub(crate) fn field_path(pointer: &str) -> String {
     let mut path = String::new();
     for token in pointer.split('/').skip(1) {
         let key = token.replace("~1", "/").replace("~0", "~");

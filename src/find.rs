@@ -39,9 +39,14 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("jobset.x-k8s.io", "JobSet", "/spec/replicatedJobs/*/template/spec/template"),
 ];
 
+/// Group and kind of every built-in place.
+pub fn built_in_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILT_IN.iter().map(|(group, kind, _)| (*group, *kind))
+}
+
 /// The built-in places and the configured ones.
 #[derive(Debug, Clone)]
-pub struct Table {
+pub(crate) struct Table {
     places: Vec<Place>,
 }
 
@@ -55,7 +60,7 @@ struct Place {
 impl Table {
     /// The built-in places and `configured` ones.
     #[must_use]
-    pub fn new(configured: &[PodTemplatePath]) -> Self {
+    pub(crate) fn new(configured: &[PodTemplatePath]) -> Self {
         let built_in = BUILT_IN.iter().map(|(group, kind, path)| Place {
             group: (*group).to_owned(),
             kind: (*kind).to_owned(),
@@ -71,24 +76,24 @@ impl Table {
 
     /// True when some group has a kind of this name that holds a pod template. Lists are not kinds: ask [`is_list`].
     #[must_use]
-    pub fn knows_kind(&self, kind: &str) -> bool {
+    pub(crate) fn knows_kind(&self, kind: &str) -> bool {
         self.places.iter().any(|place| place.kind == kind)
     }
 
     /// True when this kind, of the group or of some group, holds a pod template.
     #[must_use]
-    pub fn knows(&self, group: Option<&str>, kind: &str) -> bool {
+    pub(crate) fn knows(&self, group: Option<&str>, kind: &str) -> bool {
         self.places.iter().any(|place| place.kind == kind && group.is_none_or(|group| group == place.group))
     }
 
     /// Group and kind of everything that holds a pod template.
-    pub fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
         self.places.iter().map(|place| (place.group.as_str(), place.kind.as_str()))
     }
 
     /// The pod templates of a resource: pointer from the resource, and node. Places that the resource does not fill are left out.
     #[must_use]
-    pub fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Vec<(String, NodeId)> {
+    pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Vec<(String, NodeId)> {
         let mut found: Vec<(String, NodeId)> = Vec::new();
         for place in self.places.iter().filter(|place| place.group == gvk.group && place.kind == gvk.kind) {
             let before = found.len();
@@ -138,7 +143,7 @@ fn walk(tree: &Tree<'_>, node: NodeId, steps: &[Step], pointer: String, found: &
 /// The member of a mapping as Kubernetes sees it: aliases are looked through, and merge keys (`<<`) where the mapping
 /// itself has no such key.
 #[must_use]
-pub fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
+pub(crate) fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
     merged_member(tree, mapping, key, &mut Vec::new())
 }
 
@@ -164,7 +169,7 @@ fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<Nod
 
 /// One token of a JSON Pointer further down; aliases and merge keys are looked through.
 #[must_use]
-pub fn step(tree: &Tree<'_>, node: NodeId, token: &str) -> Option<NodeId> {
+pub(crate) fn step(tree: &Tree<'_>, node: NodeId, token: &str) -> Option<NodeId> {
     let node = tree.resolve(node);
     match (tree.kind(node), token.parse()) {
         (Kind::Sequence, Ok(index)) => tree.items(node).nth(index),
@@ -174,6 +179,6 @@ pub fn step(tree: &Tree<'_>, node: NodeId, token: &str) -> Option<NodeId> {
 
 /// True for a kind whose `items` are resources: `List`, `ResourceList` and typed lists such as `DeploymentList`.
 #[must_use]
-pub fn is_list(kind: &str) -> bool {
+pub(crate) fn is_list(kind: &str) -> bool {
     kind.ends_with("List")
 }

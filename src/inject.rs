@@ -1,4 +1,13 @@
-//! The way of the data in one place: read, find, decide, patch, splice, verify. Writing is the front ends' part.
+//! A manifest in, the edits that put the agent into it out: [`inject()`].
+//!
+//! The way of the data in one place: read, find, decide, patch, splice, verify. Writing is the caller's part.
+
+mod injection;
+mod options;
+
+pub use injection::{Injection, Refused};
+pub(crate) use options::Explanations;
+pub use options::{Direction, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings};
 
 use crate::agent::Agents;
 use crate::change::{Change, Failure, Refusal, carry_out};
@@ -12,10 +21,11 @@ use crate::pod_template::{Ours, PodTemplate};
 use crate::rbac::{self, Bearer, service_account};
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
-use crate::report::{Finding, Identity, Outcome, Reason, Remark, Rule};
+use crate::report::{Finding, Outcome, Reason, Remark, Rule};
 use crate::resource::{Resource, file, item_types, resources};
 use crate::splice::Memo;
-use crate::surroundings::{self, Part, Requirement, Spot, Surrounding};
+use crate::surroundings::{self, Part, Spot, Surrounding};
+use crate::tolerance::Tolerance;
 use crate::unknown_kind::{Search, unknown_kind};
 use crate::yaml::{self, NodeId, Tree, YamlError};
 use json_patch::Patch;
@@ -24,122 +34,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
-/// Which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Direction {
-    /// Put the agent in, bring it up to date, or take it out where it is no longer wanted.
-    #[default]
-    Inject,
-    /// Take out everything that carries our record.
-    Uninject,
-}
-
-/// What happens to an agent that was edited by hand since it was injected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum HandEdits {
-    /// Refuse.
-    #[default]
-    Respect,
-    /// Overwrite, or take out all the same.
-    Overwrite,
-}
-
-/// What happens to an agent that somebody else put there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ForeignAgents {
-    /// It is left alone, and so is its template.
-    #[default]
-    Respect,
-    /// It becomes ours, where it stands.
-    Adopt,
-}
-
-/// What a warning does to the run. The engine gives the same either way; front ends fail the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Warnings {
-    /// It is told.
-    #[default]
-    Tell,
-    /// It holds everything back, as a refusal does.
-    Refuse,
-}
-
-/// Whether outcomes carry their patches, which take more memory than the edits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Patches {
-    /// They do not.
-    #[default]
-    Drop,
-    /// They do.
-    Keep,
-}
-
-/// Whether outcomes carry their agents, with the settings that each came from, which take more memory than all the rest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Explanations {
-    /// They do not.
-    #[default]
-    Drop,
-    /// They do.
-    Keep,
-}
-
-/// Where `rbac.generate` has a place to write to. What it wrote is taken out by uninjecting whatever this says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Permissions {
-    /// Nowhere: what an earlier run wrote stays as it is.
-    #[default]
-    Leave,
-    /// Documents of the stream.
-    Documents,
-    /// Items of the ResourceList.
-    Items,
-}
-
-/// What the caller asks for beside the configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
-    /// Inject or uninject.
-    pub direction: Direction,
-    /// What `--force` says.
-    pub hand_edits: HandEdits,
-    /// What `--adopt` says.
-    pub foreign_agents: ForeignAgents,
-    /// What `--strict` says.
-    pub warnings: Warnings,
-    /// What `--output patch` needs.
-    pub patches: Patches,
-    /// What `explain` needs.
-    pub explanations: Explanations,
-    /// What the front end has a place for.
-    pub permissions: Permissions,
-}
-
-/// What one text gives.
-#[derive(Debug, Clone, Default)]
-pub struct Injection {
-    /// Sorted, without overlap; empty when nothing changes. Front ends must not use them when there is a fault, nor when
-    /// there is a refusal and `onRefusal` is `fail`.
-    pub edits: Vec<Edit>,
-    /// One per pod template, in order of the text.
-    pub outcomes: Vec<Outcome>,
-    /// What `rbac.generate` changes; the edits are among the others.
-    pub permissions: Vec<(rbac::Change, Identity)>,
-    /// Refusals that belong to no pod template: documents that cannot be read and might have held one.
-    pub findings: Vec<Finding>,
-    /// Warnings about resources in which no pod template is known.
-    pub remarks: Vec<Remark>,
-    /// Results that failed their own check. Never skipped.
-    pub faults: Vec<Finding>,
-    /// Resources without a pod template.
-    pub without_template: usize,
-    /// Where other resources stand that say whether the injected pods will start.
-    pub surroundings: Vec<Spot>,
-    /// What must exist for the injected pods, and whether the text has it.
-    pub requirements: Vec<Requirement>,
-}
-
-/// Injects one text: a stream of documents, or a ResourceList.
+/// Injects one text: a stream of YAML documents, JSON, a `List`, or a ResourceList. It is not written anywhere:
+/// [`Injection::apply`] gives the new text, [`Injection::outcomes`] what was decided and why.
 #[must_use]
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     let mut injection = inject_part(text, config, options);
@@ -172,7 +68,7 @@ fn inject_templates(text: &str, config: &Config, options: Options) -> Injection 
         records: Records::default(),
         said: Said::new(),
         search: (options.direction == Direction::Inject).then(|| Search::new(text)),
-        injection: Injection::default(),
+        injection: Injection { tolerance: Tolerance::of(config, options), ..Injection::default() },
     };
     for document in read::documents(text) {
         run.document(&text[document.span.clone()], document.span.start);

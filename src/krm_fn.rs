@@ -2,7 +2,7 @@
 
 mod function_config;
 
-pub use function_config::FunctionConfig;
+pub(crate) use function_config::FunctionConfig;
 
 use crate::edit::Edit;
 use crate::field_path::field_path;
@@ -20,7 +20,7 @@ use std::collections::HashSet;
 
 /// A ResourceList in pieces: a long one is never in memory as one tree.
 #[derive(Debug)]
-pub struct Call<'t> {
+pub(crate) struct Call<'t> {
     /// The one document.
     document: &'t str,
     /// Where it begins in the text.
@@ -30,7 +30,7 @@ pub struct Call<'t> {
 
 /// What stands beside the items.
 #[derive(Debug)]
-pub struct Envelope<'c> {
+pub(crate) struct Envelope<'c> {
     call: &'c Call<'c>,
     tree: Tree<'c>,
     root: NodeId,
@@ -38,16 +38,16 @@ pub struct Envelope<'c> {
 
 /// What goes back to the orchestrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// Of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
-    pub edits: Vec<Edit>,
+    pub(crate) edits: Vec<Edit>,
     /// Whether the orchestrator must take it for a failure.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
 }
 
 /// Success or failure of a call; the exit code says it, results do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// All went well.
     Done,
     /// The items are as they came.
@@ -92,7 +92,7 @@ impl<'t> Call<'t> {
     ///
     /// # Errors
     /// When there is more than one document.
-    pub fn new(text: &'t str) -> Result<Self, YamlError> {
+    pub(crate) fn new(text: &'t str) -> Result<Self, YamlError> {
         let mut documents =
             read::documents(text).map(|document| document.span).filter(|span| !is_empty(&text[span.clone()]));
         let first = documents.next().unwrap_or(0..text.len());
@@ -109,7 +109,7 @@ impl<'t> Call<'t> {
     /// # Errors
     /// - the list is not valid YAML; only the envelope where the items can be told apart without reading them
     /// - its root is no mapping, or its `apiVersion` is neither `config.kubernetes.io/v1` nor `v1beta1`
-    pub fn envelope(&self) -> Result<Envelope<'_>, YamlError> {
+    pub(crate) fn envelope(&self) -> Result<Envelope<'_>, YamlError> {
         let tree = match self.cut.as_ref().and_then(Cut::envelope) {
             Some(tree) => tree,
             None => {
@@ -144,7 +144,7 @@ impl<'c> Envelope<'c> {
 
     /// The functionConfig, if it says anything: kpt sends a ConfigMap without data where the user gave none.
     #[must_use]
-    pub fn function_config(&'c self) -> Option<FunctionConfig<'c>> {
+    pub(crate) fn function_config(&'c self) -> Option<FunctionConfig<'c>> {
         let tree = &self.tree;
         let has_entries = |node: NodeId| tree.entries(node).next().is_some();
         let node = tree.resolve(tree.get(self.root, "functionConfig")?);
@@ -164,7 +164,7 @@ impl<'c> Envelope<'c> {
 
     /// The answer to what the items gave.
     #[must_use]
-    pub fn answer(&self, injection: Injection, tolerance: Tolerance) -> Answer {
+    pub(crate) fn answer(&self, injection: Injection, tolerance: Tolerance) -> Answer {
         let earlier = self.earlier_results();
         let told = tell(&injection, tolerance);
         let refused = told.iter().any(|(severity, _)| *severity == Severity::Error);
@@ -186,7 +186,7 @@ impl<'c> Envelope<'c> {
     }
 
     /// The answer where no item was looked at, because of the configuration or the arguments.
-    pub fn failure(&self, messages: impl Iterator<Item = String>) -> Answer {
+    pub(crate) fn failure(&self, messages: impl Iterator<Item = String>) -> Answer {
         let earlier = self.earlier_results();
         let results = messages.map(|message| json!({ "message": message, "severity": Severity::Error.name() }));
         let edits = self.add_results(results.filter(|result| !earlier.contains(result)).collect());

@@ -1,48 +1,190 @@
 //! Puts the Mackerel container agent into the pod templates of Kubernetes manifests and changes no other byte.
 //!
-//! The modules in the order of the data's way. None of them does I/O, reads a clock or the environment;
-//! the front ends at the end of the list do.
+//! This is the library behind the program of the same name. Text goes in, text comes out; nothing here reads a file, a clock or
+//! the environment.
+//!
+//! ```
+//! use mackerel_agent_injector::config::Config;
+//! use mackerel_agent_injector::inject::{Direction, Options, inject};
+//! use mackerel_agent_injector::report::Reason;
+//!
+//! let manifest = r#"apiVersion: apps/v1
+//! kind: Deployment
+//! metadata: {name: web}
+//! spec:
+//!   selector: {matchLabels: {app: web}}
+//!   template:
+//!     metadata:
+//!       labels: {app: web}
+//!     spec:
+//!       containers:
+//!       - name: web   # the app
+//!         image: "web:1"
+//! "#;
+//! let injection = inject(manifest, &Config::default(), Options::default());
+//! assert_eq!(injection.outcomes[0].decision.reason, Reason::Injected);
+//!
+//! let injected = injection.apply(manifest)?;
+//! assert_eq!(
+//!     injected,
+//!     r#"apiVersion: apps/v1
+//! kind: Deployment
+//! metadata: {name: web}
+//! spec:
+//!   selector: {matchLabels: {app: web}}
+//!   template:
+//!     metadata:
+//!       labels: {app: web}
+//!       annotations:
+//!         agent-injector.contrib.mackerel.io/status: injected
+//!         agent-injector.contrib.mackerel.io/record: v1;agent=container;plan=d35ea025;value=13ae9852;image=224712f3;secret=ad864de1;volumes=tmp;created=annotations+volumes
+//!     spec:
+//!       containers:
+//!       - name: web   # the app
+//!         image: "web:1"
+//!       - name: mackerel-container-agent
+//!         image: mackerel/mackerel-container-agent:v0.13.2-plugins
+//!         imagePullPolicy: IfNotPresent
+//!         env:
+//!         - name: MACKEREL_CONTAINER_PLATFORM
+//!           value: kubernetes
+//!         - name: MACKEREL_KUBERNETES_KUBELET_HOST
+//!           valueFrom:
+//!             fieldRef:
+//!               fieldPath: status.hostIP
+//!         - name: MACKEREL_KUBERNETES_NAMESPACE
+//!           valueFrom:
+//!             fieldRef:
+//!               fieldPath: metadata.namespace
+//!         - name: MACKEREL_KUBERNETES_POD_NAME
+//!           valueFrom:
+//!             fieldRef:
+//!               fieldPath: metadata.name
+//!         - name: MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT
+//!           value: "0"
+//!         - name: MACKEREL_APIKEY
+//!           valueFrom:
+//!             secretKeyRef:
+//!               name: mackerel-container-agent
+//!               key: MACKEREL_APIKEY
+//!         - name: MACKEREL_HOST_ID_STORE
+//!           value: memory
+//!         - name: MACKEREL_IGNORE_CONTAINER
+//!           value: ^mackerel-container-agent$
+//!         - name: TMPDIR
+//!           value: /var/tmp
+//!         resources:
+//!           requests:
+//!             cpu: 10m
+//!             memory: 64Mi
+//!           limits:
+//!             memory: 128Mi
+//!         securityContext:
+//!           allowPrivilegeEscalation: false
+//!           capabilities:
+//!             drop: [ALL]
+//!           readOnlyRootFilesystem: true
+//!           runAsNonRoot: true
+//!           runAsUser: 65532
+//!           seccompProfile:
+//!             type: RuntimeDefault
+//!         volumeMounts:
+//!         - name: mackerel-agent-tmp
+//!           mountPath: /var/tmp
+//!       volumes:
+//!       - name: mackerel-agent-tmp
+//!         emptyDir:
+//!           sizeLimit: 64Mi
+//! "#
+//! );
+//!
+//! // What was put in can be taken out again, without a trace.
+//! let uninjection = inject(&injected, &Config::default(), Options::new(Direction::Uninject));
+//! assert_eq!(uninjection.apply(&injected)?, manifest);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is public
+//!
+//! | module | for |
+//! | --- | --- |
+//! | [`config`] | the settings, read and checked |
+//! | [`mod@inject`] | a manifest in, edits and outcomes out |
+//! | [`report`] | what was decided for each pod template, and why |
+//! | [`diagnostic`] | what is wrong, shown with line and caret |
+//! | [`edit`] | edits of a text, as values |
+//! | [`patcher`] | a JSON Patch applied to any YAML text, with every other byte kept; it knows nothing of Mackerel |
+//!
+//! Offsets and ranges are bytes of the text that was given, from 0; lines and columns count from 1, columns in characters.
+//! Pointers are JSON Pointers (RFC 6901).
+//!
+//! # Stability
+//!
+//! Versions follow Semantic Versioning: before 1.0, a minor version may break things, and the changelog says so.
+//!
+//! - What is listed above is the surface, along with the ids of [`report::Reason`], the words of [`patcher::Refusal`], and the
+//!   configuration's fields. Types that will grow are `#[non_exhaustive]`.
+//! - The wording of messages is none, nor are the bytes of the injected agent: a newer version may inject another one.
+//! - Of other crates' types only these are part of it: `serde_json::Value` (1), [`patcher::Patch`] of `json-patch` (4), and the
+//!   traits of `serde` (1). A new major version of one of them is a breaking change here.
+//! - Rust 1.89 or newer; a minor version may ask for a newer one.
+//!
+//! The types of Kubernetes are used inside, through the crate `k8s-openapi`, of which a program can have but one Kubernetes version.
+//! The default feature `k8s-v1_33` chooses it. A program that chooses one itself depends on this crate with
+//! `default-features = false`.
+
+// What a library user sees, in the order of its use.
+pub mod config;
 
 pub mod inject;
 
-pub mod read;
-pub mod yaml;
+pub mod report;
 
-pub mod find;
-pub mod resource;
+pub mod diagnostic;
+
+pub mod edit;
+
+pub mod patcher;
+
+// The way of the data. None of these does I/O, reads a clock or the environment.
+mod read;
+mod yaml;
+
+mod find;
+mod resource;
 
 mod adoption;
-pub mod agent;
-pub mod annotations;
-pub mod config;
-pub mod decide;
+mod agent;
+mod annotations;
+mod decide;
 mod hand_edit;
 mod judge;
 mod lint;
 mod merge_patch;
-pub mod needs;
+mod needs;
 mod owner;
-pub mod parts;
-pub mod pod_template;
+mod parts;
+mod pod_template;
 mod qos;
-pub mod rbac;
+mod rbac;
 mod standing;
-pub mod surroundings;
+mod surroundings;
 mod unknown_kind;
-pub mod wait_for;
+mod wait_for;
 
 mod change;
-pub mod edit;
-pub mod patch;
-pub mod splice;
-pub mod verify;
+mod patch;
+mod splice;
+mod verify;
 
-pub mod diagnostic;
-pub mod explain;
-pub mod field_path;
-pub mod report;
-pub mod tolerance;
+mod explain;
+mod field_path;
+mod tolerance;
 
-pub mod cli;
-pub mod krm_fn;
-pub mod post_renderer;
+// The front ends; `cli` does the I/O.
+mod cli;
+mod krm_fn;
+mod post_renderer;
+
+#[doc(hidden)]
+pub mod internals;

@@ -6,6 +6,7 @@ use std::fmt;
 
 /// The kinds of objects that an agent takes its settings from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Source {
     /// A Secret.
     Secret,
@@ -26,6 +27,7 @@ impl Source {
 
 /// One key of one object, in the namespace of the pod.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub struct Need {
     /// What kind of object.
     pub source: Source,
@@ -47,33 +49,33 @@ impl fmt::Display for Need {
 
 /// A setting of the pod that has no effect where the agent's configuration file says the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Outranked {
+pub(crate) struct Outranked {
     /// The key in the file.
-    pub in_file: &'static str,
+    pub(crate) in_file: &'static str,
     /// The setting, as a dotted path below `spec`.
-    pub setting: &'static str,
+    pub(crate) setting: &'static str,
 }
 
 /// What one agent needs around it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Needs {
+pub(crate) struct Needs {
     /// Keys of objects, without duplicates, the API key's first.
-    pub objects: Vec<Need>,
+    pub(crate) objects: Vec<Need>,
     /// The file that the agent reads its configuration from, where a ConfigMap of those holds it.
-    pub agent_config: Option<Need>,
+    pub(crate) agent_config: Option<Need>,
     /// Requests and limits that the container does not have, as a ResourceQuota names them.
-    pub without: Vec<&'static str>,
+    pub(crate) without: Vec<&'static str>,
     /// Variables whose references may lead nowhere, because their owner says so.
-    pub optional: Vec<String>,
+    pub(crate) optional: Vec<String>,
     /// What somebody set that the file could say too.
-    pub outranked: Vec<Outranked>,
+    pub(crate) outranked: Vec<Outranked>,
 }
 
 impl Needs {
     /// Of a container and its volumes. A native sidecar's references are all optional, so that they say nothing of what it
     /// needs: `optional` names the variables for which the user says so.
     #[must_use]
-    pub fn of(container: &Value, volumes: &Value, optional: &[String]) -> Self {
+    pub(crate) fn of(container: &Value, volumes: &Value, optional: &[String]) -> Self {
         let env: Vec<&Value> = container["env"].as_array().into_iter().flatten().collect();
         let mut objects = Vec::new();
         let may_fail = |variable: &Value| optional.iter().any(|name| variable["name"] == name.as_str());

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// One of the two, or both; never nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parts<A, W> {
+pub(crate) enum Parts<A, W> {
     /// The agent.
     Agent(A),
     /// The init container that waits.
@@ -18,15 +18,15 @@ pub enum Parts<A, W> {
 }
 
 /// What is to go in.
-pub type Plan = Parts<Rc<Agent>, Rc<WaitFor>>;
+pub(crate) type Plan = Parts<Rc<Agent>, Rc<WaitFor>>;
 
 /// Which of the two.
-pub type Kinds = Parts<(), ()>;
+pub(crate) type Kinds = Parts<(), ()>;
 
 impl<A, W> Parts<A, W> {
     /// None where there is neither.
     #[must_use]
-    pub fn of(agent: Option<A>, wait_for: Option<W>) -> Option<Self> {
+    pub(crate) fn of(agent: Option<A>, wait_for: Option<W>) -> Option<Self> {
         match (agent, wait_for) {
             (Some(agent), Some(wait_for)) => Some(Parts::Both(agent, wait_for)),
             (Some(agent), None) => Some(Parts::Agent(agent)),
@@ -37,7 +37,7 @@ impl<A, W> Parts<A, W> {
 
     /// The agent, if it is among them.
     #[must_use]
-    pub fn agent(&self) -> Option<&A> {
+    pub(crate) fn agent(&self) -> Option<&A> {
         match self {
             Parts::Agent(agent) | Parts::Both(agent, _) => Some(agent),
             Parts::WaitFor(_) => None,
@@ -45,7 +45,7 @@ impl<A, W> Parts<A, W> {
     }
 
     /// As [`Parts::agent`], to be changed.
-    pub fn agent_mut(&mut self) -> Option<&mut A> {
+    pub(crate) fn agent_mut(&mut self) -> Option<&mut A> {
         match self {
             Parts::Agent(agent) | Parts::Both(agent, _) => Some(agent),
             Parts::WaitFor(_) => None,
@@ -54,7 +54,7 @@ impl<A, W> Parts<A, W> {
 
     /// The init container, if it is among them.
     #[must_use]
-    pub fn wait_for(&self) -> Option<&W> {
+    pub(crate) fn wait_for(&self) -> Option<&W> {
         match self {
             Parts::WaitFor(wait_for) | Parts::Both(_, wait_for) => Some(wait_for),
             Parts::Agent(_) => None,
@@ -63,7 +63,7 @@ impl<A, W> Parts<A, W> {
 
     /// Which of the two it is.
     #[must_use]
-    pub fn kinds(&self) -> Kinds {
+    pub(crate) fn kinds(&self) -> Kinds {
         match self {
             Parts::Agent(_) => Parts::Agent(()),
             Parts::WaitFor(_) => Parts::WaitFor(()),
@@ -75,7 +75,7 @@ impl<A, W> Parts<A, W> {
 impl Kinds {
     /// As the subject of a sentence.
     #[must_use]
-    pub fn subject(self) -> &'static str {
+    pub(crate) fn subject(self) -> &'static str {
         match self {
             Parts::Agent(()) => "the agent",
             Parts::WaitFor(()) => "wait-for",
@@ -85,7 +85,7 @@ impl Kinds {
 
     /// The form of a verb that goes with the subject.
     #[must_use]
-    pub fn verb(self, of_one: &'static str, of_both: &'static str) -> &'static str {
+    pub(crate) fn verb(self, of_one: &'static str, of_both: &'static str) -> &'static str {
         match self {
             Parts::Agent(()) | Parts::WaitFor(()) => of_one,
             Parts::Both((), ()) => of_both,
@@ -94,7 +94,7 @@ impl Kinds {
 
     /// `the agent was added`
     #[must_use]
-    pub fn were(self, done: &str) -> String {
+    pub(crate) fn were(self, done: &str) -> String {
         format!("{} {} {done}", self.subject(), self.verb("was", "were"))
     }
 }
@@ -102,7 +102,7 @@ impl Kinds {
 impl Plan {
     /// Names of the pull secrets that the pod lacks.
     #[must_use]
-    pub fn pull_secrets(&self) -> &[String] {
+    pub(crate) fn pull_secrets(&self) -> &[String] {
         match self {
             Parts::Agent(agent) | Parts::Both(agent, _) => &agent.pull_secrets,
             Parts::WaitFor(wait_for) => &wait_for.pull_secrets,

@@ -23,7 +23,7 @@ pub(crate) const INJECTED: &str = "injected";
 
 /// Operations, and how restored nulls are to be spelled.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct TemplatePatch {
+pub(crate) struct TemplatePatch {
     /// Pointers from the document's root.
     pub(crate) operations: Vec<Operation>,
     /// For the operations that put a null back.
@@ -55,7 +55,7 @@ impl TemplatePatch {
 
 /// Where ours go in a list of containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Place {
+pub(crate) enum Place {
     /// Behind all others; init containers also in front of them, where the configuration says so.
     #[default]
     Usual,
@@ -65,22 +65,22 @@ pub enum Place {
 
 /// An agent of somebody else, whose place ours takes; where ours belongs into the other list, it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InsteadOf {
+pub(crate) struct InsteadOf {
     /// The list it stands in.
-    pub list: ContainerList,
+    pub(crate) list: ContainerList,
     /// Its place there.
-    pub index: usize,
+    pub(crate) index: usize,
 }
 
 /// Where ours go in both lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Places {
+pub(crate) struct Places {
     /// In `containers`.
-    pub containers: Place,
+    pub(crate) containers: Place,
     /// In `initContainers`.
-    pub init_containers: Place,
+    pub(crate) init_containers: Place,
     /// What is taken over.
-    pub instead_of: Option<InsteadOf>,
+    pub(crate) instead_of: Option<InsteadOf>,
 }
 
 /// What stands where a collection is needed.
@@ -92,11 +92,11 @@ enum Found {
 
 /// A place in the template that holds something else than the collection it must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotACollection {
+pub(crate) struct NotACollection {
     /// Which.
-    pub parent: &'static str,
+    pub(crate) parent: &'static str,
     /// Where it stands.
-    pub offset: usize,
+    pub(crate) offset: usize,
 }
 
 struct Builder<'a, 't> {
@@ -298,7 +298,7 @@ fn status_is_ours(record: &Record) -> bool {
 
 /// What takes out everything that the record names, and puts back what gave way.
 #[must_use]
-pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -> TemplatePatch {
+pub(crate) fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -> TemplatePatch {
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
     let record = ours.record.as_ref().ok();
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
@@ -362,7 +362,7 @@ pub fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -
 /// What brings ours up to date where they stand: same parts, same lists, same volumes, same pull secrets. What was created
 /// around them stays so.
 #[must_use]
-pub fn replacement(at: &str, ours: &Ours, old: &Record, plan: &Plan) -> TemplatePatch {
+pub(crate) fn replacement(at: &str, ours: &Ours, old: &Record, plan: &Plan) -> TemplatePatch {
     let record = Record {
         pull_secrets: old.pull_secrets.clone(),
         created: old.created.clone(),

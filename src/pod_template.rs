@@ -16,20 +16,20 @@ use serde_json::Value;
 
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Annotation {
+pub(crate) struct Annotation {
     /// Its key.
-    pub key: String,
+    pub(crate) key: String,
     /// Its value; none where it is not a string, which Kubernetes refuses.
-    pub value: Option<String>,
+    pub(crate) value: Option<String>,
     /// Where its key stands.
-    pub offset: usize,
+    pub(crate) offset: usize,
     /// Where its value stands.
-    pub value_offset: usize,
+    pub(crate) value_offset: usize,
 }
 
 /// The list that a container stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ContainerList {
+pub(crate) enum ContainerList {
     /// `containers`
     Containers,
     /// `initContainers`
@@ -44,7 +44,7 @@ impl ContainerList {
 
     /// The field of the PodSpec.
     #[must_use]
-    pub fn field(self) -> &'static str {
+    pub(crate) fn field(self) -> &'static str {
         match self {
             ContainerList::Containers => "containers",
             ContainerList::InitContainers => "initContainers",
@@ -55,110 +55,110 @@ impl ContainerList {
 
 /// One container, as far as decisions need it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Container {
+pub(crate) struct Container {
     /// The list it stands in.
-    pub list: ContainerList,
+    pub(crate) list: ContainerList,
     /// Its place in that list.
-    pub index: usize,
+    pub(crate) index: usize,
     /// Its name, if it has one.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Its image, if it has one.
-    pub image: Option<String>,
+    pub(crate) image: Option<String>,
     /// Where it stands.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
 }
 
 /// One volume.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PodVolume {
+pub(crate) struct PodVolume {
     /// Its place in `volumes`.
-    pub index: usize,
+    pub(crate) index: usize,
     /// Its name, if it has one.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Where it stands.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
 }
 
 /// One entry of `imagePullSecrets`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PullSecret {
+pub(crate) struct PullSecret {
     /// Its place in the list.
-    pub index: usize,
+    pub(crate) index: usize,
     /// Its name, if it has one.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
 }
 
 /// The view.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PodTemplate {
+pub(crate) struct PodTemplate {
     /// Its mapping.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// `metadata`, if the key is there.
-    pub metadata: Option<NodeId>,
+    pub(crate) metadata: Option<NodeId>,
     /// `spec`, if the key is there.
-    pub spec: Option<NodeId>,
+    pub(crate) spec: Option<NodeId>,
     /// All annotations but ours (`status` and `record`).
-    pub annotations: Vec<Annotation>,
+    pub(crate) annotations: Vec<Annotation>,
     /// All labels that are strings.
-    pub labels: Vec<(String, String)>,
+    pub(crate) labels: Vec<(String, String)>,
     /// All containers but ours.
-    pub containers: Vec<Container>,
+    pub(crate) containers: Vec<Container>,
     /// All volumes but ours.
-    pub volumes: Vec<PodVolume>,
+    pub(crate) volumes: Vec<PodVolume>,
     /// All pull secrets but ours.
-    pub pull_secrets: Vec<PullSecret>,
+    pub(crate) pull_secrets: Vec<PullSecret>,
     /// `spec.restartPolicy`
-    pub restart_policy: Option<String>,
+    pub(crate) restart_policy: Option<String>,
     /// `spec.automountServiceAccountToken`; none where its ServiceAccount decides.
-    pub automount: Option<bool>,
+    pub(crate) automount: Option<bool>,
     /// `spec.hostNetwork: true`
-    pub host_network: bool,
+    pub(crate) host_network: bool,
     /// What says Windows: `spec.os.name`, the node selector, the node affinity, or that a container is a host process.
-    pub windows: Option<SpecField>,
+    pub(crate) windows: Option<SpecField>,
     /// `spec.resources` has requests or limits: the pod's containers share one budget.
-    pub pod_resources: bool,
+    pub(crate) pod_resources: bool,
     /// What carries our record.
-    pub ours: Option<Ours>,
+    pub(crate) ours: Option<Ours>,
 }
 
 /// A field of the PodSpec.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpecField {
+pub(crate) struct SpecField {
     /// Its value.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// JSON Pointer to it from the PodSpec.
-    pub pointer: String,
+    pub(crate) pointer: String,
 }
 
 /// What we find of an earlier injection.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ours {
+pub(crate) struct Ours {
     /// The record, or why it cannot be read.
-    pub record: Result<Record, Unreadable>,
+    pub(crate) record: Result<Record, Unreadable>,
     /// Where the record stands.
-    pub offset: usize,
+    pub(crate) offset: usize,
     /// `status: injected` stands beside it.
-    pub status: bool,
+    pub(crate) status: bool,
     /// The agent that the record names; none where it is gone.
-    pub agent: Option<Container>,
+    pub(crate) agent: Option<Container>,
     /// The init container that the record names; none where it is gone.
-    pub wait_for: Option<Container>,
+    pub(crate) wait_for: Option<Container>,
     /// The volumes that the record names, each with its place; none for one that is gone.
-    pub volumes: Vec<(Volume, Option<PodVolume>)>,
+    pub(crate) volumes: Vec<(Volume, Option<PodVolume>)>,
     /// The pull secrets that the record names, each with its place; none for one that is gone.
-    pub pull_secrets: Vec<(String, Option<PullSecret>)>,
+    pub(crate) pull_secrets: Vec<(String, Option<PullSecret>)>,
     /// The normal form of agent and volumes without their names; none where a part is gone.
-    pub value: Option<Value>,
+    pub(crate) value: Option<Value>,
     /// The names in use.
-    pub names: Names,
+    pub(crate) names: Names,
     /// The normal form of the init container without its image, and that; none where it is gone.
-    pub wait_for_value: Option<(Value, String)>,
+    pub(crate) wait_for_value: Option<(Value, String)>,
 }
 
 impl Ours {
     /// Which of the two it is; by what stands there where the record cannot be read.
     #[must_use]
-    pub fn kinds(&self) -> Kinds {
+    pub(crate) fn kinds(&self) -> Kinds {
         match &self.record {
             Ok(record) => record.parts.kinds(),
             Err(_) => {
@@ -169,7 +169,7 @@ impl Ours {
     }
 
     /// Both containers, as far as they are there.
-    pub fn containers(&self) -> impl Iterator<Item = &Container> {
+    pub(crate) fn containers(&self) -> impl Iterator<Item = &Container> {
         self.agent.iter().chain(&self.wait_for)
     }
 }
@@ -177,7 +177,7 @@ impl Ours {
 impl PodTemplate {
     /// Looks at the template at `node`.
     #[must_use]
-    pub fn view(tree: &Tree<'_>, node: NodeId) -> Self {
+    pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
         let metadata = member(tree, node, "metadata");
         let spec = member(tree, node, "spec");
         let below = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| member(tree, parent, key));
@@ -216,7 +216,7 @@ impl PodTemplate {
 
     /// The value of an annotation that is a string.
     #[must_use]
-    pub fn annotation(&self, key: &str) -> Option<&Annotation> {
+    pub(crate) fn annotation(&self, key: &str) -> Option<&Annotation> {
         self.annotations.iter().rev().find(|annotation| annotation.key == key)
     }
 }
@@ -434,12 +434,12 @@ fn wait_for_value(tree: &Tree<'_>, container: &Container) -> Option<(Value, Stri
 
 /// The normal form that a record's `value` is the fingerprint of.
 #[must_use]
-pub fn normal_parts(container: &Value, volumes: &[Value]) -> Value {
+pub(crate) fn normal_parts(container: &Value, volumes: &[Value]) -> Value {
     Value::Array(std::iter::once(container).chain(volumes).map(normal).collect())
 }
 
 /// True for a container that is an agent, whoever put it there.
 #[must_use]
-pub fn is_agent(container: &Container) -> bool {
+pub(crate) fn is_agent(container: &Container) -> bool {
     container.image.as_deref().is_some_and(is_agent_image)
 }

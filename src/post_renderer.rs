@@ -8,11 +8,11 @@ use crate::edit::Edit;
 use crate::inject::{Injection, Options, Permissions, inject};
 
 /// What stands for a stream without anything in it.
-pub const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
+pub(crate) const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
 
 /// Injects what Helm rendered.
 #[must_use]
-pub fn render(text: &str, config: &Config, options: Options) -> Injection {
+pub(crate) fn render(text: &str, config: &Config, options: Options) -> Injection {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let edits = vec![Edit::replace(0..text.len(), NOTHING)];
         return Injection { edits, ..Injection::default() };

@@ -1,4 +1,31 @@
-//! What was decided and why, as data. Front ends render it; ids are API (see `docs`).
+//! What was decided and why, as data. Every pod template gets an [`Outcome`] with a [`Reason`], whose id is stable.
+//!
+//! ```
+//! use mackerel_agent_injector::config::Config;
+//! use mackerel_agent_injector::diagnostic::Diagnostic;
+//! use mackerel_agent_injector::inject::{Options, inject};
+//! use mackerel_agent_injector::report::{Class, Reason};
+//!
+//! let manifest = "\
+//! apiVersion: v1
+//! kind: Pod
+//! metadata:
+//!   name: web
+//!   annotations: {agent-injector.contrib.mackerel.io/inject: maybe}
+//! spec:
+//!   containers: [{name: web, image: web}]
+//! ";
+//! let injection = inject(manifest, &Config::default(), Options::default());
+//! let outcome = &injection.outcomes[0];
+//! assert_eq!((outcome.identity.kind.as_str(), outcome.identity.name.as_str()), ("Pod", "web"));
+//! assert_eq!(outcome.decision.reason, Reason::InvalidAnnotation);
+//! assert_eq!(outcome.decision.reason.class(), Class::Refused);
+//!
+//! let severity = injection.severity(&outcome.decision);
+//! let shown = Diagnostic::of(&outcome.decision, severity, "web.yaml", manifest.as_bytes()).to_string();
+//! assert!(shown.starts_with("error[invalid-annotation]: "), "{shown}");
+//! assert!(shown.contains("--> web.yaml:5:"), "{shown}");
+//! ```
 
 use crate::agent::Agent;
 use crate::config::Config;
@@ -6,9 +33,14 @@ use crate::needs::Needs;
 use crate::parts::Kinds;
 use crate::rbac::Bearer;
 use crate::wait_for::WaitFor;
+use json_patch::Patch;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::rc::Rc;
+
+pub use crate::needs::{Need, Source};
+pub use crate::rbac::Change;
+pub use crate::surroundings::{Presence, Requirement};
 
 /// How much a finding matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -38,6 +70,7 @@ macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident, $sentence:literal;)*) => {
         /// The closed list of reason ids. Each stands in reports, KRM result tags, admission warnings and metrics alike.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Reason { $($(#[$doc])* #[doc = $sentence] $variant,)* }
 
         impl Reason {
@@ -142,7 +175,7 @@ reasons! {
 impl Reason {
     /// About the pod that comes out: not to be said of a template that stays as it is.
     #[must_use]
-    pub fn is_about_change(self) -> bool {
+    pub(crate) fn is_about_change(self) -> bool {
         use Reason::{
             ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, KnativeFeatures, KnativePorts,
             NeverCompletes, NodesProxy, PullSecrets, QosChanged, ShortTermination, TokenAutomountOff, VolumeLeft,
@@ -184,6 +217,7 @@ impl Serialize for Reason {
 /// Who a resource is, as its text says.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Identity {
     /// For example `apps/v1`.
     pub api_version: String,
@@ -206,6 +240,7 @@ impl Identity {
 
 /// One thing to tell: a decision, a refusal or a warning.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// Why.
     pub reason: Reason,
@@ -233,10 +268,12 @@ impl Finding {
 
 /// What made a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rule {
     /// A setting, by its dotted path below `spec`, explicit or by default.
     Setting(Cow<'static, str>),
     /// Something that stands in the manifest.
+    #[non_exhaustive]
     Manifest {
         /// Byte offset into the input.
         offset: usize,
@@ -247,6 +284,7 @@ pub enum Rule {
 
 /// Everything about one pod template of one resource.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// Whose template.
     pub identity: Identity,
@@ -261,35 +299,36 @@ pub struct Outcome {
     /// What made the decision; none where there was nothing to decide.
     pub rule: Option<Rule>,
     /// What the decision speaks of: the agent, the init container that waits, or both; none where nothing changes.
-    pub about: Option<Kinds>,
+    pub(crate) about: Option<Kinds>,
     /// Warnings beside it.
     pub warnings: Vec<Finding>,
     /// What has to exist for the agent that the template has after the run; none where it has no agent of ours.
-    pub needs: Option<Rc<Needs>>,
+    pub(crate) needs: Option<Rc<Needs>>,
     /// That agent, where explanations are asked for.
-    pub agent: Option<Rc<Agent>>,
+    pub(crate) agent: Option<Rc<Agent>>,
     /// The init container that waits which the template has after the run, where explanations are asked for.
-    pub wait_for: Option<Waiting>,
+    pub(crate) wait_for: Option<Waiting>,
     /// The ServiceAccount that the agent relies on for its token, since the pod does not say; none where it needs none of it.
-    pub token_of: Option<String>,
+    pub(crate) token_of: Option<String>,
     /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`,
     /// explanations).
-    pub bearer: Option<Bearer>,
+    pub(crate) bearer: Option<Bearer>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or when patches are not asked for.
-    pub patch: json_patch::Patch,
+    pub patch: Patch,
 }
 
 /// An init container that waits, and what asked for it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Waiting {
+pub(crate) struct Waiting {
     /// It.
-    pub wait_for: Rc<WaitFor>,
+    pub(crate) wait_for: Rc<WaitFor>,
     /// The annotation.
-    pub asked: Rule,
+    pub(crate) asked: Rule,
 }
 
 /// Something about a resource in which no pod template is known.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Remark {
     /// Whose.
     pub identity: Identity,
@@ -303,21 +342,21 @@ pub struct Remark {
 
 /// Whose a finding is.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'r> {
+pub(crate) struct Subject<'r> {
     /// The resource.
-    pub identity: &'r Identity,
+    pub(crate) identity: &'r Identity,
     /// JSON Pointer to its pod template; empty where none is known.
-    pub template: &'r str,
+    pub(crate) template: &'r str,
     /// Byte offset of the resource in the input.
-    pub offset: usize,
+    pub(crate) offset: usize,
     /// As of an [`Outcome`].
-    pub file: Option<&'r (String, Option<i64>)>,
+    pub(crate) file: Option<&'r (String, Option<i64>)>,
 }
 
 impl Outcome {
     /// Whose it is.
     #[must_use]
-    pub fn subject(&self) -> Subject<'_> {
+    pub(crate) fn subject(&self) -> Subject<'_> {
         let Self { identity, template, offset, file, .. } = self;
         Subject { identity, template, offset: *offset, file: file.as_ref() }
     }
@@ -326,7 +365,7 @@ impl Outcome {
 impl Remark {
     /// Whose it is.
     #[must_use]
-    pub fn subject(&self) -> Subject<'_> {
+    pub(crate) fn subject(&self) -> Subject<'_> {
         let Self { identity, offset, file, .. } = self;
         Subject { identity, template: "", offset: *offset, file: file.as_ref() }
     }

@@ -7,15 +7,15 @@ use kube_core::{GroupVersionKind, TypeMeta};
 
 /// One resource: who it is and where it stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resource {
+pub(crate) struct Resource {
     /// What its text says of itself.
-    pub identity: Identity,
+    pub(crate) identity: Identity,
     /// Group, version and kind; none where `apiVersion` has no such form.
-    pub gvk: Option<GroupVersionKind>,
+    pub(crate) gvk: Option<GroupVersionKind>,
     /// Its mapping.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// JSON Pointer from the document's root.
-    pub pointer: String,
+    pub(crate) pointer: String,
 }
 
 /// The most lists inside lists that are looked into. Real input nests two deep.
@@ -24,7 +24,7 @@ const LIST_DEPTH: usize = 8;
 /// Every resource below `root`, lists opened, in order of the text. Items that are no mappings (`null`) are left out.
 /// `inherited` is what a typed list around `root` says of its items.
 #[must_use]
-pub fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
+pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     let mut found = Vec::new();
     collect(tree, root, String::new(), inherited, LIST_DEPTH, &mut found);
     found
@@ -67,7 +67,7 @@ fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
 /// What a list says of its items; none for what is no list. The API server leaves kind and version out of a typed list's
 /// items: a DeploymentList holds Deployments.
 #[must_use]
-pub fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
+pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
     let list = types(tree, mapping, &TypeMeta::default());
     match list.kind.as_str() {
         kind if !is_list(kind) => None,

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 /// The kinds that matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Surrounding {
+pub(crate) enum Surrounding {
     /// May hold a key that an agent needs.
     Holds(Source),
     /// May refuse a pod whose containers do not say what they take.
@@ -32,7 +32,7 @@ pub enum Surrounding {
 impl Surrounding {
     /// By a resource's kind. All of them are of the core group, which is for whoever reads the resource to check.
     #[must_use]
-    pub fn of_kind(kind: &str) -> Option<Self> {
+    pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
             "Secret" => Some(Surrounding::Holds(Source::Secret)),
             "ConfigMap" => Some(Surrounding::Holds(Source::ConfigMap)),
@@ -54,26 +54,27 @@ impl Surrounding {
 
 /// Where one of them stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
+pub(crate) struct Spot {
     /// What it is.
-    pub surrounding: Surrounding,
+    pub(crate) surrounding: Surrounding,
     /// Bytes of the document, or of the item of a list, that it stands in.
-    pub piece: Range<usize>,
+    pub(crate) piece: Range<usize>,
     /// JSON Pointer from the piece's root.
-    pub pointer: String,
+    pub(crate) pointer: String,
 }
 
 /// One text of a run and what became of it.
 #[derive(Debug, Clone, Copy)]
-pub struct Part<'r> {
+pub(crate) struct Part<'r> {
     /// The text.
-    pub text: &'r str,
+    pub(crate) text: &'r str,
     /// What it gave.
-    pub injection: &'r Injection,
+    pub(crate) injection: &'r Injection,
 }
 
 /// Something that the injected pods of one namespace need.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Requirement {
     /// The namespace; none where neither resource nor configuration names it.
     pub namespace: Option<String>,
@@ -85,12 +86,14 @@ pub struct Requirement {
 
 /// Whether the input has what is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Presence {
     /// It has not: it must be in the cluster, or come from elsewhere.
     Absent,
     /// It has, here.
+    #[non_exhaustive]
     Present {
-        /// Which text.
+        /// Which text of the run, from 0.
         part: usize,
         /// Byte offset of the object in it.
         offset: usize,
@@ -102,7 +105,7 @@ pub enum Presence {
 impl Presence {
     /// As reports say it.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub(crate) fn words(self) -> &'static str {
         match self {
             Presence::Absent => "not in the input",
             Presence::Present { .. } => "in the input",
@@ -113,16 +116,16 @@ impl Presence {
 
 /// What the surroundings say.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub(crate) struct Surroundings {
     /// What the injected pods need: by namespace, then in the order of the texts.
-    pub requirements: Vec<Requirement>,
+    pub(crate) requirements: Vec<Requirement>,
     /// What is wrong with what is there, each with the text that it stands in.
-    pub remarks: Vec<(usize, Remark)>,
+    pub(crate) remarks: Vec<(usize, Remark)>,
 }
 
 /// Looks at what surrounds the injected pods of all texts of a run.
 #[must_use]
-pub fn look(parts: &[Part<'_>], config: &Config) -> Surroundings {
+pub(crate) fn look(parts: &[Part<'_>], config: &Config) -> Surroundings {
     if !has_agents(parts) {
         return Surroundings::default();
     }

@@ -6,23 +6,29 @@ use crate::report::{Class, Finding, Severity};
 
 /// What a run puts up with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tolerance {
+pub(crate) struct Tolerance {
     /// What a refused template does to the run.
-    pub on_refusal: OnRefusal,
+    pub(crate) on_refusal: OnRefusal,
     /// What a warning does to it.
-    pub warnings: Warnings,
+    pub(crate) warnings: Warnings,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Self { on_refusal: OnRefusal::Fail, warnings: Warnings::Tell }
+    }
 }
 
 impl Tolerance {
     /// What configuration and arguments say.
     #[must_use]
-    pub fn of(config: &Config, options: Options) -> Self {
+    pub(crate) fn of(config: &Config, options: Options) -> Self {
         Self { on_refusal: config.spec.on_refusal, warnings: options.warnings }
     }
 
     /// How much the finding matters: an error holds back the whole run. Faults are always errors and do not come here.
     #[must_use]
-    pub fn severity(self, finding: &Finding) -> Severity {
+    pub(crate) fn severity(self, finding: &Finding) -> Severity {
         match (finding.reason.class(), self.on_refusal, self.warnings) {
             (Class::Done | Class::Skipped | Class::Note, ..) => Severity::Info,
             (Class::Warning, _, Warnings::Refuse) | (Class::Refused, OnRefusal::Fail, _) => Severity::Error,

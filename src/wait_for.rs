@@ -2,7 +2,7 @@
 
 mod endpoint;
 
-pub use endpoint::{Endpoint, NoEndpoint};
+pub(crate) use endpoint::{Endpoint, NoEndpoint};
 
 use crate::agent::normal::{Digest, take_image};
 use crate::agent::order::ordered;
@@ -16,41 +16,41 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// Name of the init container.
-pub const CONTAINER: &str = "mackerel-wait-for";
+pub(crate) const CONTAINER: &str = "mackerel-wait-for";
 
 /// What it may use. Requests are as high as limits, so that a Guaranteed pod stays so.
 const AMOUNTS: [(&str, &str); 2] = [("cpu", "20m"), ("memory", "32Mi")];
 
 /// Everything that goes into a pod for it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WaitFor {
+pub(crate) struct WaitFor {
     /// Where it stands among the init containers.
-    pub position: WaitForPosition,
+    pub(crate) position: WaitForPosition,
     /// The container, its fields in the order in which a person writes them.
-    pub container: Rc<Value>,
+    pub(crate) container: Rc<Value>,
     /// Whom it waits for.
-    pub endpoints: Vec<Endpoint>,
+    pub(crate) endpoints: Vec<Endpoint>,
     /// Names of the pull secrets that the pod lacks; those of an agent beside it are the agent's.
-    pub pull_secrets: Vec<String>,
+    pub(crate) pull_secrets: Vec<String>,
     record: WaitForRecord,
 }
 
 /// What it depends on, beside the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// The image that holds this program.
-    pub image: String,
+    pub(crate) image: String,
     /// Whom to wait for.
-    pub endpoints: Vec<Endpoint>,
+    pub(crate) endpoints: Vec<Endpoint>,
     /// Its requests and limits.
-    pub amounts: Amounts,
+    pub(crate) amounts: Amounts,
     /// Pull secrets that the pod lacks.
-    pub pull_secrets: Vec<String>,
+    pub(crate) pull_secrets: Vec<String>,
 }
 
 /// Its requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Amounts {
+pub(crate) enum Amounts {
     /// Small ones of its own.
     Own,
     /// None: the pod has a budget for all containers.
@@ -59,11 +59,11 @@ pub enum Amounts {
 
 impl WaitFor {
     /// The list that it goes into.
-    pub const FIELD: &'static str = "initContainers";
+    pub(crate) const FIELD: &'static str = "initContainers";
 
     /// The container of one shape.
     #[must_use]
-    pub fn new(config: &Config, shape: Shape) -> Self {
+    pub(crate) fn new(config: &Config, shape: Shape) -> Self {
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
         let container = ordered(serde_json::to_value(container(config, &shape)).unwrap_or_default());
         let position = config.spec.wait_for.position;
@@ -82,19 +82,19 @@ impl WaitFor {
 
     /// What the record says of it.
     #[must_use]
-    pub fn record(&self) -> WaitForRecord {
+    pub(crate) fn record(&self) -> WaitForRecord {
         self.record
     }
 
     /// The image as configured.
     #[must_use]
-    pub fn image(&self) -> &str {
+    pub(crate) fn image(&self) -> &str {
         self.container.get("image").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The normal form without the image, as a record's `value` is the fingerprint of.
     #[must_use]
-    pub fn normal(&self) -> Value {
+    pub(crate) fn normal(&self) -> Value {
         let mut container = Value::clone(&self.container);
         let _ = take_image(&mut container);
         normal_parts(&container, &[])
@@ -128,13 +128,13 @@ fn resources() -> ResourceRequirements {
 ///
 /// # Errors
 /// What is wrong with the first that is none.
-pub fn endpoints(value: &str) -> Result<Vec<Endpoint>, NoEndpoint> {
+pub(crate) fn endpoints(value: &str) -> Result<Vec<Endpoint>, NoEndpoint> {
     items(value).map(str::parse).collect()
 }
 
 /// True for a value that names nothing to wait for: an empty one, or one of commas alone.
 #[must_use]
-pub fn asks_for_nothing(value: &str) -> bool {
+pub(crate) fn asks_for_nothing(value: &str) -> bool {
     items(value).next().is_none()
 }
 

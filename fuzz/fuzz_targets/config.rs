@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mackerel_agent_injector::annotations::{self, Given, PREFIX};
-use mackerel_agent_injector::config::{Base, Config, Sources, load};
+use mackerel_agent_injector::internals::annotations::{self, Given, PREFIX};
+use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::diagnostic::{Colour, Diagnostic, Renderer};
 
 fuzz_target!(|text: &str| {
@@ -13,8 +13,8 @@ fuzz_target!(|text: &str| {
     let set: Vec<String> = parts.map(str::to_owned).collect();
     annotate(&set);
     // An empty file is an error, and would hide what the arguments do.
-    let base = if file.is_empty() { Base::Defaults } else { Base::Text { name: "config.yaml", text: file } };
-    match load(&Sources { base, set: &set, namespace: None }) {
+    let base = if file.is_empty() { Sources::default() } else { Sources::of_text("config.yaml", file) };
+    match load(&base.with_set(&set)) {
         Ok(config) => set_again(&config),
         Err(diagnostics) => show(&diagnostics),
     }
@@ -44,8 +44,13 @@ fn set_again(config: &Config) {
         Some(other) => other.to_string(),
     };
     let set: Vec<String> = config.explicit().map(|(path, _)| format!("{path}={}", text(path))).collect();
-    match load(&Sources { set: &set, ..Sources::default() }) {
-        Ok(again) => assert_eq!(again.spec, config.spec, "{set:?}"),
+    match load(&Sources::default().with_set(&set)) {
+        Ok(again) => {
+            let values = |config: &Config| -> Vec<_> {
+                config.settings().into_iter().map(|(path, value, _)| (path, value)).collect()
+            };
+            assert_eq!(values(&again), values(config), "{set:?}");
+        }
         Err(diagnostics) => panic!("{set:?}: {diagnostics:?}"),
     }
 }

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mackerel_agent_injector::read::{documents, glance, list};
-use mackerel_agent_injector::yaml::{self, Kind, NodeId, Tree};
+use mackerel_agent_injector::internals::read::{documents, glance, list};
+use mackerel_agent_injector::internals::yaml::{self, Kind, NodeId, Tree};
 
 fuzz_target!(|text: &str| {
     let mut at = 0;

@@ -27,26 +27,26 @@ const TMP_FOLDER: &str = "/var/tmp";
 
 /// The agents that one configuration gives. There are few: most templates of a stream get the same.
 #[derive(Debug, Default)]
-pub struct Agents {
+pub(crate) struct Agents {
     made: RefCell<Vec<(Shape, Rc<Agent>)>>,
 }
 
 /// What an agent depends on, beside the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// The list it goes into.
-    pub sidecar: Sidecar,
+    pub(crate) sidecar: Sidecar,
     /// Where the token comes from that it shows to the kubelet.
-    pub token: Token,
+    pub(crate) token: Token,
     /// Its requests and limits.
-    pub amounts: Amounts,
+    pub(crate) amounts: Amounts,
     /// Pull secrets that the pod lacks.
-    pub pull_secrets: Vec<String>,
+    pub(crate) pull_secrets: Vec<String>,
 }
 
 /// Where the agent's token comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Token {
+pub(crate) enum Token {
     /// The pod's ServiceAccount, whose token Kubernetes mounts into every container; or none is needed.
     Mounted,
     /// A volume of ours, since the pod turns that off.
@@ -55,7 +55,7 @@ pub enum Token {
 
 /// The agent's requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Amounts {
+pub(crate) enum Amounts {
     /// As configured.
     Configured,
     /// Those that somebody set: the pod has a budget of its own for all containers.
@@ -67,7 +67,7 @@ pub enum Amounts {
 impl Agents {
     /// The agent of this shape. `config` is borrowed where the template's annotations change nothing.
     #[must_use]
-    pub fn agent(&self, config: Cow<'_, Config>, shape: Shape) -> Rc<Agent> {
+    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: Shape) -> Rc<Agent> {
         if let Cow::Owned(config) = config {
             let agent = Agent::new(&config, &shape);
             return Rc::new(Agent { annotated: Some(Rc::new(config)), ..agent });
@@ -84,32 +84,32 @@ impl Agents {
 
 /// Everything that goes into a pod.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Agent {
+pub(crate) struct Agent {
     /// The list it goes into.
-    pub sidecar: Sidecar,
+    pub(crate) sidecar: Sidecar,
     /// The container, its fields in the order in which a person writes them.
-    pub container: Rc<Value>,
+    pub(crate) container: Rc<Value>,
     /// The container as the only item of a list.
-    pub container_list: Rc<Value>,
+    pub(crate) container_list: Rc<Value>,
     /// The volumes it mounts.
-    pub volumes: Vec<(Volume, Rc<Value>)>,
+    pub(crate) volumes: Vec<(Volume, Rc<Value>)>,
     /// The volumes as a list.
-    pub volume_list: Rc<Value>,
+    pub(crate) volume_list: Rc<Value>,
     /// Names of the pull secrets that the pod lacks.
-    pub pull_secrets: Vec<String>,
+    pub(crate) pull_secrets: Vec<String>,
     /// What has to exist for it.
-    pub needs: Rc<Needs>,
+    pub(crate) needs: Rc<Needs>,
     /// The settings that it came from, where the template's annotations change them.
-    pub annotated: Option<Rc<Config>>,
+    pub(crate) annotated: Option<Rc<Config>>,
     /// How it reads what it reports.
-    pub access: Access,
+    pub(crate) access: Access,
     record: AgentRecord,
 }
 
 impl Agent {
     /// The agent of one shape. Annotations are already in `config`.
     #[must_use]
-    pub fn new(config: &Config, shape: &Shape) -> Self {
+    pub(crate) fn new(config: &Config, shape: &Shape) -> Self {
         let volumes = volumes(config, shape.token);
         let container = container(config, shape, &volumes);
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
@@ -159,13 +159,13 @@ impl Agent {
 
     /// What the record says of it; what was created around it is for the patch to say.
     #[must_use]
-    pub fn record(&self) -> AgentRecord {
+    pub(crate) fn record(&self) -> AgentRecord {
         self.record.clone()
     }
 
     /// The normal form of container and volumes without their names, as a record's `value` is the fingerprint of.
     #[must_use]
-    pub fn normal(&self) -> Value {
+    pub(crate) fn normal(&self) -> Value {
         let mut container = Value::clone(&self.container);
         let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
         let _ = take_names(&mut container, &mut volumes);
@@ -174,7 +174,7 @@ impl Agent {
 
     /// The names as configured.
     #[must_use]
-    pub fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> Names {
         let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
         take_names(&mut Value::clone(&self.container), &mut volumes)
     }
@@ -188,7 +188,7 @@ impl Agent {
 
     /// The same agent with a name that somebody changed. The record goes on saying what was configured.
     #[must_use]
-    pub fn with(&self, name: Name, text: &str) -> Self {
+    pub(crate) fn with(&self, name: Name, text: &str) -> Self {
         let mut container = Value::clone(&self.container);
         let mut volumes: Vec<(Volume, Value)> =
             self.volumes.iter().map(|(volume, value)| (*volume, Value::clone(value))).collect();
@@ -236,7 +236,7 @@ fn is_optional(variable: &EnvVar) -> bool {
 
 /// A name that others may change without it being a hand edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Name {
+pub(crate) enum Name {
     /// The container's image.
     Image,
     /// The Secret that holds the API key.
@@ -247,11 +247,11 @@ pub enum Name {
 
 impl Name {
     /// Every name.
-    pub const ALL: [Name; 3] = [Name::Image, Name::Secret, Name::ConfigMap];
+    pub(crate) const ALL: [Name; 3] = [Name::Image, Name::Secret, Name::ConfigMap];
 
     /// The setting, as a dotted path.
     #[must_use]
-    pub fn setting(self) -> &'static str {
+    pub(crate) fn setting(self) -> &'static str {
         match self {
             Name::Image => "agent.image",
             Name::Secret => "apiKey.secretName",

@@ -1,26 +1,26 @@
 //! The agent that goes in: its container and volumes, and the record that lets us find and judge it again.
 
-pub mod container;
-pub mod normal;
-pub mod order;
-pub mod record;
+pub(crate) mod container;
+pub(crate) mod normal;
+pub(crate) mod order;
+pub(crate) mod record;
 pub(crate) mod variable;
 
-pub use container::{Agent, Agents};
-pub use record::{AgentRecord, Parent, Record};
+pub(crate) use container::{Agent, Agents};
+pub(crate) use record::{AgentRecord, Record};
 
 /// Name of the agent's container, native or not.
-pub const CONTAINER: &str = "mackerel-container-agent";
+pub(crate) const CONTAINER: &str = "mackerel-container-agent";
 
 /// The variable that holds the API key.
-pub const API_KEY: &str = "MACKEREL_APIKEY";
+pub(crate) const API_KEY: &str = "MACKEREL_APIKEY";
 
 /// The last segment of an image's path that makes a container an agent, whoever put it there.
-pub const IMAGE_NAME: &str = "mackerel-container-agent";
+pub(crate) const IMAGE_NAME: &str = "mackerel-container-agent";
 
 /// The list that holds the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sidecar {
+pub(crate) enum Sidecar {
     /// A container beside the others.
     Container,
     /// An init container with `restartPolicy: Always`: starts before the others, ends after them, keeps no Job from completing.
@@ -30,7 +30,7 @@ pub enum Sidecar {
 impl Sidecar {
     /// The field of the PodSpec.
     #[must_use]
-    pub fn field(self) -> &'static str {
+    pub(crate) fn field(self) -> &'static str {
         match self {
             Sidecar::Container => "containers",
             Sidecar::Native => "initContainers",
@@ -40,7 +40,7 @@ impl Sidecar {
 
 /// Volumes that are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Volume {
+pub(crate) enum Volume {
     /// `/var/tmp`, where the agent's plugins keep state.
     Tmp,
     /// The ServiceAccount's token, for pods that do not mount it themselves.
@@ -51,11 +51,11 @@ pub enum Volume {
 
 impl Volume {
     /// Every volume of ours, in the order in which they are added.
-    pub const ALL: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
+    pub(crate) const ALL: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
 
     /// The volume's name in the pod.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Volume::Tmp => "mackerel-agent-tmp",
             Volume::Token => "mackerel-agent-token",
@@ -66,7 +66,7 @@ impl Volume {
 
 /// `registry.example/team/mackerel-container-agent:v1@sha256:…` -> true
 #[must_use]
-pub fn is_agent_image(image: &str) -> bool {
+pub(crate) fn is_agent_image(image: &str) -> bool {
     let path = image.split('@').next().unwrap_or_default();
     let last = path.rsplit('/').next().unwrap_or_default();
     last.split(':').next() == Some(IMAGE_NAME)

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 /// A short fingerprint. Not a safeguard against forgery: who can edit the manifest can edit the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Digest(u32);
+pub(crate) struct Digest(u32);
 
 impl Digest {
     /// FNV-1a (64 bits) folded to 32, as its authors recommend for shorter values.
     #[must_use]
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let hash = text
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
@@ -22,7 +22,7 @@ impl Digest {
 
     /// Reads what [`std::fmt::Display`] wrote.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         (text.len() == 8).then(|| u32::from_str_radix(text, 16).ok().map(Self))?
     }
 }
@@ -35,18 +35,18 @@ impl std::fmt::Display for Digest {
 
 /// What others may change without it being a hand edit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Names {
+pub(crate) struct Names {
     /// The container's image.
-    pub image: String,
+    pub(crate) image: String,
     /// The Secret that holds the API key.
-    pub secret: String,
+    pub(crate) secret: String,
     /// The ConfigMap that holds the agent's configuration, if there is one.
-    pub config_map: Option<String>,
+    pub(crate) config_map: Option<String>,
 }
 
 /// Takes the names out of a container and its volumes, so that the rest can be compared without them.
 #[must_use]
-pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
+pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
     let mut names = Names { image: take_image(container), ..Names::default() };
     let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
         env.iter_mut().find(|variable| variable.get("name").and_then(Value::as_str) == Some(super::API_KEY))
@@ -64,7 +64,7 @@ pub fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
 
 /// Takes the image out of a container.
 #[must_use]
-pub fn take_image(container: &mut Value) -> String {
+pub(crate) fn take_image(container: &mut Value) -> String {
     take(container, "/image").unwrap_or_default()
 }
 
@@ -90,7 +90,7 @@ fn is_default(field: &str, value: &Value) -> bool {
 
 /// The normal form: defaults and empty values dropped, quantities by value, keys sorted.
 #[must_use]
-pub fn normal(value: &Value) -> Value {
+pub(crate) fn normal(value: &Value) -> Value {
     normal_at(value, Context::Other).unwrap_or(Value::Null)
 }
 

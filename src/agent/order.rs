@@ -29,7 +29,7 @@ const ORDER: &[(&str, &[&str])] = &[
 
 /// Puts the fields of a container, and of everything in it, into their order.
 #[must_use]
-pub fn ordered(container: Value) -> Value {
+pub(crate) fn ordered(container: Value) -> Value {
     arrange(container, ORDER)
 }
 

@@ -29,7 +29,7 @@ use std::fmt;
 
 /// A part of the pod template that has to exist before something of ours can stand in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Parent {
+pub(crate) enum Parent {
     /// `/metadata`
     Metadata,
     /// `/metadata/annotations`
@@ -45,7 +45,7 @@ impl Parent {
 
     /// JSON Pointer from the pod template.
     #[must_use]
-    pub fn pointer(self) -> &'static str {
+    pub(crate) fn pointer(self) -> &'static str {
         match self {
             Parent::Metadata => "/metadata",
             Parent::Annotations => "/metadata/annotations",
@@ -56,71 +56,71 @@ impl Parent {
 
     /// Its key, which is its name in the record too.
     #[must_use]
-    pub fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         self.pointer().rsplit('/').next().unwrap_or_default()
     }
 }
 
 /// Pull secrets that we added.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullSecrets {
+pub(crate) struct PullSecrets {
     /// How many stood there before, and so in front of ours.
-    pub behind: usize,
+    pub(crate) behind: usize,
     /// Their names as configured.
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
 }
 
 /// What a record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub(crate) struct Record {
     /// What was added.
-    pub parts: Parts<AgentRecord, WaitForRecord>,
+    pub(crate) parts: Parts<AgentRecord, WaitForRecord>,
     /// Our pull secrets, if we added any.
-    pub pull_secrets: Option<PullSecrets>,
+    pub(crate) pull_secrets: Option<PullSecrets>,
     /// Parents that we created.
-    pub created: Vec<Parent>,
+    pub(crate) created: Vec<Parent>,
     /// Parents that were a null, and how it was written.
-    pub was: Vec<(Parent, String)>,
+    pub(crate) was: Vec<(Parent, String)>,
 }
 
 /// What a record says of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AgentRecord {
+pub(crate) struct AgentRecord {
     /// Where it stands.
-    pub sidecar: Sidecar,
+    pub(crate) sidecar: Sidecar,
     /// Of everything added for it, to the letter.
-    pub plan: Digest,
+    pub(crate) plan: Digest,
     /// Of its normal form without names.
-    pub value: Digest,
+    pub(crate) value: Digest,
     /// Of the image as configured.
-    pub image: Digest,
+    pub(crate) image: Digest,
     /// Of the Secret's name as configured.
-    pub secret: Digest,
+    pub(crate) secret: Digest,
     /// Of the ConfigMap's name as configured.
-    pub config: Option<Digest>,
+    pub(crate) config: Option<Digest>,
     /// Our volumes.
-    pub volumes: Vec<Volume>,
+    pub(crate) volumes: Vec<Volume>,
     /// The `status` annotation is ours; it is not where one was copied in from elsewhere.
-    pub status_is_ours: bool,
+    pub(crate) status_is_ours: bool,
 }
 
 /// What a record says of the init container that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WaitForRecord {
+pub(crate) struct WaitForRecord {
     /// Where it was put.
-    pub position: WaitForPosition,
+    pub(crate) position: WaitForPosition,
     /// Of everything added for it, to the letter.
-    pub plan: Digest,
+    pub(crate) plan: Digest,
     /// Of its normal form without the image.
-    pub value: Digest,
+    pub(crate) value: Digest,
     /// Of the image as configured.
-    pub image: Digest,
+    pub(crate) image: Digest,
 }
 
 impl Record {
     /// Where the init containers among them were put. An agent alone goes behind the others.
     #[must_use]
-    pub fn position(&self) -> WaitForPosition {
+    pub(crate) fn position(&self) -> WaitForPosition {
         self.parts.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
     }
 }
@@ -165,7 +165,7 @@ fn list(f: &mut fmt::Formatter<'_>, name: &str, items: impl Iterator<Item = Stri
 
 /// Why a record cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unreadable {
+pub(crate) enum Unreadable {
     /// It has a format that a later program writes.
     Newer,
     /// It is no record.
@@ -177,7 +177,7 @@ impl Record {
     ///
     /// # Errors
     /// When it is none, or of a format that this program does not know.
-    pub fn parse(text: &str) -> Result<Self, Unreadable> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Unreadable> {
         let format = text.split(';').next().unwrap_or_default();
         let number = format.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
         match number {

@@ -9,11 +9,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The folder that the agent's ConfigMap is mounted at.
-pub const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
+pub(crate) const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
 
 settings! {
     /// The agent's container.
-    pub struct Agent {
+    pub(crate) struct Agent {
         /// The image; pin it, a digest is welcome. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
         "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), Image;
         /// When the image is pulled. Default: `IfNotPresent`.
@@ -51,7 +51,7 @@ settings! {
 
 settings! {
     /// The agent's scratch space.
-    pub struct Tmp {
+    pub(crate) struct Tmp {
         /// How much the agent may write, in bytes or with a suffix such as `Mi`; above it the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
         "sizeLimit" size_limit: Option<Quantity> = Some(Quantity("64Mi".to_owned()));
     }
@@ -59,7 +59,7 @@ settings! {
 
 settings! {
     /// Where the agent's own configuration file comes from: a ConfigMap or a URL, not both.
-    pub struct AgentConfig {
+    pub(crate) struct AgentConfig {
         /// The ConfigMap, mounted as a folder at /etc/mackerel-agent, so that its updates reach the file (the agent sees them by `pollingMinutes`). What it sets wins over the settings here. Default: none.
         "configMapName" config_map_name: Option<String> = None, ObjectName;
         /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
@@ -75,7 +75,7 @@ impl AgentConfig {
     /// What MACKEREL_AGENT_CONFIG must say. A URL wins over the ConfigMap's path: the two stand together only where an
     /// annotation asks for it.
     #[must_use]
-    pub fn location(&self) -> Option<Cow<'_, str>> {
+    pub(crate) fn location(&self) -> Option<Cow<'_, str>> {
         match (&self.url, &self.config_map_name) {
             (Some(url), _) => Some(Cow::Borrowed(url)),
             (None, Some(_)) => Some(Cow::Owned(format!("{CONFIG_FOLDER}/{}", self.config_map_key))),
@@ -86,7 +86,7 @@ impl AgentConfig {
 
 choices! {
     /// When the image is pulled.
-    pub enum ImagePullPolicy {
+    pub(crate) enum ImagePullPolicy {
         /// At each start
         Always = "Always",
         /// When the node does not have it
@@ -98,7 +98,7 @@ choices! {
 
 choices! {
     /// The status of a Mackerel host.
-    pub enum HostStatus {
+    pub(crate) enum HostStatus {
         /// At work
         Working = "working",
         /// Ready to work
@@ -112,7 +112,7 @@ choices! {
 
 choices! {
     /// How much the agent logs.
-    pub enum LogLevel {
+    pub(crate) enum LogLevel {
         /// Everything
         Trace = "TRACE",
         /// Details
@@ -130,7 +130,7 @@ choices! {
 
 choices! {
     /// Where the agent keeps the host's id.
-    pub enum HostIdStore {
+    pub(crate) enum HostIdStore {
         /// In memory: nothing is written
         Memory = "memory",
         /// In a file below /var/tmp

@@ -5,23 +5,23 @@
 macro_rules! choices {
     (
         $(#[doc = $doc:literal])*
-        pub enum $Name:ident {
+        pub(crate) enum $Name:ident {
             $(#[doc = $variant_doc:literal] $Variant:ident = $word:literal,)*
         }
     ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $Name {
+        pub(crate) enum $Name {
             $(#[doc = $variant_doc] $Variant,)*
         }
 
         impl $Name {
             /// Every choice, in the order of the documentation.
-            pub const ALL: &'static [$Name] = &[$($Name::$Variant,)*];
+            pub(crate) const ALL: &'static [$Name] = &[$($Name::$Variant,)*];
 
             /// The word as it is written.
             #[must_use]
-            pub fn as_str(self) -> &'static str {
+            pub(crate) fn as_str(self) -> &'static str {
                 match self { $($Name::$Variant => $word,)* }
             }
         }

@@ -77,11 +77,10 @@ fn wrapped(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Base, Config, Sources, load};
+    use crate::config::{Config, Sources, load};
 
     fn read(text: &str) -> Config {
-        let sources = Sources { base: Base::Text { name: "example", text }, ..Sources::default() };
-        load(&sources).unwrap()
+        load(&Sources::of_text("example", text)).unwrap()
     }
 
     #[test]

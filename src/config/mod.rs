@@ -1,7 +1,39 @@
 //! What users set: one type, whatever door it came in by.
 //!
-//! - [`Config`]: the validated configuration, its settings below [`Spec`]
-//! - [`Origin`]: where a setting's value came from
+//! - [`load`]: reads and checks a configuration; [`Config::default`] is the one that nobody changed
+//! - [`Config`]: the validated configuration; it is only read, so that each value has been checked and has its [`Origin`]
+//! - [`schema()`], [`example()`]: every setting with its meaning, unit and default, as JSON Schema and as a commented file
+//!
+//! ```
+//! use mackerel_agent_injector::config::{Sources, load};
+//!
+//! let text = "\
+//! apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
+//! kind: AgentInjector
+//! spec:
+//!   agent:
+//!     roles: ['shop:web']
+//! ";
+//! let set = ["agent.resources.limits.memory=256Mi".to_owned()];
+//! let config = load(&Sources::of_text("injector.yaml", text).with_set(&set)).expect("it is valid");
+//! assert_eq!(config.value("agent.resources.limits.memory"), Some("256Mi".into()));
+//! assert_eq!(config.origin("agent.roles").to_string(), "injector.yaml:5:12");
+//! assert_eq!(config.origin("agent.image").to_string(), "default");
+//!
+//! let mistyped = text.replace("roles", "rolls");
+//! let wrong = load(&Sources::of_text("injector.yaml", &mistyped)).unwrap_err();
+//! assert_eq!(
+//!     wrong[0].to_string(),
+//!     "\
+//! error: there is no setting `agent.rolls`
+//!  --> injector.yaml:5:5
+//!   |
+//! 5 |     rolls: ['shop:web']
+//!   |     ^^^^^
+//!   = help: did you mean `agent.roles`?
+//! "
+//! );
+//! ```
 
 mod agent;
 mod annotated;
@@ -13,7 +45,7 @@ pub(crate) mod go_regexp;
 mod kubernetes_type;
 mod origin;
 mod path;
-pub mod quantity;
+pub(crate) mod quantity;
 mod reading;
 mod role;
 mod rule;
@@ -32,19 +64,18 @@ pub(crate) use annotated::Annotated;
 pub(crate) use reading::Complaint;
 pub(crate) use suggestion::closest;
 
-pub use agent::{Agent, AgentConfig, CONFIG_FOLDER, HostIdStore, HostStatus, ImagePullPolicy, LogLevel, Tmp};
+pub(crate) use agent::{Agent, CONFIG_FOLDER};
 pub use example::example;
 pub use origin::Origin;
-pub use role::Role;
 pub use schema::schema;
-pub use select::{Exclusion, KindPattern, Select};
-pub use source::{Base, Sources, load, validate};
-pub use spec::{
-    ApiKey, HelmHooks, Injection, Kubelet, KubeletAccess, OnRefusal, Platform, Qos, Rbac, SidecarKind, Spec, WaitFor,
-    WaitForPosition,
+pub(crate) use select::{Exclusion, KindPattern};
+pub(crate) use source::Base;
+pub use source::{Sources, load, validate};
+pub(crate) use spec::{
+    HelmHooks, Injection, Kubelet, KubeletAccess, OnRefusal, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
 };
-pub use template_path::{PodTemplatePath, Step, TemplatePath};
-pub use version::KubernetesVersion;
+pub(crate) use template_path::{PodTemplatePath, Step, TemplatePath};
+pub(crate) use version::KubernetesVersion;
 
 use setting::Setting as _;
 use std::collections::BTreeMap;
@@ -54,13 +85,14 @@ pub const API_VERSION: &str = "agent-injector.contrib.mackerel.io/v1alpha1";
 /// The `kind` of our configuration object.
 pub const KIND: &str = "AgentInjector";
 
-/// The validated configuration: the settings, and where each explicit one came from.
+/// The validated configuration: the settings, and where each explicit one came from. Made by [`load`]; the default one has
+/// every setting's default.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// `metadata.name` of the configuration object. Default: `default`.
-    pub name: String,
+    pub(crate) name: String,
     /// The settings.
-    pub spec: Spec,
+    pub(crate) spec: Spec,
     /// Dotted path below `spec` of every setting that somebody set, to where.
     origins: BTreeMap<String, Origin>,
 }
@@ -72,6 +104,12 @@ impl Default for Config {
 }
 
 impl Config {
+    /// `metadata.name` of the configuration object. Default: `default`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Where the value of a setting came from; a dotted path below `spec`, such as `agent.image`.
     ///
     /// A setting also counts as set where a part of it was (`agent.resources` by `agent.resources.limits`) or the whole
@@ -83,7 +121,8 @@ impl Config {
         whole.or_else(part).map_or(&Origin::Default, |(_, origin)| origin)
     }
 
-    /// True when configuration, `--set` or an annotation gave the setting, be it the default's value.
+    /// True when configuration, `--set` or an annotation gave the setting, be it with the default's value. What is explicit
+    /// wins over what somebody changed in an injected agent since; defaults do not (`value-kept`).
     #[must_use]
     pub fn is_explicit(&self, path: &str) -> bool {
         *self.origin(path) != Origin::Default

@@ -5,11 +5,13 @@ use std::ops::Range;
 
 /// Where a setting's value came from. Its text is what reports show.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Origin {
     /// Nobody set it.
     #[default]
     Default,
     /// A configuration: file, functionConfig, ConfigMap data.
+    #[non_exhaustive]
     Configuration {
         /// The file's name, or what stands for it.
         source: String,
@@ -20,7 +22,8 @@ pub enum Origin {
         /// In characters, from 1.
         column: usize,
     },
-    /// A `--set` argument.
+    /// A `path=value`: a `--set` argument.
+    #[non_exhaustive]
     Argument {
         /// Which one, from 1.
         number: usize,
@@ -28,6 +31,7 @@ pub enum Origin {
     /// The `--namespace` argument.
     Namespace,
     /// An annotation of the pod template.
+    #[non_exhaustive]
     Annotation {
         /// The full key.
         key: String,

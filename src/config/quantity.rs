@@ -4,7 +4,7 @@ use super::reading::Complaint;
 
 /// A quantity's value in billionths, rounded up as Kubernetes does; none when the text is no quantity.
 #[must_use]
-pub fn nanos(text: &str) -> Option<i128> {
+pub(crate) fn nanos(text: &str) -> Option<i128> {
     let (negative, unsigned) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),

@@ -7,11 +7,11 @@ use std::fmt;
 
 /// A role within a service, written `service:role`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Role {
+pub(crate) struct Role {
     /// The service.
-    pub service: String,
+    pub(crate) service: String,
     /// The role in it.
-    pub role: String,
+    pub(crate) role: String,
 }
 
 impl fmt::Display for Role {

@@ -12,7 +12,7 @@ use std::fmt;
 
 settings! {
     /// Which pod templates are looked at. Every condition must hold.
-    pub struct Select {
+    pub(crate) struct Select {
         /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
         "kinds" kinds: Vec<KindPattern> = Vec::new();
         /// Namespaces to look into. Default: none given, all namespaces.
@@ -29,7 +29,7 @@ settings! {
 
 settings! {
     /// Resources to leave alone: those that match every field given.
-    pub struct Exclusion {
+    pub(crate) struct Exclusion {
         /// The API group, such as `apps`; `""` is the core group. Default: any.
         "group" group: Option<String> = None, Group;
         /// The kind. Default: any.
@@ -45,17 +45,17 @@ settings! {
 
 /// A kind of resource: `Kind` in any group, or `group/Kind`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KindPattern {
+pub(crate) struct KindPattern {
     /// None: any group.
-    pub group: Option<String>,
+    pub(crate) group: Option<String>,
     /// Compared exactly.
-    pub kind: String,
+    pub(crate) kind: String,
 }
 
 impl KindPattern {
     /// True when a resource of this group and kind is meant.
     #[must_use]
-    pub fn matches(&self, group: &str, kind: &str) -> bool {
+    pub(crate) fn matches(&self, group: &str, kind: &str) -> bool {
         self.kind == kind && self.group.as_deref().is_none_or(|wanted| wanted == group)
     }
 }

@@ -120,7 +120,7 @@ pub(crate) trait Group: Sized {
 macro_rules! settings {
     (
         $(#[doc = $doc:literal])*
-        pub struct $Name:ident {
+        pub(crate) struct $Name:ident {
             $(
                 $(#[doc = $field_doc:literal])*
                 $written:literal $field:ident: $Type:ty = $default:expr $(, $rule:ident)?;
@@ -129,8 +129,8 @@ macro_rules! settings {
     ) => {
         $(#[doc = $doc])*
         #[derive(Debug, Clone, PartialEq)]
-        pub struct $Name {
-            $($(#[doc = $field_doc])* pub $field: $Type,)*
+        pub(crate) struct $Name {
+            $($(#[doc = $field_doc])* pub(crate) $field: $Type,)*
         }
 
         impl Default for $Name {

@@ -14,20 +14,43 @@ use crate::yaml::{self, NodeId, Tree};
 /// More errors than this are only counted.
 const SHOWN: usize = 20;
 
-/// Everything that a configuration is made of, before annotations.
+/// Everything that a configuration is made of, before annotations: one text or none, and settings on top of it. The default
+/// is neither, which gives the default configuration.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sources<'a> {
     /// What the other sources are put on.
-    pub base: Base<'a>,
+    pub(crate) base: Base<'a>,
     /// `--set` arguments, each `path=value`, in their order.
-    pub set: &'a [String],
+    pub(crate) set: &'a [String],
     /// The `--namespace` argument.
-    pub namespace: Option<&'a str>,
+    pub(crate) namespace: Option<&'a str>,
+}
+
+impl<'a> Sources<'a> {
+    /// The text of a configuration: an `AgentInjector` object or a `ConfigMap` with dotted paths in `data`, YAML or JSON.
+    /// `name` is what diagnostics and [`Origin`] call it, mostly the file's name.
+    #[must_use]
+    pub fn of_text(name: &'a str, text: &'a str) -> Self {
+        Sources { base: Base::Text { name, text }, ..Sources::default() }
+    }
+
+    /// Settings on top, each `path=value` with a dotted path below `spec`, in their order: what `--set` takes. A value is
+    /// read by its setting's type; lists and maps are written as in `agent.roles=[shop:web]`.
+    #[must_use]
+    pub fn with_set(self, set: &'a [String]) -> Self {
+        Sources { set, ..self }
+    }
+
+    /// The namespace of resources that name none, on top of all: what `--namespace` takes. The empty text: it is unknown.
+    #[must_use]
+    pub fn with_namespace(self, namespace: &'a str) -> Self {
+        Sources { namespace: Some(namespace), ..self }
+    }
 }
 
 /// The one configuration object; bases are never merged.
 #[derive(Debug, Clone, Copy, Default)]
-pub enum Base<'a> {
+pub(crate) enum Base<'a> {
     /// No configuration is given.
     #[default]
     Defaults,
@@ -65,8 +88,13 @@ impl<'a> Base<'a> {
 /// Reads and checks a configuration.
 ///
 /// # Errors
-/// All that is wrong, in the order of the sources, up to 20 and then their count: what is not YAML, an object of another
-/// kind, unknown settings, wrong types, bad values, settings that contradict each other.
+/// All that is wrong, in the order of the sources, up to 20 and then their count:
+/// - the text is not valid YAML, empty, or an object of another kind or `apiVersion`
+/// - a setting that does not exist, with the one that may be meant
+/// - a value of another type, or one that the setting cannot have
+/// - settings that contradict each other
+///
+/// Each is a [`Diagnostic`] with its place in the text or the argument.
 pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     let mut config = Config::default();
     let mut diagnostics = read_base(&sources.base, &mut config);
@@ -92,7 +120,7 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     if diagnostics.is_empty() { Ok(config) } else { Err(diagnostics) }
 }
 
-/// Checks the text of a configuration file. An empty answer means that it is good.
+/// Checks the text of a configuration. What is wrong, as of [`load`]; an empty answer means that it is good.
 #[must_use]
 pub fn validate<'a>(name: &'a str, text: &'a str) -> Vec<Diagnostic<'a>> {
     load(&Sources { base: Base::Text { name, text }, ..Sources::default() }).err().unwrap_or_default()

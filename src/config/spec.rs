@@ -9,7 +9,7 @@ use super::version::KubernetesVersion;
 
 settings! {
     /// The settings.
-    pub struct Spec {
+    pub(crate) struct Spec {
         /// Which templates get the agent. `disabled` is the kill switch: nothing new is injected, what is there stays. Default: `always`.
         "injection" injection: Injection = Injection::Always;
         /// What a template that is wanted but cannot be injected does to the run. Default: `fail`.
@@ -45,7 +45,7 @@ settings! {
 
 choices! {
     /// Which templates get the agent.
-    pub enum Injection {
+    pub(crate) enum Injection {
         /// All that are selected and do not opt out by annotation
         Always = "always",
         /// Only those that ask by annotation
@@ -57,7 +57,7 @@ choices! {
 
 choices! {
     /// What a refused template does to the run.
-    pub enum OnRefusal {
+    pub(crate) enum OnRefusal {
         /// The run fails and nothing is written
         Fail = "fail",
         /// The template stays as it is, with a warning
@@ -67,7 +67,7 @@ choices! {
 
 choices! {
     /// What to do with Helm hooks and chart tests.
-    pub enum HelmHooks {
+    pub(crate) enum HelmHooks {
         /// Leave them alone
         Skip = "skip",
         /// Treat them like any other resource
@@ -77,7 +77,7 @@ choices! {
 
 choices! {
     /// How the agent stands in the pod.
-    pub enum SidecarKind {
+    pub(crate) enum SidecarKind {
         /// Native where the template's restartPolicy is Never or OnFailure, so that the pod completes; else a container
         Auto = "auto",
         /// An init container with `restartPolicy: Always`: starts before the app and ends after it
@@ -89,7 +89,7 @@ choices! {
 
 choices! {
     /// Where the pods run.
-    pub enum Platform {
+    pub(crate) enum Platform {
         /// On nodes whose kubelet the agent can reach
         Kubernetes = "kubernetes",
         /// On EKS Fargate, where the agent reads through the API server
@@ -99,7 +99,7 @@ choices! {
 
 choices! {
     /// What to do when a Guaranteed pod would change its QoS class.
-    pub enum Qos {
+    pub(crate) enum Qos {
         /// Inject and warn
         Warn = "warn",
         /// Raise the agent's requests to its limits, the CPU limit 100m where none is set, so that the pod stays Guaranteed
@@ -111,7 +111,7 @@ choices! {
 
 choices! {
     /// Where the wait-for init container stands.
-    pub enum WaitForPosition {
+    pub(crate) enum WaitForPosition {
         /// Before the other init containers
         First = "first",
         /// After them
@@ -121,7 +121,7 @@ choices! {
 
 settings! {
     /// How the agent reaches the kubelet: over TLS, or through the read-only port. On `eks-fargate` it does not.
-    pub struct Kubelet {
+    pub(crate) struct Kubelet {
         /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
         "port" port: u16 = 10250, Port;
         /// Do not verify the kubelet's certificate (agent: MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS). Default: `false`.
@@ -133,7 +133,7 @@ settings! {
 
 settings! {
     /// The Secret that holds the Mackerel API key.
-    pub struct ApiKey {
+    pub(crate) struct ApiKey {
         /// The Secret's name. Default: `mackerel-container-agent`.
         "secretName" secret_name: String = "mackerel-container-agent".to_owned(), ObjectName;
         /// The key in the Secret. Default: `MACKEREL_APIKEY`.
@@ -143,7 +143,7 @@ settings! {
 
 settings! {
     /// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
-    pub struct WaitFor {
+    pub(crate) struct WaitFor {
         /// The image whose entry point is this program. Default: none; a template that asks is then refused.
         "image" image: Option<String> = None, Image;
         /// How long to wait for all hosts, in seconds; then the container fails, and Kubernetes starts it again as the pod's restartPolicy says. Default: `15`.
@@ -157,7 +157,7 @@ settings! {
 
 settings! {
     /// The permissions that the agent needs to read from the kubelet.
-    pub struct Rbac {
+    pub(crate) struct Rbac {
         /// Add ClusterRoles and bindings for the ServiceAccounts of the injected pods: items of a ResourceList, documents of a stream. Not over files; there the command `rbac` prints them. Default: `false`.
         "generate" generate: bool = false;
         /// Allow `nodes/proxy` in them where nothing less will do: below Kubernetes 1.33, and on EKS Fargate. Whoever has the pod's token can then run commands in any container of any node. Default: `false`.
@@ -167,7 +167,7 @@ settings! {
 
 /// The one way that the agent reads from the kubelet of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KubeletAccess {
+pub(crate) enum KubeletAccess {
     /// Through the API server, with the pod's token: on EKS Fargate no kubelet can be reached.
     ApiServer,
     /// Over TLS, with the pod's token.
@@ -187,7 +187,7 @@ pub enum KubeletAccess {
 impl KubeletAccess {
     /// Whether the agent must show the token of the pod's ServiceAccount.
     #[must_use]
-    pub fn needs_token(self) -> bool {
+    pub(crate) fn needs_token(self) -> bool {
         match self {
             KubeletAccess::ApiServer | KubeletAccess::Tls { .. } => true,
             KubeletAccess::ReadOnly { .. } => false,
@@ -198,7 +198,7 @@ impl KubeletAccess {
 impl Spec {
     /// The way that the settings choose: on nodes the read-only port where one is given.
     #[must_use]
-    pub fn kubelet_access(&self) -> KubeletAccess {
+    pub(crate) fn kubelet_access(&self) -> KubeletAccess {
         match (self.platform, self.kubelet.read_only_port) {
             (Platform::EksFargate, _) => KubeletAccess::ApiServer,
             (Platform::Kubernetes, Some(port)) => KubeletAccess::ReadOnly { port },

@@ -10,7 +10,7 @@ use std::fmt;
 
 settings! {
     /// A kind with pod templates.
-    pub struct PodTemplatePath {
+    pub(crate) struct PodTemplatePath {
         /// The API group, without version.
         "group" group: String = String::new(), Group;
         /// The kind.
@@ -22,14 +22,14 @@ settings! {
 
 /// A JSON Pointer in which `*` stands for every item of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TemplatePath {
+pub(crate) struct TemplatePath {
     /// From the resource to the pod template; never empty once read.
-    pub steps: Vec<Step>,
+    pub(crate) steps: Vec<Step>,
 }
 
 /// One step of a [`TemplatePath`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// Into the value of this key.
     Key(String),
     /// Into every item of the list.

@@ -7,18 +7,18 @@ use std::fmt;
 
 /// A Kubernetes version, without its patch number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KubernetesVersion {
+pub(crate) struct KubernetesVersion {
     /// The `1` of `1.29`.
-    pub major: u16,
+    pub(crate) major: u16,
     /// The `29` of `1.29`.
-    pub minor: u16,
+    pub(crate) minor: u16,
 }
 
 impl KubernetesVersion {
     /// The first version that runs native sidecars without a feature gate.
-    pub const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
+    pub(crate) const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
     /// The first version whose kubelets ask for `nodes/pods` where older ones ask for `nodes/proxy`, without a feature gate.
-    pub const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion { major: 1, minor: 33 };
+    pub(crate) const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion { major: 1, minor: 33 };
 }
 
 impl fmt::Display for KubernetesVersion {

@@ -27,7 +27,7 @@ use std::rc::Rc;
 
 /// What is to become of a template. Made on the template without anything of ours.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Decision {
+pub(crate) enum Decision {
     /// Put this in.
     Add(Plan),
     /// Leave it as it is; nobody asks for more.
@@ -38,22 +38,22 @@ pub enum Decision {
 
 /// A decision and what else should be told.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// The decision.
-    pub decision: Decision,
+    pub(crate) decision: Decision,
     /// Beside it.
-    pub warnings: Vec<Finding>,
+    pub(crate) warnings: Vec<Finding>,
     /// What made it.
-    pub rule: Rule,
+    pub(crate) rule: Rule,
     /// Why a template that is to wait gets no agent.
-    pub no_agent: Option<Finding>,
+    pub(crate) no_agent: Option<Finding>,
     /// What asks for the init container that waits.
-    pub asked_to_wait: Option<Rule>,
+    pub(crate) asked_to_wait: Option<Rule>,
 }
 
 /// Decides for one template.
 #[must_use]
-pub fn decide(
+pub(crate) fn decide(
     tree: &Tree<'_>,
     resource: &Resource,
     at: &str,

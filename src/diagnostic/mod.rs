@@ -18,12 +18,13 @@ pub use position::{Lines, Position};
 use crate::report::{Finding, Severity};
 use excerpt::Excerpt;
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 pub(crate) use visible::visible;
 
 /// What kind of text a place is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Medium {
     /// A file or a stream: places have a line and a column.
     Lines,
@@ -31,8 +32,9 @@ pub enum Medium {
     Argument,
 }
 
-/// A stretch of a text that has a name.
+/// Where something is wrong: a stretch of a text that has a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Place<'t> {
     /// The file's name, or what stands for it: `<stdin>`, `--set #2`.
     pub name: Cow<'t, str>,
@@ -46,12 +48,12 @@ pub struct Place<'t> {
 
 impl<'t> Place<'t> {
     /// A place in a file or a stream.
-    pub fn of_lines(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
+    pub(crate) fn of_lines(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
         Place { name: name.into(), medium: Medium::Lines, text, range }
     }
 
     /// A place in an argument.
-    pub fn of_argument(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
+    pub(crate) fn of_argument(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
         Place { name: name.into(), medium: Medium::Argument, text, range }
     }
 
@@ -66,6 +68,7 @@ impl<'t> Place<'t> {
 
 /// One thing to tell a person. Sentences are lower case and without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic<'t> {
     /// How much it matters.
     pub severity: Severity,
@@ -83,7 +86,7 @@ pub struct Diagnostic<'t> {
 
 impl<'t> Diagnostic<'t> {
     /// An error without id and place.
-    pub fn error(message: impl Into<String>) -> Self {
+    pub(crate) fn error(message: impl Into<String>) -> Self {
         Diagnostic {
             severity: Severity::Error,
             id: None,
@@ -94,7 +97,8 @@ impl<'t> Diagnostic<'t> {
         }
     }
 
-    /// A finding in the named text that it was made in. How much it matters depends on the run, not on the finding.
+    /// A finding in the text that it was made in, which `name` is shown for. How much it matters depends on the run, not on the
+    /// finding: [`Injection::severity`](crate::inject::Injection::severity) says.
     #[must_use]
     pub fn of(finding: &Finding, severity: Severity, name: &'t str, text: &'t [u8]) -> Self {
         let range = |offset: usize| offset..offset.saturating_add(1);
@@ -110,16 +114,23 @@ impl<'t> Diagnostic<'t> {
 
     /// With its place.
     #[must_use]
-    pub fn at(mut self, place: Place<'t>) -> Self {
+    pub(crate) fn at(mut self, place: Place<'t>) -> Self {
         self.place = Some(place);
         self
     }
 
     /// With what to do next.
     #[must_use]
-    pub fn with_help(mut self, help: Option<String>) -> Self {
+    pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
         self.help = help;
         self
+    }
+}
+
+/// The whole picture, without colours.
+impl fmt::Display for Diagnostic<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&Renderer::new(Colour::Never).picture(self))
     }
 }
 
@@ -133,7 +144,7 @@ pub enum Colour {
     Always,
 }
 
-/// Turns diagnostics into text. Keeps its place in the text that it counts lines of, so that many diagnostics in the
+/// Turns diagnostics into text; [`Diagnostic`]'s own `Display` does for one of them, without colours. Keeps its place in the text that it counts lines of, so that many diagnostics in the
 /// order of one text cost one pass over it.
 #[derive(Debug, Default)]
 pub struct Renderer<'t> {
@@ -148,7 +159,7 @@ impl<'t> Renderer<'t> {
         Renderer { colour, lines: None }
     }
 
-    /// Line and column of an offset.
+    /// Line and column of a byte offset; one beyond the text counts as its end.
     pub fn position(&mut self, text: &'t [u8], offset: usize) -> Position {
         let lines = match self.lines.take() {
             Some(lines) if lines.is_of(text) => lines,

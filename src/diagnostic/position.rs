@@ -4,6 +4,7 @@ use memchr::{memchr_iter, memrchr};
 
 /// A place as people count it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Position {
     /// From 1.
     pub line: usize,

@@ -1,10 +1,10 @@
 //! Why each pod template got its decision: as data, which [`text`], JSON and [`sarif`] show.
 
 mod permitted;
-pub mod sarif;
-pub mod text;
+pub(crate) mod sarif;
+pub(crate) mod text;
 
-pub use permitted::Permitted;
+pub(crate) use permitted::Permitted;
 
 use crate::agent::API_KEY;
 use crate::annotations::{self, Annotation};
@@ -23,138 +23,138 @@ use std::collections::HashSet;
 /// Everything that there is to say about a run.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Explanation {
+pub(crate) struct Explanation {
     /// One per pod template, in the order of the inputs.
-    pub templates: Vec<Template>,
+    pub(crate) templates: Vec<Template>,
     /// What belongs to no pod template.
-    pub findings: Vec<Told>,
+    pub(crate) findings: Vec<Told>,
     /// What must exist before the pods start.
-    pub needed: Vec<Needed>,
+    pub(crate) needed: Vec<Needed>,
     /// What the agents must be permitted.
-    pub permissions: Vec<Permitted>,
+    pub(crate) permissions: Vec<Permitted>,
     /// Resources without a pod template.
-    pub without_pod_template: usize,
+    pub(crate) without_pod_template: usize,
 }
 
 /// A place in an input.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct Place {
+pub(crate) struct Place {
     /// The input's name as the user gave it, `<stdin>` for stdin.
-    pub file: String,
+    pub(crate) file: String,
     /// From 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// In characters, from 1.
-    pub column: usize,
+    pub(crate) column: usize,
 }
 
 /// One pod template.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Template {
+pub(crate) struct Template {
     /// Whose.
     #[serde(flatten)]
-    pub resource: Identity,
+    pub(crate) resource: Identity,
     /// Path of the pod template in the resource; empty for a Pod.
-    pub template: String,
+    pub(crate) template: String,
     /// Where the resource stands.
-    pub place: Place,
+    pub(crate) place: Place,
     /// What was decided.
-    pub decision: Told,
+    pub(crate) decision: Told,
     /// What made the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<Because>,
+    pub(crate) because: Option<Because>,
     /// What is told beside it.
-    pub warnings: Vec<Told>,
+    pub(crate) warnings: Vec<Told>,
     /// What the agent was made from, where one resource was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub agent: Option<Made>,
+    pub(crate) agent: Option<Made>,
     /// What the init container that waits was made from, where one resource was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub wait_for: Option<Made>,
+    pub(crate) wait_for: Option<Made>,
 }
 
 /// One thing to tell.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Told {
+pub(crate) struct Told {
     /// The reason's id.
-    pub id: &'static str,
+    pub(crate) id: &'static str,
     /// How much it matters to a run with these arguments.
-    pub severity: Severity,
+    pub(crate) severity: Severity,
     /// In one sentence.
-    pub message: String,
+    pub(crate) message: String,
     /// What to do next.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub help: Option<String>,
+    pub(crate) help: Option<String>,
     /// Where it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub(crate) place: Option<Place>,
     /// Whose it is, where it is not a pod template's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resource: Option<Identity>,
+    pub(crate) resource: Option<Identity>,
     /// Path of the field in the resource.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub field: String,
+    pub(crate) field: String,
 }
 
 /// The rule that made a decision.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Because {
+pub(crate) struct Because {
     /// A setting's dotted path below `spec`, or a field of the manifest.
-    pub rule: String,
+    pub(crate) rule: String,
     /// The setting's value.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<Value>,
+    pub(crate) value: Option<Value>,
     /// Where it stands: `default`, `--set #1`, or a place.
-    pub origin: String,
+    pub(crate) origin: String,
 }
 
 /// What one container was made from.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Made {
+pub(crate) struct Made {
     /// Path of the list that holds it.
-    pub stands_in: String,
+    pub(crate) stands_in: String,
     /// Every setting of it.
-    pub settings: Vec<Setting>,
+    pub(crate) settings: Vec<Setting>,
 }
 
 /// One setting of one container.
 #[derive(Debug, Clone, Serialize)]
-pub struct Setting {
+pub(crate) struct Setting {
     /// Dotted path below `spec`, or the annotation that names the hosts to wait for.
-    pub path: String,
+    pub(crate) path: String,
     /// Its value; null where it has none.
-    pub value: Value,
+    pub(crate) value: Value,
     /// Where the value stands, as of [`Because`].
-    pub origin: String,
+    pub(crate) origin: String,
 }
 
 /// One thing that must exist.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Needed {
+pub(crate) struct Needed {
     /// The pods' namespace; none where nobody names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// `Secret` or `ConfigMap`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The key in it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
+    pub(crate) key: Option<String>,
     /// Whether the input has it.
-    pub presence: &'static str,
+    pub(crate) presence: &'static str,
     /// Where, key and all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    pub(crate) place: Option<Place>,
 }
 
 /// Which templates are explained.
 #[derive(Debug, Clone, Copy)]
-pub enum Chosen<'a> {
+pub(crate) enum Chosen<'a> {
     /// All; with the agent's settings where there is but one.
     All,
     /// Those of one resource, with the agent's settings: its name, `Kind/name` or `Kind/namespace/name`.
@@ -180,7 +180,7 @@ impl Chosen<'_> {
 /// Explains a run: each text with its name. The injections have to carry their agents (see
 /// [`Explanations`](crate::inject::Explanations)) for their settings to be shown.
 #[must_use]
-pub fn explain(
+pub(crate) fn explain(
     names: &[String],
     parts: &[Part<'_>],
     requirements: &[Requirement],

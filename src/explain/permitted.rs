@@ -9,17 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the ServiceAccounts of one namespace must be permitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Permitted {
+pub(crate) struct Permitted {
     /// Their namespace; none where nobody names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// Their names, sorted.
-    pub service_accounts: BTreeSet<String>,
+    pub(crate) service_accounts: BTreeSet<String>,
     /// The resources that they must be permitted to `get`.
-    pub get: &'static [&'static str],
+    pub(crate) get: &'static [&'static str],
     /// How the agents use it.
     #[serde(skip)]
-    pub access: Access,
+    pub(crate) access: Access,
 }
 
 /// By namespace, then by what it takes; nothing for agents that need no permission.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 /// The log as a JSON value.
 #[must_use]
-pub fn sarif(explanation: &Explanation) -> Value {
+pub(crate) fn sarif(explanation: &Explanation) -> Value {
     let of_templates = explanation.templates.iter().flat_map(|template| {
         let told = std::iter::once(&template.decision).chain(&template.warnings);
         told.map(|told| (told, Some(&template.resource), Some(&template.place)))

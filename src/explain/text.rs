@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The explanation as text; lines end with a line feed.
 #[must_use]
-pub fn text(explanation: &Explanation) -> String {
+pub(crate) fn text(explanation: &Explanation) -> String {
     let mut text = String::new();
     let rows: Vec<[String; 4]> = explanation.templates.iter().map(row).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();

@@ -16,19 +16,19 @@ const OF_ORCHESTRATORS: &[&str] = &[
 
 /// The functionConfig of a call.
 #[derive(Debug, Clone, Copy)]
-pub struct FunctionConfig<'e> {
+pub(crate) struct FunctionConfig<'e> {
     /// The tree that it stands in.
-    pub tree: &'e Tree<'e>,
+    pub(crate) tree: &'e Tree<'e>,
     /// The object.
-    pub node: NodeId,
+    pub(crate) node: NodeId,
     /// Where the text of the tree begins in the call's, as far as this object goes.
-    pub start: usize,
+    pub(crate) start: usize,
 }
 
 impl FunctionConfig<'_> {
     /// The file that the orchestrator read it from, where it says so.
     #[must_use]
-    pub fn file(&self) -> Option<String> {
+    pub(crate) fn file(&self) -> Option<String> {
         let annotations = member(self.tree, member(self.tree, self.node, "metadata")?, "annotations")?;
         let keys = ["internal.config.kubernetes.io/path", "config.kubernetes.io/path"];
         keys.into_iter().find_map(|key| text(self.tree, annotations, key))
@@ -36,7 +36,7 @@ impl FunctionConfig<'_> {
 
     /// Kind and name: `AgentInjector/production`.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let kind = text(self.tree, self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
         let metadata = member(self.tree, self.node, "metadata");
         match metadata.and_then(|metadata| text(self.tree, metadata, "name")) {
@@ -48,7 +48,7 @@ impl FunctionConfig<'_> {
     /// It as a text of its own, as its file has it unless the orchestrator printed it anew. None where it is written in a
     /// way that cannot be taken out.
     #[must_use]
-    pub fn own_text(&self) -> Option<String> {
+    pub(crate) fn own_text(&self) -> Option<String> {
         let (whole, span) = (self.tree.text(), self.tree.span(self.node));
         let (before, lines) = (whole.get(..span.start)?, whole.get(span)?);
         let indent = before.get(before.rfind('\n').map_or(0, |at| at + 1)..)?;

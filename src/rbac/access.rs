@@ -7,7 +7,7 @@ use crate::config::{KubeletAccess, KubernetesVersion, Spec};
 
 /// The way, as far as permissions go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
+pub(crate) enum Access {
     /// The read-only port asks nobody who they are.
     ReadOnlyPort,
     /// The kubelet's TLS port, which has the API server judge the token of the agent's pod.
@@ -17,19 +17,19 @@ pub enum Access {
 }
 
 /// What reads more than the agent has to.
-pub const NODES_PROXY: &str = "nodes/proxy";
+pub(crate) const NODES_PROXY: &str = "nodes/proxy";
 
 /// What `nodes/proxy` permits beside what the agent does with it.
-pub const PERMITS: &str =
+pub(crate) const PERMITS: &str =
     "it permits far more than reading: whoever has the pod's token can run commands in any container of any node";
 
 /// How to do with less than `nodes/proxy`, of the kubelet's own port.
-pub const LESS: &str = "where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
+pub(crate) const LESS: &str = "where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
 
 impl Access {
     /// The way that the settings choose.
     #[must_use]
-    pub fn of(spec: &Spec) -> Self {
+    pub(crate) fn of(spec: &Spec) -> Self {
         match spec.kubelet_access() {
             KubeletAccess::ReadOnly { .. } => Access::ReadOnlyPort,
             KubeletAccess::Tls { .. } => Access::Kubelet,
@@ -39,7 +39,7 @@ impl Access {
 
     /// The resources that the agent must be permitted to `get`; none where nothing is asked.
     #[must_use]
-    pub fn resources(self, version: KubernetesVersion) -> &'static [&'static str] {
+    pub(crate) fn resources(self, version: KubernetesVersion) -> &'static [&'static str] {
         match self {
             Access::ReadOnlyPort => &[],
             Access::Kubelet if version >= KubernetesVersion::FINE_GRAINED_KUBELET => &["nodes/pods", "nodes/stats"],
@@ -50,7 +50,7 @@ impl Access {
 
     /// Whether `nodes/proxy` is among them.
     #[must_use]
-    pub fn needs_proxy(self, version: KubernetesVersion) -> bool {
+    pub(crate) fn needs_proxy(self, version: KubernetesVersion) -> bool {
         self.resources(version).contains(&NODES_PROXY)
     }
 

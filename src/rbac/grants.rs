@@ -8,36 +8,36 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose token the agent of one pod template has, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Bearer {
+pub(crate) struct Bearer {
     /// The way the agent reads.
-    pub access: Access,
+    pub(crate) access: Access,
     /// The pod's namespace; none where neither the resource nor the configuration names one.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// The pod's ServiceAccount.
-    pub service_account: String,
+    pub(crate) service_account: String,
 }
 
 /// The ServiceAccount of a PodSpec. `serviceAccount` is its old name, which the API server still takes.
 #[must_use]
-pub fn service_account(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> String {
+pub(crate) fn service_account(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> String {
     let named = |key: &str| text(tree, pod_spec?, key).filter(|name| !name.is_empty());
     named("serviceAccountName").or_else(|| named("serviceAccount")).unwrap_or_else(|| "default".to_owned())
 }
 
 /// The ServiceAccounts of one namespace whose agents read in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Grant<'g> {
+pub(crate) struct Grant<'g> {
     /// The way they read; never the read-only port.
-    pub access: Access,
+    pub(crate) access: Access,
     /// Their namespace.
-    pub namespace: &'g str,
+    pub(crate) namespace: &'g str,
     /// Their names, sorted.
-    pub service_accounts: &'g BTreeSet<String>,
+    pub(crate) service_accounts: &'g BTreeSet<String>,
 }
 
 /// What all templates of a run need together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grants {
+pub(crate) struct Grants {
     needed: BTreeMap<(String, Access), BTreeSet<String>>,
     /// Templates whose agents read from the read-only port.
     without: usize,
@@ -45,7 +45,7 @@ pub struct Grants {
 
 impl Grants {
     /// Takes up the templates that carry the agent afterwards.
-    pub fn take(&mut self, outcomes: &[Outcome]) {
+    pub(crate) fn take(&mut self, outcomes: &[Outcome]) {
         let carries = |reason: Reason| reason.class() == Class::Done && reason != Reason::Removed;
         for outcome in outcomes.iter().filter(|outcome| carries(outcome.decision.reason)) {
             match &outcome.bearer {
@@ -61,7 +61,7 @@ impl Grants {
     }
 
     /// By namespace, then by the way of reading.
-    pub fn iter(&self) -> impl Iterator<Item = Grant<'_>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Grant<'_>> {
         self.needed.iter().map(|((namespace, access), service_accounts)| Grant {
             access: *access,
             namespace,
@@ -71,7 +71,7 @@ impl Grants {
 
     /// How many ServiceAccounts need a permission.
     #[must_use]
-    pub fn service_accounts(&self) -> usize {
+    pub(crate) fn service_accounts(&self) -> usize {
         let named = |((namespace, _), names): (&'_ (String, Access), &'_ BTreeSet<String>)| {
             names.iter().map(|name| (namespace.clone(), name.clone())).collect::<Vec<_>>()
         };
@@ -80,7 +80,7 @@ impl Grants {
 
     /// How many templates have an agent that needs no permission.
     #[must_use]
-    pub fn without(&self) -> usize {
+    pub(crate) fn without(&self) -> usize {
         self.without
     }
 }

@@ -3,7 +3,7 @@
 use super::objects::objects;
 use super::{Access, Grant, Grants, PERMITS};
 use crate::config::{Config, KubernetesVersion};
-use crate::splice;
+use crate::patcher;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
@@ -19,7 +19,7 @@ const SUBJECTS: &str =
 
 /// What `rbac` prints: every object of the grants, and why.
 #[must_use]
-pub fn manifest(grants: &Grants, config: &Config) -> String {
+pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
     let mut text = HEAD.to_owned();
     let mut any = false;
     for grant in grants.iter() {
@@ -47,7 +47,7 @@ pub(super) fn document(object: &Value, comments: &[String]) -> String {
     let mut text: String = comments.iter().map(|line| format!("# {line}\n")).collect();
     let whole = PatchOperation::Add(AddOperation { path: PointerBuf::new(), value: object.clone() });
     // JSON is YAML, too.
-    text.push_str(&splice::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n")));
+    text.push_str(&patcher::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n")));
     text
 }
 

@@ -16,11 +16,11 @@ mod record;
 
 pub(crate) use generated::write;
 
-pub use access::{Access, LESS, NODES_PROXY, PERMITS};
-pub use grants::{Bearer, Grant, Grants, service_account};
-pub use manifest::manifest;
+pub(crate) use access::{Access, LESS, NODES_PROXY, PERMITS};
+pub(crate) use grants::{Bearer, Grant, Grants, service_account};
+pub(crate) use manifest::manifest;
 
-/// What became of one object.
+/// What became of one ClusterRole or binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// It was not there.
@@ -34,7 +34,7 @@ pub enum Change {
 impl Change {
     /// As reports say it.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Change::Added => "added",
             Change::Updated => "brought up to date",

@@ -29,9 +29,9 @@ pub(crate) use memo::Memo;
 pub(crate) use operation::Operation;
 pub use refusal::{Refusal, Uneditable};
 
-use crate::edit::{self, Edit};
+use crate::edit::Edit;
 use crate::verify::{self, Mismatch};
-use crate::yaml::{self, NodeId, Tree, YamlError};
+use crate::yaml::{self, NodeId, Tree};
 use json_patch::Patch;
 use overlay::Overlay;
 use writer::Writer;
@@ -111,47 +111,6 @@ pub fn gave_way(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> String {
 /// True when the text ends, without a line break, in a block scalar whose value a line break would change: nothing can
 /// stand behind it.
 #[must_use]
-pub fn ends_open(tree: &Tree<'_>) -> bool {
+pub(crate) fn ends_open(tree: &Tree<'_>) -> bool {
     edits::ends_open(tree, &lines::Lines { text: tree.text() })
-}
-
-/// Why a text was not patched.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ApplyError {
-    /// The text is no YAML document.
-    #[error("not valid YAML: {0}")]
-    Yaml(#[from] YamlError),
-    /// The text cannot be edited safely, or the patch does not fit it.
-    #[error(transparent)]
-    Uneditable(#[from] Uneditable),
-    /// The edited text is not what it should be; nothing of it may be used.
-    #[error(transparent)]
-    Mismatch(#[from] Mismatch),
-}
-
-/// Applies a JSON Patch to the text of one YAML or JSON document and keeps everything else as it is.
-///
-/// ```
-/// use mackerel_agent_injector::splice::apply;
-///
-/// let shelf = "books:   # by author\n- title: 'Kokoro'\n  read: yes\n";
-/// let patch = serde_json::from_str(
-///     r#"[{"op": "add", "path": "/books/-", "value": {"title": "Botchan", "read": false}}]"#,
-/// )?;
-/// assert_eq!(
-///     apply(shelf, &patch)?,
-///     "books:   # by author\n- title: 'Kokoro'\n  read: yes\n- title: Botchan\n  read: false\n",
-/// );
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
-/// # Errors
-/// When the text is not valid YAML, when the patch does not fit the document, when the text cannot be edited safely, or
-/// when the result is not what RFC 6902 says.
-pub fn apply(text: &str, patch: &Patch) -> Result<String, ApplyError> {
-    let tree = yaml::read(text)?;
-    let spliced = splice(&tree, patch, &[])?;
-    let patched = edit::apply(text, &spliced.edits);
-    spliced.verify(&tree, &yaml::read(&patched)?)?;
-    Ok(patched)
 }

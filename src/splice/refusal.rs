@@ -3,6 +3,7 @@
 /// The text is left alone, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .refusal.sentence())]
+#[non_exhaustive]
 pub struct Uneditable {
     /// Byte offset into the text of the place that cannot be edited.
     pub offset: usize,
@@ -14,6 +15,7 @@ macro_rules! refusals {
     ($($(#[$doc:meta])* $variant:ident = $word:literal, $sentence:literal, $help:literal;)*) => {
         /// The closed list of what cannot be edited.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Refusal { $($(#[$doc])* #[doc = $sentence] $variant,)* }
 
         impl Refusal {

@@ -6,17 +6,17 @@ use std::str::FromStr;
 
 /// Where to knock: a name or an address, and a TCP port.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub(crate) struct Endpoint {
     /// An IPv6 address stands without its brackets.
-    pub host: String,
+    pub(crate) host: String,
     /// From 1.
-    pub port: u16,
+    pub(crate) port: u16,
 }
 
 /// Why a text is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be `host:port`, found `{found}`{why}")]
-pub struct NoEndpoint {
+pub(crate) struct NoEndpoint {
     found: String,
     why: &'static str,
 }

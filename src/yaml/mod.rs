@@ -16,20 +16,22 @@ mod scalar;
 mod scan;
 mod spell;
 mod tag;
-pub mod tree;
+pub(crate) mod tree;
 mod unreadable;
 
-pub use json::{is_merge, to_json};
+pub(crate) use json::is_merge;
+pub use json::to_json;
 pub use plain::read as read_plain;
 pub use reference::read as read_reference;
 pub use resolve::{Resolved, resolve};
-pub use spell::{Where, spell};
+pub(crate) use spell::{Where, spell};
 pub use tree::{Buffer, Kind, NodeId, Style, Tree};
-pub use unreadable::unreadable;
+pub(crate) use unreadable::unreadable;
 
 /// Why a text is not a YAML document, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
+#[non_exhaustive]
 pub struct YamlError {
     /// Byte offset into the text that was read.
     pub offset: usize,

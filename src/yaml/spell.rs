@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Where the string will stand, as a value or as a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Where {
+pub(crate) enum Where {
     /// In a block mapping or sequence
     Block,
     /// Inside brackets of YAML
@@ -16,7 +16,7 @@ pub enum Where {
 /// Writes `text` plain where every reader of YAML 1.1 and 1.2 agrees that it is this string, else in the double quotes
 /// of JSON. Line breaks, control characters and what some reader takes for one are escaped; other text stays readable.
 #[must_use]
-pub fn spell(text: &str, place: Where) -> Cow<'_, str> {
+pub(crate) fn spell(text: &str, place: Where) -> Cow<'_, str> {
     let plain = match place {
         Where::Block => is_plain(text),
         Where::Flow => is_plain(text) && !text.contains([',', '[', ']', '{', '}', ':', '?']),

@@ -11,7 +11,7 @@ use super::{YamlError, to_json};
 ///
 /// Aliases multiply, and may stand in their own anchor: a document with one is read as a whole.
 #[must_use]
-pub fn unreadable(tree: &Tree<'_>) -> Option<YamlError> {
+pub(crate) fn unreadable(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
     if tree.has_aliases() { to_json(tree, root).err() } else { node(tree, root).err() }
 }

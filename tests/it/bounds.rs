@@ -1,7 +1,7 @@
 //! Hostile input: a clear answer, soon, and memory in proportion.
 
-use mackerel_agent_injector::read::{Glance, documents, glance, list};
-use mackerel_agent_injector::yaml;
+use mackerel_agent_injector::internals::read::{Glance, documents, glance, list};
+use mackerel_agent_injector::internals::yaml;
 
 const TOO_DEEP: &str = "the document nests deeper than 255 levels";
 

@@ -11,9 +11,9 @@
 
 use crate::laws::{self, configuration, others};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::diagnostic::Lines;
-use mackerel_agent_injector::find::Table;
 use mackerel_agent_injector::inject::{Direction, ForeignAgents, HandEdits, Injection, Options, inject};
+use mackerel_agent_injector::internals::Lines;
+use mackerel_agent_injector::internals::built_in_kinds;
 use mackerel_agent_injector::report::{Class, Finding, Identity, Outcome, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -31,6 +31,8 @@ pub(crate) struct Case {
     pub(crate) configuration: Option<String>,
     /// Its flags.
     pub(crate) command: String,
+    sets: Vec<String>,
+    namespace: Option<String>,
     pub(crate) config: Config,
     pub(crate) options: Options,
 }
@@ -69,7 +71,15 @@ impl Case {
         }
         let file_of_configuration = optional("config.yaml");
         let config = configuration(file_of_configuration.as_deref(), &sets, namespace.as_deref());
-        Self { name, folder, file, text, configuration: file_of_configuration, command, config, options }
+        let configuration = file_of_configuration;
+        Self { name, folder, file, text, configuration, command, sets, namespace, config, options }
+    }
+
+    /// Its configuration with one setting more; none where the two contradict each other.
+    #[cfg(unix)]
+    pub(crate) fn config_with(&self, set: &str) -> Option<Config> {
+        let sets = [&*self.sets, &[set.to_owned()]].concat();
+        laws::consistent(self.configuration.as_deref(), &sets, self.namespace.as_deref()).ok()
     }
 
     fn expect(&self, file: &str, seen: &str, wrong: &mut String) {
@@ -192,9 +202,8 @@ fn cases_give_what_they_say_within_the_laws() {
 /// A kind without a case may have its templates elsewhere than we think.
 #[test]
 fn every_known_kind_has_a_case() {
-    let table = Table::new(&[]);
     let mut without: BTreeSet<(String, String)> =
-        table.kinds().map(|(group, kind)| (group.to_owned(), kind.to_owned())).collect();
+        built_in_kinds().map(|(group, kind)| (group.to_owned(), kind.to_owned())).collect();
     for case in all() {
         for outcome in inject(&case.text, &case.config, case.options).outcomes {
             let Identity { api_version, kind, .. } = outcome.identity;

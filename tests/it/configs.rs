@@ -2,12 +2,11 @@
 //! beside each valid one the settings it makes that are not the defaults. `UPDATE_EXPECTED=1` writes those files anew.
 
 use crate::json_schema::broken;
-use mackerel_agent_injector::annotations::{self, Annotation};
-use mackerel_agent_injector::config::{
-    API_VERSION, Base, Config, KIND, Origin, Sources, example, load, schema, validate,
-};
+use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Origin, Sources, example, load, schema, validate};
 use mackerel_agent_injector::diagnostic::{Colour, Renderer};
-use mackerel_agent_injector::yaml;
+use mackerel_agent_injector::internals::annotations::{self, Annotation};
+use mackerel_agent_injector::internals::{sources_of_node, yaml};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,12 +50,11 @@ fn each_valid_configuration_sets_what_it_says() {
     let mut wrong = Vec::new();
     for (name, path) in configurations("valid") {
         let text = fs::read_to_string(&path).unwrap();
-        let sources = Sources { base: Base::Text { name: &name, text: &text }, ..Sources::default() };
-        let config = load(&sources).unwrap_or_else(|errors| panic!("{name}: {errors:#?}"));
+        let config = load(&Sources::of_text(&name, &text)).unwrap_or_else(|errors| panic!("{name}: {errors:#?}"));
         let settings = config
             .explicit()
             .map(|(path, origin)| format!("{path} = {} ({origin})\n", config.value(path).unwrap_or_default()));
-        let mut shown = format!("name = {}\n", config.name);
+        let mut shown = format!("name = {}\n", config.name());
         shown.extend(settings);
         wrong.extend(differs(&path, &shown));
     }
@@ -64,8 +62,12 @@ fn each_valid_configuration_sets_what_it_says() {
 }
 
 fn from_yaml(name: &str, text: &str) -> Config {
-    let sources = Sources { base: Base::Text { name, text }, ..Sources::default() };
-    load(&sources).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{text}"))
+    load(&Sources::of_text(name, text)).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{text}"))
+}
+
+/// Every setting by its path.
+pub(crate) fn values(config: &Config) -> Vec<(String, Value)> {
+    config.settings().into_iter().map(|(path, value, _)| (path, value)).collect()
 }
 
 /// The configuration that a function call brings along.
@@ -75,13 +77,12 @@ fn from_call(configuration: &str) -> Config {
         format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}");
     let tree = yaml::read(&text).unwrap();
     let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
-    let base = Base::Node { name: "<stdin>", text: &text, start: 0, tree: &tree, node };
-    load(&Sources { base, ..Sources::default() }).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
+    load(&sources_of_node("<stdin>", &text, 0, &tree, node)).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
 }
 
 fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
     let set: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-    load(&Sources { set: &set, ..Sources::default() }).map_err(|errors| {
+    load(&Sources::default().with_set(&set)).map_err(|errors| {
         let mut renderer = Renderer::new(Colour::Never);
         errors.iter().map(|error| renderer.line(error)).collect()
     })
@@ -224,19 +225,19 @@ pub(crate) const DOORS: &[Door] = &[
 fn a_setting_means_the_same_by_every_door() {
     for (path, value, in_file, by_annotation) in DOORS {
         let file = format!("apiVersion: {API_VERSION}\nkind: {KIND}\nspec: {in_file}\n");
-        let wanted = from_yaml("file.yaml", &file).spec;
+        let wanted = values(&from_yaml("file.yaml", &file));
 
         let argument = format!("{path}={value}");
         let given = from_arguments(&[&argument]).unwrap_or_else(|errors| panic!("{argument}: {errors:#?}"));
-        assert_eq!(given.spec, wanted, "--set {argument}");
-        assert_eq!(*given.origin(path), Origin::Argument { number: 1 }, "--set {argument}");
+        assert_eq!(values(&given), wanted, "--set {argument}");
+        assert_eq!(given.origin(path).to_string(), "--set #1", "--set {argument}");
 
         let quoted = value.replace('\'', "''");
         let data = format!("apiVersion: v1\nkind: ConfigMap\ndata:\n  {path}: '{quoted}'\n");
-        assert_eq!(from_yaml("config-map.yaml", &data).spec, wanted, "ConfigMap {path}");
+        assert_eq!(values(&from_yaml("config-map.yaml", &data)), wanted, "ConfigMap {path}");
 
         for (door, of_call) in [("functionConfig", &file), ("ConfigMap as functionConfig", &data)] {
-            assert_eq!(from_call(of_call).spec, wanted, "{door} {path}");
+            assert_eq!(values(&from_call(of_call)), wanted, "{door} {path}");
         }
 
         if let Some((name, value)) = by_annotation {
@@ -245,14 +246,14 @@ fn a_setting_means_the_same_by_every_door() {
             let named = |key: &str| from_yaml("named.yaml", &file.replace("{configMapKey: a}", key));
             let (base, wanted) = match *path {
                 "agent.config.configMapKey" => {
-                    (named("{configMapName: b}"), named("{configMapName: b, configMapKey: a}").spec)
+                    (named("{configMapName: b}"), values(&named("{configMapName: b, configMapKey: a}")))
                 }
                 _ => (Config::default(), wanted),
             };
             let annotated = annotations::overlay(&base, &[(&key, value, 7)]).unwrap();
-            assert_eq!(annotated.spec, wanted, "annotation {name}");
+            assert_eq!(values(&annotated), wanted, "annotation {name}");
             let leaf = Annotation::of(&key).unwrap().setting().unwrap();
-            assert_eq!(*annotated.origin(leaf), Origin::Annotation { key, offset: 7 });
+            assert!(matches!(annotated.origin(leaf), Origin::Annotation { key: of, offset: 7, .. } if *of == key));
         }
     }
 }
@@ -268,8 +269,8 @@ fn every_setting_is_tried_by_every_door() {
     assert!(missing.is_empty(), "{missing:?}");
     // What gives the default by every door shows nothing.
     let changes = |in_file: &str| {
-        from_yaml("file.yaml", &format!("apiVersion: {API_VERSION}\nkind: {KIND}\nspec: {in_file}\n")).spec
-            != default.spec
+        let file = format!("apiVersion: {API_VERSION}\nkind: {KIND}\nspec: {in_file}\n");
+        values(&from_yaml("file.yaml", &file)) != values(&default)
     };
     let paths: BTreeSet<&str> = DOORS.iter().map(|(path, ..)| *path).collect();
     let idle: Vec<&&str> = paths
@@ -350,12 +351,12 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
         "{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {{namespace: a, agent: {{image: a, roles: [a:a]}}}}}}"
     );
     let set = ["agent.image=b", "namespace=b", "agent.image=c", "agent.roles=[b:b]"].map(str::to_owned);
-    let base = Base::Text { name: "c.yaml", text: &file };
-    let config = load(&Sources { base, set: &set, namespace: Some("c") }).unwrap();
-    assert_eq!(config.spec.agent.image, "c");
-    assert_eq!(config.spec.namespace.as_deref(), Some("c"));
-    assert_eq!(config.spec.agent.roles.len(), 1);
-    assert_eq!(*config.origin("agent.image"), Origin::Argument { number: 3 });
+    let sources = Sources::of_text("c.yaml", &file);
+    let config = load(&sources.with_set(&set).with_namespace("c")).unwrap();
+    assert_eq!(config.value("agent.image"), Some("c".into()));
+    assert_eq!(config.value("namespace"), Some("c".into()));
+    assert_eq!(config.value("agent.roles"), Some(json!(["b:b"])));
+    assert!(matches!(config.origin("agent.image"), Origin::Argument { number: 3, .. }));
     assert_eq!(*config.origin("namespace"), Origin::Namespace);
     assert_eq!(*config.origin("agent.memo"), Origin::Default);
     assert!(config.is_explicit("agent") && config.is_explicit("agent.roles") && !config.is_explicit("agent.resources"));
@@ -368,9 +369,9 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     let replaced = from_arguments(&["select.labels.a=b", "select.labels={c: d}", "select.labels.e=f"]).unwrap();
     assert_eq!(replaced.explicit().map(|(path, _)| path).collect::<Vec<_>>(), ["select.labels", "select.labels.e"]);
 
-    let unset = load(&Sources { base, set: &[], namespace: Some("") }).unwrap();
-    assert_eq!(unset.spec.namespace, None);
-    let bad = load(&Sources { base, set: &[], namespace: Some("A") }).unwrap_err();
+    let unset = load(&sources.with_namespace("")).unwrap();
+    assert_eq!(unset.value("namespace"), Some(json!(null)));
+    let bad = load(&sources.with_namespace("A")).unwrap_err();
     assert_eq!(
         Renderer::new(Colour::Never).line(&bad[0]),
         "--namespace: error: `namespace` must be the name of a namespace, found `A`"
@@ -385,8 +386,7 @@ fn a_function_config_is_read_where_it_stands() {
     let start = text.find("---").unwrap();
     let tree = yaml::read(&text[start..]).unwrap();
     let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
-    let base = Base::Node { name: "<stdin>", text: &text, start, tree: &tree, node };
-    let errors = load(&Sources { base, ..Sources::default() }).unwrap_err();
+    let errors = load(&sources_of_node("<stdin>", &text, start, &tree, node)).unwrap_err();
     let shown = Renderer::new(Colour::Never).line(&errors[0]);
     assert_eq!(
         shown,

@@ -3,8 +3,8 @@
 use crate::block_yaml::{Dashes, print};
 use crate::corpus;
 use json_patch::Patch;
-use mackerel_agent_injector::splice::{ApplyError, apply};
-use mackerel_agent_injector::yaml::{read, to_json};
+use mackerel_agent_injector::internals::yaml::{read, to_json};
+use mackerel_agent_injector::patcher::{ApplyError, apply};
 use serde_json::Value;
 
 #[test]

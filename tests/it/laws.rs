@@ -4,16 +4,14 @@
 //! The fifth, that front ends agree, needs front ends and stands with their tests.
 
 use json_patch::Patch;
-use mackerel_agent_injector::config::{Base, Config, Sources, load};
+use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::edit::{self, Edit};
-use mackerel_agent_injector::inject::{
-    Direction, Explanations, ForeignAgents, HandEdits, Injection, Options, Patches, Permissions, Warnings, inject,
-};
-use mackerel_agent_injector::krm_fn;
-use mackerel_agent_injector::rbac::Change;
-use mackerel_agent_injector::read::documents;
+use mackerel_agent_injector::inject::{Direction, ForeignAgents, Injection, Options, Patches, Permissions, inject};
+use mackerel_agent_injector::internals::is_call;
+use mackerel_agent_injector::internals::read::documents;
+use mackerel_agent_injector::internals::yaml::{self, NodeId, Tree};
+use mackerel_agent_injector::report::Change;
 use mackerel_agent_injector::report::{Class, Outcome, Reason, Remark};
-use mackerel_agent_injector::yaml::{self, NodeId, Tree};
 use serde_json::Value;
 use std::sync::LazyLock;
 
@@ -24,21 +22,20 @@ pub(crate) struct Lawful {
     pub(crate) text: String,
 }
 
-pub(crate) const INJECT: Options = Options {
-    direction: Direction::Inject,
-    hand_edits: HandEdits::Respect,
-    foreign_agents: ForeignAgents::Respect,
-    warnings: Warnings::Tell,
-    patches: Patches::Keep,
-    explanations: Explanations::Drop,
-    permissions: Permissions::Documents,
-};
-pub(crate) const UNINJECT: Options = Options { direction: Direction::Uninject, ..INJECT };
+pub(crate) const INJECT: Options = all_that_shows(Direction::Inject);
+pub(crate) const UNINJECT: Options = all_that_shows(Direction::Uninject);
+
+const fn all_that_shows(direction: Direction) -> Options {
+    let mut options = Options::new(direction);
+    options.patches = Patches::Keep;
+    options.permissions = Permissions::Documents;
+    options
+}
 
 /// With the place for permissions that a text has: items of a ResourceList, else documents.
-pub(crate) fn placed(text: &str, options: Options) -> Options {
-    let permissions = if krm_fn::is_call(text) { Permissions::Items } else { Permissions::Documents };
-    Options { permissions, ..options }
+pub(crate) fn placed(text: &str, mut options: Options) -> Options {
+    options.permissions = if is_call(text) { Permissions::Items } else { Permissions::Documents };
+    options
 }
 
 /// Injects, and checks laws 1 to 4 on the way.
@@ -61,7 +58,7 @@ pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Law
 /// As [`check`].
 pub(crate) fn converges(text: &str, first: &Config, second: &Config) -> Result<(), String> {
     // A place that the second one does not know cannot be looked at by it.
-    let knows_places = first.spec.pod_templates == second.spec.pod_templates;
+    let knows_places = first.value("podTemplates") == second.value("podTemplates");
     // Where an agent was there before, somebody may have moved it, or changed its image.
     if !knows_places || carries_record(text) {
         return Ok(());
@@ -138,10 +135,12 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
 /// Law 1 for permissions that are documents: behind them stands what an injection without them gives.
 fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, options: Options) -> Result<(), String> {
     let is_added = with.injection.permissions.iter().all(|(change, _)| *change == Change::Added);
-    if with.injection.permissions.is_empty() || !is_added || krm_fn::is_call(text) {
+    if with.injection.permissions.is_empty() || !is_added || is_call(text) {
         return Ok(());
     }
-    let without = inject(text, config, Options { permissions: Permissions::Leave, ..options });
+    let mut leaving = options;
+    leaving.permissions = Permissions::Leave;
+    let without = inject(text, config, leaving);
     let without = edit::apply(text, &without.edits);
     if with.text.ends_with(without.trim_start_matches('\u{feff}')) {
         return Ok(());
@@ -277,7 +276,8 @@ fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), S
 
 /// Law 4: uninject gives the bytes back.
 fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) -> Result<(), String> {
-    let uninject = Options { hand_edits: options.hand_edits, ..UNINJECT };
+    let mut uninject = UNINJECT;
+    uninject.hand_edits = options.hand_edits;
     let back = patched(&injected.text, config, uninject)?;
     // What was taken over is not given back, but it is taken out.
     if injected.injection.outcomes.iter().any(|outcome| outcome.decision.reason == Reason::Adopted) {
@@ -306,12 +306,16 @@ fn stays(uninjection: &Injection) -> bool {
 
 /// The configuration that a file and flags give together.
 pub(crate) fn configuration(file: Option<&str>, sets: &[String], namespace: Option<&str>) -> Config {
-    let base = match file {
-        Some(text) => Base::Text { name: "config.yaml", text },
-        None => Base::Defaults,
-    };
-    load(&Sources { base, set: sets, namespace })
-        .unwrap_or_else(|wrong| panic!("{:?}", wrong.iter().map(|diagnostic| &diagnostic.message).collect::<Vec<_>>()))
+    consistent(file, sets, namespace).unwrap_or_else(|wrong| panic!("{wrong}"))
+}
+
+/// As [`configuration`], where settings may contradict each other.
+pub(crate) fn consistent(file: Option<&str>, sets: &[String], namespace: Option<&str>) -> Result<Config, String> {
+    let mut sources = file.map_or_else(Sources::default, |text| Sources::of_text("config.yaml", text)).with_set(sets);
+    if let Some(namespace) = namespace {
+        sources = sources.with_namespace(namespace);
+    }
+    load(&sources).map_err(|wrong| wrong.iter().map(ToString::to_string).collect())
 }
 
 /// Settings that differ from the default ones in everything that shows in a pod.
@@ -344,7 +348,8 @@ pub(crate) fn hold_for_any_text(text: &str) {
     let one = &CONFIGS[text.len() % CONFIGS.len()];
     let two = &CONFIGS[text.len() / CONFIGS.len() % CONFIGS.len()];
     let foreign_agents = if text.len().is_multiple_of(2) { ForeignAgents::Respect } else { ForeignAgents::Adopt };
-    let options = Options { foreign_agents, ..INJECT };
+    let mut options = INJECT;
+    options.foreign_agents = foreign_agents;
     if let Err(broken) = check(text, one, options).and_then(|_| converges(text, one, two)) {
         panic!("{broken}");
     }

@@ -2,7 +2,7 @@
 
 use crate::corpus;
 use crate::yaml::agree;
-use mackerel_agent_injector::read::documents;
+use mackerel_agent_injector::internals::read::documents;
 
 /// A small generator of numbers (xorshift), the same ones on every run.
 struct Numbers(u64);

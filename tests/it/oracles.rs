@@ -1,8 +1,8 @@
 //! Other readers as witnesses: saphyr-parser for what a document holds, yaml-edit for what is a document at all.
 
 use crate::corpus;
-use mackerel_agent_injector::read::documents;
-use mackerel_agent_injector::yaml::{self, Kind, NodeId, Style, Tree};
+use mackerel_agent_injector::internals::read::documents;
+use mackerel_agent_injector::internals::yaml::{self, Kind, NodeId, Style, Tree};
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
 /// Kinds, values and what stands before them, in the order of the text.

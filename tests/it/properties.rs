@@ -4,7 +4,7 @@ use crate::generated::{self, Tape};
 use crate::laws;
 use crate::reprint;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::inject::{ForeignAgents, Options};
+use mackerel_agent_injector::inject::ForeignAgents;
 use mackerel_agent_injector::report::{Class, Reason};
 use proptest::prelude::{Strategy, any, prop};
 use proptest::strategy::ValueTree as _;
@@ -40,7 +40,8 @@ fn generated_manifests_obey_the_laws_under_generated_configurations() {
 #[test]
 fn agents_of_others_are_adopted_within_the_laws() {
     let adopted = Cell::new(0);
-    let adopt = Options { foreign_agents: ForeignAgents::Adopt, ..laws::INJECT };
+    let mut adopt = laws::INJECT;
+    adopt.foreign_agents = ForeignAgents::Adopt;
     run(1500, &(tape(), tape()), |(manifest, config)| {
         let text = generated::stream(&mut Tape::new(&manifest));
         let (config, said) = generated::configuration(&mut Tape::new(&config));

@@ -6,10 +6,10 @@
 use crate::docs;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use mackerel_agent_injector::annotations::Annotation;
 use mackerel_agent_injector::config::{self, Config};
+use mackerel_agent_injector::internals::annotations::Annotation;
+use mackerel_agent_injector::patcher::Refusal;
 use mackerel_agent_injector::report::{Class, Reason};
-use mackerel_agent_injector::splice::Refusal;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,9 +77,9 @@ fn the_configuration_of_the_function_is_valid() {
 #[test]
 fn the_objects_for_the_cluster_are_those_that_the_agent_needs() {
     let secret: Secret = serde_yaml::from_str(&read("examples/cluster/secret.yaml")).unwrap();
-    let wanted = Config::default().spec.api_key;
-    assert_eq!(secret.metadata.name.as_deref(), Some(&*wanted.secret_name));
-    assert!(secret.string_data.unwrap().contains_key(&wanted.secret_key));
+    let wanted = Config::default().value("apiKey").unwrap();
+    assert_eq!(secret.metadata.name.as_deref(), wanted["secretName"].as_str());
+    assert!(secret.string_data.unwrap().contains_key(wanted["secretKey"].as_str().unwrap()));
     let text = read("examples/cluster/rbac.yaml");
     let (role, binding) = text.split_once("---\n").unwrap();
     let role: ClusterRole = serde_yaml::from_str(role).unwrap();

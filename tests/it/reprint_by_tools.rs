@@ -12,8 +12,8 @@ use crate::tools;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::{Direction, inject};
+use mackerel_agent_injector::internals::yaml;
 use mackerel_agent_injector::report::Class;
-use mackerel_agent_injector::yaml;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,20 +56,21 @@ struct Pair {
 
 /// Every case that gets an agent and had none, and a configuration that knows where all of them keep their templates.
 fn pairs() -> (Vec<Pair>, Config) {
-    let mut places = Config::default();
+    let mut places = Vec::new();
     let mut pairs = Vec::new();
     for case in cases::all() {
         if case.options.direction == Direction::Uninject || laws::carries_record(&case.text) {
             continue;
         }
-        places.spec.pod_templates.extend(case.config.spec.pod_templates.iter().cloned());
+        places
+            .extend(case.config.value("podTemplates").iter().flat_map(serde_json::Value::as_array).flatten().cloned());
         let injected =
             edit::apply(&case.text, &inject(&case.text, &case.config, laws::placed(&case.text, laws::INJECT)).edits);
         if injected != case.text {
             pairs.push(Pair { name: case.name, plain: case.text, injected });
         }
     }
-    (pairs, places)
+    (pairs, laws::of_spec(&format!("podTemplates: {}", serde_json::Value::Array(places))))
 }
 
 /// Writes cases, each a name and a text, into a folder of their own.

@@ -4,9 +4,10 @@ use crate::corpus;
 use crate::splice::visible;
 use json_patch::Patch;
 use mackerel_agent_injector::edit;
-use mackerel_agent_injector::read::documents;
-use mackerel_agent_injector::splice::{Refusal, Spelling, gave_way, splice};
-use mackerel_agent_injector::yaml::{self, Kind, NodeId, Resolved, Tree, resolve, to_json};
+use mackerel_agent_injector::internals::read::documents;
+use mackerel_agent_injector::internals::splice::{Spelling, gave_way, splice};
+use mackerel_agent_injector::internals::yaml::{self, Kind, NodeId, Resolved, Tree, resolve, to_json};
+use mackerel_agent_injector::patcher::Refusal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -3,9 +3,9 @@
 use crate::corpus;
 use crate::splice::visible;
 use json_patch::Patch;
-use mackerel_agent_injector::read::documents;
-use mackerel_agent_injector::splice::{ApplyError, apply};
-use mackerel_agent_injector::yaml::{self, to_json};
+use mackerel_agent_injector::internals::read::documents;
+use mackerel_agent_injector::internals::yaml::{self, to_json};
+use mackerel_agent_injector::patcher::{ApplyError, apply};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

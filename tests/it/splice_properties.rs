@@ -4,8 +4,9 @@ use crate::layout::{Tape, document};
 use crate::splice::visible;
 use json_patch::Patch;
 use mackerel_agent_injector::edit;
-use mackerel_agent_injector::splice::{ApplyError, Spelling, apply, gave_way, splice};
-use mackerel_agent_injector::yaml::{self, Kind, NodeId, Tree, to_json};
+use mackerel_agent_injector::internals::splice::{Spelling, gave_way, splice};
+use mackerel_agent_injector::internals::yaml::{self, Kind, NodeId, Tree, to_json};
+use mackerel_agent_injector::patcher::{ApplyError, apply};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

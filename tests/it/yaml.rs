@@ -1,8 +1,9 @@
 //! The readers against the yaml-test-suite and the corpus.
 
 use crate::corpus;
-use mackerel_agent_injector::read::documents;
-use mackerel_agent_injector::yaml::{self, Kind, NodeId, Style, Tree};
+use mackerel_agent_injector::internals::read::documents;
+use mackerel_agent_injector::internals::yaml::{self, Kind, NodeId, Style, Tree};
+use mackerel_agent_injector::patcher::YamlError;
 use std::fmt::Write as _;
 
 /// The events of a tree in the notation of the yaml-test-suite, but for document starts and tags.
@@ -114,7 +115,7 @@ fn suite(test: &str) -> Option<Vec<SuiteCase>> {
     Some(cases.collect())
 }
 
-fn read_all(text: &str) -> Result<Vec<Vec<String>>, yaml::YamlError> {
+fn read_all(text: &str) -> Result<Vec<Vec<String>>, YamlError> {
     let trees = documents(text).map(|document| yaml::read_reference(&text[document.span]));
     let mut all = Vec::new();
     for tree in trees {

@@ -4,8 +4,8 @@
 
 use super::configuration::{self, Entry};
 use super::page::root;
-use mackerel_agent_injector::annotations::{Annotation, overlay, request};
-use mackerel_agent_injector::config::Config;
+use crate::laws;
+use mackerel_agent_injector::internals::annotations::{Annotation, overlay, request};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -140,8 +140,7 @@ fn each_example_can_be_set() {
         };
         let given = [(annotation.key(), example, 0)];
         // The key of a ConfigMap wants one.
-        let mut config = Config::default();
-        config.spec.agent.config.config_map_name = Some("agent".to_owned());
+        let config = laws::of_spec("agent: {config: {configMapName: agent}}");
         overlay(&config, &given).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", annotation.name()));
         request(&given).unwrap();
     }

@@ -7,20 +7,18 @@ use crate::cases::{self, Case};
 use crate::corpus::Files;
 use crate::examples::{EXAMPLES, Shown};
 use crate::laws::{self, INJECT};
-use mackerel_agent_injector::config::{Config, SidecarKind};
+use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::{Direction, inject};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
 
-/// The configuration as it is, and with either kind of sidecar.
-pub(super) fn kinds_of_sidecar(config: &Config) -> [Config; 3] {
-    [None, Some(SidecarKind::Container), Some(SidecarKind::Native)].map(|kind| {
-        let mut config = config.clone();
-        config.spec.sidecar = kind.unwrap_or(config.spec.sidecar);
-        config
-    })
+/// A case's configuration as it is, and with either kind of sidecar that it can have.
+pub(super) fn kinds_of_sidecar(case: &Case) -> Vec<(&'static str, Config)> {
+    let other = |kind, set| Some((kind, case.config_with(set)?));
+    let others = [other("container", "sidecar=container"), other("native", "sidecar=native")];
+    [("as configured", case.config.clone())].into_iter().chain(others.into_iter().flatten()).collect()
 }
 
 #[test]
@@ -30,8 +28,7 @@ fn kubernetes_accepts_the_cases() {
         cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject).collect();
     let judge = &Judge::new(cluster);
     let judged = for_each(&cases, |case| -> Census {
-        let configs = kinds_of_sidecar(&case.config).into_iter().zip(["as configured", "container", "native"]);
-        let judged = configs.flat_map(|(config, kind)| {
+        let judged = kinds_of_sidecar(case).into_iter().flat_map(|(kind, config)| {
             let pairs = pairs(&case.text, &config, case.options);
             pairs.into_iter().map(move |pair| judge.judge(&format!("{} ({kind})", case.name), &config, &pair))
         });

@@ -3,10 +3,10 @@
 use crate::laws::{self, carries_record};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
-use mackerel_agent_injector::inject::{Direction, ForeignAgents, HandEdits, Injection, Options, inject};
-use mackerel_agent_injector::read::documents;
+use mackerel_agent_injector::inject::{ForeignAgents, HandEdits, Injection, Options, inject};
+use mackerel_agent_injector::internals::read::documents;
+use mackerel_agent_injector::internals::yaml;
 use mackerel_agent_injector::report::{Class, Outcome};
-use mackerel_agent_injector::yaml;
 use serde_json::{Value, json};
 
 /// A resource twice.
@@ -72,7 +72,8 @@ pub(crate) fn paired(before: &str, after: &str, config: &Config) -> Vec<Pair> {
 }
 
 fn without_agent(text: &str, config: &Config) -> String {
-    let options = Options { direction: Direction::Uninject, hand_edits: HandEdits::Overwrite, ..laws::INJECT };
+    let mut options = laws::UNINJECT;
+    options.hand_edits = HandEdits::Overwrite;
     edit::apply(text, &inject(text, config, options).edits)
 }
 

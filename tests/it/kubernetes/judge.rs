@@ -112,8 +112,8 @@ pub(super) struct Ground {
 /// Whether a configuration takes from our container what "restricted" asks of it, as it may.
 fn gives_up_restricted(config: &Config) -> bool {
     let [given, default] = [config, &Config::default()].map(|config| {
-        let context = config.spec.agent.security_context.clone();
-        (context.allow_privilege_escalation, context.capabilities, context.run_as_non_root, context.seccomp_profile)
+        ["allowPrivilegeEscalation", "capabilities", "runAsNonRoot", "seccompProfile"]
+            .map(|field| config.value(&format!("agent.securityContext.{field}")))
     });
     given != default
 }

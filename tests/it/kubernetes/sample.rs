@@ -7,10 +7,10 @@ use super::injected::{Pair, pairs};
 use super::judge::{Census, Judge};
 use crate::cases;
 use crate::corpus::{self, Files};
-use crate::laws::INJECT;
-use mackerel_agent_injector::config::{Config, SidecarKind};
+use crate::laws::{INJECT, of_spec};
+use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::inject::inject;
-use mackerel_agent_injector::read::documents;
+use mackerel_agent_injector::internals::read::documents;
 use mackerel_agent_injector::report::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -117,15 +117,11 @@ fn kubernetes_accepts_a_sample_of_the_corpus() {
         .unwrap();
     kinds.iter().for_each(|(kind, count)| writeln!(seen, "  {kind}: {count}").unwrap());
 
-    let of_kind = |name: &str, kind: SidecarKind| {
-        judged(&judge, &sample, |_| {
-            let mut config = Config::default();
-            config.spec.sidecar = kind;
-            (name.to_owned(), config)
-        })
+    let of_kind = |kind: &str| {
+        let config = of_spec(&format!("sidecar: {kind}"));
+        judged(&judge, &sample, |_| (kind.to_owned(), config.clone()))
     };
-    let container = of_kind("container", SidecarKind::Container);
-    let native = of_kind("native", SidecarKind::Native);
+    let (container, native) = (of_kind("container"), of_kind("native"));
     for (sidecar, census) in [("auto", &auto), ("container", &container), ("native", &native)] {
         write!(seen, "\n## sidecar: {sidecar}\n{census}").unwrap();
     }

@@ -54,7 +54,7 @@ fn kubernetes_gives_back_what_uninject_understands() {
     let Some(cluster) = cluster() else { return };
     let mut workloads = Vec::new();
     for case in cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject) {
-        for config in kinds_of_sidecar(&case.config) {
+        for (_, config) in kinds_of_sidecar(&case) {
             for pair in
                 pairs(&case.text, &config, case.options).into_iter().filter(|pair| collection(&pair.after).is_some())
             {

@@ -1,7 +1,7 @@
 //! Line ends, final line breaks, byte order marks, markers, block scalars.
 
 use super::given;
-use mackerel_agent_injector::splice::Refusal;
+use mackerel_agent_injector::patcher::Refusal;
 use serde_json::json;
 
 #[test]

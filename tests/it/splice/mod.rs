@@ -8,7 +8,7 @@ mod nulls;
 mod refusals;
 
 use json_patch::Patch;
-use mackerel_agent_injector::splice::{ApplyError, Refusal, apply};
+use mackerel_agent_injector::patcher::{ApplyError, Refusal, apply};
 use serde_json::{Value, json};
 
 struct Given<'t>(&'t str);

@@ -2,8 +2,9 @@
 
 use super::{given, patch, visible};
 use mackerel_agent_injector::edit;
-use mackerel_agent_injector::splice::{Refusal, Spelling, gave_way, splice};
-use mackerel_agent_injector::yaml;
+use mackerel_agent_injector::internals::splice::{Spelling, gave_way, splice};
+use mackerel_agent_injector::internals::yaml;
+use mackerel_agent_injector::patcher::Refusal;
 use serde_json::{Value, json};
 
 fn filled_and_restored(text: &str, path: &str, value: Value, expected: &str) {

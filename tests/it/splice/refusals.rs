@@ -1,7 +1,7 @@
 //! What is left alone, by name.
 
 use super::given;
-use mackerel_agent_injector::splice::Refusal;
+use mackerel_agent_injector::patcher::Refusal;
 use serde_json::json;
 
 #[test]

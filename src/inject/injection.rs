@@ -1,0 +1,78 @@
+//! What one text gives: edits, and what was decided.
+
+use crate::edit::{self, Edit};
+use crate::rbac;
+use crate::report::{Finding, Identity, Outcome, Remark, Severity};
+use crate::surroundings::{Requirement, Spot};
+use crate::tolerance::Tolerance;
+
+/// What one text gives.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Injection {
+    /// Sorted, without overlap, in bytes of the text; empty when nothing changes. Not to be used where there are
+    /// [errors](Injection::errors): all or nothing.
+    pub edits: Vec<Edit>,
+    /// One per pod template, in order of the text.
+    pub outcomes: Vec<Outcome>,
+    /// ClusterRoles and bindings that `rbac.generate` changes; the edits are among the others.
+    pub permissions: Vec<(rbac::Change, Identity)>,
+    /// Refusals that belong to no pod template: documents that cannot be read and might have held one.
+    pub findings: Vec<Finding>,
+    /// Warnings about resources in which no pod template is known.
+    pub remarks: Vec<Remark>,
+    /// Results that failed their own check. Never skipped.
+    pub faults: Vec<Finding>,
+    /// Resources without a pod template.
+    pub without_template: usize,
+    /// Where other resources stand that say whether the injected pods will start.
+    pub(crate) surroundings: Vec<Spot>,
+    /// What must exist for the injected pods, by namespace, and whether the text has it.
+    pub requirements: Vec<Requirement>,
+    /// What a finding means to the run.
+    pub(crate) tolerance: Tolerance,
+}
+
+impl Injection {
+    /// How much a finding of this injection matters, by what the configuration says of refusals and the options of
+    /// warnings. Faults are always errors, and not to be asked about.
+    #[must_use]
+    pub fn severity(&self, finding: &Finding) -> Severity {
+        self.tolerance.severity(finding)
+    }
+
+    /// Everything that holds the whole text back: faults, refusals unless `onRefusal` is `skip`, and warnings where
+    /// [`Warnings::Refuse`](super::Warnings::Refuse) says so.
+    pub fn errors(&self) -> impl Iterator<Item = &Finding> {
+        let outcomes =
+            self.outcomes.iter().flat_map(|outcome| [&outcome.decision].into_iter().chain(&outcome.warnings));
+        let remarks = self.remarks.iter().map(|remark| &remark.finding);
+        let told = self.findings.iter().chain(outcomes).chain(remarks);
+        self.faults.iter().chain(told.filter(|finding| self.severity(finding) == Severity::Error))
+    }
+
+    /// The text with the agents in it; `text` is the one that was injected. Equal to it when nothing changes.
+    ///
+    /// # Errors
+    /// With all of [`Injection::errors`], when there is one.
+    pub fn apply(&self, text: &str) -> Result<String, Refused> {
+        let findings: Vec<Finding> = self.errors().cloned().collect();
+        if findings.is_empty() { Ok(edit::apply(text, &self.edits)) } else { Err(Refused { findings }) }
+    }
+}
+
+/// A text stays as it is, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", sentences(findings))]
+#[non_exhaustive]
+pub struct Refused {
+    /// Never empty.
+    pub findings: Vec<Finding>,
+}
+
+/// `hand-edited: the agent was edited by hand …`, one below the other.
+fn sentences(findings: &[Finding]) -> String {
+    let lines: Vec<String> =
+        findings.iter().map(|finding| format!("{}: {}", finding.reason.id(), finding.message)).collect();
+    lines.join("\n")
+}

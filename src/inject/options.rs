@@ -1,0 +1,122 @@
+//! What the caller asks for beside the configuration.
+
+/// Which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Direction {
+    /// Put the agent in, bring it up to date, or take it out where it is no longer wanted.
+    #[default]
+    Inject,
+    /// Take out everything that carries our record.
+    Uninject,
+}
+
+/// What happens to an agent that was edited by hand since it was injected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum HandEdits {
+    /// Refuse.
+    #[default]
+    Respect,
+    /// Overwrite, or take out all the same.
+    Overwrite,
+}
+
+/// What happens to an agent that somebody else put there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ForeignAgents {
+    /// It is left alone, and so is its template.
+    #[default]
+    Respect,
+    /// It becomes ours, where it stands.
+    Adopt,
+}
+
+/// What a warning does to the run. An injection is the same either way, but for what it counts among its errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Warnings {
+    /// It is told.
+    #[default]
+    Tell,
+    /// It holds everything back, as a refusal does.
+    Refuse,
+}
+
+/// Whether outcomes carry their patches, which take more memory than the edits do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Patches {
+    /// They do not.
+    #[default]
+    Drop,
+    /// They do.
+    Keep,
+}
+
+/// Whether outcomes carry their agents, with the settings that each came from, which take more memory than all the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Explanations {
+    /// They do not.
+    #[default]
+    Drop,
+    /// They do.
+    Keep,
+}
+
+/// Where `rbac.generate` has a place to write to. What it wrote is taken out by uninjecting whatever this says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Permissions {
+    /// Nowhere: what an earlier run wrote stays as it is.
+    #[default]
+    Leave,
+    /// Documents of the stream.
+    Documents,
+    /// Items of the ResourceList.
+    Items,
+}
+
+/// What the caller asks for beside the configuration. By default: inject, and respect what others did.
+///
+/// ```
+/// use mackerel_agent_injector::inject::{Direction, HandEdits, Options};
+///
+/// let mut options = Options::new(Direction::Uninject);
+/// options.hand_edits = HandEdits::Overwrite;
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// Inject or uninject. Default: inject.
+    pub direction: Direction,
+    /// Agents that were edited by hand; the command line's `--force`. Default: respect, which refuses them.
+    pub hand_edits: HandEdits,
+    /// Agents that are not ours; the command line's `--adopt`. Default: respect, which skips them.
+    pub foreign_agents: ForeignAgents,
+    /// Whether warnings are errors; the command line's `--strict`. Default: they are told.
+    pub warnings: Warnings,
+    /// Whether outcomes carry their patches. Default: they do not.
+    pub patches: Patches,
+    /// What `explain` needs.
+    pub(crate) explanations: Explanations,
+    /// Where `rbac.generate` may write. Default: nowhere.
+    pub permissions: Permissions,
+}
+
+impl Options {
+    /// The default ones, in a direction.
+    #[must_use]
+    pub const fn new(direction: Direction) -> Self {
+        Self {
+            direction,
+            hand_edits: HandEdits::Respect,
+            foreign_agents: ForeignAgents::Respect,
+            warnings: Warnings::Tell,
+            patches: Patches::Drop,
+            explanations: Explanations::Drop,
+            permissions: Permissions::Leave,
+        }
+    }
+}

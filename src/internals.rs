@@ -1,0 +1,43 @@
+//! The door through which this package's own program, tests, benchmarks and fuzz targets come in. Not a part of the public
+//! surface: what stands here changes in any version, and is what they use, no more.
+
+pub use crate::cli::run;
+pub use crate::diagnostic::Lines;
+pub use crate::find::built_in_kinds;
+pub use crate::krm_fn::is_call;
+
+use crate::config::{Base, Sources};
+
+/// A configuration that stands within a document, as the one of a function call does. The text of `tree` begins at `start`.
+#[must_use]
+pub fn sources_of_node<'a>(
+    name: &'a str,
+    text: &'a str,
+    start: usize,
+    tree: &'a yaml::Tree<'a>,
+    node: yaml::NodeId,
+) -> Sources<'a> {
+    Sources { base: Base::Node { name, text, start, tree, node }, ..Sources::default() }
+}
+
+/// Annotations of a pod template.
+pub mod annotations {
+    pub use crate::annotations::{Annotation, Given, PREFIX, overlay, request, unknown};
+}
+
+/// Documents of a stream, items of a list.
+pub mod read {
+    pub use crate::read::{Glance, documents, glance, list};
+}
+
+/// Operations into edits, without the check of the result.
+pub mod splice {
+    pub use crate::splice::{Spelling, gave_way, splice};
+}
+
+/// The located tree, and what it means.
+pub mod yaml {
+    pub use crate::yaml::{
+        Buffer, Kind, NodeId, Resolved, Style, Tree, read, read_into, read_plain, read_reference, resolve, to_json,
+    };
+}
