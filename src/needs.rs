@@ -65,6 +65,8 @@ pub(crate) struct Needs {
     pub(crate) agent_config: Option<Need>,
     /// Requests and limits that the container does not have, as a ResourceQuota names them.
     pub(crate) without: Vec<&'static str>,
+    /// Those that it has, in the same way.
+    pub(crate) takes: Vec<(&'static str, String)>,
     /// Variables whose references may lead nowhere, because their owner says so.
     pub(crate) optional: Vec<String>,
     /// What somebody set that the file could say too.
@@ -99,13 +101,8 @@ impl Needs {
         if let Some(need) = &agent_config {
             push(&mut objects, need.clone());
         }
-        Self {
-            objects,
-            agent_config,
-            without: without(&container["resources"]),
-            optional: optional.to_vec(),
-            outranked: Vec::new(),
-        }
+        let (without, takes) = amounts(&container["resources"]);
+        Self { objects, agent_config, without, takes, optional: optional.to_vec(), outranked: Vec::new() }
     }
 }
 
@@ -115,22 +112,25 @@ fn push(needs: &mut Vec<Need>, need: Need) {
     }
 }
 
-/// A limit is a request too, where there is no other. Kubernetes asks every container for no other resources than these.
-fn without(resources: &Value) -> Vec<&'static str> {
-    let has = |list: &str, resource: &str| !resources[list][resource].is_null();
-    let mut without = Vec::new();
+/// What is missing, and what is there. A limit is a request too, where there is no other. Kubernetes asks every container
+/// for no other resources than these.
+fn amounts(resources: &Value) -> (Vec<&'static str>, Vec<(&'static str, String)>) {
+    let given = |list: &str, resource: &str| resources[list][resource].as_str();
+    let (mut without, mut takes) = (Vec::new(), Vec::new());
     for (resource, requests, limits) in [
         ("cpu", &["cpu", "requests.cpu"][..], "limits.cpu"),
         ("memory", &["memory", "requests.memory"], "limits.memory"),
     ] {
-        if !has("limits", resource) {
-            without.push(limits);
-            if !has("requests", resource) {
-                without.extend(requests);
+        let limit = given("limits", resource);
+        let request = given("requests", resource).or(limit);
+        for (hard, amount) in std::iter::once((limits, limit)).chain(requests.iter().map(|hard| (*hard, request))) {
+            match amount {
+                Some(amount) => takes.push((hard, amount.to_owned())),
+                None => without.push(hard),
             }
         }
     }
-    without
+    (without, takes)
 }
 
 #[cfg(test)]
@@ -156,5 +156,7 @@ mod tests {
             ["Secret key with the key k", "ConfigMap proxy with the key url", "ConfigMap conf with the key agent.yaml"]
         );
         assert_eq!(needs.without, ["limits.memory"]);
+        let takes: Vec<String> = needs.takes.iter().map(|(hard, amount)| format!("{hard} {amount}")).collect();
+        assert_eq!(takes, ["limits.cpu 1", "cpu 1", "requests.cpu 1", "memory 1", "requests.memory 1"]);
     }
 }

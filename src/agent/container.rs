@@ -122,7 +122,7 @@ impl Agent {
         let mut needs = Needs::of(&agent.container, &agent.volume_list, &optional);
         if shape.amounts == Amounts::Explicit {
             // The pod's own budget is what a quota counts.
-            needs.without.clear();
+            (needs.without, needs.takes) = (Vec::new(), Vec::new());
         }
         needs.outranked = outranked(config);
         Self { needs: Rc::new(needs), ..agent }
@@ -209,7 +209,7 @@ impl Agent {
         }
         let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.access, self.record());
         let mut needs = Needs::of(&agent.container, &agent.volume_list, &self.needs.optional);
-        needs.without.clone_from(&self.needs.without);
+        (needs.without, needs.takes) = (self.needs.without.clone(), self.needs.takes.clone());
         needs.outranked.clone_from(&self.needs.outranked);
         Self { needs: Rc::new(needs), annotated: self.annotated.clone(), ..agent }
     }

@@ -227,6 +227,7 @@ impl Object {
                 Ok(Resolved::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
                 Ok(Resolved::Null) => Some(String::new()),
                 Ok(Resolved::Bool(set)) => Some(set.to_string()),
+                Ok(Resolved::Int(_) | Resolved::Float(_)) => tree.scalar(value).map(|number| number.into_owned()),
                 _ => None,
             };
             self.entries.push(Entry { key, value, offset, style, pointer });
