@@ -75,7 +75,7 @@ pub(crate) fn unknown_kind(
     let group = if gvk.group.is_empty() { "the core API group" } else { &gvk.group };
     let (subject, kind) = (what.subject(), &gvk.kind);
     let message =
-        format!("a pod template asks for {subject}, but nothing says that a {kind} of {group} holds one there");
+        format!("a pod template asks for {subject}, but nothing says that the kind {kind} of {group} holds one there");
     Some(Finding::new(Reason::UnknownKind, message, offset, pointer).with_help(help(gvk, table, asking)))
 }
 
