@@ -19,22 +19,25 @@ impl Edit {
         Self { range: at..at, text: text.into() }
     }
 
-    /// A deletion.
+    /// A deletion of these bytes.
     #[must_use]
     pub fn delete(range: Range<usize>) -> Self {
         Self::replace(range, "")
     }
 
-    /// A replacement.
+    /// A replacement of these bytes.
     #[must_use]
     pub fn replace(range: Range<usize>, text: impl Into<Arc<str>>) -> Self {
         Self { range, text: text.into() }
     }
 }
 
-/// The pieces of the edited text, in order: slices of the original and of the edits.
+/// The pieces of the edited text, in order: slices of the original and of the edits, to be written without a copy.
 ///
-/// The edits must be sorted and must not overlap, as every stage that returns edits promises.
+/// The edits must be sorted, must not overlap, and must fit the original, as all that this crate returns do.
+///
+/// # Panics
+/// When they are not and do not.
 pub fn pieces<'a>(original: &'a str, edits: &'a [Edit]) -> impl Iterator<Item = &'a str> {
     let ends = edits.iter().map(|edit| edit.range.start).chain([original.len()]);
     let starts = [0].into_iter().chain(edits.iter().map(|edit| edit.range.end));
@@ -46,7 +49,16 @@ pub fn pieces<'a>(original: &'a str, edits: &'a [Edit]) -> impl Iterator<Item = 
         .filter(|piece| !piece.is_empty())
 }
 
-/// The edited text.
+/// The edited text; the edits as of [`pieces`].
+///
+/// ```
+/// use mackerel_agent_injector::edit::{Edit, apply};
+///
+/// assert_eq!(apply("a: 1\n", &[Edit::replace(3..4, "2"), Edit::insert(5, "b: 3\n")]), "a: 2\nb: 3\n");
+/// ```
+///
+/// # Panics
+/// As [`pieces`].
 #[must_use]
 pub fn apply(original: &str, edits: &[Edit]) -> String {
     let inserted: usize = edits.iter().map(|edit| edit.text.len()).sum();

@@ -2,7 +2,6 @@
 //! surface: what stands here changes in any version, and is what they use, no more.
 
 pub use crate::cli::run;
-pub use crate::diagnostic::Lines;
 pub use crate::find::built_in_kinds;
 pub use crate::krm_fn::is_call;
 
@@ -22,17 +21,19 @@ pub fn sources_of_node<'a>(
 
 /// Annotations of a pod template.
 pub mod annotations {
-    pub use crate::annotations::{Annotation, Given, PREFIX, overlay, request, unknown};
+    pub use crate::annotations::{
+        Annotation, Given, InvalidAnnotation, PREFIX, Request, UnknownAnnotation, overlay, request, unknown,
+    };
 }
 
 /// Documents of a stream, items of a list.
 pub mod read {
-    pub use crate::read::{Glance, documents, glance, list};
+    pub use crate::read::{Document, Documents, Glance, documents, glance, list};
 }
 
 /// Operations into edits, without the check of the result.
 pub mod splice {
-    pub use crate::splice::{Spelling, gave_way, splice};
+    pub use crate::splice::{Spelling, Spliced, gave_way, splice};
 }
 
 /// The located tree, and what it means.

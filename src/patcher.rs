@@ -53,8 +53,8 @@
 //!
 //! [RFC 6902]: https://www.rfc-editor.org/rfc/rfc6902
 
-/// The operations. The type of the crate [`json_patch`], in the major version that kube's crates use too; read from JSON, or put
-/// together from [`json_patch::PatchOperation`]s.
+/// The operations: the type of the crate [`json_patch`], in the major version that kube's crates use too. Read from JSON by
+/// `serde_json`, or put together from that crate's operations.
 pub use json_patch::Patch;
 
 pub use crate::splice::{Refusal, Uneditable};

@@ -50,12 +50,12 @@ pub enum Severity {
     Info,
     /// Somebody should look; nothing was held up.
     Warning,
-    /// Nothing is written.
+    /// Holds everything back: nothing is to be written.
     Error,
 }
 
 impl Severity {
-    /// As KRM results spell it.
+    /// `info`, `warning` or `error`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -68,10 +68,11 @@ impl Severity {
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident, $sentence:literal;)*) => {
-        /// The closed list of reason ids. Each stands in reports, KRM result tags, admission warnings and metrics alike.
+        /// Why something was decided, or is told. Each has a stable id, the same in every report; a newer version may have
+        /// more of them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
-        pub enum Reason { $($(#[$doc])* #[doc = $sentence] $variant,)* }
+        pub enum Reason { $($(#[$doc])* #[doc = concat!("`", $id, "`: ", $sentence)] $variant,)* }
 
         impl Reason {
             /// Every reason, in the order of the documentation.
@@ -202,7 +203,7 @@ impl Reason {
 
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
-    pub fn is_said_once(self) -> bool {
+    pub(crate) fn is_said_once(self) -> bool {
         use Reason::{InsecureTls, KnativeFeatures, NodesProxy, WorkloadAnnotation};
         matches!(self, InsecureTls | KnativeFeatures | NodesProxy | WorkloadAnnotation)
     }
@@ -292,15 +293,16 @@ pub struct Outcome {
     pub template: String,
     /// Byte offset of the resource in the input.
     pub offset: usize,
-    /// `config.kubernetes.io/path` and `index`, when the resource carries them.
+    /// The annotations `config.kubernetes.io/path` and `index`, when the resource carries them: the file that an orchestrator
+    /// read it from, and which document of it.
     pub file: Option<(String, Option<i64>)>,
-    /// What was decided. Its reason's class is never `Warning`.
+    /// What was decided. Its reason's class is neither [`Class::Warning`] nor [`Class::Note`].
     pub decision: Finding,
     /// What made the decision; none where there was nothing to decide.
     pub rule: Option<Rule>,
     /// What the decision speaks of: the agent, the init container that waits, or both; none where nothing changes.
     pub(crate) about: Option<Kinds>,
-    /// Warnings beside it.
+    /// Warnings and notes beside it.
     pub warnings: Vec<Finding>,
     /// What has to exist for the agent that the template has after the run; none where it has no agent of ours.
     pub(crate) needs: Option<Rc<Needs>>,
@@ -313,7 +315,8 @@ pub struct Outcome {
     /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`,
     /// explanations).
     pub(crate) bearer: Option<Bearer>,
-    /// RFC 6902, pointers from the resource's root; empty when nothing changes, or when patches are not asked for.
+    /// RFC 6902, pointers from the resource's root; empty when nothing changes, or unless
+    /// [`Patches::Keep`](crate::inject::Patches::Keep) asks for patches.
     pub patch: Patch,
 }
 

@@ -93,7 +93,7 @@ pub enum Presence {
     /// It has, here.
     #[non_exhaustive]
     Present {
-        /// Which text of the run, from 0.
+        /// Which text of those that were injected together, from 0.
         part: usize,
         /// Byte offset of the object in it.
         offset: usize,

@@ -70,7 +70,7 @@ pub use origin::Origin;
 pub use schema::schema;
 pub(crate) use select::{Exclusion, KindPattern};
 pub(crate) use source::Base;
-pub use source::{Sources, load, validate};
+pub use source::{Sources, load};
 pub(crate) use spec::{
     HelmHooks, Injection, Kubelet, KubeletAccess, OnRefusal, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
 };

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-/// Where a setting's value came from. Its text is what reports show.
+/// Where a setting's value came from. As text: `injector.yaml:5:12`, `--set #1`, `default`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Origin {

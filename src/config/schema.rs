@@ -5,8 +5,7 @@ use super::spec::Spec;
 use super::{API_VERSION, KIND};
 use serde_json::{Map, Value as Json, json};
 
-/// JSON Schema (2020-12) of the configuration object, for editors and checks. Descriptions and defaults are those of
-/// the types.
+/// JSON Schema (2020-12) of the configuration object, for editors and checks: every setting with its description and default.
 #[must_use]
 pub fn schema() -> Json {
     let mut spec = Spec::default().schema();

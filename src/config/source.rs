@@ -120,12 +120,6 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     if diagnostics.is_empty() { Ok(config) } else { Err(diagnostics) }
 }
 
-/// Checks the text of a configuration. What is wrong, as of [`load`]; an empty answer means that it is good.
-#[must_use]
-pub fn validate<'a>(name: &'a str, text: &'a str) -> Vec<Diagnostic<'a>> {
-    load(&Sources { base: Base::Text { name, text }, ..Sources::default() }).err().unwrap_or_default()
-}
-
 fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
     let (name, text) = base.source();
     let door = Door::Configuration { source: name, lines: Lines::new(text.as_bytes()) };

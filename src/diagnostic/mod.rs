@@ -13,7 +13,8 @@ mod excerpt;
 mod position;
 mod visible;
 
-pub use position::{Lines, Position};
+pub(crate) use position::Lines;
+pub use position::Position;
 
 use crate::report::{Finding, Severity};
 use excerpt::Excerpt;

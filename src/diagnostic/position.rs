@@ -16,7 +16,7 @@ pub struct Position {
 
 /// Counts the lines of a text from the place that was asked for last, in both directions.
 #[derive(Debug, Clone)]
-pub struct Lines<'t> {
+pub(crate) struct Lines<'t> {
     text: &'t [u8],
     offset: usize,
     at: Position,
@@ -25,18 +25,18 @@ pub struct Lines<'t> {
 impl<'t> Lines<'t> {
     /// Starts at the beginning of a text, which need not be UTF-8.
     #[must_use]
-    pub fn new(text: &'t [u8]) -> Self {
+    pub(crate) fn new(text: &'t [u8]) -> Self {
         Lines { text, offset: 0, at: Position { line: 1, column: 1, line_start: 0 } }
     }
 
     /// True when this very text is counted.
     #[must_use]
-    pub fn is_of(&self, text: &[u8]) -> bool {
+    pub(crate) fn is_of(&self, text: &[u8]) -> bool {
         std::ptr::eq(self.text, text)
     }
 
     /// Where an offset is; one beyond the text counts as its end.
-    pub fn position(&mut self, offset: usize) -> Position {
+    pub(crate) fn position(&mut self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let between = |from: usize, to: usize| self.text.get(from..to).unwrap_or_default();
         let mut at = self.at;

@@ -19,9 +19,9 @@ pub struct Injection {
     pub permissions: Vec<(rbac::Change, Identity)>,
     /// Refusals that belong to no pod template: documents that cannot be read and might have held one.
     pub findings: Vec<Finding>,
-    /// Warnings about resources in which no pod template is known.
+    /// Warnings and notes about resources in which no pod template is known.
     pub remarks: Vec<Remark>,
-    /// Results that failed their own check. Never skipped.
+    /// Results that failed their own check, which is a defect of this crate. Always errors.
     pub faults: Vec<Finding>,
     /// Resources without a pod template.
     pub without_template: usize,
@@ -51,17 +51,18 @@ impl Injection {
         self.faults.iter().chain(told.filter(|finding| self.severity(finding) == Severity::Error))
     }
 
-    /// The text with the agents in it; `text` is the one that was injected. Equal to it when nothing changes.
+    /// The text with the agents in it, or without them. `text` must be the one that was injected; it comes out as it is when
+    /// nothing changes.
     ///
     /// # Errors
-    /// With all of [`Injection::errors`], when there is one.
+    /// With all of [`Injection::errors`], when there is one: then nothing of the text is to be changed.
     pub fn apply(&self, text: &str) -> Result<String, Refused> {
         let findings: Vec<Finding> = self.errors().cloned().collect();
         if findings.is_empty() { Ok(edit::apply(text, &self.edits)) } else { Err(Refused { findings }) }
     }
 }
 
-/// A text stays as it is, and why.
+/// Why a text must stay as it is: every error of its injection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentences(findings))]
 #[non_exhaustive]
@@ -75,4 +76,48 @@ fn sentences(findings: &[Finding]) -> String {
     let lines: Vec<String> =
         findings.iter().map(|finding| format!("{}: {}", finding.reason.id(), finding.message)).collect();
     lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Config, Sources, load};
+    use crate::inject::{Options, Warnings, inject};
+    use crate::report::{Reason, Severity};
+
+    /// Reasons that hold the text back, by id; none where it comes out.
+    fn held_back(text: &str, settings: &[&str], options: Options) -> Vec<Reason> {
+        let set: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let config: Config = load(&Sources::default().with_set(&set)).unwrap();
+        let injection = inject(text, &config, options);
+        let errors: Vec<Reason> = injection.errors().map(|finding| finding.reason).collect();
+        match injection.apply(text) {
+            Ok(_) => assert_eq!(errors, []),
+            Err(refused) => {
+                assert_eq!(refused.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), errors);
+                assert!(refused.to_string().starts_with(errors[0].id()), "{refused}");
+            }
+        }
+        errors
+    }
+
+    #[test]
+    fn refusals_and_strict_warnings_hold_a_text_back() {
+        let strict = Options { warnings: Warnings::Refuse, ..Options::default() };
+        let bad = "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: \
+                   {agent-injector.contrib.mackerel.io/inject: maybe}}, spec: {containers: [{name: a, image: a}]}}\n";
+        let warned = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: a, \
+                      resources: {limits: {cpu: 1, memory: 1Gi}}}]}}\n";
+        let broken = "apiVersion: v1\nkind: Pod\nspec: [\n";
+        for (text, settings, options, expected) in [
+            (bad, &[][..], Options::default(), &[Reason::InvalidAnnotation][..]),
+            (bad, &["onRefusal=skip"], Options::default(), &[]),
+            (warned, &[], Options::default(), &[]),
+            (warned, &[], strict, &[Reason::QosChanged]),
+            (broken, &[], Options::default(), &[Reason::Uneditable]),
+        ] {
+            assert_eq!(held_back(text, settings, options), expected, "{text}");
+        }
+        let injection = inject(warned, &Config::default(), Options::default());
+        assert_eq!(injection.severity(&injection.outcomes[0].warnings[0]), Severity::Warning);
+    }
 }

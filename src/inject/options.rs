@@ -1,13 +1,13 @@
 //! What the caller asks for beside the configuration.
 
-/// Which way.
+/// Whether agents go in or out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Direction {
     /// Put the agent in, bring it up to date, or take it out where it is no longer wanted.
     #[default]
     Inject,
-    /// Take out everything that carries our record.
+    /// Take out everything that an earlier injection put in, whatever the configuration says.
     Uninject,
 }
 
@@ -15,10 +15,10 @@ pub enum Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum HandEdits {
-    /// Refuse.
+    /// The template is refused (`hand-edited`).
     #[default]
     Respect,
-    /// Overwrite, or take out all the same.
+    /// It is overwritten, or taken out all the same.
     Overwrite,
 }
 
@@ -26,10 +26,10 @@ pub enum HandEdits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ForeignAgents {
-    /// It is left alone, and so is its template.
+    /// It is left alone, and so is its template (`agent-present`).
     #[default]
     Respect,
-    /// It becomes ours, where it stands.
+    /// It gives way to ours, where it stands. It does not come back when ours is taken out.
     Adopt,
 }
 
@@ -65,16 +65,17 @@ pub(crate) enum Explanations {
     Keep,
 }
 
-/// Where `rbac.generate` has a place to write to. What it wrote is taken out by uninjecting whatever this says.
+/// Where the setting `rbac.generate` has a place to write ClusterRoles and bindings to. What it wrote is taken out by
+/// [`Direction::Uninject`] whatever this says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Permissions {
     /// Nowhere: what an earlier run wrote stays as it is.
     #[default]
     Leave,
-    /// Documents of the stream.
+    /// Documents of their own, in front of the others.
     Documents,
-    /// Items of the ResourceList.
+    /// Items of the ResourceList, which the text must be.
     Items,
 }
 

@@ -9,5 +9,5 @@ mod glance;
 mod lines;
 pub mod list;
 
-pub use documents::documents;
+pub use documents::{Document, Documents, documents};
 pub use glance::{Glance, glance};

@@ -13,10 +13,10 @@ pub struct Uneditable {
 
 macro_rules! refusals {
     ($($(#[$doc:meta])* $variant:ident = $word:literal, $sentence:literal, $help:literal;)*) => {
-        /// The closed list of what cannot be edited.
+        /// What cannot be edited, or what the patch gets wrong. Each has a stable word; a newer version may have more of them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
-        pub enum Refusal { $($(#[$doc])* #[doc = $sentence] $variant,)* }
+        pub enum Refusal { $($(#[$doc])* #[doc = concat!("`", $word, "`: ", $sentence)] $variant,)* }
 
         impl Refusal {
             /// Every refusal, in the order of the documentation.

@@ -11,8 +11,8 @@
 
 use crate::laws::{self, configuration, others};
 use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::diagnostic::{Colour, Renderer};
 use mackerel_agent_injector::inject::{Direction, ForeignAgents, HandEdits, Injection, Options, inject};
-use mackerel_agent_injector::internals::Lines;
 use mackerel_agent_injector::internals::built_in_kinds;
 use mackerel_agent_injector::report::{Class, Finding, Identity, Outcome, Reason};
 use std::collections::BTreeSet;
@@ -129,12 +129,12 @@ fn diff(file: &str, before: &str, after: &str) -> String {
 
 /// One line per pod template, and below it what else is to be said of it.
 fn report(text: &str, injection: &Injection) -> String {
-    let mut lines = Lines::new(text.as_bytes());
+    let mut lines = Renderer::new(Colour::Never);
     let mut report = String::new();
     let mut say = |indent: &str, label: &str, subject: &str, finding: &Finding| {
         let is_done = finding.reason.class() == Class::Done;
         let place = finding.offset.filter(|_| !is_done).map_or(String::new(), |offset| {
-            let at = lines.position(offset);
+            let at = lines.position(text.as_bytes(), offset);
             format!(" ({}:{})", at.line, at.column)
         });
         writeln!(report, "{indent}{label}{}{subject}: {}{place}", finding.reason.id(), finding.message).unwrap();
