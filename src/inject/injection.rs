@@ -112,7 +112,7 @@ mod tests {
             (bad, &[][..], Options::default(), &[Reason::InvalidAnnotation][..]),
             (bad, &["onRefusal=skip"], Options::default(), &[]),
             (warned, &[], Options::default(), &[]),
-            (warned, &[], strict, &[Reason::QosChanged]),
+            (warned, &[], strict, &[Reason::QosChanged, Reason::ImmutableTemplate]),
             (broken, &[], Options::default(), &[Reason::Uneditable]),
         ] {
             assert_eq!(held_back(text, settings, options), expected, "{text}");
