@@ -1,5 +1,5 @@
 //! What the agent must be permitted, where its permissions are to be written too: refused where they must not or cannot be,
-//! since an agent without them posts nothing and says so nowhere.
+//! since an agent without them posts nothing, while its pod is ready.
 
 use super::Case;
 use crate::annotations::Annotation;

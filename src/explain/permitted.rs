@@ -1,4 +1,4 @@
-//! What the agents must be permitted. One that is not reports nothing, and neither the pod nor the agent says so.
+//! What the agents must be permitted. One that is not reports nothing, and only its log says so: the pod is ready.
 
 use crate::config::Config;
 use crate::rbac::{Access, Bearer};

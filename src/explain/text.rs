@@ -192,7 +192,7 @@ fn permitted(text: &mut String, permissions: &[Permitted]) {
     }
     line(
         text,
-        "\nto be permitted, as the command `rbac` prints it; without it an agent reports nothing, and says so nowhere:",
+        "\nto be permitted, as the command `rbac` prints it; without it an agent reports nothing, though its pod is ready:",
     );
     let mut gets: Vec<&[&str]> = permissions.iter().map(|permitted| permitted.get).collect();
     gets.sort_unstable();

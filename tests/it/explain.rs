@@ -86,7 +86,7 @@ deploy/job.yaml
 needed before the pods start; an agent that does not find it exits, and its pod is not ready:
   Secret shop/mackerel-container-agent, key MACKEREL_APIKEY: deploy/job.yaml:9:1
 
-to be permitted, as the command `rbac` prints it; without it an agent reports nothing, and says so nowhere:
+to be permitted, as the command `rbac` prints it; without it an agent reports nothing, though its pod is ready:
   get nodes/proxy and nodes/stats: ServiceAccount shop/default
   nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do
 
