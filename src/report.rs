@@ -143,6 +143,7 @@ reasons! {
     VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
+    IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect, since its template does not ask for the agent";
     UnknownKind = "unknown-kind", Warning, "a pod template asks for the agent, in a kind that is not known to hold one there";
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is wanted";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";

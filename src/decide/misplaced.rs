@@ -1,9 +1,11 @@
-//! Annotations that do nothing: on the workload instead of its template, or with a name that is none of ours.
+//! Annotations that do nothing: on the workload instead of its template, with a name that is none of ours, or about an agent
+//! that nobody asks for.
 
 use super::Case;
 use crate::annotations;
 use crate::field_path::field_path;
 use crate::find::{member, step};
+use crate::pod_template::Annotation;
 use crate::report::{Finding, Reason};
 use crate::yaml::NodeId;
 
@@ -45,6 +47,22 @@ impl Case<'_, '_> {
             };
             self.warnings.push(Finding { help: Some(help), pointer, offset, ..finding });
         }
+    }
+
+    /// Who sets something of the agent wants it, and may think that this is asking.
+    pub(super) fn warn_of_idle_annotations(&mut self) {
+        let sets = |annotation: &&Annotation| {
+            annotations::Annotation::of(&annotation.key).is_some_and(|known| known.setting().is_some())
+        };
+        let idle: Vec<&Annotation> = self.template.annotations.iter().filter(sets).collect();
+        let Some(first) = idle.first() else { return };
+        let names: Vec<String> = idle.iter().map(|annotation| format!("`{}`", annotation.key)).collect();
+        let have = if names.len() == 1 { "has" } else { "have" };
+        let message = format!("{} {have} no effect: the template does not ask for the agent", names.join(", "));
+        let pointer = self.annotation_pointer(&first.key);
+        let warning = Finding::new(Reason::IdleAnnotation, message, first.offset, &pointer);
+        let help = format!("ask for it with `{}: \"true\"`", annotations::Annotation::Inject.key());
+        self.warnings.push(warning.with_help(help));
     }
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {

@@ -188,7 +188,10 @@ impl<'a> Case<'a, '_> {
                 self.rule = Some(Rule::Setting("injection".into()));
                 match self.config.spec.injection {
                     Injection::Always => Ok(()),
-                    Injection::Annotated | Injection::Disabled => Err(Decision::Skip(self.not_requested())),
+                    Injection::Annotated | Injection::Disabled => {
+                        self.warn_of_idle_annotations();
+                        Err(Decision::Skip(self.not_requested()))
+                    }
                 }
             }
             Err(invalid) => Err(Decision::Refuse(self.invalid(invalid))),

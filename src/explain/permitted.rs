@@ -17,6 +17,9 @@ pub(crate) struct Permitted {
     pub(crate) service_accounts: BTreeSet<String>,
     /// The resources that they must be permitted to `get`.
     pub(crate) get: &'static [&'static str],
+    /// Who writes it down.
+    #[serde(skip)]
+    pub(crate) written: &'static str,
     /// How the agents use it.
     #[serde(skip)]
     pub(crate) access: Access,
@@ -28,9 +31,10 @@ pub(super) fn permitted(shown: &[&Outcome], config: &Config) -> Vec<Permitted> {
     for Bearer { access, namespace, service_account } in shown.iter().filter_map(|outcome| outcome.bearer.as_ref()) {
         needed.entry((namespace.clone(), *access)).or_default().insert(service_account.clone());
     }
+    let written = if config.spec.rbac.generate { "`rbac.generate` writes" } else { "the command `rbac` prints" };
     let permitted = needed.into_iter().map(|((namespace, access), service_accounts)| {
         let get = access.resources(config.spec.kubernetes_version);
-        Permitted { namespace, service_accounts, get, access }
+        Permitted { namespace, service_accounts, get, written, access }
     });
     permitted.filter(|permitted| !permitted.get.is_empty()).collect()
 }

@@ -187,12 +187,10 @@ fn needed(text: &mut String, needed: &[Needed]) {
 const UNNAMED: &str = "the pods' namespace";
 
 fn permitted(text: &mut String, permissions: &[Permitted]) {
-    if permissions.is_empty() {
-        return;
-    }
+    let Some(Permitted { written, .. }) = permissions.first() else { return };
     line(
         text,
-        "\nto be permitted, as the command `rbac` prints it; without it an agent reports nothing, though its pod is ready:",
+        &format!("\nto be permitted, as {written} it; without it an agent reports nothing, though its pod is ready:"),
     );
     let mut gets: Vec<&[&str]> = permissions.iter().map(|permitted| permitted.get).collect();
     gets.sort_unstable();

@@ -310,6 +310,9 @@ fn what_the_agents_must_be_permitted_is_told_by_namespace() {
     let fargate = [in_each("nodes/proxy"), vec![proxy.to_owned()]].concat();
     assert_eq!(permitted(&["--set", "platform=eks-fargate"]), Some(fargate));
     assert_eq!(permitted(&["--set", "kubelet.readOnlyPort=10255"]), None);
+    let generated = ["--namespace", "shop", "--set", "rbac={generate: true, allowNodesProxy: true}"];
+    let ran = folder.run(&[&["explain", "pods.yaml"][..], &generated].concat());
+    assert!(ran.stdout.contains("to be permitted, as `rbac.generate` writes it; "), "{}", ran.stdout);
     let ran = folder.run(&["explain", "pods.yaml"]);
     let needed =
         "Secret mackerel-container-agent, key MACKEREL_APIKEY: not in the input, in each of the pods' namespace, shop";
