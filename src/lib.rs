@@ -124,7 +124,8 @@
 //!
 //! - What is listed above is the surface, along with the ids of [`report::Reason`], the words of [`patcher::Refusal`], and the
 //!   configuration's fields. Types that will grow are `#[non_exhaustive]`.
-//! - The wording of messages is none, nor are the bytes of the injected agent: a newer version may inject another one.
+//! - Neither the wording of messages nor the bytes of the injected agent are part of it: a newer version may inject another
+//!   one.
 //! - Of other crates' types only these are part of it: `serde_json::Value` (1), [`patcher::Patch`] of `json-patch` (4), and the
 //!   traits of `serde` (1). A new major version of one of them is a breaking change here.
 //! - Rust 1.89 or newer; a minor version may ask for a newer one.

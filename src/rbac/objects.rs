@@ -45,9 +45,11 @@ pub(crate) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
         namespace: Some(grant.namespace.to_owned()),
         ..Subject::default()
     };
+    #[expect(clippy::useless_conversion, reason = "the types of newer Kubernetes versions have it optional")]
+    let api_group = GROUP.to_owned().into();
     let binding = ClusterRoleBinding {
         metadata,
-        role_ref: RoleRef { api_group: GROUP.to_owned(), kind: "ClusterRole".to_owned(), name },
+        role_ref: RoleRef { api_group, kind: "ClusterRole".to_owned(), name },
         subjects: Some(grant.service_accounts.iter().map(subject).collect()),
     };
     // Serialising typed Kubernetes values cannot fail: their maps have string keys.
