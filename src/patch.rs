@@ -15,6 +15,7 @@ use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -499,6 +500,17 @@ pub(crate) fn pointer(text: &str) -> PointerBuf {
     PointerBuf::parse(text).unwrap_or_default()
 }
 
-pub(crate) fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
+pub(crate) fn escape(key: &str) -> Cow<'_, str> {
+    if memchr::memchr2(b'~', b'/', key.as_bytes()).is_none() {
+        return Cow::Borrowed(key);
+    }
+    Cow::Owned(key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The key of a pointer's token.
+pub(crate) fn unescape(token: &str) -> Cow<'_, str> {
+    if memchr::memchr(b'~', token.as_bytes()).is_none() {
+        return Cow::Borrowed(token);
+    }
+    Cow::Owned(token.replace("~1", "/").replace("~0", "~"))
 }

@@ -442,14 +442,8 @@ fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it stands.
 pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, Uneditable> {
     let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && tree.tag(key).is_none();
-    let raw = tree.raw(key).as_bytes();
-    // Only words that may be numbers, booleans or null need to be resolved; none of them begins otherwise.
-    let word = match raw.first() {
-        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O') | None => false,
-        Some(first) => first.is_ascii_alphabetic(),
-    };
-    if plain && word && !raw.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
-        return Ok(raw == name.as_bytes());
+    if plain && yaml::is_word(tree.raw(key)) {
+        return Ok(tree.raw(key) == name);
     }
     // A merge key is no member by itself.
     Ok(!is_merge(tree, key) && key_name(tree, key)? == name)

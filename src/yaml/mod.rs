@@ -23,6 +23,7 @@ pub(crate) use json::is_merge;
 pub use json::to_json;
 pub use plain::read as read_plain;
 pub use reference::read as read_reference;
+pub(crate) use resolve::is_word;
 pub use resolve::{Resolved, resolve};
 pub(crate) use spell::{Where, spell};
 pub use tree::{Buffer, Kind, NodeId, Style, Tree};

@@ -79,6 +79,14 @@ pub(crate) fn untagged(text: Cow<'_, str>) -> Resolved<'_> {
     value.unwrap_or(Resolved::Str(text))
 }
 
+/// True for plain text on one line that means itself whatever it says: a word that is no boolean and not null.
+pub(crate) fn is_word(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphabetic)
+        && known(text).is_none()
+        && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
+}
+
 /// The words with a meaning of their own.
 fn known(text: &str) -> Option<Resolved<'static>> {
     // No word is longer: most strings leave here.

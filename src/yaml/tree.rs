@@ -262,7 +262,10 @@ impl<'t> Tree<'t> {
     #[must_use]
     pub fn is_key(&self, key: NodeId, wanted: &str) -> bool {
         match self.style(key) {
-            Style::Plain if self.kind(key) == Kind::Scalar => self.raw(key) == wanted,
+            // Most keys are told apart by their lengths.
+            Style::Plain if self.kind(key) == Kind::Scalar => {
+                self.span(key).len() == wanted.len() && self.raw(key) == wanted
+            }
             _ => self.scalar(key).is_some_and(|text| text == wanted),
         }
     }

@@ -4,6 +4,7 @@
 //! first byte; the others are read.
 
 use super::json::{self, is_merge};
+use super::resolve::is_word;
 use super::tree::{Kind, NodeId, Style, Tree};
 use super::{YamlError, to_json};
 
@@ -19,12 +20,13 @@ pub(crate) fn unreadable(tree: &Tree<'_>) -> Option<YamlError> {
 fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {
     match tree.kind(id) {
         Kind::Mapping => tree.entries(id).try_for_each(|(key, value)| {
+            if is_plainly_a_key(tree, key) {
+                return node(tree, value);
+            }
             if is_merge(tree, key) {
                 return merged(tree, value);
             }
-            if !is_plainly_a_key(tree, key) {
-                json::key(tree, key)?;
-            }
+            json::key(tree, key)?;
             node(tree, value)
         }),
         Kind::Sequence => tree.items(id).try_for_each(|item| node(tree, item)),
@@ -49,15 +51,11 @@ fn is_plainly_a_value(tree: &Tree<'_>, id: NodeId) -> bool {
         && (tree.style(id) != Style::Plain || !matches!(tree.raw(id).as_bytes().first(), Some(b'.' | b'+' | b'-')))
 }
 
-/// False where it may be null, a number too large for a key, a collection, or something else than its tag says.
+/// False where it may be null, `<<`, a number too large for a key, a collection, or something else than its tag says.
 fn is_plainly_a_key(tree: &Tree<'_>, id: NodeId) -> bool {
-    let begins_a_word = |raw: &str| {
-        let first = raw.as_bytes().first();
-        first.is_some_and(|byte| byte.is_ascii_alphabetic() && !matches!(byte, b'n' | b'N'))
-    };
     tree.kind(id) == Kind::Scalar
         && !tree.has_properties(id)
-        && (tree.style(id) != Style::Plain || begins_a_word(tree.raw(id)))
+        && (tree.style(id) != Style::Plain || is_word(tree.raw(id)))
 }
 
 #[cfg(test)]
