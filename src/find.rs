@@ -4,7 +4,7 @@
 //! (`extensions/v1beta1` Deployments have their template where `apps/v1` has it).
 
 use crate::config::{PodTemplatePath, Step};
-use crate::patch::escape;
+use crate::patch::{escape, unescape};
 use crate::yaml::{Kind, NodeId, Tree};
 use kube_core::GroupVersionKind;
 
@@ -45,59 +45,83 @@ pub fn built_in_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// The built-in places and the configured ones.
-#[derive(Debug, Clone)]
-pub(crate) struct Table {
-    places: Vec<Place>,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Table<'c> {
+    configured: &'c [PodTemplatePath],
 }
 
-#[derive(Debug, Clone)]
-struct Place {
-    group: String,
-    kind: String,
-    steps: Vec<Step>,
+/// The way from a resource to its pod templates, or what is left of it.
+#[derive(Debug, Clone, Copy)]
+enum Way<'c> {
+    BuiltIn(&'static str),
+    Configured(&'c [Step]),
 }
 
-impl Table {
+/// One step of it.
+enum Next<'c> {
+    Key(&'c str),
+    Each,
+}
+
+impl<'c> Way<'c> {
+    /// The next step, and what is left behind it.
+    fn split(self) -> Option<(Next<'c>, Way<'c>)> {
+        match self {
+            Way::BuiltIn(path) => {
+                let path = path.strip_prefix('/')?;
+                let (token, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+                Some((if token == "*" { Next::Each } else { Next::Key(token) }, Way::BuiltIn(rest)))
+            }
+            Way::Configured(steps) => {
+                let (step, rest) = steps.split_first()?;
+                let next = match step {
+                    Step::Key(key) => Next::Key(key),
+                    Step::Each => Next::Each,
+                };
+                Some((next, Way::Configured(rest)))
+            }
+        }
+    }
+}
+
+impl<'c> Table<'c> {
     /// The built-in places and `configured` ones.
     #[must_use]
-    pub(crate) fn new(configured: &[PodTemplatePath]) -> Self {
-        let built_in = BUILT_IN.iter().map(|(group, kind, path)| Place {
-            group: (*group).to_owned(),
-            kind: (*kind).to_owned(),
-            steps: path.split('/').skip(1).map(step_of).collect(),
-        });
-        let configured = configured.iter().map(|place| Place {
-            group: place.group.clone(),
-            kind: place.kind.clone(),
-            steps: place.path.steps.clone(),
-        });
-        Self { places: built_in.chain(configured).collect() }
+    pub(crate) fn new(configured: &'c [PodTemplatePath]) -> Self {
+        Self { configured }
+    }
+
+    /// Group, kind and way of each.
+    fn places(&self) -> impl Iterator<Item = (&'c str, &'c str, Way<'c>)> {
+        let built_in = BUILT_IN.iter().map(|(group, kind, path)| (*group, *kind, Way::BuiltIn(path)));
+        let configured = self.configured.iter();
+        built_in.chain(configured.map(|place| (&*place.group, &*place.kind, Way::Configured(&place.path.steps))))
     }
 
     /// True when some group has a kind of this name that holds a pod template. Lists are not kinds: ask [`is_list`].
     #[must_use]
     pub(crate) fn knows_kind(&self, kind: &str) -> bool {
-        self.places.iter().any(|place| place.kind == kind)
+        self.kinds().any(|(_, known)| known == kind)
     }
 
     /// True when this kind, of the group or of some group, holds a pod template.
     #[must_use]
     pub(crate) fn knows(&self, group: Option<&str>, kind: &str) -> bool {
-        self.places.iter().any(|place| place.kind == kind && group.is_none_or(|group| group == place.group))
+        self.kinds().any(|(of, known)| known == kind && group.is_none_or(|group| group == of))
     }
 
     /// Group and kind of everything that holds a pod template.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.places.iter().map(|place| (place.group.as_str(), place.kind.as_str()))
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'c str, &'c str)> {
+        self.places().map(|(group, kind, _)| (group, kind))
     }
 
     /// The pod templates of a resource: pointer from the resource, and node. Places that the resource does not fill are left out.
     #[must_use]
     pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Vec<(String, NodeId)> {
         let mut found: Vec<(String, NodeId)> = Vec::new();
-        for place in self.places.iter().filter(|place| place.group == gvk.group && place.kind == gvk.kind) {
+        for (_, _, way) in self.places().filter(|(group, kind, _)| *group == gvk.group && *kind == gvk.kind) {
             let before = found.len();
-            walk(tree, resource, &place.steps, String::new(), &mut found);
+            walk(tree, resource, way, String::new(), &mut found);
             // A configured place may repeat a built-in one.
             let again = found.split_off(before);
             found.extend(
@@ -112,27 +136,20 @@ impl Table {
     }
 }
 
-fn step_of(text: &str) -> Step {
-    match text {
-        "*" => Step::Each,
-        key => Step::Key(key.to_owned()),
-    }
-}
-
-fn walk(tree: &Tree<'_>, node: NodeId, steps: &[Step], pointer: String, found: &mut Vec<(String, NodeId)>) {
-    let Some((step, rest)) = steps.split_first() else {
+fn walk(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: String, found: &mut Vec<(String, NodeId)>) {
+    let Some((next, rest)) = way.split() else {
         if tree.kind(tree.resolve(node)) == Kind::Mapping {
             found.push((pointer, node));
         }
         return;
     };
-    match step {
-        Step::Key(key) => {
+    match next {
+        Next::Key(key) => {
             if let Some(child) = member(tree, node, key) {
-                walk(tree, child, rest, format!("{pointer}/{}", escape(key)), found);
+                walk(tree, child, rest, pointer + "/" + &escape(key), found);
             }
         }
-        Step::Each => {
+        Next::Each => {
             for (index, item) in tree.items(tree.resolve(node)).enumerate() {
                 walk(tree, item, rest, format!("{pointer}/{index}"), found);
             }
@@ -173,7 +190,7 @@ pub(crate) fn step(tree: &Tree<'_>, node: NodeId, token: &str) -> Option<NodeId>
     let node = tree.resolve(node);
     match (tree.kind(node), token.parse()) {
         (Kind::Sequence, Ok(index)) => tree.items(node).nth(index),
-        _ => member(tree, node, &token.replace("~1", "/").replace("~0", "~")),
+        _ => member(tree, node, &unescape(token)),
     }
 }
 

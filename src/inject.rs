@@ -85,7 +85,7 @@ type Said = HashSet<(Reason, String)>;
 struct Run<'c> {
     config: &'c Config,
     options: Options,
-    table: Table,
+    table: Table<'c>,
     agents: Agents,
     memo: Memo,
     records: Records,

@@ -56,7 +56,7 @@ struct Asking {
 pub(crate) fn unknown_kind(
     tree: &Tree<'_>,
     resource: &Resource,
-    table: &Table,
+    table: &Table<'_>,
     config: &Config,
     agents: &Agents,
 ) -> Option<Finding> {
@@ -79,7 +79,7 @@ pub(crate) fn unknown_kind(
     Some(Finding::new(Reason::UnknownKind, message, offset, pointer).with_help(help(gvk, table, asking)))
 }
 
-fn help(gvk: &GroupVersionKind, table: &Table, asking: Vec<Asking>) -> String {
+fn help(gvk: &GroupVersionKind, table: &Table<'_>, asking: Vec<Asking>) -> String {
     if !gvk.group.is_empty() {
         return format!("add to the configuration: `{}`", line(gvk, asking));
     }
