@@ -17,11 +17,12 @@ use crate::tools;
 
 pub(crate) const PROGRAM: &str = "mackerel-agent-injector";
 const KUSTOMIZE: [&str; 3] = ["build", "--enable-alpha-plugins", "--enable-exec"];
-pub(crate) const SHOP_CHART_INJECTED: [&str; 5] = [
+pub(crate) const SHOP_CHART_INJECTED: [&str; 6] = [
     "CronJob/shop-report initContainers",
     "Deployment/shop-mailer containers",
     "Deployment/shop-search containers",
     "Deployment/shop-web containers",
+    "Job/shop-import-1 initContainers",
     "StatefulSet/shop-cart containers",
 ];
 

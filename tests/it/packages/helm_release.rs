@@ -94,17 +94,20 @@ impl Release<'_> {
         agents
     }
 
-    /// The pods' specs, but for the hook's Job, which is a new one each time.
+    /// The pods' specs, but for the hook's Job, which is a new one each time. Those of a Job of the release are named as in
+    /// the first revision.
     fn templates(&self, workloads: &str) -> Vec<(String, Value)> {
         let lists = documents(workloads);
         let items = lists.iter().flat_map(|list| list["items"].as_sequence().unwrap());
-        let items = items.filter(|item| item["kind"] != "Job");
+        let items = items.filter(|item| item["metadata"]["name"] != "shop-migrate");
         let template = |item: &Value| match &item["spec"]["jobTemplate"] {
             Value::Null => item["spec"]["template"]["spec"].clone(),
             job => job["spec"]["template"]["spec"].clone(),
         };
-        let name =
-            |item: &Value| format!("{}/{}", item["kind"].as_str().unwrap(), item["metadata"]["name"].as_str().unwrap());
+        let name = |item: &Value| {
+            let name = item["metadata"]["name"].as_str().unwrap().replace("-import-2", "-import-1");
+            format!("{}/{name}", item["kind"].as_str().unwrap())
+        };
         items.map(|item| (name(item), template(item))).collect()
     }
 }
