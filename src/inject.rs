@@ -287,6 +287,7 @@ impl Run<'_> {
         if templates.is_empty() {
             self.injection.without_template += 1;
             self.remark(tree, resource, base);
+            self.lost(tree, resource, base);
         }
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
@@ -354,6 +355,34 @@ impl Run<'_> {
         }
     }
 
+    /// Two manifests that no `---` parts are one to YAML, of which the last says what it is: a workload that stands first
+    /// would be gone without a word.
+    ///
+    /// ```yaml
+    /// kind: Deployment
+    /// spec: …
+    /// kind: Service     # all that is seen of the two
+    /// spec: …
+    /// ```
+    fn lost(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
+        if self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject {
+            return;
+        }
+        let entries = tree.entries(tree.resolve(resource.node));
+        let kinds: Vec<NodeId> =
+            entries.filter(|(key, _)| tree.is_key(*key, "kind")).map(|(_, value)| tree.resolve(value)).collect();
+        let [earlier @ .., _] = kinds.as_slice() else { return };
+        for kind in earlier {
+            let Some(name) = tree.scalar(*kind).filter(|name| self.table.knows_kind(name)) else { continue };
+            let message = format!(
+                "duplicate-key: `kind` stands twice in one document, and Kubernetes reads the last one: nothing becomes of this {name}"
+            );
+            let help = "put a line `---` between the two manifests";
+            let finding = Finding::new(Reason::Uneditable, message, base + tree.span(*kind).start, "").with_help(help);
+            self.injection.findings.push(finding);
+        }
+    }
+
     /// Carries the changes out, and tells the outcomes their patches. A change that cannot be carried out is refused, and
     /// everything begins again without it, so that no template is left half changed.
     fn carry_out(&mut self, tree: &Tree<'_>, mut changes: Vec<Change>, base: usize) -> Vec<Edit> {
@@ -390,7 +419,8 @@ impl Run<'_> {
 fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_refusal: OnRefusal) {
     let stands_there = !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
-    (outcome.needs, outcome.agent, outcome.wait_for, outcome.token_of) = (None, None, None, None);
+    (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
+    (outcome.token_of, outcome.bearer) = (None, None);
     let kinds = change.view.ours.as_ref().map_or(Parts::Agent(()), Ours::kinds);
     let stay = kinds.verb("stays", "stay");
     let still = Finding {

@@ -34,9 +34,13 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
         let around = parts.get(object.part).map_or("", |part| part.text);
         for entry in &object.entries {
             let Some((outranked, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else { continue };
-            for Fault { reason, line, message, help } in check(text, &Pod { sudo: Sudo::of(config), outranked }) {
+            let faults = check(text, &Pod { sudo: Sudo::of(config), outranked });
+            let lines = faults.iter().map(|fault| fault.line).max().unwrap_or_default();
+            let below = memchr::memchr_iter(b'\n', around.as_bytes().get(entry.offset..).unwrap_or_default());
+            let newlines: Vec<usize> = below.take(lines).map(|newline| entry.offset + newline).collect();
+            for Fault { reason, line, message, help } in faults {
                 let (place, offset) = match entry.style {
-                    Style::Literal => (String::new(), start_of_line(around, entry.offset, line)),
+                    Style::Literal => (String::new(), start_of_line(around, &newlines, entry.offset, line)),
                     _ => (format!("line {line}: "), entry.offset),
                 };
                 let message = format!("{place}{message}");
@@ -52,10 +56,11 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
 /// What to do where there is no better advice.
 const LAYOUT: &str = "correct it: the agent's help page shows what may stand where";
 
-/// Each line of a literal block scalar is a line of the text around it; `header` is where its `|` stands.
-fn start_of_line(text: &str, header: usize, line: usize) -> usize {
-    let below = memchr::memchr_iter(b'\n', text.as_bytes().get(header..).unwrap_or_default());
-    let start = below.take(line).last().map_or(header, |newline| header + newline + 1);
+/// Each line of a literal block scalar is a line of the text around it; `header` is where its `|` stands, and `newlines`
+/// those below it.
+fn start_of_line(text: &str, newlines: &[usize], header: usize, line: usize) -> usize {
+    let newline = newlines.get(line.saturating_sub(1)).or(newlines.last());
+    let start = newline.map_or(header, |newline| newline + 1);
     let rest = text.get(start..).unwrap_or_default();
     start + (rest.len() - rest.trim_start_matches(' ').len())
 }

@@ -7,6 +7,7 @@ use crate::needs::Outranked;
 use crate::read;
 use crate::report::Reason;
 use crate::yaml::{self, Kind, NodeId, Resolved, Tree, resolve};
+use std::collections::HashSet;
 
 /// Whether a plugin of the agent can become another user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,33 +48,59 @@ pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
     let first = read::documents(text).next().and_then(|document| text.get(document.span)).unwrap_or_default();
     match yaml::read(first) {
         Ok(tree) => {
-            let mut check = Check { tree: &tree, pod, faults: Vec::new() };
+            let newlines = memchr::memchr_iter(b'\n', first.as_bytes()).collect();
+            let mut check = Check { tree: &tree, pod, newlines, faults: Vec::new() };
             if let Some(root) = tree.root().filter(|root| !check.is_nothing(*root)) {
                 check.root(root);
             }
             check.faults
         }
         Err(error) => {
-            let line = line_of(text, error.offset);
+            let line = text.bytes().take(error.offset).filter(|byte| *byte == b'\n').count() + 1;
             let message = format!("not valid YAML, so that the agent does not start: {}", error.message);
             vec![Fault { reason: Reason::AgentConfigInvalid, line, message, help: None }]
         }
     }
 }
 
-fn line_of(text: &str, offset: usize) -> usize {
-    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+/// Whether a regular expression is sure not to match our container. Only of words, perhaps with anchors and `|`, is that
+/// told.
+fn misses_ours(pattern: &str) -> bool {
+    let whole = pattern.strip_prefix("^(").and_then(|rest| rest.strip_suffix(")$"));
+    whole.unwrap_or(pattern).split('|').all(|word| {
+        let (from_start, word) = word.strip_prefix('^').map_or((whole.is_some(), word), |rest| (true, rest));
+        let (to_end, word) = word.strip_suffix('$').map_or((whole.is_some(), word), |rest| (true, rest));
+        let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        let matches = match (from_start, to_end) {
+            (true, true) => CONTAINER == word,
+            (true, false) => CONTAINER.starts_with(word),
+            (false, true) => CONTAINER.ends_with(word),
+            (false, false) => CONTAINER.contains(word),
+        };
+        is_plain && !matches
+    })
 }
 
 /// Merge keys inside each other. People write one.
-const MOST_MERGES: usize = 8;
+const MOST_MERGES: usize = 64;
 
 /// One entry of a mapping: its name, and where that and its value stand.
 type Entry = (String, NodeId, NodeId);
 
+/// The entries of a mapping and of what its merge keys bring.
+#[derive(Default)]
+struct Collected {
+    entries: Vec<Entry>,
+    names: HashSet<String>,
+    /// The mappings that were looked at.
+    seen: HashSet<NodeId>,
+}
+
 struct Check<'a, 't> {
     tree: &'a Tree<'t>,
     pod: &'a Pod<'a>,
+    /// Offsets of the line feeds.
+    newlines: Vec<usize>,
     faults: Vec<Fault>,
 }
 
@@ -192,7 +219,7 @@ impl Check<'_, '_> {
         } else if pattern.is_empty() {
             let message = format!("`{place}` is empty, which matches every container: the agent reports none");
             self.invalid(value, &message, Some("take it away".to_owned()));
-        } else if !pattern.contains(CONTAINER) {
+        } else if misses_ours(&pattern) {
             let message = format!("`{place}` takes the place of ours, so that the agent reports its own container too");
             let help = "set `agent.ignoreContainer` instead, which goes together with ours";
             self.invalid(node, &message, Some(help.to_owned()));
@@ -273,27 +300,31 @@ impl Check<'_, '_> {
             self.must_be(place, mapping, "a mapping");
             return Vec::new();
         }
-        let mut names: Vec<String> = Vec::new();
+        let mut names = HashSet::new();
         for (key, _) in self.tree.entries(self.tree.resolve(mapping)) {
             let Some(name) = self.text(key) else { continue };
-            if names.contains(&name) {
+            if let Some(name) = names.replace(name) {
                 self.invalid(key, &format!("the key `{name}` stands here twice, which ends the agent"), None);
             }
-            names.push(name);
         }
-        let mut found = Vec::new();
-        self.collect(mapping, MOST_MERGES, &mut found);
-        found
+        let mut collected = Collected::default();
+        self.collect(mapping, MOST_MERGES, &mut collected);
+        collected.entries
     }
 
-    fn collect(&self, mapping: NodeId, depth: usize, found: &mut Vec<Entry>) {
+    fn collect(&self, mapping: NodeId, depth: usize, found: &mut Collected) {
+        let mapping = self.tree.resolve(mapping);
+        // However many merge keys lead to it: what it brings is there already.
+        if !found.seen.insert(mapping) {
+            return;
+        }
         let mut merged = Vec::new();
-        for (key, value) in self.tree.entries(self.tree.resolve(mapping)) {
+        for (key, value) in self.tree.entries(mapping) {
             let Some(name) = self.text(key) else { continue };
             if name == "<<" {
                 merged.push(self.tree.resolve(value));
-            } else if !found.iter().any(|(known, ..)| *known == name) {
-                found.push((name, key, value));
+            } else if found.names.insert(name.clone()) {
+                found.entries.push((name, key, value));
             }
         }
         for source in merged.into_iter().filter(|_| depth > 0) {
@@ -346,7 +377,8 @@ impl Check<'_, '_> {
     }
 
     fn fault(&mut self, reason: Reason, node: NodeId, message: &str, help: Option<String>) {
-        let line = line_of(self.tree.text(), self.tree.span(node).start);
+        let start = self.tree.span(node).start;
+        let line = self.newlines.partition_point(|newline| *newline < start) + 1;
         self.faults.push(Fault { reason, line, message: message.to_owned(), help });
     }
 }
@@ -432,6 +464,33 @@ plugin:
             assert!(found, "{line} {part}: {seen:#?}");
         }
         assert_eq!(seen.len(), 10, "{seen:#?}");
+    }
+
+    #[test]
+    fn only_a_pattern_that_is_sure_to_miss_our_container_is_told() {
+        for (pattern, told) in [
+            ("proxy", true),
+            ("^(proxy|cache)$", true),
+            ("^mackerel$", true),
+            ("agent|^proxy", false),
+            ("mackerel", false),
+            ("(mackerel|proxy)-.*", false),
+            ("a|", false),
+            (".", false),
+        ] {
+            assert_eq!(faults(&format!("ignoreContainer: {pattern}")).len(), usize::from(told), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn merge_keys_that_lead_to_each_other_many_times_are_followed_once() {
+        let mut text = "z0: &z0 {command: x}\n".to_owned();
+        for level in 1..40 {
+            let below = vec![format!("*z{}", level - 1); 20].join(", ");
+            text += &format!("z{level}: &z{level} {{<<: [{below}]}}\n");
+        }
+        text += "plugin: {metrics: {a: *z39, b: &b {command: x, <<: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]}}}\n";
+        assert_eq!(faults(&text).len(), 40, "the unknown keys, and no plugin");
     }
 
     #[test]
