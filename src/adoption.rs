@@ -8,6 +8,7 @@ use crate::agent::normal::normal;
 use crate::agent::variable::VARIABLES;
 use crate::agent::{Agent, CONTAINER, Volume};
 use crate::find::member;
+use crate::inject::Tense;
 use crate::pod_template::{Container, ContainerList, PodTemplate, PodVolume, is_agent};
 use crate::resource::text;
 use crate::yaml::{Kind, Tree, to_json};
@@ -79,11 +80,15 @@ const FIELDS: [(&str, &str); 4] = [
 ];
 
 /// What becomes of the old container, in one sentence.
-pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent) -> String {
+pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: Tense) -> String {
     let before = to_json(tree, old.node).unwrap_or_default();
     let name = old.name.as_deref().unwrap_or("without a name");
     let Lost { gone, changed } = Lost::of(&comparable(before), &comparable(Value::clone(&agent.container)));
-    let mut message = format!("container {name} is ours now");
+    let becomes = match tense {
+        Tense::Past => "is ours now",
+        Tense::Conditional => "would be ours",
+    };
+    let mut message = format!("container {name} {becomes}");
     // Somebody may refer to it by its name: an annotation, another container's `resourceFieldRef`.
     if name != CONTAINER {
         message += &format!(", as {CONTAINER}");

@@ -6,8 +6,8 @@ mod injection;
 mod options;
 
 pub use injection::{Injection, Refused};
-pub(crate) use options::Explanations;
 pub use options::{Direction, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings};
+pub(crate) use options::{Explanations, Tense};
 
 use crate::agent::Agents;
 use crate::change::{Change, Failure, Refusal, carry_out};

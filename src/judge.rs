@@ -160,15 +160,14 @@ impl Bench<'_, '_> {
         (is_immutable && !is_made_anew).then(|| self.finding(Reason::ImmutableTemplate, message).with_help(help))
     }
 
-    /// A decision in the words of its reason, as far as those speak of the agent alone.
+    /// A decision in the words of its reason, which speaks of the agent alone; `about`: what it is about here.
     fn says(&self, reason: Reason, about: Option<Kinds>, warnings: Vec<Finding>) -> Judgement {
-        let message = match (about, reason) {
-            (None | Some(Parts::Agent(())), _) => reason.sentence().to_owned(),
-            (Some(kinds), Reason::Injected) => kinds.were("added"),
-            (Some(kinds), Reason::Unchanged) => {
+        let message = match (about, reason.done()) {
+            (None, _) => reason.sentence().to_owned(),
+            (Some(kinds), Some(done)) => kinds.passive(self.options.tense, done),
+            (Some(kinds), None) => {
                 format!("{} {} there and up to date", kinds.subject(), kinds.verb("is", "are"))
             }
-            (Some(kinds), _) => kinds.were("taken out"),
         };
         Judgement { about, ..Judgement::of(self.finding(reason, message), warnings) }
     }
@@ -214,9 +213,9 @@ impl Bench<'_, '_> {
             let finding = Finding::new(Reason::VolumeLeft, message, self.tree.span(volume.node).start, &pointer);
             verdict.warnings.push(finding.with_help("delete it if it is of no use"));
         }
-        let mut decision = at_old(Reason::Adopted, adoption::told(self.tree, old, agent));
+        let mut decision = at_old(Reason::Adopted, adoption::told(self.tree, old, agent, self.options.tense));
         if plan.wait_for().is_some() && ours.is_none() {
-            decision.message += &format!("; {}", Kinds::WaitFor(()).were("added"));
+            decision.message += &format!("; {}", Kinds::WaitFor(()).passive(self.options.tense, "added"));
         }
         let first = ours.map(|ours| self.removal(ours).first).unwrap_or_default();
         // By then what there is of ours is gone.
@@ -274,7 +273,8 @@ impl Bench<'_, '_> {
                     warnings.retain(|warning| warning.reason.class() != Class::Note);
                     return self.says(Reason::Unchanged, Some(kinds), warnings).with(&plan, asked_to_wait);
                 }
-                let decision = self.finding(Reason::Updated, standing.updated(&plan, no_agent.as_ref()));
+                let decision =
+                    self.finding(Reason::Updated, standing.updated(self.options.tense, &plan, no_agent.as_ref()));
                 let is = plan.kinds();
                 let about =
                     Parts::of(kinds.agent().or(is.agent()).copied(), kinds.wait_for().or(is.wait_for()).copied());
@@ -300,7 +300,7 @@ impl Bench<'_, '_> {
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), None) => {
-                let message = format!("{}: {}", kinds.were("taken out"), skip.message);
+                let message = format!("{}: {}", kinds.passive(self.options.tense, "taken out"), skip.message);
                 let decision = self.finding(Reason::Removed, message);
                 let action = Action { unwanted: Some(skip), ..self.removal(ours) };
                 Judgement { action: Some(action), about: Some(kinds), ..Judgement::of(decision, warnings) }

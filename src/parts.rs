@@ -2,6 +2,7 @@
 //! itself.
 
 use crate::agent::Agent;
+use crate::inject::Tense;
 use crate::wait_for::WaitFor;
 use serde_json::Value;
 use std::rc::Rc;
@@ -92,10 +93,10 @@ impl Kinds {
         }
     }
 
-    /// `the agent was added`
+    /// `the agent was added`, `wait-for would be taken out`
     #[must_use]
-    pub(crate) fn were(self, done: &str) -> String {
-        format!("{} {} {done}", self.subject(), self.verb("was", "were"))
+    pub(crate) fn passive(self, tense: Tense, done: &str) -> String {
+        format!("{} {} {done}", self.subject(), tense.auxiliary(self.verb("was", "were")))
     }
 }
 

@@ -175,6 +175,18 @@ reasons! {
 }
 
 impl Reason {
+    /// What a decision does to what it is about, as a participle; none for one that changes nothing.
+    #[must_use]
+    pub(crate) fn done(self) -> Option<&'static str> {
+        match self {
+            Reason::Injected => Some("added"),
+            Reason::Updated => Some("brought up to date"),
+            Reason::Adopted => Some("taken over"),
+            Reason::Removed => Some("taken out"),
+            _ => None,
+        }
+    }
+
     /// About the pod that comes out: not to be said of a template that stays as it is.
     #[must_use]
     pub(crate) fn is_about_change(self) -> bool {
@@ -372,5 +384,20 @@ impl Remark {
     pub(crate) fn subject(&self) -> Subject<'_> {
         let Self { identity, offset, file, .. } = self;
         Subject { identity, template: "", offset: *offset, file: file.as_ref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reason;
+    use crate::inject::Tense;
+    use crate::parts::Kinds;
+
+    #[test]
+    fn what_is_done_to_the_agent_is_said_as_the_reason_has_it() {
+        for reason in [Reason::Injected, Reason::Updated, Reason::Removed] {
+            let said = reason.done().map(|done| Kinds::Agent(()).passive(Tense::Past, done));
+            assert_eq!(said.as_deref(), Some(reason.sentence()));
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::agent::{Agent, Record};
 use crate::config::WaitForPosition;
+use crate::inject::Tense;
 use crate::parts::{Parts, Plan};
 use crate::patch::{Place, Places};
 use crate::pod_template::{ContainerList, Ours, PodTemplate};
@@ -117,7 +118,7 @@ impl<'a> Standing<'a> {
     }
 
     /// What an update does: `wait-for was added, the agent was taken out: the template asks to be left alone`.
-    pub(crate) fn updated(self, plan: &Plan, no_agent: Option<&Finding>) -> String {
+    pub(crate) fn updated(self, tense: Tense, plan: &Plan, no_agent: Option<&Finding>) -> String {
         let was = self.ours.kinds();
         let agent = Fate::of(was.agent().is_some(), plan.agent().map(|agent| self.is_current_agent(agent)));
         let wait_for =
@@ -126,12 +127,12 @@ impl<'a> Standing<'a> {
             .into_iter()
             .filter_map(|(fate, done)| {
                 let kinds = Parts::of((agent == fate).then_some(()), (wait_for == fate).then_some(()))?;
-                Some(kinds.were(done))
+                Some(kinds.passive(tense, done))
             });
         let told: Vec<String> = told.collect();
         match (told.is_empty(), no_agent.filter(|_| agent == Fate::Gone)) {
             // What `--force` overwrites is no part of the record.
-            (true, _) => was.were("brought up to date"),
+            (true, _) => was.passive(tense, "brought up to date"),
             (false, Some(skip)) => format!("{}: {}", told.join(", "), skip.message),
             (false, None) => told.join(", "),
         }

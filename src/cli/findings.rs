@@ -1,9 +1,9 @@
 //! Outcomes and findings of one text as messages.
 
-use super::messages::{Message, Messages, Telling};
+use super::messages::{Message, Messages, Telling, done};
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
-use crate::inject::{Direction, Injection};
+use crate::inject::{Direction, Injection, Options, Tense};
 use crate::rbac::Change;
 use crate::report::{Class, Finding, Identity, Reason, Remark, Severity, Subject};
 use crate::tolerance::Tolerance;
@@ -30,11 +30,11 @@ pub(crate) fn report(
     messages: &mut Messages,
     mut wording: Wording<'_>,
     injection: &Injection,
-    direction: Direction,
+    options: Options,
     tolerance: Tolerance,
 ) -> io::Result<()> {
     // Whoever injects may be surprised by what goes out, and by what an adopted agent has no longer.
-    let telling = |reason| match (direction, reason) {
+    let telling = |reason| match (options.direction, reason) {
         (Direction::Inject, Reason::Removed | Reason::Adopted) => Telling::Always,
         _ => Telling::OnRequest,
     };
@@ -48,7 +48,7 @@ pub(crate) fn report(
         }
         messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, None))?;
     }
-    if let Some(line) = permissions(&injection.permissions) {
+    if let Some(line) = permissions(&injection.permissions, options.tense) {
         messages.note(line)?;
     }
     for outcome in &injection.outcomes {
@@ -75,11 +75,11 @@ pub(crate) fn report(
     injection.remarks.iter().try_for_each(|remark| told(messages, &mut wording, remark, tolerance))
 }
 
-/// `info: permissions of the agents: 2 added, 1 taken out`
-fn permissions(changes: &[(Change, Identity)]) -> Option<String> {
+/// `info: ClusterRoles and bindings: 2 added, 1 taken out`
+fn permissions(changes: &[(Change, Identity)], tense: Tense) -> Option<String> {
     let of = |wanted: Change| changes.iter().filter(|(change, _)| *change == wanted).count();
     let counts = [Change::Added, Change::Updated, Change::Removed].map(|change| (of(change), change.word()));
-    let parts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+    let parts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| done(*n, tense, word)).collect();
     (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
 

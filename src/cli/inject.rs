@@ -12,8 +12,7 @@ use super::{Exit, diff, in_place, stdout, stream};
 use crate::config::{Config, Rbac};
 use crate::diagnostic::{Lines, visible};
 use crate::edit::{self, Edit, pieces};
-use crate::inject::{Direction, Injection, Options, Permissions, inject_part};
-use crate::parts::Kinds;
+use crate::inject::{Direction, Injection, Options, Permissions, Tense, inject_part};
 use crate::rbac::{self, Grants};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
 use crate::splice::Refusal;
@@ -111,7 +110,16 @@ impl Asked<'_> {
 
 impl<'c> Run<'c> {
     pub(crate) fn new(asked: Asked<'c>, config: &'c Config) -> Self {
-        Self { give: asked.give, options: asked.options, config }
+        let tense = match asked.give {
+            Give::Manifests | Give::InPlace => Tense::Past,
+            Give::Diff
+            | Give::Check
+            | Give::CheckAndDiff
+            | Give::Patches
+            | Give::Explanation(_)
+            | Give::Permissions => Tense::Conditional,
+        };
+        Self { give: asked.give, options: Options { tense, ..asked.options }, config }
     }
 
     /// With a place for permissions, unless they are all that is asked for.
@@ -287,7 +295,7 @@ impl<'c> Gathered<'c> {
         let input = Input { name: &name, text: &text };
         let wording = Wording::places(input, messages.colour());
         if !matches!(self.run.give, Give::Explanation(_)) {
-            findings::report(messages, wording, &injection, self.run.options.direction, self.run.tolerance())?;
+            findings::report(messages, wording, &injection, self.run.options, self.run.tolerance())?;
         }
         let changed = !injection.edits.is_empty();
         self.changed |= changed;
@@ -438,17 +446,11 @@ fn other_than_manifest(path: &Path, text: &str) -> Option<&'static str> {
 fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
     let mut lines = Lines::new(input.text.as_bytes());
     for outcome in &injection.outcomes {
-        let done = match outcome.decision.reason {
-            Reason::Injected => "would be added",
-            Reason::Updated => "would be brought up to date",
-            Reason::Adopted => "that is there would be taken over",
-            Reason::Removed => "would be taken out",
-            _ => continue,
-        };
-        let subject = outcome.about.map_or("", Kinds::subject);
+        let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else { continue };
+        let would = about.passive(Tense::Conditional, done);
         let at = lines.position(outcome.offset);
         let resource = resource(&outcome.identity);
-        let line = format!("{}:{}:{}: {resource}: {subject} {done}", input.name, at.line, at.column);
+        let line = format!("{}:{}:{}: {resource}: {would}", input.name, at.line, at.column);
         list.push_str(&visible(&line));
         list.push('\n');
     }

@@ -4,6 +4,7 @@ use super::input::{STDIN, Unreadable};
 use super::needed;
 use super::walk::plain;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
+use crate::inject::Tense;
 use crate::report::{Class, Reason, Severity};
 use crate::surroundings::Requirement;
 use std::collections::BTreeMap;
@@ -258,11 +259,12 @@ impl Messages {
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
     fn summary(&self, ending: Ending) -> String {
         let held_back = match ending {
-            Ending::Given => return self.counted(),
-            // What the ids say has not happened: nobody should read the log of a check as that of a change.
-            Ending::Shown => return format!("{}; no file was changed", self.counted()),
+            Ending::Given => return self.counted(Tense::Past),
+            Ending::Shown => return format!("{}; no file was changed", self.counted(Tense::Conditional)),
             Ending::Permitted { service_accounts } => return plural(service_accounts, "ServiceAccount"),
-            Ending::Changed { files } => return format!("{}; {} changed", self.counted(), plural(files, "file")),
+            Ending::Changed { files } => {
+                return format!("{}; {} changed", self.counted(Tense::Past), plural(files, "file"));
+            }
             Ending::NothingWritten => "nothing was written",
             Ending::NothingChanged => "no file was changed",
             Ending::NothingShown => "nothing is shown",
@@ -271,10 +273,13 @@ impl Messages {
         format!("{}; {held_back}", plural(self.errors.count, "error"))
     }
 
-    fn counted(&self) -> String {
+    fn counted(&self, tense: Tense) -> String {
         let mut parts = Vec::new();
         let of = |class: Class| self.counts.iter().filter(move |(reason, _)| reason.class() == class);
-        parts.extend(of(Class::Done).map(|(reason, count)| format!("{count} {}", reason.id())));
+        parts.extend(of(Class::Done).map(|(reason, count)| match reason.done() {
+            Some(_) => done(*count, tense, reason.id()),
+            None => format!("{count} {}", reason.id()),
+        }));
         for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "refused")] {
             let total: usize = of(class).map(|(_, count)| count).sum();
             let ids: Vec<_> = match of(class).count() {
@@ -330,6 +335,14 @@ fn more(shown: &Shown, what: &str, how: &str) -> Option<String> {
     match shown.count - shown.messages.len() {
         0 => None,
         rest => Some(format!("… and {}{how}", plural(rest, what))),
+    }
+}
+
+/// `2 added`, `2 would be added`
+pub(super) fn done(count: usize, tense: Tense, what: &str) -> String {
+    match tense {
+        Tense::Past => format!("{count} {what}"),
+        Tense::Conditional => format!("{count} would be {what}"),
     }
 }
 

@@ -71,7 +71,7 @@ fn call(text: String, door: Door, asked: Asked<'_>, common: &Common, messages: &
         Ok(config) => {
             let run = Run::new(asked, &config).with(Permissions::Items);
             let injection = crate::inject::inject(&text, &config, run.options);
-            findings::report(messages, Wording::Resources, &injection, run.options.direction, run.tolerance())?;
+            findings::report(messages, Wording::Resources, &injection, run.options, run.tolerance())?;
             requirements.clone_from(&injection.requirements);
             envelope.answer(injection, run.tolerance())
         }

@@ -2,6 +2,8 @@
 
 use super::{Because, Explanation, Made, Needed, Permitted, Template, Told};
 use crate::diagnostic::visible;
+use crate::inject::Tense;
+use crate::parts::Kinds;
 use crate::rbac::{Access, LESS, NODES_PROXY, PERMITS};
 use crate::report::{Identity, Reason, Severity};
 use serde_json::Value;
@@ -109,8 +111,11 @@ fn plain(value: &Value) -> String {
 
 /// True where the message says more than the id.
 fn says_more(decision: &Told) -> bool {
-    let sentence = Reason::ALL.iter().find(|reason| reason.id() == decision.id).map(|reason| reason.sentence());
-    sentence != Some(&decision.message)
+    let reason = Reason::ALL.iter().find(|reason| reason.id() == decision.id);
+    !reason.is_some_and(|reason| match reason.done() {
+        Some(done) => Kinds::Agent(()).passive(Tense::Conditional, done) == decision.message,
+        None => reason.sentence() == decision.message,
+    })
 }
 
 /// Below its template, whose file stands above all of them.

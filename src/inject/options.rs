@@ -65,6 +65,28 @@ pub(crate) enum Explanations {
     Keep,
 }
 
+/// Whether what is decided comes to pass. The edits are the same either way, but nobody should read the log of a check as that
+/// of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Tense {
+    /// It is written: the agent was added.
+    #[default]
+    Past,
+    /// It is only shown: the agent would be added.
+    Conditional,
+}
+
+impl Tense {
+    /// The verb in front of a participle, of which this is the past.
+    #[must_use]
+    pub(crate) fn auxiliary(self, past: &'static str) -> &'static str {
+        match self {
+            Tense::Past => past,
+            Tense::Conditional => "would be",
+        }
+    }
+}
+
 /// Where the setting `rbac.generate` has a place to write ClusterRoles and bindings to. What it wrote is taken out by
 /// [`Direction::Uninject`] whatever this says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -102,6 +124,8 @@ pub struct Options {
     pub patches: Patches,
     /// What `explain` needs.
     pub(crate) explanations: Explanations,
+    /// How decisions are worded. Default: as done.
+    pub(crate) tense: Tense,
     /// Where `rbac.generate` may write. Default: nowhere.
     pub permissions: Permissions,
 }
@@ -117,6 +141,7 @@ impl Options {
             warnings: Warnings::Tell,
             patches: Patches::Drop,
             explanations: Explanations::Drop,
+            tense: Tense::Past,
             permissions: Permissions::Leave,
         }
     }

@@ -281,11 +281,12 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
     let left = folder.run(&["inject", "--check", "-v", "web.yaml"]);
     assert!(left.code == Some(0) && left.stderr.contains("`inject --adopt` takes it over"), "{left:?}");
     let ran = folder.run(&["inject", "--check", "--adopt", "web.yaml"]);
-    let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent that is there would be taken over\n";
+    let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent would be taken over\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), would));
-    let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel is ours now, as mackerel-container-agent; changed: image (`agent.image`)";
+    let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel would be ours, as mackerel-container-agent; changed: image (`agent.image`)";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let adopted = folder.run_with(&["inject", "--adopt", "-"], &by_hand);
+    assert!(adopted.stderr.contains(&said.replace("would be ours", "is ours now")), "{}", adopted.stderr);
     assert!(adopted.stderr.ends_with(&format!("\n1 adopted\n{NEEDED}")), "{}", adopted.stderr);
     let items: String = by_hand.lines().map(|line| format!("  {line}\n")).collect();
     let call = format!("kind: ResourceList\nitems:\n- {}", items.trim_start());
@@ -373,7 +374,7 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
     assert_eq!(
         &lines[1..],
         [
-            "1 injected, 1 without pod template; no file was changed",
+            "1 would be injected, 1 without pod template; no file was changed",
             NEEDED.trim_end(),
             "error: no/such.yaml: no such file or directory",
             "1 error; nothing is shown"
@@ -405,6 +406,35 @@ fn an_agent_that_inject_takes_out_is_named() {
     assert!(ran.stderr.starts_with(named) && ran.stderr.ends_with("1 removed; 1 file changed\n"), "{}", ran.stderr);
     folder.write("web.yaml", &injected());
     assert_eq!(folder.run(&["uninject", "-i", "web.yaml"]).stderr, "1 removed; 1 file changed\n");
+}
+
+#[test]
+fn what_is_not_written_is_told_as_what_would_be() {
+    let folder = Folder::with(&[("new.yaml", WEB), ("old.yaml", &injected())]);
+    for give in [&["--check"][..], &["--diff"], &["--check", "--diff"], &["--output=patch"]] {
+        let said = |args: &[&str]| folder.run(&[args, give].concat()).stderr;
+        let wanted = said(&["inject", "-v", "--set=agent.image=r/mackerel-container-agent:2", "new.yaml", "old.yaml"]);
+        for line in [
+            "new.yaml:7:5: info[injected]: apps/v1/Deployment/web spec.template: the agent would be added\n",
+            "old.yaml:7:5: info[updated]: apps/v1/Deployment/web spec.template: the agent would be brought up to date\n",
+            "\n1 would be injected, 1 would be updated; no file was changed\n",
+        ] {
+            assert!(wanted.contains(line), "{give:?} {wanted}");
+        }
+        let unwanted = said(&["uninject", "-v", "new.yaml", "old.yaml"]);
+        assert!(unwanted.contains(": the agent would be taken out\n"), "{give:?} {unwanted}");
+        let summary = "\n1 would be removed, 1 skipped (not-injected); no file was changed\n";
+        assert!(unwanted.ends_with(summary), "{give:?} {unwanted}");
+        let unchanged = said(&["inject", "old.yaml"]);
+        assert_eq!(unchanged, "1 unchanged; no file was changed\n", "{give:?}");
+    }
+    let stream = folder.run_with(&["inject", "-v", "-"], WEB).stderr;
+    assert!(stream.contains(": the agent was added\n1 injected\n"), "{stream}");
+    let permissions = ["--namespace=shop", "--set=rbac.generate=true", "--set=rbac.allowNodesProxy=true", "-"];
+    let shown = folder.run_with(&[&["inject", "--diff"], &permissions[..]].concat(), WEB).stderr;
+    assert!(shown.contains("info: ClusterRoles and bindings: 2 would be added\n"), "{shown}");
+    let given = folder.run_with(&[&["inject"], &permissions[..]].concat(), WEB).stderr;
+    assert!(given.contains("info: ClusterRoles and bindings: 2 added\n"), "{given}");
 }
 
 #[test]

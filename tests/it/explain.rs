@@ -240,7 +240,7 @@ fn wait_for_comes_with_its_hosts_and_settings() {
     let expected = "\
 web.yaml
   line 1  Deployment/shop/web spec.template  injected  annotation wait-for (web.yaml:6:75)
-      line 6:5: info[injected]: wait-for was added; no agent: injection is `annotated` and the template does not ask
+      line 6:5: info[injected]: wait-for would be added; no agent: injection is `annotated` and the template does not ask
 
       wait-for stands in spec.template.spec.initContainers, made from:
         annotation wait-for                             [\"db:5432\",\"[::1]:6379\"]  web.yaml:6:75
