@@ -1,6 +1,6 @@
 //! The annotations of a pod template that we read and write.
 
-use crate::config::{Annotated, Complaint, Config, Kubelet, Platform, closest};
+use crate::config::{Annotated, Complaint, Config, Contradicting, Kubelet, Platform, closest};
 use std::borrow::Cow;
 
 /// What every key of ours begins with.
@@ -58,7 +58,7 @@ annotations! {
     ApiKeySecretKey = "api-key-secret-key", Some("apiKey.secretKey");
     /// Name of the ConfigMap with the agent's configuration
     AgentConfigMapName = "mackerel_agent_config.configmap_name", Some("agent.config.configMapName");
-    /// The key in that ConfigMap
+    /// The key in that ConfigMap; not together with `env.mackerel_agent_config`
     AgentConfigMapKey = "agent-config-configmap-key", Some("agent.config.configMapKey");
     /// The agent's MACKEREL_AGENT_CONFIG: a path or URL; wins over the ConfigMap's path
     AgentConfigLocation = "env.mackerel_agent_config", Some("agent.config.url");
@@ -121,6 +121,15 @@ pub struct InvalidAnnotation {
     pub help: Option<String>,
 }
 
+/// Every annotation of a template with a value that it cannot have, or that contradicts another setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidAnnotations {
+    /// The first.
+    pub first: InvalidAnnotation,
+    /// What else is wrong.
+    pub others: Vec<InvalidAnnotation>,
+}
+
 /// What a template asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
@@ -153,7 +162,7 @@ pub fn request(annotations: &[Given<'_>]) -> Result<Request, InvalidAnnotation> 
 ///
 /// # Errors
 /// Every annotation with a value that its setting cannot have, or that contradicts another setting.
-pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<'c, Config>, Vec<InvalidAnnotation>> {
+pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<'c, Config>, InvalidAnnotations> {
     let ours: Vec<(Annotation, &str, Given<'_>)> = annotations
         .iter()
         .filter_map(|given| {
@@ -174,13 +183,13 @@ pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<
         found.extend(complaints.into_iter().map(|complaint| invalid(key, offset, complaint)));
     }
     if found.is_empty() {
-        let complaints = annotated.contradictions();
-        found.extend(complaints.into_iter().map(|(key, offset, complaint)| {
-            let what = format!("cannot stand: {}", complaint.what);
-            invalid(&key, offset, Complaint { what, ..complaint })
-        }));
+        found.extend(annotated.contradictions().into_iter().map(contradicting));
     }
-    if found.is_empty() { Ok(Cow::Owned(annotated.finish())) } else { Err(found) }
+    let mut found = found.into_iter();
+    match found.next() {
+        None => Ok(Cow::Owned(annotated.finish())),
+        Some(first) => Err(InvalidAnnotations { first, others: found.collect() }),
+    }
 }
 
 /// The original injector takes three of its annotations with an empty value as if they were not there.
@@ -251,6 +260,16 @@ fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> 
 fn invalid(key: &str, offset: usize, complaint: Complaint) -> InvalidAnnotation {
     let message = format!("the annotation `{key}` {}", complaint.what);
     InvalidAnnotation { key: key.to_owned(), offset, message, help: complaint.help }
+}
+
+/// Settings of which at least one is an annotation's: the sentence speaks of settings, and ends with who set them.
+fn contradicting(Contradicting { first, others, complaint }: Contradicting) -> InvalidAnnotation {
+    let name = |key: &str| format!("`{}`", key.strip_prefix(PREFIX).unwrap_or(key));
+    let names: Vec<String> = std::iter::once(&first).chain(&others).map(|(key, _)| name(key)).collect();
+    let word = if others.is_empty() { "annotation" } else { "annotations" };
+    let message = format!("{} ({word} {})", complaint.what, names.join(" and "));
+    let (key, offset) = first;
+    InvalidAnnotation { key, offset, message, help: complaint.help }
 }
 
 #[cfg(test)]
@@ -443,10 +462,12 @@ mod tests {
             (&[("mackerel_apikey.secret_name", "Upper")], &["mackerel_apikey.secret_name"]),
         ] {
             let pairs = keys(pairs);
-            let errors = overlay(&config, &given(&pairs)).unwrap_err();
+            let InvalidAnnotations { first, others } = overlay(&config, &given(&pairs)).unwrap_err();
+            let errors = [vec![first], others].concat();
             let named: Vec<&str> = errors.iter().map(|error| error.key.strip_prefix(PREFIX).unwrap()).collect();
             assert_eq!(named, bad, "{errors:?}");
-            assert!(errors.iter().all(|error| error.message.contains(&error.key)));
+            let names = |error: &InvalidAnnotation| error.message.contains(error.key.strip_prefix(PREFIX).unwrap());
+            assert!(errors.iter().all(names), "{errors:?}");
             assert!(errors.iter().all(|error| pairs[error.offset].0 == error.key));
         }
     }

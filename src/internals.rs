@@ -22,7 +22,8 @@ pub fn sources_of_node<'a>(
 /// Annotations of a pod template.
 pub mod annotations {
     pub use crate::annotations::{
-        Annotation, Given, InvalidAnnotation, PREFIX, Request, UnknownAnnotation, overlay, request, unknown,
+        Annotation, Given, InvalidAnnotation, InvalidAnnotations, PREFIX, Request, UnknownAnnotation, overlay, request,
+        unknown,
     };
 }
 

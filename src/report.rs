@@ -315,7 +315,8 @@ pub struct Outcome {
     pub rule: Option<Rule>,
     /// What the decision speaks of: the agent, the init container that waits, or both; none where nothing changes.
     pub(crate) about: Option<Kinds>,
-    /// Warnings and notes beside it.
+    /// Warnings and notes beside it; where several things make the template refused, the decision is the first, and the others
+    /// stand here.
     pub warnings: Vec<Finding>,
     /// What has to exist for the agent that the template has after the run; none where it has no agent of ours.
     pub(crate) needs: Option<Rc<Needs>>,

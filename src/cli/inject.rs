@@ -271,9 +271,10 @@ impl<'c> Gathered<'c> {
         self.grants.take(&injection.outcomes);
         for outcome in &mut injection.outcomes {
             outcome.needs = None;
-            outcome
-                .warnings
-                .retain(|warning| warning.reason == Reason::NodesProxy && self.said.insert(warning.message.clone()));
+            outcome.warnings.retain(|told| match told.reason {
+                Reason::NodesProxy => self.said.insert(told.message.clone()),
+                reason => reason.class() == Class::Refused,
+            });
         }
         injection.surroundings.clear();
         injection.remarks.retain(|remark| remark.finding.reason == Reason::UnknownKind);

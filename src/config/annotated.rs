@@ -15,6 +15,13 @@ pub(crate) struct Annotated {
     config: Config,
 }
 
+/// Annotations that set what contradicts, each other or the configuration: full key, and byte offset of the value.
+pub(crate) struct Contradicting {
+    pub(crate) first: (String, usize),
+    pub(crate) others: Vec<(String, usize)>,
+    pub(crate) complaint: Complaint,
+}
+
 impl Annotated {
     pub(crate) fn new(config: &Config) -> Self {
         Annotated { config: config.clone() }
@@ -45,15 +52,16 @@ impl Annotated {
         reading.problems.into_iter().map(|problem| problem.complaint).collect()
     }
 
-    /// What contradicts each other since the annotations: the key and offset of an annotation that takes part.
-    pub(crate) fn contradictions(&self) -> Vec<(String, usize, Complaint)> {
+    /// What contradicts each other since the annotations.
+    pub(crate) fn contradictions(&self) -> Vec<Contradicting> {
         let annotation = |path: &String| match self.config.origin(path) {
             Origin::Annotation { key, offset } => Some((key.clone(), *offset)),
             _ => None,
         };
         let placed = contradictions_of_template(&self.config).into_iter().filter_map(|found| {
-            let (key, offset) = found.paths.iter().find_map(annotation)?;
-            Some((key, offset, found.complaint))
+            let mut annotations = found.paths.iter().filter_map(annotation);
+            let first = annotations.next()?;
+            Some(Contradicting { first, others: annotations.collect(), complaint: found.complaint })
         });
         placed.collect()
     }

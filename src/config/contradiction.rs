@@ -113,12 +113,17 @@ fn kubelet(config: &Config, found: &mut Vec<Contradiction>) {
     if kubelet.read_only_port.is_none() {
         return;
     }
+    // What a template's annotation sets, no argument takes back.
+    let help = match config.origin("kubelet.readOnlyPort") {
+        Origin::Annotation { .. } => "take one of them away",
+        _ => "take one of them away; `--set kubelet.readOnlyPort=null` goes back to the TLS port",
+    };
     for (is_chosen, path) in of_tls {
         if is_chosen {
             found.push(Contradiction::of(
                 &["kubelet.readOnlyPort", path],
                 format!("`kubelet.readOnlyPort` and `{path}` cannot stand together: the read-only port has no TLS"),
-                "take one of them away; `--set kubelet.readOnlyPort=null` goes back to the TLS port",
+                help,
             ));
         }
     }
@@ -128,14 +133,21 @@ fn agent_config(config: &Config, found: &mut Vec<Contradiction>) {
     let agent_config = &config.spec.agent.config;
     let key = "agent.config.configMapKey";
     // In the configuration, it may be there for the ConfigMaps that annotations name.
-    if matches!(config.origin(key), Origin::Annotation { .. })
-        && (agent_config.config_map_name.is_none() || agent_config.url.is_some())
-    {
-        found.push(Contradiction::of(
-            &[key],
-            "it has no effect: the agent reads no ConfigMap here",
-            "name the ConfigMap too, in `mackerel_agent_config.configmap_name`, and no URL",
-        ));
+    if matches!(config.origin(key), Origin::Annotation { .. }) {
+        let no_effect = |why: &str| format!("`{key}` has no effect: {why}");
+        if agent_config.url.is_some() {
+            found.push(Contradiction::of(
+                &[key, "agent.config.url"],
+                no_effect("the agent reads what `agent.config.url` names, not a key of a ConfigMap"),
+                "take one of them away",
+            ));
+        } else if agent_config.config_map_name.is_none() {
+            found.push(Contradiction::of(
+                &[key],
+                no_effect("no ConfigMap is named"),
+                "name it too, in `mackerel_agent_config.configmap_name`, or take the key away",
+            ));
+        }
     }
     // The original injector's annotation names a file within the ConfigMap's folder, or anything else.
     if matches!(config.origin("agent.config.url"), Origin::Annotation { .. }) {

@@ -60,7 +60,7 @@ mod template_path;
 mod value;
 mod version;
 
-pub(crate) use annotated::Annotated;
+pub(crate) use annotated::{Annotated, Contradicting};
 pub(crate) use reading::Complaint;
 pub(crate) use suggestion::closest;
 

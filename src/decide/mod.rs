@@ -14,7 +14,7 @@ mod shape;
 mod wait_for;
 
 use crate::agent::{Agent, Agents, Sidecar};
-use crate::annotations::{self, Annotation, Given, InvalidAnnotation, Request};
+use crate::annotations::{self, Annotation, Given, InvalidAnnotation, InvalidAnnotations, Request};
 use crate::config::{Config, Injection, KubernetesVersion, PodTemplatePath, SidecarKind};
 use crate::merge_patch::{self, Images, Sign};
 use crate::parts::{Kinds, Parts, Plan};
@@ -277,22 +277,16 @@ impl<'a> Case<'a, '_> {
         Some(Finding { help: Some(help.to_owned()), offset, pointer, ..self.finding(Reason::Patch, message) })
     }
 
-    fn with_annotations(&self) -> Result<Cow<'a, Config>, Finding> {
+    fn with_annotations(&mut self) -> Result<Cow<'a, Config>, Finding> {
         let ours = |annotation: &&pod_template::Annotation| Annotation::of(&annotation.key).is_some();
         if let Some(annotation) = self.template.annotations.iter().filter(ours).find(|a| a.value.is_none()) {
             return Err(self.not_a_string(annotation));
         }
-        annotations::overlay(self.config, &self.given()).map_err(|invalid| {
-            let mut invalid = invalid.into_iter();
-            let first = invalid.next().map(|first| self.invalid(first));
-            let others: Vec<String> = invalid.map(|other| other.message).collect();
-            let mut finding =
-                first.unwrap_or_else(|| self.finding(Reason::InvalidAnnotation, "an annotation is invalid"));
-            for other in others {
-                finding.message.push_str("; ");
-                finding.message.push_str(&other);
-            }
-            finding
+        annotations::overlay(self.config, &self.given()).map_err(|InvalidAnnotations { first, others }| {
+            // Each is a mistake of its own, and whoever mends one wants to see all.
+            let others: Vec<Finding> = others.into_iter().map(|other| self.invalid(other)).collect();
+            self.warnings.extend(others);
+            self.invalid(first)
         })
     }
 

@@ -147,7 +147,11 @@ fn report(text: &str, injection: &Injection) -> String {
             let template = if resource.len() > 1 { format!(" {}", outcome.template) } else { String::new() };
             say("", "", &format!(" {}{template}", named(&outcome.identity)), &outcome.decision);
             for warning in &outcome.warnings {
-                let label = if warning.reason.class() == Class::Note { "note " } else { "warning " };
+                let label = match warning.reason.class() {
+                    Class::Note => "note ",
+                    Class::Refused => "",
+                    _ => "warning ",
+                };
                 say("  ", label, "", warning);
             }
         }
