@@ -407,7 +407,7 @@ impl<'c> Gathered<'c> {
         }
         let ending = match self.run.give {
             Give::InPlace => Ending::Changed { files: prepared.len() },
-            Give::Permissions => Ending::Permitted { service_accounts: self.grants.service_accounts() },
+            Give::Permissions => Ending::Permitted(&self.grants),
             Give::Manifests => Ending::Given,
             Give::Diff | Give::Check | Give::CheckAndDiff | Give::Patches | Give::Explanation(_) => Ending::Shown,
         };

@@ -5,6 +5,7 @@ use super::needed;
 use super::walk::plain;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
 use crate::inject::Tense;
+use crate::rbac::Grants;
 use crate::report::{Class, Reason, Severity};
 use crate::surroundings::Requirement;
 use std::collections::BTreeMap;
@@ -222,7 +223,7 @@ impl Messages {
     }
 
     /// Logs the summary: before the output, because a log that cannot be written holds that back.
-    pub(crate) fn log_summary(&mut self, ending: Ending) -> io::Result<()> {
+    pub(crate) fn log_summary(&mut self, ending: Ending<'_>) -> io::Result<()> {
         let summary = self.summary(ending);
         log(&mut self.log, &summary)
     }
@@ -235,7 +236,7 @@ impl Messages {
     }
 
     /// Prints to stderr what there is to say, then the summary if there is one.
-    pub(crate) fn show(&self, ending: Option<Ending>) {
+    pub(crate) fn show(&self, ending: Option<Ending<'_>>) {
         let how = if self.loudness == Loudness::Orchestrator { "in the results" } else { "`-v` shows them all" };
         let decisions = self.decisions.pictures(more(&self.decisions, "more decision", &format!("; {how}")));
         let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
@@ -257,11 +258,15 @@ impl Messages {
     }
 
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
-    fn summary(&self, ending: Ending) -> String {
+    fn summary(&self, ending: Ending<'_>) -> String {
         let held_back = match ending {
             Ending::Given => return self.counted(Tense::Past),
             Ending::Shown => return format!("{}; no file was changed", self.counted(Tense::Conditional)),
-            Ending::Permitted { service_accounts } => return plural(service_accounts, "ServiceAccount"),
+            Ending::Permitted(grants) => {
+                // What is out then are comments, which `kubectl apply` does not take.
+                let nothing = grants.nothing().map(|why| format!("nothing to apply: {why}"));
+                return nothing.unwrap_or_else(|| plural(grants.service_accounts(), "ServiceAccount"));
+            }
             Ending::Changed { files } => {
                 return format!("{}; {} changed", self.counted(Tense::Past), plural(files, "file"));
             }
@@ -304,13 +309,13 @@ impl Messages {
 
 /// What became of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum Ending<'g> {
     /// It is out.
     Given,
     /// It is out, as a diff, a list or patches of what would change.
     Shown,
-    /// What agents must be permitted is out; so many ServiceAccounts are named in it.
-    Permitted { service_accounts: usize },
+    /// What agents must be permitted is out.
+    Permitted(&'g Grants),
     /// So many files have their new text.
     Changed { files: usize },
     /// Errors held back what should have gone to stdout.

@@ -78,9 +78,21 @@ impl Grants {
         self.needed.iter().flat_map(named).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many templates have an agent that needs no permission.
+    /// Which agents need no permission; none where all need some.
     #[must_use]
-    pub(crate) fn without(&self) -> usize {
-        self.without
+    pub(crate) fn without(&self) -> Option<String> {
+        let templates = match self.without {
+            0 => return None,
+            1 => "1 pod template reads".to_owned(),
+            count => format!("{count} pod templates read"),
+        };
+        Some(format!("{templates} from the kubelet's read-only port, which asks for no permission"))
+    }
+
+    /// Why there is nothing to permit; none where there is something.
+    #[must_use]
+    pub(crate) fn nothing(&self) -> Option<String> {
+        let why = || self.without().unwrap_or_else(|| "no pod template here carries the agent".to_owned());
+        self.needed.is_empty().then(why)
     }
 }

@@ -21,22 +21,15 @@ const SUBJECTS: &str =
 #[must_use]
 pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
     let mut text = HEAD.to_owned();
-    let mut any = false;
+    if let Some(why) = grants.nothing() {
+        text.push_str(&format!("#\n# There is nothing to permit: {why}.\n"));
+    } else if let Some(without) = grants.without() {
+        text.push_str(&format!("# {without}.\n"));
+    }
     for grant in grants.iter() {
-        any = true;
         for (object, comments) in objects(grant, config).iter().zip(comments(grant, config.spec.kubernetes_version)) {
             text.push_str("---\n");
             text.push_str(&document(object, &comments));
-        }
-    }
-    match grants.without() {
-        0 if any => {}
-        0 => text.push_str("#\n# No pod template here carries the agent: there is nothing to permit.\n"),
-        count => {
-            let templates =
-                if count == 1 { "1 pod template reads".to_owned() } else { format!("{count} pod templates read") };
-            let line = format!("# {templates} from the kubelet's read-only port, which asks for no permission.\n");
-            text.insert_str(HEAD.len(), &line);
         }
     }
     text
@@ -97,16 +90,18 @@ mod tests {
     #[test]
     fn without_a_pod_nothing_is_permitted() {
         let nothing = printed("kind: ConfigMap\napiVersion: v1\n", &ALLOWED);
-        assert!(!nothing.contains("kind:") && nothing.ends_with("there is nothing to permit.\n"), "{nothing}");
+        assert!(
+            !nothing.contains("kind:")
+                && nothing.ends_with("nothing to permit: no pod template here carries the agent.\n"),
+            "{nothing}"
+        );
     }
 
     #[test]
     fn the_read_only_port_asks_for_nothing() {
         let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a}]}\n";
         let printed = printed(pod, &["rbac.generate=true", "kubelet.readOnlyPort=10255"]);
-        assert!(
-            printed
-                .ends_with("# 1 pod template reads from the kubelet's read-only port, which asks for no permission.\n")
-        );
+        let nothing = "# There is nothing to permit: 1 pod template reads from the kubelet's read-only port, which asks for no permission.\n";
+        assert!(printed.ends_with(nothing), "{printed}");
     }
 }

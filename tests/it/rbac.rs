@@ -46,6 +46,17 @@ fn rbac_prints_role_and_binding_over_files_and_over_both_kinds_of_stdin() {
     }
     let quiet = folder.run(&["rbac", "-q", NEW, "--namespace", "shop", "a"]);
     assert_eq!((&quiet.stdout, &*quiet.stderr), (&files.stdout, ""));
+    for (settings, why) in [
+        (
+            "kubelet.readOnlyPort=10255",
+            "1 pod template reads from the kubelet's read-only port, which asks for no permission",
+        ),
+        ("injection=annotated", "no pod template here carries the agent"),
+    ] {
+        let nothing = folder.run(&["rbac", "--namespace", "shop", "--set", settings, "a"]);
+        assert_eq!((nothing.code, nothing.stderr), (Some(0), format!("nothing to apply: {why}\n")));
+        assert!(objects(&nothing.stdout).is_empty() && nothing.stdout.contains(why), "{}", nothing.stdout);
+    }
     let function_config = "functionConfig:\n  apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\n  kind: AgentInjector\n  \
                            spec: {kubernetesVersion: '1.33', namespace: shop}\n";
     let configured = folder.run_with(&["rbac"], call(&[WEB], function_config));
