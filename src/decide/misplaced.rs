@@ -50,19 +50,19 @@ impl Case<'_, '_> {
     }
 
     /// Who sets something of the agent wants it, and may think that this is asking.
-    pub(super) fn warn_of_idle_annotations(&mut self) {
+    pub(super) fn idle_annotations(&self) -> Option<Finding> {
         let sets = |annotation: &&Annotation| {
             annotations::Annotation::of(&annotation.key).is_some_and(|known| known.setting().is_some())
         };
         let idle: Vec<&Annotation> = self.template.annotations.iter().filter(sets).collect();
-        let Some(first) = idle.first() else { return };
+        let first = idle.first()?;
         let names: Vec<String> = idle.iter().map(|annotation| format!("`{}`", annotation.key)).collect();
         let have = if names.len() == 1 { "has" } else { "have" };
         let message = format!("{} {have} no effect: the template does not ask for the agent", names.join(", "));
         let pointer = self.annotation_pointer(&first.key);
         let warning = Finding::new(Reason::IdleAnnotation, message, first.offset, &pointer);
         let help = format!("ask for it with `{}: \"true\"`", annotations::Annotation::Inject.key());
-        self.warnings.push(warning.with_help(help));
+        Some(warning.with_help(help))
     }
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {

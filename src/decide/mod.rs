@@ -189,7 +189,14 @@ impl<'a> Case<'a, '_> {
                 match self.config.spec.injection {
                     Injection::Always => Ok(()),
                     Injection::Annotated | Injection::Disabled => {
-                        self.warn_of_idle_annotations();
+                        if let Some(idle) = self.idle_annotations() {
+                            // It would be no help to ask for an agent that cannot run there.
+                            if let Some(skip) = self.cannot_run(Parts::Agent(())) {
+                                self.rule = None;
+                                return Err(Decision::Skip(skip));
+                            }
+                            self.warnings.push(idle);
+                        }
                         Err(Decision::Skip(self.not_requested()))
                     }
                 }
