@@ -5,14 +5,14 @@
 
 mod objects;
 
-pub(crate) use objects::{Object, Objects};
+pub(crate) use objects::{Entry, Object, Objects};
 
 use crate::config::Config;
 use crate::inject::Injection;
 use crate::lint;
 use crate::needs::{Need, Source};
 use crate::report::Remark;
-use objects::{Entry, Named};
+use objects::Named;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub(crate) enum Surrounding {
     Holds(Source),
     /// May refuse a pod whose containers do not say what they take.
     Quota,
-    /// May say for them what they take.
+    /// May say for them what they take, or bound it.
     LimitRange,
     /// May give its pods no token.
     ServiceAccount,

@@ -71,9 +71,11 @@ pub(crate) struct Object {
     /// Where it stands in its text.
     pub(crate) offset: usize,
     pub(crate) entries: Vec<Entry>,
+    /// Of a LimitRange, bounds of what all containers of a pod take together.
+    pub(crate) of_pods: Vec<Entry>,
 }
 
-/// A key of a Secret or ConfigMap, a line of a quota, a default of a LimitRange.
+/// A key of a Secret or ConfigMap, a line of a quota, a default or bound of a LimitRange.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) key: String,
@@ -170,21 +172,21 @@ fn object(text: &str, spot: &Spot, part: usize, named: &Named<'_>, config: &Conf
         identity: resource.identity,
         offset: spot.piece.start + tree.span(node).start,
         entries: Vec::new(),
+        of_pods: Vec::new(),
     };
     match spot.surrounding {
         Surrounding::Holds(Source::Secret) => {
             for field in ["data", "stringData"] {
-                object.add(&tree, spot, member(&tree, node, field), &format!("/{field}"));
+                object.entries.extend(entries(&tree, spot, member(&tree, node, field), &format!("/{field}")));
             }
         }
         Surrounding::Holds(Source::ConfigMap) => {
-            object.add(&tree, spot, member(&tree, node, "data"), "/data");
-            let known = object.entries.len();
-            object.add(&tree, spot, member(&tree, node, "binaryData"), "/binaryData");
+            object.entries.extend(entries(&tree, spot, member(&tree, node, "data"), "/data"));
             // What stands there is not the value but its base64.
-            object.entries.iter_mut().skip(known).for_each(|entry| entry.value = None);
+            let binary = entries(&tree, spot, member(&tree, node, "binaryData"), "/binaryData");
+            object.entries.extend(binary.into_iter().map(|entry| Entry { value: None, ..entry }));
         }
-        Surrounding::ServiceAccount => object.add(&tree, spot, Some(node), ""),
+        Surrounding::ServiceAccount => object.entries.extend(entries(&tree, spot, Some(node), "")),
         Surrounding::Quota => {
             let below = |key: &str| member(&tree, member(&tree, node, "spec")?, key).map(|found| tree.resolve(found));
             // One with a scope counts some pods only.
@@ -193,16 +195,22 @@ fn object(text: &str, spot: &Spot, part: usize, named: &Named<'_>, config: &Conf
                 .filter_map(below)
                 .any(|scope| tree.items(scope).next().is_some() || tree.entries(scope).next().is_some());
             let hard = below("hard").filter(|_| !has_scope);
-            object.add(&tree, spot, hard, "/spec/hard");
+            object.entries.extend(entries(&tree, spot, hard, "/spec/hard"));
         }
         Surrounding::LimitRange => {
             let limits = member(&tree, node, "spec").and_then(|spec| member(&tree, spec, "limits"));
             for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.resolve(limits))).enumerate() {
-                if resource::text(&tree, item, "type").as_deref() == Some("Container") {
-                    for field in ["default", "defaultRequest", "max", "min"] {
-                        let pointer = format!("/spec/limits/{index}/{field}");
-                        object.add(&tree, spot, member(&tree, item, field), &pointer);
+                let given = |field: &str| {
+                    let pointer = format!("/spec/limits/{index}/{field}");
+                    entries(&tree, spot, member(&tree, item, field), &pointer)
+                };
+                match resource::text(&tree, item, "type").as_deref() {
+                    Some("Container") => {
+                        let fields = ["default", "defaultRequest", "max", "min"];
+                        object.entries.extend(fields.into_iter().flat_map(given));
                     }
+                    Some("Pod") => object.of_pods.extend(given("max")),
+                    _ => {}
                 }
             }
         }
@@ -210,27 +218,27 @@ fn object(text: &str, spot: &Spot, part: usize, named: &Named<'_>, config: &Conf
     Some(object)
 }
 
-impl Object {
-    fn add(&mut self, tree: &Tree<'_>, spot: &Spot, mapping: Option<NodeId>, pointer: &str) {
-        let Some(mapping) = mapping.map(|mapping| tree.resolve(mapping)) else { return };
-        if tree.kind(mapping) != Kind::Mapping {
-            return;
-        }
-        for (key, value) in tree.entries(mapping) {
-            let Some(key) = tree.scalar(tree.resolve(key)).map(|key| key.into_owned()) else { continue };
-            let pointer = format!("{pointer}/{}", crate::patch::escape(&key));
-            // Behind an alias the value's lines are those of its anchor.
-            let value = tree.resolve(value);
-            let offset = spot.piece.start + tree.span(value).start;
-            let style = tree.style(value);
-            let value = match resolve(tree, value) {
-                Ok(Resolved::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
-                Ok(Resolved::Null) => Some(String::new()),
-                Ok(Resolved::Bool(set)) => Some(set.to_string()),
-                Ok(Resolved::Int(_) | Resolved::Float(_)) => tree.scalar(value).map(|number| number.into_owned()),
-                _ => None,
-            };
-            self.entries.push(Entry { key, value, offset, style, pointer });
-        }
+/// What a mapping says, key by key.
+fn entries(tree: &Tree<'_>, spot: &Spot, mapping: Option<NodeId>, pointer: &str) -> Vec<Entry> {
+    let Some(mapping) = mapping.map(|mapping| tree.resolve(mapping)) else { return Vec::new() };
+    if tree.kind(mapping) != Kind::Mapping {
+        return Vec::new();
     }
+    let entry = |(key, value): (NodeId, NodeId)| {
+        let key = tree.scalar(tree.resolve(key))?.into_owned();
+        let pointer = format!("{pointer}/{}", crate::patch::escape(&key));
+        // Behind an alias the value's lines are those of its anchor.
+        let value = tree.resolve(value);
+        let offset = spot.piece.start + tree.span(value).start;
+        let style = tree.style(value);
+        let value = match resolve(tree, value) {
+            Ok(Resolved::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
+            Ok(Resolved::Null) => Some(String::new()),
+            Ok(Resolved::Bool(set)) => Some(set.to_string()),
+            Ok(Resolved::Int(_) | Resolved::Float(_)) => tree.scalar(value).map(|number| number.into_owned()),
+            _ => None,
+        };
+        Some(Entry { key, value, offset, style, pointer })
+    };
+    tree.entries(mapping).filter_map(entry).collect()
 }
