@@ -3,8 +3,10 @@
 
 mod check;
 mod fields;
+mod merge_keys;
 
 use crate::config::Config;
+use crate::diagnostic::Lines;
 use crate::needs::{Need, Outranked, Source};
 use crate::report::{Finding, Remark};
 use crate::surroundings::{Objects, Part, Surrounding};
@@ -35,12 +37,12 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
         for entry in &object.entries {
             let Some((outranked, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else { continue };
             let faults = check(text, &Pod { sudo: Sudo::of(config), outranked });
-            let lines = faults.iter().map(|fault| fault.line).max().unwrap_or_default();
-            let below = memchr::memchr_iter(b'\n', around.as_bytes().get(entry.offset..).unwrap_or_default());
-            let newlines: Vec<usize> = below.take(lines).map(|newline| entry.offset + newline).collect();
-            for Fault { reason, line, message, help } in faults {
+            let mut lines = Lines::new(text.as_bytes());
+            let mut below = Below::new(around, entry.offset);
+            for Fault { reason, offset, message, help } in faults {
+                let line = lines.position(offset).line;
                 let (place, offset) = match entry.style {
-                    Style::Literal => (String::new(), start_of_line(around, &newlines, entry.offset, line)),
+                    Style::Literal => (String::new(), below.start_of_line(line)),
                     _ => (format!("line {line}: "), entry.offset),
                 };
                 let message = format!("{place}{message}");
@@ -56,11 +58,28 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
 /// What to do where there is no better advice.
 const LAYOUT: &str = "correct it: the agent's help page shows what may stand where";
 
-/// Each line of a literal block scalar is a line of the text around it; `header` is where its `|` stands, and `newlines`
-/// those below it.
-fn start_of_line(text: &str, newlines: &[usize], header: usize, line: usize) -> usize {
-    let newline = newlines.get(line.saturating_sub(1)).or(newlines.last());
-    let start = newline.map_or(header, |newline| newline + 1);
-    let rest = text.get(start..).unwrap_or_default();
-    start + (rest.len() - rest.trim_start_matches(' ').len())
+/// The lines of a literal block scalar, each of which is a line of the text around it; asked for from the first to the last.
+struct Below<'t> {
+    text: &'t str,
+    /// Where the line stands that was asked for last: none of them yet, but the one with the scalar's `|`.
+    start: usize,
+    line: usize,
+}
+
+impl<'t> Below<'t> {
+    fn new(text: &'t str, header: usize) -> Self {
+        Self { text, start: header, line: 0 }
+    }
+
+    /// Where a line's first character stands; a line beyond the text counts as its last.
+    fn start_of_line(&mut self, line: usize) -> usize {
+        let rest = |start: usize| self.text.get(start..).unwrap_or_default();
+        while self.line < line {
+            let Some(newline) = memchr::memchr(b'\n', rest(self.start).as_bytes()) else { break };
+            self.start += newline + 1;
+            self.line += 1;
+        }
+        let rest = rest(self.start);
+        self.start + (rest.len() - rest.trim_start_matches(' ').len())
+    }
 }

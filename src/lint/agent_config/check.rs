@@ -1,6 +1,7 @@
 //! Looks at one configuration file as the agent would read it.
 
 use super::fields::{Fields, Form, HEADER, Least, PLUGIN, PROBE, ROOT};
+use super::merge_keys::{Entry, merged, text};
 use crate::agent::CONTAINER;
 use crate::config::{Config, closest, go_regexp};
 use crate::needs::Outranked;
@@ -37,28 +38,29 @@ pub(super) struct Pod<'o> {
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) reason: Reason,
-    /// Of the configuration, from 1.
-    pub(super) line: usize,
+    /// Where it stands in the configuration.
+    pub(super) offset: usize,
     pub(super) message: String,
     pub(super) help: Option<String>,
 }
 
+/// What is wrong, by its place.
 pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
     // The agent reads the first document and no further.
     let first = read::documents(text).next().and_then(|document| text.get(document.span)).unwrap_or_default();
     match yaml::read(first) {
         Ok(tree) => {
-            let newlines = memchr::memchr_iter(b'\n', first.as_bytes()).collect();
-            let mut check = Check { tree: &tree, pod, newlines, faults: Vec::new() };
+            let mut check = Check { tree: &tree, pod, faults: Vec::new() };
             if let Some(root) = tree.root().filter(|root| !check.is_nothing(*root)) {
                 check.root(root);
             }
+            // Some are seen only when all of a mapping has been looked at.
+            check.faults.sort_by_key(|fault| fault.offset);
             check.faults
         }
         Err(error) => {
-            let line = text.bytes().take(error.offset).filter(|byte| *byte == b'\n').count() + 1;
             let message = format!("not valid YAML, so that the agent does not start: {}", error.message);
-            vec![Fault { reason: Reason::AgentConfigInvalid, line, message, help: None }]
+            vec![Fault { reason: Reason::AgentConfigInvalid, offset: error.offset, message, help: None }]
         }
     }
 }
@@ -81,26 +83,9 @@ fn misses_ours(pattern: &str) -> bool {
     })
 }
 
-/// Merge keys inside each other. People write one.
-const MOST_MERGES: usize = 64;
-
-/// One entry of a mapping: its name, and where that and its value stand.
-type Entry = (String, NodeId, NodeId);
-
-/// The entries of a mapping and of what its merge keys bring.
-#[derive(Default)]
-struct Collected {
-    entries: Vec<Entry>,
-    names: HashSet<String>,
-    /// The mappings that were looked at.
-    seen: HashSet<NodeId>,
-}
-
 struct Check<'a, 't> {
     tree: &'a Tree<'t>,
     pod: &'a Pod<'a>,
-    /// Offsets of the line feeds.
-    newlines: Vec<usize>,
     faults: Vec<Fault>,
 }
 
@@ -307,32 +292,7 @@ impl Check<'_, '_> {
                 self.invalid(key, &format!("the key `{name}` stands here twice, which ends the agent"), None);
             }
         }
-        let mut collected = Collected::default();
-        self.collect(mapping, MOST_MERGES, &mut collected);
-        collected.entries
-    }
-
-    fn collect(&self, mapping: NodeId, depth: usize, found: &mut Collected) {
-        let mapping = self.tree.resolve(mapping);
-        // However many merge keys lead to it: what it brings is there already.
-        if !found.seen.insert(mapping) {
-            return;
-        }
-        let mut merged = Vec::new();
-        for (key, value) in self.tree.entries(mapping) {
-            let Some(name) = self.text(key) else { continue };
-            if name == "<<" {
-                merged.push(self.tree.resolve(value));
-            } else if found.names.insert(name.clone()) {
-                found.entries.push((name, key, value));
-            }
-        }
-        for source in merged.into_iter().filter(|_| depth > 0) {
-            match self.tree.kind(source) {
-                Kind::Sequence => self.tree.items(source).for_each(|item| self.collect(item, depth - 1, found)),
-                _ => self.collect(source, depth - 1, found),
-            }
-        }
+        merged(self.tree, mapping)
     }
 
     fn list(&mut self, place: &str, list: NodeId) -> Vec<NodeId> {
@@ -358,7 +318,7 @@ impl Check<'_, '_> {
 
     /// None for a list and a mapping.
     fn text(&self, node: NodeId) -> Option<String> {
-        self.tree.scalar(self.tree.resolve(node)).map(|text| text.into_owned())
+        text(self.tree, node)
     }
 
     /// What cannot be read into the type that it must have.
@@ -377,21 +337,23 @@ impl Check<'_, '_> {
     }
 
     fn fault(&mut self, reason: Reason, node: NodeId, message: &str, help: Option<String>) {
-        let start = self.tree.span(node).start;
-        let line = self.newlines.partition_point(|newline| *newline < start) + 1;
-        self.faults.push(Fault { reason, line, message: message.to_owned(), help });
+        let offset = self.tree.span(node).start;
+        self.faults.push(Fault { reason, offset, message: message.to_owned(), help });
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Outranked, Pod, Sudo, check};
+    use crate::diagnostic::Lines;
 
     fn faults(text: &str) -> Vec<String> {
         let outranked = [Outranked { in_file: "memo", setting: "agent.memo" }];
+        let mut lines = Lines::new(text.as_bytes());
+        let mut line = |offset| lines.position(offset).line;
         check(text, &Pod { sudo: Sudo::Fails, outranked: &outranked })
             .into_iter()
-            .map(|fault| format!("{} {}: {}", fault.line, fault.reason.id(), fault.message))
+            .map(|fault| format!("{} {}: {}", line(fault.offset), fault.reason.id(), fault.message))
             .collect()
     }
 
@@ -448,22 +410,22 @@ plugin:
     log: {command: x, env: {'A=B': c}}
 ";
         let seen = faults(text);
-        for (line, part) in [
+        let expected = [
             (1, "plain-api-key"),
             (2, "does not know `display_name`"),
             (3, "no regular expression"),
             (4, "found `wokring`"),
-            (6, "has no `port`"),
             (6, "`tcp` and `exec`, and more than one"),
+            (6, "has no `port`"),
             (8, "below 0"),
             (11, "has no `command`"),
             (11, "needs sudo"),
             (13, "holds a `=`"),
-        ] {
-            let found = seen.iter().any(|fault| fault.starts_with(&format!("{line} ")) && fault.contains(part));
-            assert!(found, "{line} {part}: {seen:#?}");
+        ];
+        assert_eq!(seen.len(), expected.len(), "{seen:#?}");
+        for ((line, part), fault) in expected.into_iter().zip(&seen) {
+            assert!(fault.starts_with(&format!("{line} ")) && fault.contains(part), "{line} {part}: {seen:#?}");
         }
-        assert_eq!(seen.len(), 10, "{seen:#?}");
     }
 
     #[test]
