@@ -101,7 +101,7 @@ struct Root<'p> {
     /// JSON Pointer from the root of the piece's tree: an item that was cut out of a list is a sequence of one.
     pointer: &'p str,
     /// What a typed list says of its items.
-    inherited: TypeMeta,
+    inherited: Option<Rc<TypeMeta>>,
 }
 
 /// How far an injection had come, to go back to.
@@ -146,7 +146,7 @@ impl Run<'_> {
         let kind = match glance {
             Glance::Passed { kind } if !self.may_ask(text) => {
                 self.injection.without_template += 1;
-                self.surrounding(kind, base..base + text.len(), String::new());
+                self.surrounding(kind, base..base + text.len(), String::new(), None);
                 return;
             }
             Glance::Passed { kind } => Some(kind),
@@ -159,7 +159,7 @@ impl Run<'_> {
         match yaml::read(text) {
             Ok(tree) => {
                 if let Some(root) = tree.root() {
-                    let root = Root { node: root, pointer: "", inherited: TypeMeta::default() };
+                    let root = Root { node: root, pointer: "", inherited: None };
                     self.piece(&tree, &root, base);
                 }
             }
@@ -172,7 +172,7 @@ impl Run<'_> {
     /// list must be read as a whole.
     fn list(&mut self, text: &str, base: usize, cut: &Cut) -> bool {
         let inherited = cut.envelope().and_then(|envelope| item_types(&envelope, envelope.root()?));
-        let Some(inherited) = inherited else { return false };
+        let Some(inherited) = inherited.map(Rc::new) else { return false };
         let before = Lengths::of(&self.injection);
         for range in &cut.items {
             let tree = yaml::read(&text[range.clone()]).ok();
@@ -183,7 +183,8 @@ impl Run<'_> {
                 self.say_once(0);
                 return false;
             };
-            self.piece(tree, &Root { node, pointer: "/0", inherited: inherited.clone() }, base + range.start);
+            let inherited = Some(Rc::clone(&inherited));
+            self.piece(tree, &Root { node, pointer: "/0", inherited }, base + range.start);
         }
         true
     }
@@ -208,14 +209,16 @@ impl Run<'_> {
     }
 
     fn resources(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
-        let found = resources(tree, root.node, &root.inherited);
+        let untyped = TypeMeta::default();
+        let found = resources(tree, root.node, root.inherited.as_deref().unwrap_or(&untyped));
         let mut changes = Vec::new();
         for resource in &found {
             let before = self.injection.outcomes.len();
             self.resource(tree, resource, root.pointer, base, &mut changes);
             if self.injection.outcomes.len() == before {
                 let pointer = format!("{}{}", root.pointer, resource.pointer);
-                self.surrounding(&resource.identity.kind, base..base + tree.text().len(), pointer);
+                let piece = base..base + tree.text().len();
+                self.surrounding(&resource.identity.kind, piece, pointer, root.inherited.as_ref());
             }
         }
         if changes.is_empty() {
@@ -233,9 +236,9 @@ impl Run<'_> {
     }
 
     /// Notes what may matter to the pods of the input.
-    fn surrounding(&mut self, kind: &str, piece: Range<usize>, pointer: String) {
+    fn surrounding(&mut self, kind: &str, piece: Range<usize>, pointer: String, inherited: Option<&Rc<TypeMeta>>) {
         if let Some(surrounding) = Surrounding::of_kind(kind) {
-            self.injection.surroundings.push(Spot { surrounding, piece, pointer });
+            self.injection.surroundings.push(Spot { surrounding, piece, pointer, inherited: inherited.map(Rc::clone) });
         }
     }
 

@@ -12,9 +12,11 @@ use crate::inject::Injection;
 use crate::lint;
 use crate::needs::{Need, Source};
 use crate::report::Remark;
+use kube_core::TypeMeta;
 use objects::Named;
 use std::collections::HashSet;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// The kinds that matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +63,8 @@ pub(crate) struct Spot {
     pub(crate) piece: Range<usize>,
     /// JSON Pointer from the piece's root.
     pub(crate) pointer: String,
+    /// What a typed list around the piece says of its items.
+    pub(crate) inherited: Option<Rc<TypeMeta>>,
 }
 
 /// One text of a run and what became of it.

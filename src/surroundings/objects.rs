@@ -5,9 +5,9 @@ use crate::config::Config;
 use crate::find::{member, step};
 use crate::needs::Source;
 use crate::report::{Finding, Identity, Remark};
-use crate::resource::{self, file, resources};
+use crate::resource::{self, file, item_types, resources};
 use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree, resolve};
-use kube_core::TypeMeta;
+use memchr::memchr_iter;
 use memchr::memmem::Finder;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -48,7 +48,9 @@ impl<'r> Named<'r> {
     /// False for a text that cannot hold an object that matters.
     fn may_be_in(&self, surrounding: Surrounding, text: &str) -> bool {
         match self.finders.get(&surrounding) {
-            Some(Some(finders)) => finders.iter().any(|finder| finder.find(text.as_bytes()).is_some()),
+            Some(Some(finders)) => {
+                finders.iter().any(|finder| finder.find(text.as_bytes()).is_some()) || may_spell_otherwise(text)
+            }
             Some(None) => true,
             None => !surrounding.is_named(),
         }
@@ -57,6 +59,12 @@ impl<'r> Named<'r> {
     fn has(&self, surrounding: Surrounding, namespace: Option<&str>, name: &str) -> bool {
         !surrounding.is_named() || self.names.contains(&(surrounding, namespace, name))
     }
+}
+
+/// True for a text that may hold a name in other letters: `"my\u002dkey"`, or over several lines.
+fn may_spell_otherwise(text: &str) -> bool {
+    let mut escapes = memchr_iter(b'\\', text.as_bytes());
+    escapes.any(|at| matches!(text.as_bytes().get(at + 1), Some(b'x' | b'u' | b'U' | b'\n' | b'\r')))
 }
 
 /// One object of the input, read.
@@ -139,24 +147,34 @@ impl Object {
 pub(super) fn read(parts: &[Part<'_>], named: &Named<'_>, config: &Config) -> Vec<Object> {
     let mut objects = Vec::new();
     for (number, part) in parts.iter().enumerate() {
-        for spot in &part.injection.surroundings {
-            let text = part.text.get(spot.piece.clone()).unwrap_or_default();
-            if named.may_be_in(spot.surrounding, text) {
-                objects.extend(object(text, spot, number, named, config));
+        // A document may hold many of them, in a list.
+        for spots in part.injection.surroundings.chunk_by(|one, next| one.piece == next.piece) {
+            let text = spots.first().and_then(|spot| part.text.get(spot.piece.clone())).unwrap_or_default();
+            let mut kinds: HashSet<Surrounding> = spots.iter().map(|spot| spot.surrounding).collect();
+            kinds.retain(|surrounding| named.may_be_in(*surrounding, text));
+            if kinds.is_empty() {
+                continue;
             }
+            // A document that is no YAML is not the place of an agent's key.
+            let Ok(tree) = yaml::read(text) else { continue };
+            let wanted = spots.iter().filter(|spot| kinds.contains(&spot.surrounding));
+            objects.extend(wanted.filter_map(|spot| object(&tree, spot, number, named, config)));
         }
     }
     objects
 }
 
-/// None for what no pod names, and for what cannot be read: a document that is no YAML is not the place of an agent's key.
-fn object(text: &str, spot: &Spot, part: usize, named: &Named<'_>, config: &Config) -> Option<Object> {
-    let tree = yaml::read(text).ok()?;
+/// None for what no pod names.
+fn object(tree: &Tree<'_>, spot: &Spot, part: usize, named: &Named<'_>, config: &Config) -> Option<Object> {
     let mut node = tree.root()?;
+    let mut inherited = spot.inherited.as_deref().cloned().unwrap_or_default();
     for token in spot.pointer.split('/').skip(1) {
-        node = step(&tree, node, token)?;
+        if token == "items" {
+            inherited = item_types(tree, tree.resolve(node)).unwrap_or_default();
+        }
+        node = step(tree, node, token)?;
     }
-    let resource = resources(&tree, node, &TypeMeta::default()).into_iter().next()?;
+    let resource = resources(tree, node, &inherited).into_iter().next()?;
     if resource.gvk.as_ref().is_some_and(|gvk| !gvk.group.is_empty()) {
         return None;
     }
@@ -168,7 +186,7 @@ fn object(text: &str, spot: &Spot, part: usize, named: &Named<'_>, config: &Conf
         surrounding: spot.surrounding,
         part,
         namespace,
-        file: file(&tree, node),
+        file: file(tree, node),
         identity: resource.identity,
         offset: spot.piece.start + tree.span(node).start,
         entries: Vec::new(),
@@ -177,34 +195,34 @@ fn object(text: &str, spot: &Spot, part: usize, named: &Named<'_>, config: &Conf
     match spot.surrounding {
         Surrounding::Holds(Source::Secret) => {
             for field in ["data", "stringData"] {
-                object.entries.extend(entries(&tree, spot, member(&tree, node, field), &format!("/{field}")));
+                object.entries.extend(entries(tree, spot, member(tree, node, field), &format!("/{field}")));
             }
         }
         Surrounding::Holds(Source::ConfigMap) => {
-            object.entries.extend(entries(&tree, spot, member(&tree, node, "data"), "/data"));
+            object.entries.extend(entries(tree, spot, member(tree, node, "data"), "/data"));
             // What stands there is not the value but its base64.
-            let binary = entries(&tree, spot, member(&tree, node, "binaryData"), "/binaryData");
+            let binary = entries(tree, spot, member(tree, node, "binaryData"), "/binaryData");
             object.entries.extend(binary.into_iter().map(|entry| Entry { value: None, ..entry }));
         }
-        Surrounding::ServiceAccount => object.entries.extend(entries(&tree, spot, Some(node), "")),
+        Surrounding::ServiceAccount => object.entries.extend(entries(tree, spot, Some(node), "")),
         Surrounding::Quota => {
-            let below = |key: &str| member(&tree, member(&tree, node, "spec")?, key).map(|found| tree.resolve(found));
+            let below = |key: &str| member(tree, member(tree, node, "spec")?, key).map(|found| tree.resolve(found));
             // One with a scope counts some pods only.
             let has_scope = ["scopes", "scopeSelector"]
                 .into_iter()
                 .filter_map(below)
                 .any(|scope| tree.items(scope).next().is_some() || tree.entries(scope).next().is_some());
             let hard = below("hard").filter(|_| !has_scope);
-            object.entries.extend(entries(&tree, spot, hard, "/spec/hard"));
+            object.entries.extend(entries(tree, spot, hard, "/spec/hard"));
         }
         Surrounding::LimitRange => {
-            let limits = member(&tree, node, "spec").and_then(|spec| member(&tree, spec, "limits"));
+            let limits = member(tree, node, "spec").and_then(|spec| member(tree, spec, "limits"));
             for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.resolve(limits))).enumerate() {
                 let given = |field: &str| {
                     let pointer = format!("/spec/limits/{index}/{field}");
-                    entries(&tree, spot, member(&tree, item, field), &pointer)
+                    entries(tree, spot, member(tree, item, field), &pointer)
                 };
-                match resource::text(&tree, item, "type").as_deref() {
+                match resource::text(tree, item, "type").as_deref() {
                     Some("Container") => {
                         let fields = ["default", "defaultRequest", "max", "min"];
                         object.entries.extend(fields.into_iter().flat_map(given));
