@@ -313,7 +313,10 @@ impl View<'_> {
         let config = agent.annotated.as_deref().unwrap_or(self.config);
         let settings = config.settings().into_iter().filter(|(path, ..)| is_of_the_agent(path));
         let settings = settings.map(|(path, value, origin)| {
-            let origin = self.origin(origin);
+            let mut origin = self.origin(origin);
+            if let ("agent.env", Some(less)) = (&*path, less_variables(self.config, config)) {
+                origin.push_str(&less);
+            }
             in_effect(Setting { path, value, origin }, &agent.container, &agent.volume_list)
         });
         let mut settings: Vec<Setting> = settings.collect();
@@ -349,6 +352,19 @@ impl View<'_> {
             other => other.to_string(),
         }
     }
+}
+
+/// `, less MACKEREL_ROLES, which an annotation gives`: what of `agent.env` gave way on one template.
+fn less_variables(config: &Config, annotated: &Config) -> Option<String> {
+    let stays = |name: &str| annotated.spec.agent.env.iter().any(|variable| variable.name == name);
+    let env = config.spec.agent.env.iter().map(|variable| &*variable.name);
+    let gone: Vec<&str> = env.filter(|name| !stays(name)).collect();
+    let who = match gone.len() {
+        0 => return None,
+        1 => "an annotation gives",
+        _ => "annotations give",
+    };
+    Some(format!(", less {}, which {who}", gone.join(" and ")))
 }
 
 /// Settings of the agent that hold for the init container that waits too.

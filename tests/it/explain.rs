@@ -127,6 +127,30 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
 }
 
 #[test]
+fn variables_that_give_way_to_annotations_are_named() {
+    let annotated = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, annotations: {agent-injector.contrib.mackerel.io/log-level: INFO,
+  agent-injector.contrib.mackerel.io/memo: web}}
+spec: {containers: [{name: web, image: web}]}
+";
+    let folder = Folder::with(&[("web.yaml", annotated)]);
+    let env = |variables: &str| {
+        let ran = folder.run(&["explain", "--set", &format!("agent.env=[{variables}]"), "web.yaml"]);
+        let line = ran.stdout.lines().find(|line| line.trim_start().starts_with("agent.env ")).unwrap();
+        line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+    };
+    let [log_level, memo] = ["{name: MACKEREL_LOG_LEVEL, value: DEBUG}", "{name: MACKEREL_MEMO, value: x}"];
+    assert_eq!(env("{name: A, value: b}"), r#"[{"name":"A","value":"b"}] --set #1"#);
+    assert_eq!(env(memo), "[] --set #1, less MACKEREL_MEMO, which an annotation gives");
+    assert_eq!(
+        env(&format!("{log_level}, {memo}")),
+        "[] --set #1, less MACKEREL_LOG_LEVEL and MACKEREL_MEMO, which annotations give"
+    );
+}
+
+#[test]
 fn programs_get_the_same_as_json() {
     let ran = explained(&folder(), &["deploy", "--output", "json"]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
