@@ -118,6 +118,18 @@ pub(super) fn helms() -> impl Iterator<Item = PathBuf> {
 }
 
 #[test]
+fn what_is_not_helm_4_makes_no_packages_and_is_named() {
+    for (helm, said) in [("no-such-helm", "there is no program no-such-helm: set HELM"), ("true", "true is not Helm 4")]
+    {
+        let mut package = Command::new(root().join("helm-plugin/package"));
+        let ran = package.arg(env!("CARGO_TARGET_TMPDIR")).arg("linux-amd64=none").env("HELM", helm).output().unwrap();
+        let stderr = String::from_utf8(ran.stderr).unwrap();
+        assert_eq!(ran.status.code(), Some(2), "{stderr}");
+        assert!(stderr.starts_with(&format!("helm-plugin/package: {said}")) && stderr.lines().count() == 1, "{stderr}");
+    }
+}
+
+#[test]
 fn helm_installs_them_renders_with_them_and_uninstalls_them() {
     let Some(packages) = packages() else { return };
     for helm in helms() {
