@@ -15,6 +15,7 @@ use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::edit::Edit;
 use crate::find::{Table, is_list};
 use crate::judge::judge;
+use crate::lost_manifest::lost_manifests;
 use crate::parts::Parts;
 use crate::patch::Records;
 use crate::pod_template::{Ours, PodTemplate};
@@ -270,9 +271,7 @@ impl Run<'_> {
 
     fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
-        let nothing_is_wanted =
-            self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject;
-        self.injection.findings.push(if nothing_is_wanted {
+        self.injection.findings.push(if self.wants_nothing() {
             let message = format!("a document that is not valid YAML was passed by: {}", error.message);
             Finding::new(Reason::UnreadableDocument, message, offset, "")
         } else {
@@ -290,7 +289,11 @@ impl Run<'_> {
         if templates.is_empty() {
             self.injection.without_template += 1;
             self.remark(tree, resource, base);
-            self.lost(tree, resource, base);
+            if !self.wants_nothing() {
+                let lost = lost_manifests(tree, resource, &self.table);
+                let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
+                self.injection.findings.extend(lost.into_iter().map(at_base));
+            }
         }
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
@@ -337,6 +340,11 @@ impl Run<'_> {
         }
     }
 
+    /// The kill switch: what cannot be read or is lost holds nobody up.
+    fn wants_nothing(&self) -> bool {
+        self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject
+    }
+
     fn may_ask(&self, text: &str) -> bool {
         self.search.as_ref().is_some_and(|search| search.may_find(text))
     }
@@ -355,34 +363,6 @@ impl Run<'_> {
                 file: file(tree, resource.node),
                 finding,
             });
-        }
-    }
-
-    /// Two manifests that no `---` parts are one to YAML, of which the last says what it is: a workload that stands first
-    /// would be gone without a word.
-    ///
-    /// ```yaml
-    /// kind: Deployment
-    /// spec: …
-    /// kind: Service     # all that is seen of the two
-    /// spec: …
-    /// ```
-    fn lost(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
-        if self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject {
-            return;
-        }
-        let entries = tree.entries(tree.resolve(resource.node));
-        let kinds: Vec<NodeId> =
-            entries.filter(|(key, _)| tree.is_key(*key, "kind")).map(|(_, value)| tree.resolve(value)).collect();
-        let [earlier @ .., _] = kinds.as_slice() else { return };
-        for kind in earlier {
-            let Some(name) = tree.scalar(*kind).filter(|name| self.table.knows_kind(name)) else { continue };
-            let message = format!(
-                "duplicate-key: `kind` stands twice in one document, and Kubernetes reads the last one: nothing becomes of this {name}"
-            );
-            let help = "put a line `---` between the two manifests";
-            let finding = Finding::new(Reason::Uneditable, message, base + tree.span(*kind).start, "").with_help(help);
-            self.injection.findings.push(finding);
         }
     }
 

@@ -161,6 +161,7 @@ mod decide;
 mod hand_edit;
 mod judge;
 mod lint;
+mod lost_manifest;
 mod merge_patch;
 mod needs;
 mod owner;
