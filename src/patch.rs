@@ -4,6 +4,10 @@
 //! as a null gives way. What was created and what gave way is remembered in the record, so that [`removal`] is the exact
 //! inverse of an insertion.
 
+mod own_annotations;
+
+pub(crate) use own_annotations::Records;
+
 use crate::agent::record::{Parent, PullSecrets, Record};
 use crate::agent::{Agent, AgentRecord, Volume};
 use crate::annotations::Annotation;
@@ -14,9 +18,9 @@ use crate::splice::{Operation, Spelling, gave_way};
 use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
-use serde_json::{Map, Value, json};
+use own_annotations::{OwnAnnotations, status_is_ours};
+use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What `status` says beside an agent: the original injector then leaves the pod alone.
@@ -105,54 +109,6 @@ struct Builder<'a, 't> {
     /// Pointer from the document's root to the template.
     at: &'a str,
     patch: TemplatePatch,
-}
-
-/// The annotations of records that were written before: most templates of a stream get the same one.
-#[derive(Debug, Default)]
-pub(crate) struct Records {
-    written: RefCell<Vec<(Record, Rc<OwnAnnotations>)>>,
-}
-
-/// More than any real stream has. Beyond it, work is done again.
-const MOST_RECORDS: usize = 64;
-
-/// `status` and `record`, in each of the forms in which they are added.
-#[derive(Debug)]
-struct OwnAnnotations {
-    /// Key and value, one by one.
-    each: Vec<(&'static str, Rc<Value>)>,
-    /// As a mapping.
-    mapping: Rc<Value>,
-    /// As metadata that hold nothing else.
-    metadata: Rc<Value>,
-}
-
-impl Records {
-    fn annotations(&self, record: Record) -> Rc<OwnAnnotations> {
-        let mut written = self.written.borrow_mut();
-        if let Some((_, annotations)) = written.iter().find(|(known, _)| *known == record) {
-            return Rc::clone(annotations);
-        }
-        let annotations = Rc::new(OwnAnnotations::of(&record));
-        if written.len() < MOST_RECORDS {
-            written.push((record, Rc::clone(&annotations)));
-        }
-        annotations
-    }
-}
-
-impl OwnAnnotations {
-    fn of(record: &Record) -> Self {
-        let status = status_is_ours(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
-        let record = (Annotation::Record.key(), Value::from(record.to_string()));
-        let each: Vec<(&'static str, Value)> = status.into_iter().chain([record]).collect();
-        let mapping: Map<String, Value> = each.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-        Self {
-            metadata: Rc::new(json!({ "annotations": mapping })),
-            mapping: Rc::new(Value::Object(mapping)),
-            each: each.into_iter().map(|(key, value)| (key, Rc::new(value))).collect(),
-        }
-    }
 }
 
 /// What adds the parts of a plan, and the record that goes with them, to a template that carries none of ours.
@@ -290,11 +246,6 @@ fn record(plan: &Plan, status_is_ours: bool) -> Record {
         Parts::Both(one, wait_for) => Parts::Both(agent(one), wait_for.record()),
     };
     Record { parts, pull_secrets: None, created: Vec::new(), was: Vec::new() }
-}
-
-/// `status` goes with an agent, so that the original injector leaves the pod alone.
-fn status_is_ours(record: &Record) -> bool {
-    record.parts.agent().is_some_and(|agent| agent.status_is_ours)
 }
 
 /// What takes out everything that the record names, and puts back what gave way.

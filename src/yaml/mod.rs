@@ -14,6 +14,7 @@ mod reference;
 mod resolve;
 mod scalar;
 mod scan;
+mod scan_error;
 mod spell;
 mod tag;
 pub(crate) mod tree;
