@@ -3,9 +3,9 @@
 use super::args::{Explain, ExplainFormat};
 use super::messages::Messages;
 use super::{Exit, stdout};
-use crate::config::Config;
+use crate::config::{Config, closest};
 use crate::explain::{Chosen, Explanation, explain, sarif, text};
-use crate::report::Severity;
+use crate::report::{Identity, Severity};
 use crate::surroundings::{Part, Requirement};
 use crate::tolerance::Tolerance;
 
@@ -34,9 +34,11 @@ pub(crate) fn print(
 ) -> anyhow::Result<Exit> {
     let explanation = explain(names, parts, requirements, config, tolerance, how.chosen);
     if let (Chosen::Resource(wanted), true) = (how.chosen, explanation.templates.is_empty()) {
-        anyhow::bail!(
-            "no resource {wanted} with a pod template; name it as in `web`, `Deployment/web` or `Deployment/shop/web`"
-        );
+        let help = match meant(wanted, parts) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "name it as in `web`, `Deployment/web` or `Deployment/shop/web`".to_owned(),
+        };
+        anyhow::bail!("no resource {wanted} with a pod template; {help}");
     }
     let shown = match how.format {
         ExplainFormat::Text => text::text(&explanation),
@@ -46,6 +48,19 @@ pub(crate) fn print(
     stdout::write([&*shown])?;
     messages.show(None);
     Ok(if has_errors(&explanation) || messages.has_errors() { Exit::Trouble } else { Exit::Done })
+}
+
+/// What was most likely meant by the name of a resource, in the form that it was given in.
+fn meant(wanted: &str, parts: &[Part<'_>]) -> Option<String> {
+    let identities = parts.iter().flat_map(|part| &part.injection.outcomes).map(|outcome| &outcome.identity);
+    let names: Vec<String> = identities
+        .filter_map(|Identity { kind, namespace, name, .. }| match wanted.split('/').count() {
+            1 => Some(name.clone()),
+            2 => Some(format!("{kind}/{name}")),
+            _ => Some(format!("{kind}/{}/{name}", namespace.as_ref()?)),
+        })
+        .collect();
+    closest(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 fn has_errors(explanation: &Explanation) -> bool {

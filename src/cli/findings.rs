@@ -40,13 +40,14 @@ pub(crate) fn report(
     };
     messages.passed_by(injection.without_template);
     for fault in &injection.faults {
-        messages.add(Severity::Error, |severity| wording.message(fault, severity, None))?;
+        messages.add(Severity::Error, Some(fault.reason), |severity| wording.message(fault, severity, None))?;
     }
     for finding in &injection.findings {
         if finding.reason.class() == Class::Refused {
             messages.count(finding.reason);
         }
-        messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, None))?;
+        let severity = tolerance.severity(finding);
+        messages.add(severity, Some(finding.reason), |severity| wording.message(finding, severity, None))?;
     }
     if let Some(line) = permissions(&injection.permissions, options.tense) {
         messages.note(line)?;
@@ -61,7 +62,8 @@ pub(crate) fn report(
             }
             severity => {
                 messages.count(decision.reason);
-                messages.add(severity, |severity| wording.message(decision, severity, subject))?;
+                messages
+                    .add(severity, Some(decision.reason), |severity| wording.message(decision, severity, subject))?;
             }
         }
         for warning in &outcome.warnings {
@@ -69,7 +71,8 @@ pub(crate) fn report(
                 messages.note(wording.line(warning, Severity::Info, subject))?;
                 continue;
             }
-            messages.add(tolerance.severity(warning), |severity| wording.message(warning, severity, subject))?;
+            let severity = tolerance.severity(warning);
+            messages.add(severity, Some(warning.reason), |severity| wording.message(warning, severity, subject))?;
         }
     }
     injection.remarks.iter().try_for_each(|remark| told(messages, &mut wording, remark, tolerance))
@@ -86,7 +89,7 @@ fn permissions(changes: &[(Change, Identity)], tense: Tense) -> Option<String> {
 /// What is never tolerated and belongs to no decision.
 pub(crate) fn error(messages: &mut Messages, input: Input<'_>, finding: &Finding) -> io::Result<()> {
     let mut wording = Wording::places(input, messages.colour());
-    messages.add(Severity::Error, |severity| wording.message(finding, severity, None))
+    messages.add(Severity::Error, Some(finding.reason), |severity| wording.message(finding, severity, None))
 }
 
 /// What is told of one text when all are known.
@@ -105,7 +108,8 @@ fn told(messages: &mut Messages, wording: &mut Wording<'_>, remark: &Remark, tol
     if finding.reason.class() == Class::Note {
         return messages.note(wording.line(finding, Severity::Info, subject));
     }
-    messages.add(tolerance.severity(finding), |severity| wording.message(finding, severity, subject))
+    messages
+        .add(tolerance.severity(finding), Some(finding.reason), |severity| wording.message(finding, severity, subject))
 }
 
 impl<'t> Wording<'t> {

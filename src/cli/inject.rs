@@ -256,7 +256,7 @@ impl<'c> Gathered<'c> {
     /// A warning about an input as a whole.
     fn warn(&self, messages: &mut Messages, name: &str, reason: Reason, message: String) -> io::Result<()> {
         let finding = Finding { reason, message, help: None, offset: None, pointer: String::new() };
-        messages.add(self.run.tolerance().severity(&finding), |severity| {
+        messages.add(self.run.tolerance().severity(&finding), Some(reason), |severity| {
             let line = match severity {
                 Severity::Error => format!("error[{}]: {name}: {}", reason.id(), finding.message),
                 severity => format!("{name}: {}[{}]: {}", severity.name(), reason.id(), finding.message),

@@ -17,6 +17,9 @@ use std::path::Path;
 /// Errors that are shown, and warnings without `-v`; of the rest only the number is.
 const SHOWN: usize = 20;
 
+/// Warnings of one reason that are shown without `-v`: many alike do not hide the one that matters.
+const SHOWN_ALIKE: usize = 3;
+
 /// Warnings that a function call shows.
 const SHOWN_TO_ORCHESTRATOR: usize = 3;
 
@@ -71,11 +74,20 @@ pub(crate) struct Messages {
 struct Shown {
     messages: Vec<Message>,
     count: usize,
+    counts: BTreeMap<Option<Reason>, usize>,
+    left_out: BTreeMap<Option<Reason>, usize>,
 }
 
 impl Shown {
     fn pictures(&self, more: Option<String>) -> Vec<String> {
         self.messages.iter().map(|message| message.picture.clone()).chain(more).collect()
+    }
+
+    /// ` (17 short-termination, 5 qos-changed)`
+    fn reasons_left_out(&self) -> String {
+        let counts = self.left_out.iter().filter_map(|(reason, count)| Some(format!("{count} {}", (*reason)?.id())));
+        let counts: Vec<String> = counts.collect();
+        if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) }
     }
 }
 
@@ -149,16 +161,26 @@ impl Messages {
         Ok(())
     }
 
-    /// An error or a warning.
-    pub(crate) fn add(&mut self, severity: Severity, message: impl FnOnce(Severity) -> Message) -> io::Result<()> {
-        let (shown, limit) = match (severity, self.loudness) {
-            (Severity::Error, _) => (&mut self.errors, SHOWN),
-            (_, Loudness::Resources) => (&mut self.warnings, usize::MAX),
-            (_, Loudness::Orchestrator) => (&mut self.warnings, SHOWN_TO_ORCHESTRATOR),
-            _ => (&mut self.warnings, SHOWN),
+    /// An error or a warning, and its reason if it has one.
+    pub(crate) fn add(
+        &mut self,
+        severity: Severity,
+        reason: Option<Reason>,
+        message: impl FnOnce(Severity) -> Message,
+    ) -> io::Result<()> {
+        let (shown, limit, alike) = match (severity, self.loudness) {
+            (Severity::Error, _) => (&mut self.errors, SHOWN, SHOWN),
+            (_, Loudness::Resources) => (&mut self.warnings, usize::MAX, usize::MAX),
+            (_, Loudness::Orchestrator) => (&mut self.warnings, SHOWN_TO_ORCHESTRATOR, SHOWN_TO_ORCHESTRATOR),
+            _ => (&mut self.warnings, SHOWN, SHOWN_ALIKE),
         };
         shown.count += 1;
-        let wanted = shown.messages.len() < limit;
+        let of_reason = shown.counts.entry(reason).or_default();
+        *of_reason += 1;
+        let wanted = shown.messages.len() < limit && *of_reason <= alike;
+        if !wanted {
+            *shown.left_out.entry(reason).or_default() += 1;
+        }
         if !wanted && self.log.is_none() {
             return Ok(());
         }
@@ -176,7 +198,7 @@ impl Messages {
         // Names of files may hold anything; a terminal obeys some of it.
         let what = what.to_string();
         let line = format!("error: {}", what.split('\n').map(visible).collect::<Vec<_>>().join("\n"));
-        self.add(Severity::Error, |_| Message { picture: line.clone(), line })
+        self.add(Severity::Error, None, |_| Message { picture: line.clone(), line })
     }
 
     /// An input that cannot be read.
@@ -196,7 +218,7 @@ impl Messages {
         let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
         let line = renderer.line(diagnostic) + &help;
         let picture = Renderer::new(self.colour()).picture(diagnostic).trim_end().to_owned();
-        self.add(diagnostic.severity, |_| Message { line, picture })
+        self.add(diagnostic.severity, None, |_| Message { line, picture })
     }
 
     /// What the errors so far are, one line each, without their place on stdin, which an orchestrator's user cannot see.
@@ -239,7 +261,8 @@ impl Messages {
     pub(crate) fn show(&self, ending: Option<Ending<'_>>) {
         let how = if self.loudness == Loudness::Orchestrator { "in the results" } else { "`-v` shows them all" };
         let decisions = self.decisions.pictures(more(&self.decisions, "more decision", &format!("; {how}")));
-        let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
+        let reasons = self.warnings.reasons_left_out();
+        let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("{reasons}; {how}")));
         let errors = self.errors.pictures(more(&self.errors, "more error", ""));
         let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
         let parts: &[&[String]] = match self.loudness {

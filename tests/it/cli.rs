@@ -522,3 +522,16 @@ fn more_than_twenty_errors_are_counted() {
     assert_eq!(stderr.matches("error[uneditable]").count(), 20);
     assert!(stderr.ends_with("… and 5 more errors\n25 errors; nothing was written\n"), "{stderr}");
 }
+
+#[test]
+fn warnings_alike_do_not_hide_another_one() {
+    let hasty = WEB
+        .replace("    spec:\n      containers", "    spec:\n      terminationGracePeriodSeconds: 1\n      containers");
+    let host = WEB.replace("    spec:\n      containers", "    spec:\n      hostNetwork: true\n      containers");
+    let folder = Folder::with(&[("web.yaml", &(format!("{hasty}---\n").repeat(25) + &host))]);
+    let shown = |more: &[&str]| folder.run(&[&["inject", "--check", "web.yaml"], more].concat()).stderr;
+    let (few, all) = (shown(&[]), shown(&["-v"]));
+    assert_eq!((few.matches("[short-termination]").count(), few.matches("[host-network]").count()), (3, 1), "{few}");
+    assert!(few.contains("\n… and 22 more warnings (22 short-termination); `-v` shows them all\n"), "{few}");
+    assert_eq!((all.matches("[short-termination]").count(), all.matches("… and").count()), (25, 0), "{all}");
+}

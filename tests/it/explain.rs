@@ -123,7 +123,17 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
     }
     let none = explained(&folder, &["deploy", "--resource", "Deployment/nobody"]);
     assert_eq!((none.code, &*none.stdout), (Some(2), ""));
-    assert!(none.stderr.contains("no resource Deployment/nobody"), "{}", none.stderr);
+    assert!(
+        none.stderr.contains("no resource Deployment/nobody with a pod template; name it as in"),
+        "{}",
+        none.stderr
+    );
+    for (wanted, meant) in
+        [("wbe", "web"), ("deploymnt/web", "Deployment/web"), ("Deployment/shp/web", "Deployment/shop/web")]
+    {
+        let stderr = explained(&folder, &["deploy", "--resource", wanted]).stderr;
+        assert!(stderr.ends_with(&format!("; did you mean `{meant}`?\n")), "{stderr}");
+    }
 }
 
 #[test]
