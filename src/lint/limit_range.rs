@@ -87,6 +87,12 @@ fn out_of_bounds(
             let under = taken("requests").filter(|(_, amount)| is_more(bound, amount))?;
             (format!("`min` demands {bound} of {resource} of a container, and {who} has"), under, "lower it, or raise")
         }
+        // A request must not be above its limit, which this becomes.
+        ("default", Bounded::Container) if taken("limits").is_none() => {
+            let over = taken("requests").filter(|(_, amount)| is_more(amount, bound))?;
+            let what = format!("`default` limits a container without a limit to {bound} of {resource}, and {who} has");
+            (what, over, "raise it, or lower")
+        }
         _ => return None,
     };
     let word = if list == "limits" { "limit" } else { "request" };

@@ -5,6 +5,7 @@ pub(crate) mod cluster;
 mod immutable;
 mod injected;
 mod judge;
+mod limit_range;
 mod permissions;
 mod reads;
 mod sample;
