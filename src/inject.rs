@@ -77,8 +77,17 @@ fn inject_templates(text: &str, config: &Config, options: Options) -> Injection 
     run.injection
 }
 
-/// What to do about `{{ .Values.image }}` in a document that Kubernetes cannot read.
-const RENDER: &str = "is it a template, of a Helm chart for example? Render it first, and give the result";
+/// What to do about a document that Kubernetes cannot read.
+fn correction(text: &str) -> &'static str {
+    let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    if text.lines().any(is_conflict) {
+        "resolve the merge conflict whose markers stand in it"
+    } else if text.contains("{{") {
+        "is it a template, of a Helm chart for example? Render it first, and give the result"
+    } else {
+        "correct the document"
+    }
+}
 
 /// What was said of a template and is not said again, word for word, of the next: reason and message.
 type Said = HashSet<(Reason, String)>;
@@ -252,7 +261,7 @@ impl Run<'_> {
         error: &YamlError,
         base: usize,
     ) -> Vec<Edit> {
-        let help = if tree.text().contains("{{") { RENDER } else { "correct the document" };
+        let help = correction(tree.text());
         for change in changes {
             let message = format!("unreadable: Kubernetes cannot read this document: {}", error.message);
             self.refuse(change, Refusal { message, help: help.to_owned(), offset: error.offset }, base);
@@ -275,8 +284,8 @@ impl Run<'_> {
             let message = format!("a document that is not valid YAML was passed by: {}", error.message);
             Finding::new(Reason::UnreadableDocument, message, offset, "")
         } else {
-            let help = if text.contains("{{") { RENDER } else { "correct the document" };
-            Finding::new(Reason::Uneditable, format!("not valid YAML: {}", error.message), offset, "").with_help(help)
+            let message = format!("not valid YAML: {}", error.message);
+            Finding::new(Reason::Uneditable, message, offset, "").with_help(correction(text))
         });
     }
 

@@ -17,7 +17,8 @@ use std::path::Path;
 /// Errors that are shown, and warnings without `-v`; of the rest only the number is.
 const SHOWN: usize = 20;
 
-/// Warnings of one reason that are shown without `-v`: many alike do not hide the one that matters.
+/// Warnings of one reason that are shown without `-v`, and errors that one setting mends: many alike do not hide the one that
+/// matters.
 const SHOWN_ALIKE: usize = 3;
 
 /// Warnings that a function call shows.
@@ -169,7 +170,10 @@ impl Messages {
         message: impl FnOnce(Severity) -> Message,
     ) -> io::Result<()> {
         let (shown, limit, alike) = match (severity, self.loudness) {
-            (Severity::Error, _) => (&mut self.errors, SHOWN, SHOWN),
+            (Severity::Error, _) => {
+                let alike = if reason.is_some_and(Reason::is_mended_by_a_setting) { SHOWN_ALIKE } else { SHOWN };
+                (&mut self.errors, SHOWN, alike)
+            }
             (_, Loudness::Resources) => (&mut self.warnings, usize::MAX, usize::MAX),
             (_, Loudness::Orchestrator) => (&mut self.warnings, SHOWN_TO_ORCHESTRATOR, SHOWN_TO_ORCHESTRATOR),
             _ => (&mut self.warnings, SHOWN, SHOWN_ALIKE),
@@ -261,8 +265,7 @@ impl Messages {
     pub(crate) fn show(&self, ending: Option<Ending<'_>>) {
         let how = if self.loudness == Loudness::Orchestrator { "in the results" } else { "`-v` shows them all" };
         let decisions = self.decisions.pictures(more(&self.decisions, "more decision", &format!("; {how}")));
-        let reasons = self.warnings.reasons_left_out();
-        let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("{reasons}; {how}")));
+        let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
         let errors = self.errors.pictures(more(&self.errors, "more error", ""));
         let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
         let parts: &[&[String]] = match self.loudness {
@@ -362,7 +365,7 @@ fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
 fn more(shown: &Shown, what: &str, how: &str) -> Option<String> {
     match shown.count - shown.messages.len() {
         0 => None,
-        rest => Some(format!("… and {}{how}", plural(rest, what))),
+        rest => Some(format!("… and {}{}{how}", plural(rest, what), shown.reasons_left_out())),
     }
 }
 

@@ -520,7 +520,7 @@ fn more_than_twenty_errors_are_counted() {
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
     let stderr = Folder::with(&files).run(&["inject", "."]).stderr;
     assert_eq!(stderr.matches("error[uneditable]").count(), 20);
-    assert!(stderr.ends_with("… and 5 more errors\n25 errors; nothing was written\n"), "{stderr}");
+    assert!(stderr.ends_with("… and 5 more errors (5 uneditable)\n25 errors; nothing was written\n"), "{stderr}");
 }
 
 #[test]
@@ -534,4 +534,11 @@ fn warnings_alike_do_not_hide_another_one() {
     assert_eq!((few.matches("[short-termination]").count(), few.matches("[host-network]").count()), (3, 1), "{few}");
     assert!(few.contains("\n… and 22 more warnings (22 short-termination); `-v` shows them all\n"), "{few}");
     assert_eq!((all.matches("[short-termination]").count(), all.matches("… and").count()), (25, 0), "{all}");
+}
+
+#[test]
+fn a_merge_conflict_is_named() {
+    let conflict = WEB.replace("spec:\n", "<<<<<<< HEAD\nspec:\n");
+    let stderr = Folder::with(&[("web.yaml", &conflict)]).run(&["inject", "web.yaml"]).stderr;
+    assert!(stderr.contains("= help: resolve the merge conflict"), "{stderr}");
 }
