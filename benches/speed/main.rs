@@ -5,6 +5,7 @@
 //!
 //! - `cargo bench` on generated streams of 1 and 50 MB (see `streams`)
 //! - `cargo bench -- FILE…` on files of yours
+//! - `cargo bench -- --program PROGRAM …` with this program, say one that `.ci/build` made, for the whole processes
 //! - `cargo bench -- --write FOLDER` writes the generated streams, for other tools
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
@@ -31,10 +32,10 @@ const BUILT: &str = env!("CARGO_BIN_EXE_mackerel-agent-injector");
 
 /// A copy, as people have one who install it. What a linker has just written lies in the page cache one page at a time, and
 /// so it is mapped when it starts; a file that was written in one go is mapped in larger pieces, as `cat` is.
-fn installed(folder: &Path) -> std::io::Result<PathBuf> {
+fn installed(built: &Path, folder: &Path) -> std::io::Result<PathBuf> {
     let program = folder.join("program");
-    std::fs::write(&program, std::fs::read(BUILT)?)?;
-    std::fs::set_permissions(&program, std::fs::metadata(BUILT)?.permissions())?;
+    std::fs::write(&program, std::fs::read(built)?)?;
+    std::fs::set_permissions(&program, std::fs::metadata(built)?.permissions())?;
     Ok(program)
 }
 
@@ -51,8 +52,10 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
+    let named = arguments.next_if(|argument| argument == "--program").is_some();
+    let built = if named { arguments.next().expect("--program PROGRAM") } else { BUILT.to_owned() };
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let program = installed(folder.path()).expect("the program can be copied");
+    let program = installed(Path::new(&built), folder.path()).expect("the program can be copied");
     let files: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
     let own = files.is_empty();
     let files = if own {
