@@ -214,12 +214,6 @@ impl Reason {
         )
     }
 
-    /// One setting mends it for all templates: a few of them are enough to say it.
-    #[must_use]
-    pub(crate) fn is_mended_by_a_setting(self) -> bool {
-        matches!(self, Reason::NamespaceRequired | Reason::NodesProxyRefused | Reason::WaitForImage)
-    }
-
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
     pub(crate) fn is_said_once(self) -> bool {

@@ -17,8 +17,7 @@ use std::path::Path;
 /// Errors that are shown, and warnings without `-v`; of the rest only the number is.
 const SHOWN: usize = 20;
 
-/// Warnings of one reason that are shown without `-v`, and errors that one setting mends: many alike do not hide the one that
-/// matters.
+/// Warnings of one reason that are shown without `-v`: many alike do not hide the one that matters.
 const SHOWN_ALIKE: usize = 3;
 
 /// Warnings that a function call shows.
@@ -170,10 +169,7 @@ impl Messages {
         message: impl FnOnce(Severity) -> Message,
     ) -> io::Result<()> {
         let (shown, limit, alike) = match (severity, self.loudness) {
-            (Severity::Error, _) => {
-                let alike = if reason.is_some_and(Reason::is_mended_by_a_setting) { SHOWN_ALIKE } else { SHOWN };
-                (&mut self.errors, SHOWN, alike)
-            }
+            (Severity::Error, _) => (&mut self.errors, SHOWN, SHOWN),
             (_, Loudness::Resources) => (&mut self.warnings, usize::MAX, usize::MAX),
             (_, Loudness::Orchestrator) => (&mut self.warnings, SHOWN_TO_ORCHESTRATOR, SHOWN_TO_ORCHESTRATOR),
             _ => (&mut self.warnings, SHOWN, SHOWN_ALIKE),
