@@ -82,7 +82,11 @@ pub(crate) fn converges(text: &str, first: &Config, second: &Config) -> Result<(
 
 /// True when an agent of ours may be in a text already.
 pub(crate) fn carries_record(text: &str) -> bool {
-    text.contains("agent-injector.contrib.mackerel.io/record")
+    records(text) > 0
+}
+
+fn records(text: &str) -> usize {
+    text.matches("agent-injector.contrib.mackerel.io/record").count()
 }
 
 /// Laws 1 and 3 for one run.
@@ -279,15 +283,16 @@ fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) ->
     let mut uninject = UNINJECT;
     uninject.hand_edits = options.hand_edits;
     let back = patched(&injected.text, config, uninject)?;
+    let origin = patched(text, config, uninject)?;
     // What was taken over is not given back, but it is taken out.
     if injected.injection.outcomes.iter().any(|outcome| outcome.decision.reason == Reason::Adopted) {
         let is_out = |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Removed | Reason::NotInjected);
-        let out = back.injection.outcomes.iter().all(is_out) && !carries_record(&back.text);
+        // One that uninject leaves in the text as it came is none of ours: it stands under a key that only looks like ours.
+        let out = back.injection.outcomes.iter().all(is_out) && records(&back.text) <= records(&origin.text);
         let done = out || stays(&back.injection);
         return if done { Ok(()) } else { Err(format!("law 4: of an adopted agent stays\n{}", back.text)) };
     }
     // What carried our record before comes back without.
-    let origin = patched(text, config, uninject)?;
     let had_records = origin.injection.outcomes.iter().any(|outcome| outcome.decision.reason != Reason::NotInjected)
         || !origin.injection.permissions.is_empty();
     if !had_records && !origin.injection.edits.is_empty() {
