@@ -396,9 +396,7 @@ impl Run<'_> {
                 Err(Failure::Fault { message }) => {
                     // What is wrong stands in a text that nobody will see: the first template shows where it came from.
                     let start = changes.first().map_or(0, |change| tree.span(change.view.node).start);
-                    let finding = Finding::new(Reason::VerifyFailed, message, base + start, "")
-                        .with_help("this is a mistake of this program; please report it with the document");
-                    self.injection.faults.push(finding);
+                    self.injection.faults.push(Finding::verify_failed(message, base + start));
                     break;
                 }
             }

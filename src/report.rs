@@ -274,6 +274,12 @@ impl Finding {
         Self { reason, message: message.into(), help: None, offset: Some(offset), pointer: pointer.to_owned() }
     }
 
+    /// A result that failed its own check.
+    pub(crate) fn verify_failed(message: impl Into<String>, offset: usize) -> Self {
+        let help = "this is a mistake of this program; please report it with the document";
+        Self::new(Reason::VerifyFailed, message, offset, "").with_help(help)
+    }
+
     /// The same with what to do next.
     pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }

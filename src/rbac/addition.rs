@@ -3,14 +3,14 @@
 
 use super::manifest::document;
 use super::record::{Boundary, Record};
+use super::spliced::{Failure, spliced};
 use crate::annotations::Annotation;
 use crate::edit::Edit;
 use crate::read;
 use crate::read::list;
-use crate::splice::{Uneditable, splice};
 use crate::yaml::{self, Tree};
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, Patch, PatchOperation};
+use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 use std::ops::Range;
 
@@ -63,7 +63,7 @@ pub(super) fn to_stream(text: &str, wanted: &[Wanted]) -> Vec<Edit> {
 ///
 /// # Errors
 /// When the list cannot be edited; with the place in the text.
-pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Uneditable> {
+pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Failure> {
     for document in read::documents(text).map(|document| document.span) {
         let piece = &text[document.clone()];
         if let Some(first) = first_item(piece) {
@@ -89,19 +89,13 @@ fn first_item(document: &str) -> Option<Range<usize>> {
 }
 
 /// Puts the items first into the list at `pointer`; the text of `tree` begins at `base`.
-fn add(tree: &Tree<'_>, base: usize, pointer: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Uneditable> {
+fn add(tree: &Tree<'_>, base: usize, pointer: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Failure> {
     let path = PointerBuf::from_tokens(pointer.split('/').skip(1).chain(["0"]));
     let first = |wanted: &Wanted| {
         let value = recorded(&wanted.object, Boundary::None);
         PatchOperation::Add(AddOperation { path: path.clone(), value })
     };
-    let spliced = splice(tree, &Patch(wanted.iter().rev().map(first).collect()), &[])
-        .map_err(|error| Uneditable { offset: error.offset + base, ..error })?;
-    let place = |edit: Edit| {
-        let range = edit.range.start + base..edit.range.end + base;
-        Edit::replace(range, commented(&edit.text, wanted))
-    };
-    Ok(spliced.edits.into_iter().map(place).collect())
+    spliced(tree, base, wanted.iter().rev().map(first).collect(), |items| commented(items, wanted))
 }
 
 /// The comments of each item that stands on lines of its own, behind its dash: there kpt keeps them with it, and there they

@@ -8,13 +8,14 @@ use super::addition::{self, Wanted, annotate};
 use super::manifest::comments;
 use super::objects::objects;
 use super::present::{Other, Ours, Present};
+use super::spliced::Failure;
 use super::{Change, Grants};
 use crate::annotations::Annotation;
 use crate::config::Config;
 use crate::edit::{self, Edit};
 use crate::inject::{Direction, Injection, Options, Permissions};
 use crate::report::{Finding, Identity, Outcome, Reason, Remark};
-use crate::splice::Uneditable;
+use crate::splice::Refusal;
 use serde_json::Value;
 
 /// Brings the permissions in `text` to what the injection needs, and its edits with them. `again` injects another text.
@@ -39,13 +40,19 @@ pub(crate) fn write(
             injection.edits = edits;
             injection.permissions = changes(&present, &wanted);
         }
-        Err(uneditable) => {
+        Err(Failure::Refused(uneditable)) => {
             let message = format!(
-                "the permissions of the agents cannot be written here: {}: {uneditable}",
+                "the permissions of the agents cannot be changed here: {}: {uneditable}",
                 uneditable.refusal.word()
             );
-            let finding = Finding::new(Reason::Uneditable, message, uneditable.offset, "");
-            injection.findings.push(finding.with_help(uneditable.refusal.help()));
+            let help = match uneditable.refusal {
+                Refusal::DuplicateKey => "part the two manifests that stand here, or remove one of the keys",
+                other => other.help(),
+            };
+            injection.findings.push(Finding::new(Reason::Uneditable, message, uneditable.offset, "").with_help(help));
+        }
+        Err(Failure::Fault { message, offset }) => {
+            injection.faults.push(Finding::verify_failed(message, offset));
         }
     }
 }
@@ -131,7 +138,7 @@ fn rewritten(
     permissions: Permissions,
     injection: &mut Injection,
     again: impl FnOnce(&str) -> Injection,
-) -> Result<Vec<Edit>, Uneditable> {
+) -> Result<Vec<Edit>, Failure> {
     let add = |text: &str| match permissions {
         _ if wanted.is_empty() => Ok(Vec::new()),
         Permissions::Leave => Ok(Vec::new()),

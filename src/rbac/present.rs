@@ -2,6 +2,7 @@
 
 use super::objects::{GROUP, NAME_PREFIX};
 use super::record::{Boundary, MARK, Record};
+use super::spliced::{Failure, spliced};
 use crate::annotations::Annotation;
 use crate::edit::Edit;
 use crate::find::member;
@@ -9,13 +10,14 @@ use crate::read;
 use crate::read::list;
 use crate::report::Identity;
 use crate::resource::{Resource, file, item_types, resources, text};
-use crate::splice::{Uneditable, splice};
-use crate::yaml::{self, Tree, to_json};
+use crate::splice::Refusal;
+use crate::yaml::{self, NodeId, Tree, to_json};
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{Patch, PatchOperation, RemoveOperation};
+use json_patch::{PatchOperation, RemoveOperation};
 use kube_core::TypeMeta;
 use memchr::memmem;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// What a text holds of our kinds.
@@ -34,6 +36,9 @@ pub(super) struct Ours {
     pub(super) value: Value,
     record: Record,
     place: Place,
+    /// Where a key of it stands for a second time: two manifests that no `---` parts are one to YAML, and with ours the
+    /// other one would go.
+    again: Option<usize>,
 }
 
 /// One object that is not ours.
@@ -75,9 +80,8 @@ impl Present {
     }
 
     fn look(&mut self, text: &str, document: &Range<usize>, may_hold: impl Fn(&str) -> bool) {
-        if let Some(items) = items(text).filter(|items| items.iter().any(|item| !may_hold(&text[item.clone()]))) {
-            for item in items.into_iter().filter(|item| may_hold(&text[item.clone()])) {
-                let Ok(tree) = yaml::read(&text[item.clone()]) else { continue };
+        if let Some(pieces) = pieces(text, may_hold) {
+            for (item, tree) in pieces {
                 let Some(node) = list::item(&tree) else { continue };
                 let place = document.start + item.start..document.start + item.end;
                 for resource in resources(&tree, node, &TypeMeta::default()) {
@@ -106,7 +110,10 @@ impl Present {
         let annotations = || member(tree, member(tree, resource.node, "metadata")?, "annotations");
         let record = annotations().and_then(|annotations| text(tree, annotations, Annotation::Record.key()));
         match (record.as_deref().and_then(Record::parse), to_json(tree, resource.node)) {
-            (Some(record), Ok(value)) => self.ours.push(Ours { identity, value, record, place }),
+            (Some(record), Ok(value)) => {
+                let again = repeated_key(tree, resource.node).map(|key| base + key);
+                self.ours.push(Ours { identity, value, record, place, again });
+            }
             _ => self.others.push(Other {
                 identity,
                 offset: base + tree.span(resource.node).start,
@@ -118,8 +125,14 @@ impl Present {
     /// Takes ours out.
     ///
     /// # Errors
-    /// When an item stands in a list that cannot be edited; with its place in the text.
-    pub(super) fn removal(&self, text: &str) -> Result<Vec<Edit>, Uneditable> {
+    /// - when more than ours stands in the place of one of them
+    /// - when an item stands in a list that cannot be edited
+    ///
+    /// With the place in the text.
+    pub(super) fn removal(&self, text: &str) -> Result<Vec<Edit>, Failure> {
+        if let Some(again) = self.ours.iter().find_map(|ours| ours.again) {
+            return Err(Refusal::DuplicateKey.at(again).into());
+        }
         let mut edits: Vec<Edit> = Vec::new();
         let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         // As long as everything so far is ours.
@@ -152,13 +165,31 @@ impl Present {
     }
 }
 
-/// The items of a list that can be told apart without reading them.
-fn items(document: &str) -> Option<Vec<Range<usize>>> {
+/// The items that may hold one of ours, of a list whose items can be taken out by their lines: others stay, and no anchor
+/// goes that they may use.
+fn pieces(document: &str, may_hold: impl Fn(&str) -> bool) -> Option<Vec<(Range<usize>, Tree<'_>)>> {
     let cut = list::cut(document)?;
     let envelope = cut.envelope()?;
     item_types(&envelope, envelope.root()?)?;
     drop(envelope);
-    Some(cut.items)
+    let all = cut.items.len();
+    let held: Vec<Range<usize>> = cut.items.into_iter().filter(|item| may_hold(&document[item.clone()])).collect();
+    if held.len() == all {
+        return None;
+    }
+    let read = |item: Range<usize>| {
+        let tree = yaml::read(&document[item.clone()]).ok()?;
+        (list::item(&tree).is_some() && !tree.has_anchors()).then_some((item, tree))
+    };
+    held.into_iter().map(read).collect()
+}
+
+/// Where the first key of a mapping stands that was there before.
+fn repeated_key(tree: &Tree<'_>, mapping: NodeId) -> Option<usize> {
+    let mut seen = HashSet::new();
+    let mut keys = tree.entries(tree.resolve(mapping)).map(|(key, _)| key);
+    let again = keys.find(|key| tree.scalar(*key).is_some_and(|name| !seen.insert(name)))?;
+    Some(tree.span(again).start)
 }
 
 /// The length of the line when it is a `---` and nothing else.
@@ -166,13 +197,9 @@ fn separator(text: &str) -> usize {
     ["---\n", "---\r\n"].into_iter().find(|line| text.starts_with(line)).map_or(0, str::len)
 }
 
-fn without(text: &str, document: &Range<usize>, pointers: &[&PointerBuf]) -> Result<Vec<Edit>, Uneditable> {
-    let at = |error: Uneditable| Uneditable { offset: error.offset + document.start, ..error };
+fn without(text: &str, document: &Range<usize>, pointers: &[&PointerBuf]) -> Result<Vec<Edit>, Failure> {
     let Ok(tree) = yaml::read(&text[document.clone()]) else { return Ok(Vec::new()) };
     // From the last to the first, so that the earlier ones stay where they are.
-    let operations =
-        pointers.iter().rev().map(|path| PatchOperation::Remove(RemoveOperation { path: (*path).clone() }));
-    let spliced = splice(&tree, &Patch(operations.collect()), &[]).map_err(at)?;
-    let place = |edit: Edit| Edit { range: edit.range.start + document.start..edit.range.end + document.start, ..edit };
-    Ok(spliced.edits.into_iter().map(place).collect())
+    let remove = |path: &&PointerBuf| PatchOperation::Remove(RemoveOperation { path: (*path).clone() });
+    spliced(&tree, document.start, pointers.iter().rev().map(remove).collect(), str::to_owned)
 }

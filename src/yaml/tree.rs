@@ -209,6 +209,11 @@ impl<'t> Tree<'t> {
         self.nodes.iter().any(|node| node.kind == Kind::Alias)
     }
 
+    /// True when an anchor stands anywhere in the document.
+    pub(crate) fn has_anchors(&self) -> bool {
+        self.properties.iter().any(|properties| properties.anchor.is_some())
+    }
+
     /// True when the mapping holds a key written with `? `.
     #[must_use]
     pub fn has_explicit_key(&self, id: NodeId) -> bool {

@@ -154,7 +154,16 @@ fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, option
 
 /// A document of ours that is no workload, which law 3 does not speak of.
 fn is_permission(document: &str) -> bool {
-    document.contains("v1;rbac") && document.contains("ClusterRole")
+    document.contains("v1;rbac") && document.contains("ClusterRole") && !holds_more(document)
+}
+
+/// Two manifests that no marker parts.
+fn holds_more(document: &str) -> bool {
+    let Ok(tree) = yaml::read(document) else { return true };
+    let Some(root) = tree.root() else { return true };
+    ["apiVersion", "kind", "metadata"]
+        .iter()
+        .any(|wanted| tree.entries(root).filter(|(key, _)| tree.is_key(*key, wanted)).count() > 1)
 }
 
 /// Without the items that are none.
