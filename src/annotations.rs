@@ -171,9 +171,15 @@ pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<
         })
         .filter(|(annotation, _, given)| is_setting(*annotation, given.1))
         .collect();
-    if ours.is_empty() {
-        return Ok(Cow::Borrowed(config));
-    }
+    if ours.is_empty() { Ok(Cow::Borrowed(config)) } else { annotated(config, annotations, ours).map(Cow::Owned) }
+}
+
+#[cold]
+fn annotated(
+    config: &Config,
+    annotations: &[Given<'_>],
+    ours: Vec<(Annotation, &str, Given<'_>)>,
+) -> Result<Config, InvalidAnnotations> {
     let mut annotated = Annotated::new(config);
     let mut found = Vec::new();
     give_way(&mut annotated, annotations);
@@ -187,7 +193,7 @@ pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<
     }
     let mut found = found.into_iter();
     match found.next() {
-        None => Ok(Cow::Owned(annotated.finish())),
+        None => Ok(annotated.finish()),
         Some(first) => Err(InvalidAnnotations { first, others: found.collect() }),
     }
 }

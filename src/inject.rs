@@ -60,6 +60,9 @@ pub(crate) fn inject_part(text: &str, config: &Config, options: Options) -> Inje
 
 fn inject_templates(text: &str, config: &Config, options: Options) -> Injection {
     let table = Table::new(&config.spec.pod_templates);
+    // Room for more than most texts have: what is not used of it takes no memory, and growing takes twice what is there.
+    let outcomes = Vec::with_capacity(text.len() / 2048);
+    let tolerance = Tolerance::of(config, options);
     let mut run = Run {
         config,
         options,
@@ -69,11 +72,12 @@ fn inject_templates(text: &str, config: &Config, options: Options) -> Injection 
         records: Records::default(),
         said: Said::new(),
         search: (options.direction == Direction::Inject).then(|| Search::new(text)),
-        injection: Injection { tolerance: Tolerance::of(config, options), ..Injection::default() },
+        injection: Injection { outcomes, tolerance, ..Injection::default() },
     };
     for document in read::documents(text) {
         run.document(&text[document.span.clone()], document.span.start);
     }
+    run.injection.outcomes.shrink_to_fit();
     run.injection
 }
 
@@ -254,6 +258,7 @@ impl Run<'_> {
 
     /// What Kubernetes cannot read has no pod template, however much it looks like one: `image: {{ .Values.image }}` is
     /// YAML, a mapping as a mapping's key.
+    #[cold]
     fn refuse_unreadable(
         &mut self,
         tree: &Tree<'_>,
@@ -270,6 +275,7 @@ impl Run<'_> {
     }
 
     /// A change that cannot be made; `base` is where its piece begins in the text.
+    #[cold]
     fn refuse(&mut self, change: Change, refusal: Refusal, base: usize) {
         let Refusal { message, help, offset } = refusal;
         let finding = Finding::new(Reason::Uneditable, message, base + offset, &change.template).with_help(help);
@@ -278,6 +284,7 @@ impl Run<'_> {
         }
     }
 
+    #[cold]
     fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
         self.injection.findings.push(if self.wants_nothing() {
@@ -406,6 +413,7 @@ impl Run<'_> {
 }
 
 /// A change that cannot be made becomes a refusal; one that would only have taken out what nobody wants, a warning.
+#[cold]
 fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_refusal: OnRefusal) {
     let stands_there = !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());

@@ -194,6 +194,7 @@ impl Bench<'_, '_> {
     }
 
     /// A template with an agent of somebody else. What there may be of ours has none, and goes in anew.
+    #[cold]
     fn adopt(&self, ours: Option<&Ours>, adoption: &Adoption, mut verdict: Verdict) -> Judgement {
         let Decision::Add(plan) = &verdict.decision else { return self.anew(verdict) };
         let Some(agent) = plan.agent() else { return self.anew(verdict) };
@@ -228,6 +229,7 @@ impl Bench<'_, '_> {
     }
 
     /// Where an agent of somebody else is still there although one was to be taken over, it is one too many.
+    #[cold]
     fn or_cannot_adopt(&self, verdict: Verdict) -> Verdict {
         let skip = match &verdict {
             Verdict { decision: Decision::Skip(skip), .. } | Verdict { no_agent: Some(skip), .. } => skip,
@@ -252,6 +254,8 @@ impl Bench<'_, '_> {
     }
 
     /// A template that carries our record.
+    // Apart from what every template runs that never had an agent.
+    #[inline(never)]
     fn again(
         &self,
         ours: &Ours,
@@ -309,6 +313,7 @@ impl Bench<'_, '_> {
     }
 
     /// A refusal of a template that carries our record.
+    #[cold]
     fn refused(&self, ours: &Ours, refusal: Finding, mut warnings: Vec<Finding>) -> Judgement {
         if self.config.spec.on_refusal == OnRefusal::Skip {
             let kinds = ours.kinds();
@@ -326,6 +331,7 @@ impl Bench<'_, '_> {
         (!overwritten).then_some(edit)
     }
 
+    #[cold]
     fn hand_edited(&self, edit: HandEdit, ours: &Ours, wanted: Option<&Plan>) -> Finding {
         let Told { message, offset, pointer } = edit.told(self.tree, ours, wanted);
         Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at)).with_help(edit.help())

@@ -188,7 +188,10 @@ impl PodTemplate {
             .collect();
         let mut volumes = volumes_of(tree, below(spec, "volumes"));
         let mut pull_secrets = pull_secrets_of(tree, below(spec, "imagePullSecrets"));
-        let ours = take_ours(tree, &mut annotations, &mut containers, &mut volumes, &mut pull_secrets);
+        let record = annotations.iter().rposition(|annotation| annotation.key == Key::Record.key());
+        let record = record.map(|at| annotations.remove(at));
+        let ours = record
+            .map(|record| take_ours(tree, record, &mut annotations, &mut containers, &mut volumes, &mut pull_secrets));
         let is_set = |key: &str| match resolve(tree, tree.resolve(below(spec, key)?)) {
             Ok(Resolved::Bool(value)) => Some(value),
             _ => None,
@@ -303,6 +306,7 @@ fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<Sp
 }
 
 /// True where every term of the required node affinity wants Windows: one of them is enough for a node.
+#[cold]
 fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
     const PATH: [&str; 4] =
         ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
@@ -333,15 +337,16 @@ fn host_process(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> 
 }
 
 /// Takes out of the lists what an earlier injection put there, as the record says.
+// Most templates never had an agent: this is apart from what they all run.
+#[inline(never)]
 fn take_ours(
     tree: &Tree<'_>,
+    annotation: Annotation,
     annotations: &mut Vec<Annotation>,
     containers: &mut Vec<Container>,
     volumes: &mut Vec<PodVolume>,
     pull_secrets: &mut Vec<PullSecret>,
-) -> Option<Ours> {
-    let at = annotations.iter().rposition(|annotation| annotation.key == Key::Record.key())?;
-    let annotation = annotations.remove(at);
+) -> Ours {
     let record = annotation.value.as_deref().map_or(Err(Unreadable::Broken), Record::parse);
     let parts = record.as_ref().map(|record| &record.parts);
     // Beside an init container alone a status is somebody else's.
@@ -381,7 +386,7 @@ fn take_ours(
         Some((value, names)) if is_complete => (Some(value), names),
         _ => (None, Names::default()),
     };
-    Some(Ours {
+    Ours {
         record,
         offset: annotation.offset,
         status: status.as_deref() == Some(crate::patch::INJECTED),
@@ -392,7 +397,7 @@ fn take_ours(
         pull_secrets: pulled,
         value,
         names,
-    })
+    }
 }
 
 /// Takes out the pull secrets that we added. kustomize may have given them another name with ours inside it; what stood

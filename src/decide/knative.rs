@@ -36,6 +36,7 @@ impl Case<'_, '_> {
     }
 
     /// Of several containers, the one that has `ports` gets the requests.
+    #[cold]
     fn warn_of_missing_ports(&mut self) {
         let mut own = self.template.containers.iter().filter(|container| container.list == ContainerList::Containers);
         let has_ports = |container: &Container| {

@@ -205,6 +205,7 @@ impl<'a> Case<'a, '_> {
         }
     }
 
+    #[cold]
     fn not_requested(&self) -> Finding {
         let finding = self.finding(Reason::NotRequested, Reason::NotRequested.sentence());
         Finding {
@@ -219,6 +220,7 @@ impl<'a> Case<'a, '_> {
         annotations.filter_map(|given| Some((&*given.key, given.value.as_deref()?, given.value_offset))).collect()
     }
 
+    #[cold]
     fn invalid(&self, invalid: InvalidAnnotation) -> Finding {
         let finding = self.finding(Reason::InvalidAnnotation, invalid.message);
         let pointer = self.annotation_pointer(&invalid.key);
@@ -226,6 +228,7 @@ impl<'a> Case<'a, '_> {
     }
 
     /// `inject: true` is a boolean, which Kubernetes refuses.
+    #[cold]
     fn not_a_string(&self, annotation: &pod_template::Annotation) -> Finding {
         let message = format!("the value of the annotation `{}` is not a string", annotation.key);
         let finding = self.finding(Reason::InvalidAnnotation, message);
@@ -345,11 +348,13 @@ impl<'a> Case<'a, '_> {
         }
     }
 
+    #[cold]
     fn at_annotation(&self, annotation: &pod_template::Annotation) -> Rule {
         Rule::Manifest { offset: annotation.value_offset, pointer: self.annotation_pointer(&annotation.key) }
     }
 
     /// A finding about what an annotation asks for, at its value; about the template where the configuration asks.
+    #[cold]
     fn where_asked(&self, finding: Finding, annotation: Annotation) -> Finding {
         match self.template.annotation(annotation.key()) {
             Some(asked) => {
@@ -363,6 +368,7 @@ impl<'a> Case<'a, '_> {
         format!("{}/metadata/annotations/{}", self.at, crate::patch::escape(key))
     }
 
+    #[cold]
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
         Finding::new(reason, message, self.tree.span(self.template.node).start, self.at)
     }

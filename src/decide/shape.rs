@@ -128,6 +128,7 @@ impl Case<'_, '_> {
     }
 
     /// Warns of a field of the PodSpec, where it stands.
+    #[cold]
     fn warn_at(&mut self, field: &str, reason: Reason, message: &str, help: Option<String>) {
         let node = self.template.spec.and_then(|spec| member(self.tree, spec, field));
         let start = self.tree.span(node.unwrap_or(self.template.node)).start;

@@ -69,6 +69,8 @@ impl Case<'_, '_> {
     }
 
     /// The container that was asked for. `agent`: what goes in beside it.
+    // Few templates ask for it: apart from what all of them run.
+    #[inline(never)]
     pub(super) fn wait_for(&mut self, asked: Asked, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
         let Asked { key, value, offset, pointer, stands } = asked;
         let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);

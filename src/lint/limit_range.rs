@@ -56,6 +56,7 @@ enum Bounded {
     Pod,
 }
 
+#[cold]
 fn out_of_bounds(
     range: &Object,
     entry: &Entry,

@@ -31,6 +31,7 @@ pub fn read(text: &str) -> Result<Tree<'_>, YamlError> {
 }
 
 /// Reads into a buffer that an earlier tree has left.
+#[cold]
 pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, YamlError> {
     if text.len() >= NONE as usize {
         return Err(YamlError { offset: 0, message: "the document is larger than 4 GiB".to_owned() });
