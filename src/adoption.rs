@@ -49,7 +49,7 @@ fn is_mounted(tree: &Tree<'_>, containers: &[Container], volume: &str) -> bool {
     containers.iter().any(|container| mounts(tree, container, volume))
 }
 
-fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
+pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
     ["volumeMounts", "volumeDevices"].into_iter().filter_map(|list| member(tree, container.node, list)).any(|list| {
         let mut items = tree.items(tree.resolve(list));
         items.any(|item| text(tree, item, "name").as_deref() == Some(volume))

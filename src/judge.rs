@@ -4,7 +4,7 @@
 //! configuration gives, by construction, the bytes that it would have given in the first place. Only what is not where we
 //! would put it (another tool printed the manifest again, somebody appended a container) is replaced where it stands.
 
-use crate::adoption::{self, Adoption};
+use crate::adoption::{self, Adoption, mounts};
 use crate::agent::container::Name;
 use crate::agent::normal::Digest;
 use crate::agent::{Agent, Agents};
@@ -93,10 +93,13 @@ pub(crate) fn judge(
                 };
                 Judgement::of(bench.hand_edited(edit, ours, wanted.as_ref()), Vec::new())
             }
-            None => {
-                let judgement = bench.says(Reason::Removed, Some(ours.kinds()), Vec::new());
-                Judgement { action: Some(bench.removal(ours)), ..judgement }
-            }
+            None => match bench.still_mounted(ours, None) {
+                Some(refusal) => Judgement::of(refusal, Vec::new()),
+                None => {
+                    let judgement = bench.says(Reason::Removed, Some(ours.kinds()), Vec::new());
+                    Judgement { action: Some(bench.removal(ours)), ..judgement }
+                }
+            },
         },
         (Direction::Inject, ours) => {
             let adopts = options.foreign_agents == ForeignAgents::Adopt;
@@ -277,6 +280,9 @@ impl Bench<'_, '_> {
                     warnings.retain(|warning| warning.reason.class() != Class::Note);
                     return self.says(Reason::Unchanged, Some(kinds), warnings).with(&plan, asked_to_wait);
                 }
+                if let Some(refusal) = self.still_mounted(ours, Some(&plan)) {
+                    return self.refused(ours, refusal, warnings);
+                }
                 let decision =
                     self.finding(Reason::Updated, standing.updated(self.options.tense, &plan, no_agent.as_ref()));
                 let is = plan.kinds();
@@ -304,6 +310,12 @@ impl Bench<'_, '_> {
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), None) => {
+                if let Some(refusal) = self.still_mounted(ours, None) {
+                    let (are, stay) = (kinds.verb("is", "are"), kinds.verb("stays", "stay"));
+                    let message =
+                        format!("{} {are} no longer wanted, but {stay}: {}", kinds.subject(), refusal.message);
+                    return stays(skip, warnings, &message);
+                }
                 let message = format!("{}: {}", kinds.passive(self.options.tense, "taken out"), skip.message);
                 let decision = self.finding(Reason::Removed, message);
                 let action = Action { unwanted: Some(skip), ..self.removal(ours) };
@@ -329,6 +341,27 @@ impl Bench<'_, '_> {
         let edit = HandEdit::of(ours)?;
         let overwritten = self.options.hand_edits == HandEdits::Overwrite && edit != HandEdit::NewerRecord;
         (!overwritten).then_some(edit)
+    }
+
+    /// A volume of ours that would go, and that a container of somebody else has come to mount: without it no pod starts.
+    fn still_mounted(&self, ours: &Ours, plan: Option<&Plan>) -> Option<Finding> {
+        let stays = |name: &str| {
+            let agent = plan.and_then(Plan::agent);
+            agent.is_some_and(|agent| agent.volumes.iter().any(|(volume, _)| volume.name() == name))
+        };
+        let mut goes = ours.volumes.iter().filter(|(volume, there)| there.is_some() && !stays(volume.name()));
+        let (volume, container) = goes.find_map(|(volume, _)| {
+            let mut containers = self.template.containers.iter();
+            Some((volume.name(), containers.find(|container| mounts(self.tree, container, volume.name()))?))
+        })?;
+        if self.options.hand_edits == HandEdits::Overwrite {
+            return None;
+        }
+        let name = container.name.as_deref().unwrap_or("without a name");
+        let message = format!("the container {name} mounts the volume {volume}, which was put there for the agent");
+        let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
+        let finding = Finding::new(Reason::HandEdited, message, self.tree.span(container.node).start, &pointer);
+        Some(finding.with_help("give the container a volume of its own, or run with `--force` on the file"))
     }
 
     #[cold]

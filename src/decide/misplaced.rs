@@ -24,7 +24,6 @@ impl Case<'_, '_> {
         }
     }
 
-    #[cold]
     fn warn_of_annotations_of(&mut self, holder: NodeId, at: &str) {
         let metadata = member(self.tree, holder, "metadata");
         let Some(annotations) = metadata.and_then(|metadata| member(self.tree, metadata, "annotations")) else {

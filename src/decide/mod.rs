@@ -205,7 +205,6 @@ impl<'a> Case<'a, '_> {
         }
     }
 
-    #[cold]
     fn not_requested(&self) -> Finding {
         let finding = self.finding(Reason::NotRequested, Reason::NotRequested.sentence());
         Finding {
@@ -348,7 +347,6 @@ impl<'a> Case<'a, '_> {
         }
     }
 
-    #[cold]
     fn at_annotation(&self, annotation: &pod_template::Annotation) -> Rule {
         Rule::Manifest { offset: annotation.value_offset, pointer: self.annotation_pointer(&annotation.key) }
     }

@@ -31,7 +31,6 @@ pub(super) fn remarks(objects: &Objects<'_>, agents: &Agents<'_>) -> Vec<(usize,
 }
 
 /// It counts what an agent leaves open.
-#[cold]
 fn uncounted(quota: &Object, namespace: &Namespace<'_>) -> Option<(usize, Remark)> {
     let counts = |without: &[&'static str]| -> Vec<&str> {
         let hard = quota.entries.iter().map(|entry| &*entry.key);

@@ -15,7 +15,6 @@ use crate::config::Config;
 use crate::edit::{self, Edit};
 use crate::inject::{Direction, Injection, Options, Permissions};
 use crate::report::{Finding, Identity, Outcome, Reason, Remark};
-use crate::splice::Refusal;
 use serde_json::Value;
 
 /// Brings the permissions in `text` to what the injection needs, and its edits with them. `again` injects another text.
@@ -41,20 +40,23 @@ pub(crate) fn write(
             injection.permissions = changes(&present, &wanted);
         }
         Err(Failure::Refused(uneditable)) => {
-            let message = format!(
-                "the permissions of the agents cannot be changed here: {}: {uneditable}",
-                uneditable.refusal.word()
-            );
-            let help = match uneditable.refusal {
-                Refusal::DuplicateKey => "part the two manifests that stand here, or remove one of the keys",
-                other => other.help(),
-            };
-            injection.findings.push(Finding::new(Reason::Uneditable, message, uneditable.offset, "").with_help(help));
+            let why = format!("{}: {uneditable}", uneditable.refusal.word());
+            injection.findings.push(unchanged(&why, uneditable.offset).with_help(uneditable.refusal.help()));
+        }
+        Err(Failure::Shared { offset }) => {
+            let help =
+                "part the two manifests that stand here, or remove what is of neither a ClusterRole nor a binding";
+            injection.findings.push(unchanged("something else stands in the same place", offset).with_help(help));
         }
         Err(Failure::Fault { message, offset }) => {
             injection.faults.push(Finding::verify_failed(message, offset));
         }
     }
+}
+
+fn unchanged(why: &str, offset: usize) -> Finding {
+    let message = format!("the permissions of the agents cannot be changed here: {why}");
+    Finding::new(Reason::Uneditable, message, offset, "")
 }
 
 /// What the outcomes need, without what somebody else provides under the same name.

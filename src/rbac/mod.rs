@@ -13,6 +13,7 @@ mod manifest;
 mod objects;
 mod present;
 mod record;
+mod removal;
 mod spliced;
 
 pub(crate) use generated::write;

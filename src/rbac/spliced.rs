@@ -1,4 +1,5 @@
-//! Items put into a list or taken out of it, and the result read again: it must be the list that was wanted.
+//! Items put into a list that is read as a whole, or taken out of it, and the result read again: it must be the list that
+//! was wanted.
 
 use crate::edit::{self, Edit};
 use crate::splice::{Uneditable, splice};
@@ -10,6 +11,8 @@ use json_patch::{Patch, PatchOperation};
 pub(super) enum Failure {
     /// They cannot be edited safely.
     Refused(Uneditable),
+    /// Something else stands in the same document or item.
+    Shared { offset: usize },
     /// The result is not what it should be: a mistake of ours, with the place in the text that it came from.
     Fault { message: String, offset: usize },
 }

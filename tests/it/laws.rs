@@ -154,24 +154,33 @@ fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, option
 
 /// A document of ours that is no workload, which law 3 does not speak of.
 fn is_permission(document: &str) -> bool {
-    document.contains("v1;rbac") && document.contains("ClusterRole") && !holds_more(document)
+    let Ok(tree) = yaml::read(document) else { return false };
+    let holds_more = || tree.root().is_some_and(|root| holds_more(&tree, root));
+    json(&tree).is_ok_and(|value| is_object_of_ours(&value)) && !holds_more()
+}
+
+fn is_object_of_ours(object: &Value) -> bool {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let record = &object["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/record"];
+    matches!(kind, "ClusterRole" | "ClusterRoleBinding")
+        && record.as_str().is_some_and(|record| record.starts_with("v1;rbac"))
 }
 
 /// Two manifests that no marker parts.
-fn holds_more(document: &str) -> bool {
-    let Ok(tree) = yaml::read(document) else { return true };
-    let Some(root) = tree.root() else { return true };
-    ["apiVersion", "kind", "metadata"]
-        .iter()
-        .any(|wanted| tree.entries(root).filter(|(key, _)| tree.is_key(*key, wanted)).count() > 1)
+fn holds_more(tree: &Tree<'_>, root: NodeId) -> bool {
+    let count = |wanted: &str| tree.entries(root).filter(|(key, _)| tree.is_key(*key, wanted)).count();
+    ["apiVersion", "kind", "metadata"].into_iter().any(|wanted| count(wanted) > 1)
 }
 
-/// Without the items that are none.
-fn without_permissions(mut document: Value) -> Value {
-    if let Some(items) = document.get_mut("items").and_then(Value::as_array_mut) {
-        items.retain(|item| !is_permission(&item.to_string()));
+/// Without the items that are permissions, also of the lists in a list.
+fn without_permissions(mut object: Value) -> Value {
+    if let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) {
+        items.retain(|item| !is_object_of_ours(item));
+        for item in items {
+            *item = without_permissions(item.take());
+        }
     }
-    document
+    object
 }
 
 /// Law 3, by reading both texts as a whole: the patches of the outcomes, applied to what the documents say, give what the
