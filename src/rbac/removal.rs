@@ -90,12 +90,13 @@ impl Present {
 
 /// A document without markers, comments and blank lines at its ends.
 fn content(document: &str) -> &str {
+    // Lines may end in a bare carriage return.
+    const ENDS: [char; 2] = ['\n', '\r'];
     let document = document.trim_start_matches('\u{feff}');
     let is_nothing = |line: &str| matches!(line.trim(), "" | "---" | "...") || line.trim_start().starts_with('#');
-    let lines = || document.split_inclusive('\n');
-    let start: usize = lines().take_while(|line| is_nothing(line)).map(str::len).sum();
+    let start: usize = document.split_inclusive(ENDS).take_while(|line| is_nothing(line)).map(str::len).sum();
     let rest = &document[start..];
-    let end: usize = rest.split_inclusive('\n').rev().take_while(|line| is_nothing(line)).map(str::len).sum();
+    let end: usize = rest.split_inclusive(ENDS).rev().take_while(|line| is_nothing(line)).map(str::len).sum();
     rest[..rest.len() - end].trim_end()
 }
 
@@ -132,4 +133,16 @@ fn without(text: &str, document: &Range<usize>, pointers: &[&PointerBuf]) -> Res
     // From the last to the first, so that the earlier ones stay where they are.
     let remove = |path: &&PointerBuf| PatchOperation::Remove(RemoveOperation { path: (*path).clone() });
     spliced(&tree, document.start, pointers.iter().rev().map(remove).collect(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::content;
+
+    #[test]
+    fn a_document_says_the_same_whatever_stands_at_its_ends() {
+        for text in ["a: 1", "a: 1\n", "---\n# b\na: 1\n\n# c\n...\n", "---\r\n# b\r\na: 1\r\n", "# b\ra: 1\r# c\r"] {
+            assert_eq!(content(text), "a: 1", "{text:?}");
+        }
+    }
 }
