@@ -12,9 +12,11 @@ pub(crate) use options::{Explanations, Tense};
 use crate::agent::Agents;
 use crate::change::{Change, Failure, Refusal, carry_out};
 use crate::config::{Config, Injection as Injected, OnRefusal};
+use crate::decide::Terms;
 use crate::edit::Edit;
 use crate::find::{Table, is_list};
 use crate::judge::judge;
+use crate::kustomization::NamedPatch;
 use crate::lost_manifest::lost_manifests;
 use crate::parts::Parts;
 use crate::patch::Records;
@@ -39,7 +41,7 @@ use std::rc::Rc;
 /// [`Injection::apply`] gives the new text, [`Injection::outcomes`] what was decided and why.
 #[must_use]
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
-    let mut injection = inject_part(text, config, options);
+    let mut injection = inject_part(text, None, config, options);
     if options.direction == Direction::Inject {
         let around = surroundings::look(&[Part { text, injection: &injection }], config);
         injection.requirements = around.requirements;
@@ -48,23 +50,25 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     injection
 }
 
-/// Injects one text of several that belong together: [`surroundings::look`] then looks at all of them.
+/// Injects one text of several that belong together: [`surroundings::look`] then looks at all of them. `patch`: what one of them
+/// says of this one.
 #[must_use]
-pub(crate) fn inject_part(text: &str, config: &Config, options: Options) -> Injection {
-    let mut injection = inject_templates(text, config, options);
+pub(crate) fn inject_part(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
+    let mut injection = inject_templates(text, patch, config, options);
     if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {
-        rbac::write(text, config, options, &mut injection, |text| inject_templates(text, config, options));
+        rbac::write(text, config, options, &mut injection, |text| inject_templates(text, patch, config, options));
     }
     injection
 }
 
-fn inject_templates(text: &str, config: &Config, options: Options) -> Injection {
+fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
     let table = Table::new(&config.spec.pod_templates);
     // Room for more than most texts have: what is not used of it takes no memory, and growing takes twice what is there.
     let outcomes = Vec::with_capacity(text.len() / 2048);
     let tolerance = Tolerance::of(config, options);
     let mut run = Run {
         config,
+        patch,
         options,
         table,
         agents: Agents::default(),
@@ -98,6 +102,8 @@ type Said = HashSet<(Reason, String)>;
 
 struct Run<'c> {
     config: &'c Config,
+    /// Where the text is a patch by the word of a kustomization.
+    patch: Option<&'c NamedPatch>,
     options: Options,
     table: Table<'c>,
     agents: Agents,
@@ -316,7 +322,7 @@ impl Run<'_> {
             let (pod_spec, automount) = (template.spec, template.automount);
             let holder = format!("{root}{}", resource.pointer);
             let path = format!("{holder}{at}");
-            let judgement = judge(tree, resource, (&at, &path), &template, self.config, self.options, &self.agents);
+            let judgement = judge(tree, resource, (&at, &path), &template, self.terms(), self.options);
             if let Some(action) = judgement.action {
                 changes.push(Change {
                     outcome: self.injection.outcomes.len(),
@@ -356,6 +362,10 @@ impl Run<'_> {
         }
     }
 
+    fn terms(&self) -> Terms<'_> {
+        Terms { config: self.config, agents: &self.agents, patch: self.patch }
+    }
+
     /// The kill switch: what cannot be read or is lost holds nobody up.
     fn wants_nothing(&self) -> bool {
         self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject
@@ -371,7 +381,7 @@ impl Run<'_> {
         if !tree.text().get(tree.span(resource.node)).is_some_and(|text| self.may_ask(text)) {
             return;
         }
-        if let Some(mut finding) = unknown_kind(tree, resource, &self.table, self.config, &self.agents) {
+        if let Some(mut finding) = unknown_kind(tree, resource, &self.table, self.terms()) {
             finding.offset = finding.offset.map(|offset| offset + base);
             self.injection.remarks.push(Remark {
                 identity: resource.identity.clone(),

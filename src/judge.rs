@@ -5,12 +5,12 @@
 //! would put it (another tool printed the manifest again, somebody appended a container) is replaced where it stands.
 
 use crate::adoption::{self, Adoption, mounts};
+use crate::agent::Agent;
 use crate::agent::container::Name;
 use crate::agent::normal::Digest;
-use crate::agent::{Agent, Agents};
 use crate::annotations::Annotation;
 use crate::config::{Config, OnRefusal};
-use crate::decide::{Decision, Verdict, decide};
+use crate::decide::{Decision, Terms, Verdict, decide};
 use crate::find::member;
 use crate::hand_edit::{HandEdit, Told};
 use crate::inject::{Direction, ForeignAgents, HandEdits, Options};
@@ -76,18 +76,17 @@ pub(crate) fn judge(
     resource: &Resource,
     (at, path): (&str, &str),
     template: &PodTemplate,
-    config: &Config,
+    terms: Terms<'_>,
     options: Options,
-    agents: &Agents,
 ) -> Judgement {
-    let bench = Bench { tree, at, path, template, config, options };
+    let bench = Bench { tree, at, path, template, config: terms.config, options };
     let edited = template.ours.as_ref().and_then(|ours| bench.hand_edit(ours));
     let mut judgement = match (options.direction, &template.ours) {
         (Direction::Uninject, None) => bench.says(Reason::NotInjected, None, Vec::new()),
         (Direction::Uninject, Some(ours)) => match edited {
             Some(edit) => {
                 // What would go in today tells which field it is, as long as nothing else has changed since.
-                let wanted = match decide(tree, resource, at, template, config, agents).decision {
+                let wanted = match decide(tree, resource, at, template, terms).decision {
                     Decision::Add(plan) => Some(plan),
                     Decision::Skip(_) | Decision::Refuse(_) => None,
                 };
@@ -105,7 +104,7 @@ pub(crate) fn judge(
             let adopts = options.foreign_agents == ForeignAgents::Adopt;
             let adoption = if adopts { adoption::candidate(tree, template) } else { None };
             let without = adoption.as_ref().map_or(template, |adoption| &adoption.without);
-            let verdict = decide(tree, resource, at, without, config, agents);
+            let verdict = decide(tree, resource, at, without, terms);
             let verdict = if adopts { bench.or_cannot_adopt(verdict) } else { verdict };
             let rule = verdict.rule.clone();
             let judged = match (ours, adoption) {

@@ -160,6 +160,7 @@ mod annotations;
 mod decide;
 mod hand_edit;
 mod judge;
+mod kustomization;
 mod lint;
 mod lost_manifest;
 mod merge_patch;

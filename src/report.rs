@@ -126,6 +126,7 @@ reasons! {
     Windows = "windows", Skipped, "the pod is for Windows nodes, where neither the agent nor wait-for runs";
     NoContainers = "no-containers", Skipped, "the template has no containers of its own";
     Patch = "patch", Skipped, "a patch or a part of a pod template, not a whole one";
+    KustomizePatch = "kustomize-patch", Skipped, "a kustomization of the input names the file as a patch";
     LocalConfig = "local-config", Skipped, "configuration of a local tool, never applied";
     NativeUnsupported = "native-unsupported", Skipped, "needs a native sidecar, which `kubernetesVersion` does not have";
     AgentPresent = "agent-present", Skipped, "an agent that is not ours is there already";
@@ -298,6 +299,14 @@ pub enum Rule {
         /// Byte offset into the input.
         offset: usize,
         /// JSON Pointer of the field inside the resource.
+        pointer: String,
+    },
+    /// A kustomization that names the input as a patch. Only files have one beside them.
+    #[non_exhaustive]
+    Kustomization {
+        /// Where it does: file, line and column.
+        place: String,
+        /// JSON Pointer of the field inside the kustomization.
         pointer: String,
     },
 }

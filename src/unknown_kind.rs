@@ -3,10 +3,9 @@
 //! Not every custom resource that runs pods can be known. But whoever annotates a template expects something in it, and is to
 //! hear that nothing happened, and with which line of configuration it would.
 
-use crate::agent::Agents;
 use crate::annotations::Annotation;
-use crate::config::{Config, Step, TemplatePath};
-use crate::decide::{Decision, decide};
+use crate::config::{Step, TemplatePath};
+use crate::decide::{Decision, Terms, decide};
 use crate::find::{Table, member};
 use crate::parts::{Kinds, Parts};
 use crate::patch::escape;
@@ -57,15 +56,14 @@ pub(crate) fn unknown_kind(
     tree: &Tree<'_>,
     resource: &Resource,
     table: &Table<'_>,
-    config: &Config,
-    agents: &Agents,
+    terms: Terms<'_>,
 ) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
     let mut asking = Vec::new();
     search(tree, resource.node, &mut Vec::new(), String::new(), &mut asking);
     asking.retain(|asking| {
         let template = PodTemplate::view(tree, asking.node);
-        let verdict = decide(tree, resource, &asking.pointer, &template, config, agents);
+        let verdict = decide(tree, resource, &asking.pointer, &template, terms);
         !matches!(verdict.decision, Decision::Skip(_))
     });
     let Asking { pointer, node, what, .. } = asking.first()?;

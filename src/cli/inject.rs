@@ -4,6 +4,7 @@ use super::args::{Output, Over};
 use super::explain::{self, Explaining};
 use super::findings::{self, Input, Wording, resource};
 use super::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
+use super::kustomizations::NamedPatches;
 use super::messages::{Ending, Loudness, Message, Messages};
 use super::progress::Progress;
 use super::stdin::Door;
@@ -13,6 +14,7 @@ use crate::config::{Config, Rbac};
 use crate::diagnostic::{Lines, visible};
 use crate::edit::{self, Edit, pieces};
 use crate::inject::{Direction, Injection, Options, Permissions, Tense, inject_part};
+use crate::kustomization::NamedPatch;
 use crate::rbac::{self, Grants};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
 use crate::splice::Refusal;
@@ -187,11 +189,12 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
             reason.sentence()
         ))?;
     }
+    let patches = NamedPatches::of(&found.kustomizations);
     let mut gathered = Gathered::new(run);
     let mut progress = Progress::over(found.files.len());
     for (done, file) in found.files.iter().enumerate() {
         progress.at(done);
-        gathered.file(file, messages)?;
+        gathered.file(file, patches.get(&file.path), messages)?;
     }
     drop(progress);
     for folder in &found.empty {
@@ -215,7 +218,7 @@ impl<'c> Gathered<'c> {
         }
     }
 
-    fn file(&mut self, file: &Found, messages: &mut Messages) -> anyhow::Result<()> {
+    fn file(&mut self, file: &Found, patch: Option<&NamedPatch>, messages: &mut Messages) -> anyhow::Result<()> {
         let name = file.path.display();
         let may_be_other = |bytes: &[u8]| file.why == Why::Walked && !shows_manifest(bytes);
         match read_file(&file.path) {
@@ -224,7 +227,7 @@ impl<'c> Gathered<'c> {
             }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
-                let mut injection = inject_part(&text, self.run.config, self.run.options);
+                let mut injection = inject_part(&text, patch, self.run.config, self.run.options);
                 if file.why == Why::Named && holds_nothing(&injection) {
                     self.nothing_there(messages, &name.to_string(), NOTHING)?;
                 }

@@ -1,7 +1,7 @@
 //! The command line: bytes in, bytes out, exit code. What is done with the bytes is decided elsewhere.
 //!
 //! - `args`, `usage`: what may be typed, and what is said where something else was
-//! - `walk`, `input`: which texts
+//! - `walk`, `input`, `kustomizations`: which texts, and which of them are patches
 //! - `configuration`: which configuration counts
 //! - `inject`, `stdin`: what is done with them
 //! - `wait_for`: the command of the init container, which has nothing to do with them
@@ -17,6 +17,7 @@ mod generate;
 mod in_place;
 mod inject;
 mod input;
+mod kustomizations;
 mod messages;
 mod needed;
 mod progress;

@@ -1,5 +1,6 @@
 //! PATHs into files, as git and ripgrep see a folder: ignored, hidden and linked files are none of ours.
 
+use crate::kustomization::is_kustomization;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub(crate) struct Files {
     pub(crate) files: Vec<Found>,
     /// Folders of Helm charts that hold templates: not manifests before Helm has rendered them.
     pub(crate) chart_templates: Vec<PathBuf>,
+    /// Files with the name of a kustomization. `Kustomization` is none of the files above unless it was named itself.
+    pub(crate) kustomizations: Vec<PathBuf>,
     /// Folders that were named and hold no file that could be a manifest.
     pub(crate) empty: Vec<PathBuf>,
     /// What could not be looked at.
@@ -40,6 +43,9 @@ pub(crate) fn files(paths: &[PathBuf]) -> Files {
         match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => walk(path, &mut seen, &mut found),
             Ok(_) => {
+                if is_named_as_kustomization(path) {
+                    found.kustomizations.push(path.clone());
+                }
                 if seen.insert(identity(path)) {
                     found.files.push(Found { path: path.clone(), why: Why::Named });
                 }
@@ -75,7 +81,13 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
     let shown = |path: &Path| path.strip_prefix("./").unwrap_or(path).to_owned();
     for entry in walk.build() {
         match entry {
-            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) && is_manifest(entry.path()) => {
+            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                if is_named_as_kustomization(entry.path()) {
+                    found.kustomizations.push(shown(entry.path()));
+                }
+                if !is_manifest(entry.path()) {
+                    continue;
+                }
                 is_empty = false;
                 if seen.insert(identity(entry.path())) {
                     found.files.push(Found { path: shown(entry.path()), why: Why::Walked });
@@ -110,7 +122,12 @@ pub(crate) fn is_manifest(path: &Path) -> bool {
     path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
 }
 
-fn identity(path: &Path) -> PathBuf {
+fn is_named_as_kustomization(path: &Path) -> bool {
+    path.file_name().and_then(OsStr::to_str).is_some_and(is_kustomization)
+}
+
+/// One name of those that a file may have.
+pub(crate) fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
@@ -177,6 +194,18 @@ mod tests {
         assert_eq!(found.chart_templates, [root.path().join("web/templates")]);
         let named = files(&[root.path().join("web/templates")]);
         assert_eq!((named.files.len(), named.chart_templates.len()), (0, 1));
+    }
+
+    #[test]
+    fn kustomizations_are_found_by_name_where_files_are() {
+        let root = tree(&["a/kustomization.yaml", "b/Kustomization", "c.yaml", "out/kustomization.yml"]);
+        std::fs::write(root.path().join(".ignore"), "out/\n").unwrap();
+        let found = files(&[root.path().to_owned()]);
+        assert_eq!(names(root.path(), &found), ["a/kustomization.yaml", "c.yaml"]);
+        let path = |name: &str| root.path().join(name);
+        assert_eq!(found.kustomizations, [path("a/kustomization.yaml"), path("b/Kustomization")]);
+        let named = files(&[path("c.yaml"), path("b/Kustomization")]);
+        assert_eq!((named.files.len(), named.kustomizations), (2, vec![path("b/Kustomization")]));
     }
 
     #[cfg(unix)]

@@ -16,6 +16,7 @@ mod wait_for;
 use crate::agent::{Agent, Agents, Sidecar};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, InvalidAnnotations, Request};
 use crate::config::{Config, Injection, KubernetesVersion, PodTemplatePath, SidecarKind};
+use crate::kustomization::NamedPatch;
 use crate::merge_patch::{self, Images, Sign};
 use crate::parts::{Kinds, Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
@@ -51,6 +52,17 @@ pub(crate) struct Verdict {
     pub(crate) asked_to_wait: Option<Rule>,
 }
 
+/// What decisions go by beside the template: the same for all of a text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    /// The configuration.
+    pub(crate) config: &'a Config,
+    /// The agents that were made before.
+    pub(crate) agents: &'a Agents,
+    /// What names the text's file as a patch.
+    pub(crate) patch: Option<&'a NamedPatch>,
+}
+
 /// Decides for one template.
 #[must_use]
 pub(crate) fn decide(
@@ -58,16 +70,16 @@ pub(crate) fn decide(
     resource: &Resource,
     at: &str,
     template: &PodTemplate,
-    config: &Config,
-    agents: &Agents,
+    terms: Terms<'_>,
 ) -> Verdict {
     let mut case = Case {
         tree,
         resource,
         at,
         template,
-        config,
-        agents,
+        config: terms.config,
+        agents: terms.agents,
+        patch: terms.patch,
         warnings: Vec::new(),
         rule: None,
         no_agent: None,
@@ -82,6 +94,9 @@ pub(crate) fn decide(
     Verdict { decision, warnings, rule, no_agent, asked_to_wait }
 }
 
+/// What to do about a patch.
+const INJECT_THE_OUTCOME: &str = "inject what comes of it, such as the output of `kustomize build`";
+
 struct Case<'a, 't> {
     tree: &'a Tree<'t>,
     resource: &'a Resource,
@@ -90,6 +105,7 @@ struct Case<'a, 't> {
     template: &'a PodTemplate,
     config: &'a Config,
     agents: &'a Agents,
+    patch: Option<&'a NamedPatch>,
     warnings: Vec<Finding>,
     /// What decides, where the decision's finding does not say it.
     rule: Option<Rule>,
@@ -236,6 +252,10 @@ impl<'a> Case<'a, '_> {
     }
 
     fn cannot_run(&self, wanted: Kinds) -> Option<Finding> {
+        if let Some(patch) = self.patch {
+            let message = format!("{} names this file as a patch", patch.place);
+            return Some(self.finding(Reason::KustomizePatch, message).with_help(INJECT_THE_OUTCOME));
+        }
         if let Some(field) = &self.template.windows {
             let message = format!(
                 "the pod is for Windows nodes, where {} {} not run",
@@ -281,9 +301,8 @@ impl<'a> Case<'a, '_> {
                 (message, container.node, format!("{}/spec/{}/{}", self.at, container.list.field(), container.index))
             }
         };
-        let help = "inject what comes of it, such as the output of `kustomize build`";
         let offset = Some(self.tree.span(node).start);
-        Some(Finding { help: Some(help.to_owned()), offset, pointer, ..self.finding(Reason::Patch, message) })
+        Some(Finding { offset, pointer, ..self.finding(Reason::Patch, message).with_help(INJECT_THE_OUTCOME) })
     }
 
     fn with_annotations(&mut self) -> Result<Cow<'a, Config>, Finding> {
@@ -336,9 +355,12 @@ impl<'a> Case<'a, '_> {
             let offset = offset.unwrap_or_else(|| self.tree.span(self.template.node).start);
             Rule::Manifest { offset, pointer: pointer.to_owned() }
         };
-        match decision {
-            Decision::Add(_) => at(None, self.at),
-            Decision::Skip(finding) | Decision::Refuse(finding) => match finding.reason {
+        match (decision, self.patch) {
+            (Decision::Skip(Finding { reason: Reason::KustomizePatch, .. }), Some(patch)) => {
+                Rule::Kustomization { place: patch.place.clone(), pointer: patch.pointer.clone() }
+            }
+            (Decision::Add(_), _) => at(None, self.at),
+            (Decision::Skip(finding) | Decision::Refuse(finding), _) => match finding.reason {
                 Reason::NativeUnsupported => Rule::Setting("kubernetesVersion".into()),
                 Reason::NativeRefused if finding.pointer == self.at => Rule::Setting("sidecar".into()),
                 Reason::QosRefused => Rule::Setting("qos".into()),
@@ -374,7 +396,7 @@ impl<'a> Case<'a, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Decision, decide};
+    use super::{Decision, Terms, decide};
     use crate::config::{Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, SidecarKind};
     use crate::find::Table;
     use crate::pod_template::PodTemplate;
@@ -386,7 +408,9 @@ mod tests {
         let resource = &resources(&tree, tree.root().unwrap(), &kube_core::TypeMeta::default())[0];
         let templates = Table::new(&[]).templates(&tree, resource.node, resource.gvk.as_ref().unwrap());
         let (at, node) = &templates[0];
-        let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), config, &super::Agents::default());
+        let agents = super::Agents::default();
+        let terms = Terms { config, agents: &agents, patch: None };
+        let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), terms);
         let reason = match verdict.decision {
             Decision::Add(_) => Reason::Injected,
             Decision::Skip(finding) | Decision::Refuse(finding) => finding.reason,

@@ -305,6 +305,9 @@ impl View<'_> {
             Rule::Manifest { offset, pointer } => {
                 Because { rule: what_stands_at(pointer), value: None, origin: self.place(*offset).to_string() }
             }
+            Rule::Kustomization { place, pointer } => {
+                Because { rule: field_path(pointer), value: None, origin: place.clone() }
+            }
         }
     }
 

@@ -248,9 +248,10 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
 }
 
 /// Reasons that no text has by itself.
-const ELSEWHERE: [Reason; 5] = [
+const ELSEWHERE: [Reason; 6] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
+    Reason::KustomizePatch,
     Reason::UnreadableFile,
     Reason::NoResources,
     // Below.

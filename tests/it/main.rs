@@ -29,6 +29,7 @@ mod json_schema;
 mod krm_fn;
 #[cfg(unix)]
 mod kubernetes;
+mod kustomizations;
 mod laws;
 mod layout;
 #[cfg(unix)]

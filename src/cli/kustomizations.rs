@@ -1,0 +1,45 @@
+//! Which files of the input are patches, as the kustomizations of the input have it.
+
+use super::input::read_file;
+use super::walk::identity;
+use crate::diagnostic::Lines;
+use crate::kustomization::{self, Kustomization, NamedPatch};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The files that are named as patches, and by which kustomization.
+#[derive(Debug, Default)]
+pub(crate) struct NamedPatches(HashMap<PathBuf, NamedPatch>);
+
+impl NamedPatches {
+    /// Reads the kustomizations. One that cannot be read names nothing: what is wrong with it is told where it is a manifest of
+    /// the input, and no business of the other files.
+    pub(crate) fn of(kustomizations: &[PathBuf]) -> Self {
+        let mut patches = HashMap::new();
+        let mut resources = Vec::new();
+        for path in kustomizations {
+            let Ok(file) = read_file(path) else { continue };
+            let folder = path.parent().unwrap_or(Path::new(""));
+            let Kustomization { resources: kept, patches: named } = kustomization::read(&file.text);
+            let mut lines = Lines::new(file.text.as_bytes());
+            for entry in named {
+                let at = lines.position(entry.offset);
+                let place = format!("{}:{}:{}", path.display(), at.line, at.column);
+                let patch = NamedPatch { place, pointer: entry.pointer };
+                patches.entry(identity(&folder.join(entry.path))).or_insert(patch);
+            }
+            resources.extend(kept.into_iter().map(|resource| folder.join(resource)));
+        }
+        if !patches.is_empty() {
+            // What is a resource somewhere gets its agent there.
+            let resources: HashSet<PathBuf> = resources.iter().map(|resource| identity(resource)).collect();
+            patches.retain(|file, _| !resources.contains(file));
+        }
+        Self(patches)
+    }
+
+    /// What names the file as a patch.
+    pub(crate) fn get(&self, file: &Path) -> Option<&NamedPatch> {
+        if self.0.is_empty() { None } else { self.0.get(&identity(file)) }
+    }
+}

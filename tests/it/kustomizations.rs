@@ -1,0 +1,115 @@
+//! Files that a kustomization of the input names as patches: nothing but the files themselves tells it, so no case can.
+
+use crate::program::{Folder, WEB};
+use crate::tools;
+use std::process::Command;
+
+/// A whole Deployment by its looks.
+const PATCH: &str = "\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+spec:
+  template:
+    spec:
+      containers:
+        - name: web
+          image: web:2
+";
+
+const BASE: &str = "resources: [web.yaml]\n";
+const OVERLAY: &str = "kind: Kustomization\nresources: [../base]\npatches:\n- path: ../patches/web.yaml\n";
+
+/// The patch lies beside neither kustomization.
+fn package() -> Folder {
+    let files = [
+        ("base/kustomization.yaml", BASE),
+        ("base/web.yaml", WEB),
+        ("overlay/kustomization.yaml", OVERLAY),
+        ("patches/web.yaml", PATCH),
+    ];
+    Folder::with(&files)
+}
+
+/// What `inject -v` says of the patch.
+fn decision(folder: &Folder, paths: &[&str]) -> String {
+    let ran = folder.run(&[&["inject", "-v", "--diff"], paths].concat());
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let of_patch = ran.stderr.lines().find(|line| line.contains("patches/web.yaml"));
+    of_patch.unwrap_or_else(|| panic!("{ran:?}")).to_owned()
+}
+
+#[test]
+fn a_patch_that_is_named_is_left_alone_and_explained() {
+    let folder = package();
+    let ran = folder.run(&["inject", "-i", "."]);
+    assert!(ran.stderr.starts_with("1 injected, 1 skipped (kustomize-patch), 2 without pod template"), "{ran:?}");
+    assert_eq!(folder.read("patches/web.yaml"), PATCH);
+    assert!(folder.read("base/web.yaml").contains("mackerel-container-agent"));
+
+    let explained = folder.run(&["explain", "."]).stdout;
+    let line = explained.lines().find(|line| line.contains("kustomize-patch")).unwrap_or_else(|| panic!("{explained}"));
+    assert!(line.ends_with("patches[0].path (overlay/kustomization.yaml:4:9)"), "{line}");
+}
+
+#[test]
+fn only_the_kustomizations_of_the_input_count() {
+    let folder = package();
+    let both = ["overlay/kustomization.yaml", "patches/web.yaml"];
+    assert!(decision(&folder, &both).contains("overlay/kustomization.yaml:4:9 names this file as a patch"));
+    assert!(decision(&folder, &["patches", "overlay"]).contains("[kustomize-patch]"));
+    assert!(decision(&folder, &["patches", "base"]).contains("[injected]"));
+    folder.write(".ignore", "overlay/\n");
+    assert!(decision(&folder, &["."]).contains("[injected]"));
+}
+
+#[test]
+fn a_file_that_is_a_resource_somewhere_is_a_workload() {
+    let folder = package();
+    folder.write("other/kustomization.yml", "resources: [../patches/web.yaml]\n");
+    assert!(decision(&folder, &["."]).contains("[injected]"));
+}
+
+#[test]
+fn a_component_may_name_it_and_its_file_need_no_extension() {
+    let folder = package();
+    folder.write("overlay/kustomization.yaml", "kind: Kustomization\n");
+    folder.write("patches/Kustomization", "kind: Component\npatchesStrategicMerge: [web.yaml]\n");
+    assert!(decision(&folder, &["."]).contains("patches/Kustomization:2:25 names this file as a patch"));
+}
+
+#[test]
+fn a_kustomization_that_cannot_be_read_is_as_it_was() {
+    let folder = package();
+    folder.write("overlay/kustomization.yaml", "patches: [{path: ../patches/web.yaml}\n");
+    assert!(decision(&folder, &["."]).contains("[injected]"));
+}
+
+#[test]
+fn an_agent_that_an_earlier_run_put_into_a_patch_goes() {
+    let folder = package();
+    assert_eq!(folder.run(&["inject", "-i", "patches"]).code, Some(0));
+    let ran = folder.run(&["inject", "-v", "-i", "."]);
+    assert!(ran.stderr.contains("the agent was taken out: overlay/kustomization.yaml:4:9 names"), "{ran:?}");
+    assert_eq!(folder.read("patches/web.yaml"), PATCH);
+}
+
+#[test]
+fn the_built_workload_has_one_agent() {
+    let Some(kustomize) = tools::find("kustomize", "5.8.") else { return };
+    let folder = package();
+    let build = || {
+        let args = ["build", "--load-restrictor", "LoadRestrictionsNone", "overlay"];
+        let output = Command::new(&kustomize).args(args).current_dir(folder.root()).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(build().contains("image: web:2"), "the patch is one");
+    assert_eq!(folder.run(&["inject", "-i", "."]).code, Some(0));
+    let built = build();
+    assert!(built.contains("image: web:2") && built.matches("name: mackerel-container-agent\n").count() > 0, "{built}");
+    assert_eq!(built.matches("image: mackerel/mackerel-container-agent").count(), 1, "{built}");
+    let piped = folder.run_with(&["inject", "--check", "-"], built);
+    assert_eq!(piped.code, Some(0), "kustomize build gives what inject would: {piped:?}");
+}
