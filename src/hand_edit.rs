@@ -6,6 +6,7 @@ use crate::agent::record::Unreadable;
 use crate::annotations::Annotation;
 use crate::field_path::field_path;
 use crate::find::step;
+use crate::inject::Direction;
 use crate::parts::{Kinds, Parts, Plan};
 use crate::patch::escape;
 use crate::pod_template::{Container, Ours};
@@ -89,10 +90,11 @@ impl HandEdit {
     }
 
     /// What to do next.
-    pub(crate) fn help(self) -> &'static str {
-        match self {
-            HandEdit::NewerRecord => "use that version",
-            _ => "undo the edit, or run with `--force` on the file to overwrite it",
+    pub(crate) fn help(self, direction: Direction) -> &'static str {
+        match (self, direction) {
+            (HandEdit::NewerRecord, _) => "use that version",
+            (_, Direction::Inject) => "undo the edit, or run with `--force` on the file to overwrite it",
+            (_, Direction::Uninject) => "undo the edit, or run with `--force` on the file to take it out all the same",
         }
     }
 }

@@ -302,17 +302,12 @@ impl Bench<'_, '_> {
                 let message = format!("{} of an earlier run {stay}; `uninject` takes {them} out", kinds.subject());
                 stays(skip, warnings, &message)
             }
-            (Decision::Skip(skip), Some(edit)) => {
-                let told = edit.told(self.tree, ours, None).message;
-                let (are, stay) = (kinds.verb("is", "are"), kinds.verb("stays", "stay"));
-                let message = format!("{} {are} no longer wanted, but {stay}: {told}", kinds.subject());
-                stays(skip, warnings, &message)
-            }
-            (Decision::Skip(skip), None) => {
-                if let Some(refusal) = self.still_mounted(ours, None) {
+            (Decision::Skip(skip), edit) => {
+                let told = edit.map(|edit| edit.told(self.tree, ours, None).message);
+                let held = told.or_else(|| Some(self.still_mounted(ours, None)?.message));
+                if let Some(why) = held {
                     let (are, stay) = (kinds.verb("is", "are"), kinds.verb("stays", "stay"));
-                    let message =
-                        format!("{} {are} no longer wanted, but {stay}: {}", kinds.subject(), refusal.message);
+                    let message = format!("{} {are} no longer wanted, but {stay}: {why}", kinds.subject());
                     return stays(skip, warnings, &message);
                 }
                 let message = format!("{}: {}", kinds.passive(self.options.tense, "taken out"), skip.message);
@@ -342,7 +337,8 @@ impl Bench<'_, '_> {
         (!overwritten).then_some(edit)
     }
 
-    /// A volume of ours that would go, and that a container of somebody else has come to mount: without it no pod starts.
+    /// A volume of ours that would go, and that a container of somebody else has come to mount. The API server refuses a pod that
+    /// mounts what it does not have, so `--force` is no answer.
     fn still_mounted(&self, ours: &Ours, plan: Option<&Plan>) -> Option<Finding> {
         let stays = |name: &str| {
             let agent = plan.and_then(Plan::agent);
@@ -353,20 +349,18 @@ impl Bench<'_, '_> {
             let mut containers = self.template.containers.iter();
             Some((volume.name(), containers.find(|container| mounts(self.tree, container, volume.name()))?))
         })?;
-        if self.options.hand_edits == HandEdits::Overwrite {
-            return None;
-        }
         let name = container.name.as_deref().unwrap_or("without a name");
         let message = format!("the container {name} mounts the volume {volume}, which was put there for the agent");
         let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
         let finding = Finding::new(Reason::HandEdited, message, self.tree.span(container.node).start, &pointer);
-        Some(finding.with_help("give the container a volume of its own, or run with `--force` on the file"))
+        Some(finding.with_help("give the container a volume of its own"))
     }
 
     #[cold]
     fn hand_edited(&self, edit: HandEdit, ours: &Ours, wanted: Option<&Plan>) -> Finding {
         let Told { message, offset, pointer } = edit.told(self.tree, ours, wanted);
-        Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at)).with_help(edit.help())
+        Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at))
+            .with_help(edit.help(self.options.direction))
     }
 
     /// Names that somebody who may (Renovate, kustomize) changed since stay, unless the configuration sets them.

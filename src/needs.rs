@@ -56,6 +56,16 @@ pub(crate) struct Outranked {
     pub(crate) setting: &'static str,
 }
 
+/// Who permits an agent to read what it reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Permission {
+    /// Nobody has to, or the same run writes it down.
+    #[default]
+    Settled,
+    /// Whoever applies what `rbac` prints.
+    Elsewhere,
+}
+
 /// What one agent needs around it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Needs {
@@ -71,6 +81,8 @@ pub(crate) struct Needs {
     pub(crate) optional: Vec<String>,
     /// What somebody set that the file could say too.
     pub(crate) outranked: Vec<Outranked>,
+    /// What it may read.
+    pub(crate) permission: Permission,
 }
 
 impl Needs {
@@ -102,7 +114,7 @@ impl Needs {
             push(&mut objects, need.clone());
         }
         let (without, takes) = amounts(&container["resources"]);
-        Self { objects, agent_config, without, takes, optional: optional.to_vec(), outranked: Vec::new() }
+        Self { objects, agent_config, without, takes, optional: optional.to_vec(), ..Self::default() }
     }
 }
 

@@ -5,7 +5,7 @@ use super::order::ordered;
 use super::variable::{VARIABLES, Variable};
 use super::{API_KEY, AgentRecord, CONTAINER, Sidecar, Volume};
 use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
-use crate::needs::{Needs, Outranked};
+use crate::needs::{Needs, Outranked, Permission};
 use crate::pod_template::normal_parts;
 use crate::qos;
 use crate::rbac::Access;
@@ -125,6 +125,9 @@ impl Agent {
             (needs.without, needs.takes) = (Vec::new(), Vec::new());
         }
         needs.outranked = outranked(config);
+        if access != Access::ReadOnlyPort && !config.spec.rbac.generate {
+            needs.permission = Permission::Elsewhere;
+        }
         Self { needs: Rc::new(needs), ..agent }
     }
 
@@ -211,6 +214,7 @@ impl Agent {
         let mut needs = Needs::of(&agent.container, &agent.volume_list, &self.needs.optional);
         (needs.without, needs.takes) = (self.needs.without.clone(), self.needs.takes.clone());
         needs.outranked.clone_from(&self.needs.outranked);
+        needs.permission = self.needs.permission;
         Self { needs: Rc::new(needs), annotated: self.annotated.clone(), ..agent }
     }
 }

@@ -180,7 +180,7 @@ pub(crate) struct Over {
     /// Print one JSON object per changed resource and line, with its RFC 6902 patch
     #[arg(long, value_name = "patch", hide_possible_values = true)]
     pub(crate) output: Option<Output>,
-    /// Overwrite what was edited by hand
+    /// Overwrite what was edited by hand, or take it out all the same
     #[arg(long)]
     pub(crate) force: bool,
     /// Print errors only

@@ -34,7 +34,7 @@ pub(crate) fn print(
 ) -> anyhow::Result<Exit> {
     let explanation = explain(names, parts, requirements, config, tolerance, how.chosen);
     if let (Chosen::Resource(wanted), true) = (how.chosen, explanation.templates.is_empty()) {
-        let help = match meant(wanted, parts) {
+        let help = match meant(wanted, parts, config) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "name it as in `web`, `Deployment/web` or `Deployment/shop/web`".to_owned(),
         };
@@ -51,15 +51,17 @@ pub(crate) fn print(
 }
 
 /// What was most likely meant by the name of a resource, in the form that it was given in.
-fn meant(wanted: &str, parts: &[Part<'_>]) -> Option<String> {
+fn meant(wanted: &str, parts: &[Part<'_>], config: &Config) -> Option<String> {
     let identities = parts.iter().flat_map(|part| &part.injection.outcomes).map(|outcome| &outcome.identity);
-    let names: Vec<String> = identities
-        .filter_map(|Identity { kind, namespace, name, .. }| match wanted.split('/').count() {
+    let names = identities.filter_map(|identity| {
+        let Identity { kind, name, .. } = identity;
+        match wanted.split('/').count() {
             1 => Some(name.clone()),
             2 => Some(format!("{kind}/{name}")),
-            _ => Some(format!("{kind}/{}/{name}", namespace.as_ref()?)),
-        })
-        .collect();
+            _ => Some(format!("{kind}/{}/{name}", identity.namespace_in(config)?)),
+        }
+    });
+    let names: Vec<String> = names.collect();
     closest(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }
 

@@ -1,6 +1,6 @@
 //! Outcomes and findings of one text as messages.
 
-use super::messages::{Message, Messages, Telling, done};
+use super::messages::{Message, Messages, Telling};
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::field_path::field_path;
 use crate::inject::{Direction, Injection, Options, Tense};
@@ -53,6 +53,9 @@ pub(crate) fn report(
         messages.note(line)?;
     }
     for outcome in &injection.outcomes {
+        if let Some(needs) = &outcome.needs {
+            messages.permission(needs.permission);
+        }
         let subject = Some(outcome.subject());
         let decision = &outcome.decision;
         match tolerance.severity(decision) {
@@ -82,7 +85,7 @@ pub(crate) fn report(
 fn permissions(changes: &[(Change, Identity)], tense: Tense) -> Option<String> {
     let of = |wanted: Change| changes.iter().filter(|(change, _)| *change == wanted).count();
     let counts = [Change::Added, Change::Updated, Change::Removed].map(|change| (of(change), change.word()));
-    let parts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| done(*n, tense, word)).collect();
+    let parts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| tense.counted(*n, word)).collect();
     (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
 

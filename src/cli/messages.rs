@@ -5,6 +5,7 @@ use super::needed;
 use super::walk::plain;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
 use crate::inject::Tense;
+use crate::needs::Permission;
 use crate::rbac::Grants;
 use crate::report::{Class, Reason, Severity};
 use crate::surroundings::Requirement;
@@ -66,6 +67,8 @@ pub(crate) struct Messages {
     notes: Vec<String>,
     /// What must exist for the pods.
     needed: Vec<String>,
+    /// Who permits the agents to read.
+    permission: Permission,
     counts: BTreeMap<Reason, usize>,
     without_template: usize,
 }
@@ -230,13 +233,20 @@ impl Messages {
         })
     }
 
+    /// An agent that somebody has to permit what it does makes the end of the report say so.
+    pub(crate) fn permission(&mut self, permission: Permission) {
+        if permission == Permission::Elsewhere {
+            self.permission = permission;
+        }
+    }
+
     /// What must exist for the pods that were injected, as the end of the report. Nothing where none of them has changed,
     /// unless every resource is spoken of.
     pub(crate) fn needed(&mut self, requirements: &[Requirement]) -> io::Result<()> {
         let changed =
             [Reason::Injected, Reason::Updated, Reason::Adopted].iter().any(|reason| self.counts.contains_key(reason));
         if changed || self.loudness == Loudness::Resources {
-            for line in needed::lines(requirements) {
+            for line in needed::lines(requirements, self.permission) {
                 log(&mut self.log, &line)?;
                 self.needed.push(line);
             }
@@ -297,14 +307,27 @@ impl Messages {
             Ending::NothingShown => "nothing is shown",
             Ending::GivenBack => "the items are as they came",
         };
-        format!("{}; {held_back}", plural(self.errors.count, "error"))
+        let mut summary = format!("{}; {held_back}", plural(self.errors.count, "error"));
+        if self.only_refusals_hold_others_back() {
+            let way = if ending == Ending::GivenBack { "`onRefusal: skip`" } else { "`--set onRefusal=skip`" };
+            summary += &format!("; {way} leaves out what is refused and goes on with the others");
+        }
+        summary
+    }
+
+    /// True where something would be done but for refusals, which the user may pass by.
+    fn only_refusals_hold_others_back(&self) -> bool {
+        let is_refusal = |reason: &Option<Reason>| {
+            reason.is_some_and(|reason| reason.class() == Class::Refused && reason != Reason::VerifyFailed)
+        };
+        self.errors.counts.keys().all(is_refusal) && self.counts.keys().any(|reason| reason.done().is_some())
     }
 
     fn counted(&self, tense: Tense) -> String {
         let mut parts = Vec::new();
         let of = |class: Class| self.counts.iter().filter(move |(reason, _)| reason.class() == class);
         parts.extend(of(Class::Done).map(|(reason, count)| match reason.done() {
-            Some(_) => done(*count, tense, reason.id()),
+            Some(_) => tense.counted(*count, reason.id()),
             None => format!("{count} {}", reason.id()),
         }));
         for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "refused")] {
@@ -362,14 +385,6 @@ fn more(shown: &Shown, what: &str, how: &str) -> Option<String> {
     match shown.count - shown.messages.len() {
         0 => None,
         rest => Some(format!("… and {}{}{how}", plural(rest, what), shown.reasons_left_out())),
-    }
-}
-
-/// `2 added`, `2 would be added`
-pub(super) fn done(count: usize, tense: Tense, what: &str) -> String {
-    match tense {
-        Tense::Past => format!("{count} {what}"),
-        Tense::Conditional => format!("{count} would be {what}"),
     }
 }
 

@@ -1,13 +1,18 @@
 //! What must exist before the injected pods start, as the last lines of a report.
 
+use crate::needs::Permission;
 use crate::surroundings::Requirement;
 use std::collections::HashMap;
 
 /// Namespaces that one line names.
 const NAMED: usize = 5;
 
+/// Not said of every namespace: `rbac` does that, with the names of the accounts.
+const PERMISSIONS: &str =
+    "needed by the agents' ServiceAccounts: the permissions that `mackerel-agent-injector rbac` prints";
+
 /// `needed in shop, blog: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)`
-pub(crate) fn lines(requirements: &[Requirement]) -> Vec<String> {
+pub(crate) fn lines(requirements: &[Requirement], permission: Permission) -> Vec<String> {
     let mut groups: Vec<(&Requirement, Vec<&str>, usize)> = Vec::new();
     let mut known = HashMap::new();
     for requirement in requirements {
@@ -24,7 +29,11 @@ pub(crate) fn lines(requirements: &[Requirement]) -> Vec<String> {
     let line = |(Requirement { need, presence, .. }, named, unnamed): &(&Requirement, Vec<&str>, usize)| {
         format!("needed in {}: {need} ({})", places(named, *unnamed), presence.words())
     };
-    groups.iter().map(line).collect()
+    let permissions = match permission {
+        Permission::Settled => None,
+        Permission::Elsewhere => Some(PERMISSIONS.to_owned()),
+    };
+    groups.iter().map(line).chain(permissions).collect()
 }
 
 fn places(named: &[&str], unnamed: usize) -> String {
@@ -57,7 +66,9 @@ mod tests {
         };
         let there = Presence::Present { part: 0, offset: 0 };
         let several = ["a", "b", "c", "d", "e", "f"].map(|name| of(Some(name), Presence::Absent));
+        let lines = |requirements: &[Requirement]| super::lines(requirements, Permission::Settled);
         assert_eq!(lines(&[]), [""; 0]);
+        assert_eq!(super::lines(&[], Permission::Elsewhere), [PERMISSIONS]);
         assert_eq!(
             lines(&[of(None, Presence::Absent), of(Some("a"), there), of(Some("b"), there)]),
             [

@@ -38,8 +38,9 @@ impl Scalar for KubernetesVersion {
         // As clusters report it too: `v1.29.3-gke.1`.
         let plain = text.strip_prefix('v').unwrap_or(text);
         let mut parts = plain.splitn(3, '.');
-        match (parts.next().and_then(number), parts.next().and_then(number)) {
-            (Some(major), Some(minor)) => Ok(KubernetesVersion { major, minor }),
+        let (major, minor) = (parts.next().and_then(number), parts.next().and_then(number));
+        match (major, minor, parts.next().is_none_or(is_patch)) {
+            (Some(major), Some(minor), true) => Ok(KubernetesVersion { major, minor }),
             _ => Err(Complaint::new(format!("must be a Kubernetes version, found `{text}`"))
                 .with_help("write it as `major.minor`, for example `1.33`")),
         }
@@ -50,8 +51,14 @@ impl Scalar for KubernetesVersion {
     }
 
     fn schema() -> Json {
-        json!({"type": "string", "pattern": "^v?[0-9]+\\.[0-9]+(\\..*)?$"})
+        json!({"type": "string", "pattern": "^v?[0-9]+\\.[0-9]+(\\.[0-9]+([-+].*)?)?$"})
     }
+}
+
+/// `3`, and behind it what builds of a vendor are called: `3-gke.1`, `3+k3s1`.
+fn is_patch(text: &str) -> bool {
+    let behind = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
+    behind.len() < text.len() && (behind.is_empty() || behind.starts_with(['-', '+']))
 }
 
 #[cfg(test)]
@@ -64,6 +71,10 @@ mod tests {
             ("1.29", Some((1, 29))),
             ("v1.33.2", Some((1, 33))),
             ("1.30.1-gke.4", Some((1, 30))),
+            ("v1.31.0+k3s1", Some((1, 31))),
+            ("1.27.3.4", None),
+            ("1.27.x", None),
+            ("1.27.", None),
             ("1", None),
             ("1.", None),
             ("one.two", None),

@@ -27,7 +27,9 @@ impl Case<'_, '_> {
         let (why, instead) = match access {
             Access::ApiServer => ("on EKS Fargate the agent reads through `nodes/proxy`".to_owned(), None),
             Access::Kubelet | Access::ReadOnlyPort => {
-                (format!("on Kubernetes {version} the agent reads through `nodes/proxy`"), Some(LESS))
+                let is_default = !config.is_explicit("kubernetesVersion");
+                let default = if is_default { ", the default of `kubernetesVersion`," } else { "" };
+                (format!("on Kubernetes {version}{default} the agent reads through `nodes/proxy`"), Some(LESS))
             }
         };
         let finding = |reason| {

@@ -162,7 +162,7 @@ pub(crate) enum Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    fn takes(self, identity: &Identity) -> bool {
+    fn takes(self, identity: &Identity, config: &Config) -> bool {
         let Chosen::Resource(wanted) = self else { return true };
         let parts: Vec<&str> = wanted.split('/').collect();
         let is = |part: &str, whole: &str| part.eq_ignore_ascii_case(whole);
@@ -170,7 +170,8 @@ impl Chosen<'_> {
             [name] => *name == identity.name,
             [kind, name] => is(kind, &identity.kind) && *name == identity.name,
             [kind, namespace, name] => {
-                is(kind, &identity.kind) && Some(*namespace) == identity.namespace.as_deref() && *name == identity.name
+                let is_there = identity.namespace_in(config).is_some_and(|it| it == namespace);
+                is(kind, &identity.kind) && is_there && *name == identity.name
             }
             _ => false,
         }
@@ -195,12 +196,12 @@ pub(crate) fn explain(
         permissions: Vec::new(),
         without_pod_template: 0,
     };
-    let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| chosen.takes(&o.identity)).count();
+    let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| chosen.takes(&o.identity, config)).count();
     let in_detail = matches!(chosen, Chosen::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
     for (name, part) in names.iter().zip(parts) {
         let mut view = View { name, lines: Lines::new(part.text.as_bytes()), config, tolerance };
         let injection = part.injection;
-        for outcome in injection.outcomes.iter().filter(|outcome| chosen.takes(&outcome.identity)) {
+        for outcome in injection.outcomes.iter().filter(|outcome| chosen.takes(&outcome.identity, config)) {
             explanation.templates.push(view.template(outcome, in_detail));
         }
         if matches!(chosen, Chosen::All) {
@@ -218,7 +219,7 @@ pub(crate) fn explain(
         }
     }
     let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
-    let shown: Vec<&Outcome> = outcomes.filter(|outcome| chosen.takes(&outcome.identity)).collect();
+    let shown: Vec<&Outcome> = outcomes.filter(|outcome| chosen.takes(&outcome.identity, config)).collect();
     let asked = shown.iter().flat_map(|outcome| {
         let namespace = outcome.identity.namespace_in(config);
         outcome.needs.iter().flat_map(|needs| &needs.objects).map(move |need| (namespace, need))

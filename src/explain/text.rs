@@ -53,13 +53,19 @@ pub(crate) fn text(explanation: &Explanation) -> String {
     text
 }
 
-/// `3 injected, 1 opted-out, 12 without pod template`
+/// `3 would be injected, 1 opted-out, 12 without pod template`
 fn totals(explanation: &Explanation) -> Option<String> {
     let of = |reason: &Reason| explanation.templates.iter().filter(|one| one.decision.id == reason.id()).count();
-    let counts = Reason::ALL.iter().map(|reason| (of(reason), reason.id()));
-    let counts = counts.chain([(explanation.without_pod_template, "without pod template")]);
-    let counts: Vec<String> =
-        counts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let counted = |count: usize, reason: &Reason| match reason.done() {
+        Some(_) => Tense::Conditional.counted(count, reason.id()),
+        None => format!("{count} {}", reason.id()),
+    };
+    let counts = Reason::ALL.iter().map(|reason| (of(reason), reason));
+    let mut counts: Vec<String> =
+        counts.filter(|(count, _)| *count > 0).map(|(count, reason)| counted(count, reason)).collect();
+    if explanation.without_pod_template > 0 {
+        counts.push(format!("{} without pod template", explanation.without_pod_template));
+    }
     (!counts.is_empty()).then(|| counts.join(", "))
 }
 

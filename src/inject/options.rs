@@ -85,6 +85,15 @@ impl Tense {
             Tense::Conditional => "would be",
         }
     }
+
+    /// `2 injected`, `2 would be injected`
+    #[must_use]
+    pub(crate) fn counted(self, count: usize, done: &str) -> String {
+        match self {
+            Tense::Past => format!("{count} {done}"),
+            Tense::Conditional => format!("{count} would be {done}"),
+        }
+    }
 }
 
 /// Where the setting `rbac.generate` has a place to write ClusterRoles and bindings to. What it wrote is taken out by

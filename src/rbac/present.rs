@@ -122,6 +122,17 @@ impl Present {
     }
 }
 
+impl Place {
+    /// Where it begins, or the document that it is inside of.
+    pub(super) fn start(&self) -> usize {
+        match self {
+            Place::Document { all, .. } => all.start,
+            Place::Item(range) => range.start,
+            Place::Inside { document, .. } => document.start,
+        }
+    }
+}
+
 /// Items of a list in one piece each: where, and read by itself.
 type Pieces<'t> = Vec<(Range<usize>, Tree<'t>)>;
 

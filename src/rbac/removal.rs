@@ -64,12 +64,11 @@ impl Present {
         if let Some([one, ..]) = overlap {
             return Err(fault(one.range.start));
         }
-        let place = |span: &Range<usize>| {
-            self.ours.iter().map(|ours| &ours.place).find(|place| match place {
-                Place::Document { all, .. } => all == span,
-                Place::Item(range) => span.contains(&range.start),
-                Place::Inside { document, .. } => document == span,
-            })
+        // Both stand in the order of the text.
+        let mut ours = self.ours.iter().map(|ours| &ours.place).peekable();
+        let mut place = |span: &Range<usize>| {
+            while ours.next_if(|place| place.start() < span.start).is_some() {}
+            ours.peek().filter(|place| place.start() < span.end).copied()
         };
         let before = documents(text).filter_map(|span| match place(&span) {
             Some(Place::Document { .. }) => None,
@@ -104,12 +103,12 @@ fn content(document: &str) -> &str {
 /// behind other documents, which may be all that parts them from what follows.
 fn lines_of(text: &str, all: &Range<usize>, content: &Range<usize>, in_front: bool) -> [Range<usize>; 2] {
     let above = &text[all.start..content.start.max(all.start)];
-    let marker = above.split_inclusive('\n').scan(all.start, |at, line| {
+    let lines = above.split_inclusive('\n').scan(all.start, |at, line| {
         let start = *at;
         *at += line.len();
         Some((start, line))
     });
-    let marker = marker.filter(|(_, line)| line.starts_with("---")).last().map_or(all.start, |(start, _)| start);
+    let marker = lines.filter(|(_, line)| line.starts_with("---")).last().map_or(all.start, |(start, _)| start);
     let is_comment = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
     let has_comment = |lines: &str| lines.lines().any(|line| line.trim_start().starts_with('#'));
     let lead = &text[all.start..marker];
@@ -119,8 +118,8 @@ fn lines_of(text: &str, all: &Range<usize>, content: &Range<usize>, in_front: bo
     let comment = tail.split_inclusive('\n').take_while(|line| line.trim().is_empty()).map(str::len).sum::<usize>();
     let last = tail.split_inclusive('\n').next_back().filter(|line| line.starts_with("..."));
     let ended = all.end - last.map_or(0, str::len);
-    let marker = ended..if in_front { all.end } else { ended };
-    if has_comment(tail) { [start..end + comment, marker] } else { [start..ended, marker] }
+    let end_marker = ended..if in_front { all.end } else { ended };
+    if has_comment(tail) { [start..end + comment, end_marker] } else { [start..ended, end_marker] }
 }
 
 /// The length of the line when it is a `---` and nothing else.

@@ -61,8 +61,11 @@ fn one_error_holds_back_every_file_and_stdout() {
             "every error is shown: {}",
             ran.stderr
         );
-        assert!(ran.stderr.ends_with(&format!("2 errors; {ending}\n")), "{}", ran.stderr);
+        let way = "`--set onRefusal=skip` leaves out what is refused and goes on with the others";
+        assert!(ran.stderr.ends_with(&format!("2 errors; {ending}; {way}\n")), "{}", ran.stderr);
     }
+    let unread = folder.run(&["inject", "a.yaml", "b.yaml", "no.yaml"]).stderr;
+    assert!(unread.ends_with("2 errors; nothing was written\n"), "a file that is not there stays an error: {unread}");
     assert_eq!(folder.read("a.yaml"), WEB);
     assert_eq!(std::fs::read_dir(folder.root()).unwrap().count(), 3, "nothing is left over");
 }
@@ -371,15 +374,11 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
     let log = folder.read("log");
     let lines: Vec<_> = log.lines().collect();
     assert!(lines[0].starts_with("web.yaml:7:5: info[injected]: apps/v1/Deployment/web"), "{log}");
-    assert_eq!(
-        &lines[1..],
-        [
-            "1 would be injected, 1 without pod template; no file was changed",
-            NEEDED.trim_end(),
-            "error: no/such.yaml: no such file or directory",
-            "1 error; nothing is shown"
-        ]
+    let expected = format!(
+        "1 would be injected, 1 without pod template; no file was changed\n{NEEDED}\
+         error: no/such.yaml: no such file or directory\n1 error; nothing is shown\n"
     );
+    assert_eq!(lines[1..], expected.lines().collect::<Vec<_>>());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `explain`: what it says to people, to programs and to tools of code review.
 
-use crate::program::{Folder, Ran};
+use crate::program::{Folder, Ran, WEB};
 use serde_json::{Value, json};
 
 const CONFIG: &str = "\
@@ -90,7 +90,7 @@ to be permitted, as the command `rbac` prints it; without it an agent reports no
   get nodes/proxy and nodes/stats: ServiceAccount shop/default
   nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do
 
-1 injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
+1 would be injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
     assert_eq!((ran.code, &*ran.stderr), (Some(2), ""), "what would be refused is trouble");
@@ -134,6 +134,18 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
         let stderr = explained(&folder, &["deploy", "--resource", wanted]).stderr;
         assert!(stderr.ends_with(&format!("; did you mean `{meant}`?\n")), "{stderr}");
     }
+}
+
+#[test]
+fn a_resource_that_names_no_namespace_is_asked_for_by_the_one_that_it_gets() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    let asked = |more: &[&str]| folder.run(&[&["explain", "web.yaml", "--resource"], more].concat());
+    let found = asked(&["Deployment/shop/web", "--namespace", "shop"]);
+    assert_eq!(found.code, Some(0), "{found:?}");
+    assert!(found.stdout.contains("  Deployment/web spec.template  injected"), "{found:?}");
+    assert_eq!(asked(&["Deployment/shop/web"]).code, Some(2));
+    let meant = asked(&["Deployment/shp/web", "--namespace", "shop"]).stderr;
+    assert!(meant.ends_with("; did you mean `Deployment/shop/web`?\n"), "{meant}");
 }
 
 #[test]
@@ -226,7 +238,7 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.ends_with("(in the input, without that key)\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("(in the input, without that key)\n"), "{}", ran.stderr);
     let strict = folder.run(&["inject", "--strict", "-i", "."]);
     assert_eq!((strict.code, folder.read("b/web.yaml").as_str()), (Some(2), web), "{}", strict.stderr);
 }
@@ -291,7 +303,7 @@ web.yaml
         waitFor.position                                last                      default
         waitFor.annotations                             []                        default
 
-1 injected
+1 would be injected
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
     let both = folder.run(&["explain", "web.yaml", "--output", "json", "--set", "waitFor.image=example/wait:1"]);
