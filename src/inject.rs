@@ -18,6 +18,7 @@ use crate::find::{Table, is_list};
 use crate::judge::judge;
 use crate::kustomization::NamedPatch;
 use crate::lost_manifest::lost_manifests;
+use crate::no_such_kind::{self, no_such_kind};
 use crate::parts::Parts;
 use crate::patch::Records;
 use crate::pod_template::{Ours, PodTemplate};
@@ -164,7 +165,7 @@ impl Run<'_> {
         let glance = read::glance(text, |kind| self.table.knows_kind(kind));
         let is_passed = matches!(glance, Glance::Passed { .. });
         let kind = match glance {
-            Glance::Passed { kind } if !self.may_ask(text) => {
+            Glance::Passed { kind } if !self.may_ask(text) && !self.may_be_mistyped(kind, text) => {
                 self.injection.without_template += 1;
                 self.surrounding(kind, base..base + text.len(), String::new(), None);
                 return;
@@ -375,13 +376,23 @@ impl Run<'_> {
         self.search.as_ref().is_some_and(|search| search.may_find(text))
     }
 
+    /// Nobody misses an agent that is to be taken out.
+    fn may_be_mistyped(&self, kind: &str, text: &str) -> bool {
+        self.search.is_some() && no_such_kind::may_be(kind, text)
+    }
+
     /// Says what there is to say about a resource in which no pod template is known.
     fn remark(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
         // An alias has been looked at where its anchor stands.
-        if !tree.text().get(tree.span(resource.node)).is_some_and(|text| self.may_ask(text)) {
-            return;
-        }
-        if let Some(mut finding) = unknown_kind(tree, resource, &self.table, self.terms()) {
+        let Some(text) = tree.text().get(tree.span(resource.node)) else { return };
+        let mistyped = self
+            .may_be_mistyped(&resource.identity.kind, text)
+            .then(|| no_such_kind(tree, resource, &self.table, self.terms()));
+        let finding = mistyped.flatten().or_else(|| {
+            let asks = self.may_ask(text);
+            asks.then(|| unknown_kind(tree, resource, &self.table, self.terms())).flatten()
+        });
+        if let Some(mut finding) = finding {
             finding.offset = finding.offset.map(|offset| offset + base);
             self.injection.remarks.push(Remark {
                 identity: resource.identity.clone(),

@@ -165,6 +165,7 @@ mod lint;
 mod lost_manifest;
 mod merge_patch;
 mod needs;
+mod no_such_kind;
 mod owner;
 mod parts;
 mod pod_template;

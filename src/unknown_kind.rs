@@ -7,6 +7,7 @@ use crate::annotations::Annotation;
 use crate::config::{Step, TemplatePath};
 use crate::decide::{Decision, Terms, decide};
 use crate::find::{Table, member};
+use crate::no_such_kind::group_of;
 use crate::parts::{Kinds, Parts};
 use crate::patch::escape;
 use crate::pod_template::PodTemplate;
@@ -81,9 +82,8 @@ fn help(gvk: &GroupVersionKind, table: &Table<'_>, asking: Vec<Asking>) -> Strin
     if !gvk.group.is_empty() {
         return format!("add to the configuration: `{}`", line(gvk, asking));
     }
-    let mut known = table.kinds().filter(|(_, kind)| *kind == gvk.kind).map(|(group, _)| group);
-    match known.next() {
-        Some(group) => format!("is its `apiVersion` right? A {} is of the API group {group}", gvk.kind),
+    match group_of(table, &gvk.kind) {
+        Some(group) => format!("is its `apiVersion` right? a {} is of {group}", gvk.kind),
         None => "write its API group into `apiVersion`, such as example.com/v1".to_owned(),
     }
 }

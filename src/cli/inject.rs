@@ -280,7 +280,8 @@ impl<'c> Gathered<'c> {
             });
         }
         injection.surroundings.clear();
-        injection.remarks.retain(|remark| remark.finding.reason == Reason::UnknownKind);
+        let is_of_a_kind = |reason| matches!(reason, Reason::UnknownKind | Reason::NoSuchKind);
+        injection.remarks.retain(|remark| is_of_a_kind(remark.finding.reason));
     }
 
     /// Says what there is to say about a text and keeps what is needed of it.

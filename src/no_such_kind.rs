@@ -1,0 +1,116 @@
+//! A workload by its form, of a kind that Kubernetes does not have: mistyped, of another API group, or without its kind.
+//!
+//! Kubernetes refuses it when it is applied. Whoever injects hears it before, and that no agent goes in.
+
+use crate::config::closest;
+use crate::decide::{Decision, Terms, decide};
+use crate::find::{Table, step};
+use crate::pod_template::PodTemplate;
+use crate::report::{Finding, Reason};
+use crate::resource::Resource;
+use crate::yaml::{Kind, NodeId, Tree};
+use memchr::memmem;
+
+/// Where the workloads of Kubernetes have their pod template.
+const PLACES: [&str; 4] = ["/spec/jobTemplate/spec/template", "/spec/template", "/template", ""];
+
+/// False: a document of this kind needs not be read for it.
+#[must_use]
+pub(crate) fn may_be(kind: &str, text: &str) -> bool {
+    // Most of all documents. The rest names, for nearly all, an API group with a dot.
+    if matches!(kind, "Service" | "ConfigMap" | "Secret") {
+        return false;
+    }
+    let line = |at: usize| text.get(at..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    let is_of_kubernetes = memmem::find(text.as_bytes(), b"apiVersion:").is_none_or(|at| !line(at).contains('.'));
+    is_of_kubernetes && memmem::find(text.as_bytes(), b"containers").is_some()
+}
+
+/// What is told of a resource in which no pod template is known. Silent where the configuration would pass by a template of
+/// it.
+#[must_use]
+pub(crate) fn no_such_kind(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    table: &Table<'_>,
+    terms: Terms<'_>,
+) -> Option<Finding> {
+    let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
+    let group = group(api_version);
+    // A group without a dot is one of Kubernetes: custom resources cannot have such.
+    let says_what_it_is = !kind.is_empty() || !api_version.is_empty();
+    if !says_what_it_is || group.contains('.') || table.knows(Some(group), kind) && !api_version.is_empty() {
+        return None;
+    }
+    let (pointer, node) = PLACES.into_iter().find_map(|place| {
+        let mut steps = place.split('/').skip(1);
+        let node = steps.try_fold(resource.node, |node, token| step(tree, node, token))?;
+        has_containers(tree, node).then_some((place, node))
+    })?;
+    let verdict = decide(tree, resource, pointer, &PodTemplate::view(tree, node), terms);
+    if matches!(verdict.decision, Decision::Skip(_)) {
+        return None;
+    }
+    let what = match (api_version, kind) {
+        (_, "") => "this workload has no `kind`".to_owned(),
+        ("", kind) => format!("this {kind} has no `apiVersion`"),
+        (api_version, kind) => format!("{api_version} has no kind {kind}"),
+    };
+    let message = format!("{what}: Kubernetes refuses it, and nothing is put into its pod template");
+    let finding = Finding::new(Reason::NoSuchKind, message, tree.span(resource.node).start, "");
+    Some(finding.with_help(help(table, api_version, kind)))
+}
+
+fn has_containers(tree: &Tree<'_>, node: NodeId) -> bool {
+    let list = ["spec", "containers"].into_iter().try_fold(node, |node, token| step(tree, node, token));
+    list.map(|list| tree.resolve(list)).is_some_and(|list| {
+        let mut kinds = tree.items(list).map(|item| tree.kind(tree.resolve(item)));
+        kinds.any(|kind| kind == Kind::Mapping)
+    })
+}
+
+fn help(table: &Table<'_>, api_version: &str, kind: &str) -> String {
+    if kind.is_empty() {
+        return "say what it is, for example `kind: Deployment`".to_owned();
+    }
+    if let Some(group) = group_of(table, kind) {
+        let question = if api_version.is_empty() { "" } else { "is its `apiVersion` right? " };
+        return format!("{question}a {kind} is of {group}");
+    }
+    let of_group = table.kinds().filter(|(of, _)| *of == group(api_version)).map(|(_, kind)| kind);
+    let of_any = table.kinds().map(|(_, kind)| kind);
+    match closest(kind, of_group).or_else(|| closest(kind, of_any)) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => "a custom resource has an API group with a dot in its `apiVersion`, such as example.com/v1".to_owned(),
+    }
+}
+
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// The API group in which there is a kind of this name, in words.
+#[must_use]
+pub(crate) fn group_of(table: &Table<'_>, kind: &str) -> Option<String> {
+    let (group, _) = table.kinds().find(|(_, known)| *known == kind)?;
+    Some(if group.is_empty() { "the core API group, v1".to_owned() } else { format!("the API group {group}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_be;
+
+    #[test]
+    fn most_documents_need_not_be_read() {
+        let containers = "spec: {containers: []}\n";
+        for (kind, head, expected) in [
+            ("Deploymnet", "apiVersion: apps/v1\n", true),
+            ("Deploymnet", "", true),
+            ("Service", "apiVersion: v1\n", false),
+            ("Widget", "apiVersion: example.com/v1\n", false),
+        ] {
+            assert_eq!(may_be(kind, &format!("{head}kind: {kind}\n{containers}")), expected, "{kind} {head}");
+        }
+        assert!(!may_be("Ingress", "apiVersion: extensions/v1beta1\nkind: Ingress\n"));
+    }
+}
