@@ -44,7 +44,7 @@ macro_rules! annotations {
 }
 
 annotations! {
-    /// `true` asks for the agent, `false` for being left alone, in any case of letters
+    /// `"true"` asks for the agent, `"false"` for being left alone; in quotes, in any case of letters
     Inject = "inject", None;
     /// Written by us where an agent stands, so that the original injector leaves the pod alone
     Status = "status", None;
@@ -64,9 +64,9 @@ annotations! {
     AgentConfigLocation = "env.mackerel_agent_config", Some("agent.config.url");
     /// The agent's image
     Image = "image", Some("agent.image");
-    /// How the agent stands in the pod
+    /// How the agent stands in the pod: `auto`, `native` or `container`
     Sidecar = "sidecar", Some("sidecar");
-    /// Where the pod runs
+    /// Where the pod runs: `kubernetes` or `eks-fargate`
     Platform = "platform", Some("platform");
     /// The kubelet's TLS port
     KubeletPort = "kubelet-port", Some("kubelet.port");
@@ -78,11 +78,11 @@ annotations! {
     DisplayName = "display-name", Some("agent.displayName");
     /// The host's memo
     Memo = "memo", Some("agent.memo");
-    /// The host's status when the agent starts
+    /// The host's status when the agent starts: `working`, `standby`, `maintenance` or `poweroff`
     HostStatusOnStart = "host-status-on-start", Some("agent.hostStatusOnStart");
     /// Containers to leave out, as a Go regular expression
     IgnoreContainer = "ignore-container", Some("agent.ignoreContainer");
-    /// How much the agent logs
+    /// How much the agent logs: `TRACE`, `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`
     LogLevel = "log-level", Some("agent.logLevel");
     /// The agent's CPU request; `null`: none
     CpuRequest = "cpu-request", Some("agent.resources.requests.cpu");
