@@ -8,6 +8,7 @@
 mod conflict;
 mod knative;
 mod misplaced;
+mod patch;
 mod permissions;
 mod selection;
 mod shape;
@@ -15,9 +16,8 @@ mod wait_for;
 
 use crate::agent::{Agent, Agents, Sidecar};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, InvalidAnnotations, Request};
-use crate::config::{Config, Injection, KubernetesVersion, PodTemplatePath, SidecarKind};
+use crate::config::{Config, Injection, KubernetesVersion, SidecarKind};
 use crate::kustomization::NamedPatch;
-use crate::merge_patch::{self, Images, Sign};
 use crate::parts::{Kinds, Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason, Rule};
@@ -93,9 +93,6 @@ pub(crate) fn decide(
     let Case { warnings, no_agent, asked_to_wait, .. } = case;
     Verdict { decision, warnings, rule, no_agent, asked_to_wait }
 }
-
-/// What to do about a patch.
-const INJECT_THE_OUTCOME: &str = "inject what comes of it, such as the output of `kustomize build`";
 
 struct Case<'a, 't> {
     tree: &'a Tree<'t>,
@@ -252,9 +249,8 @@ impl<'a> Case<'a, '_> {
     }
 
     fn cannot_run(&self, wanted: Kinds) -> Option<Finding> {
-        if let Some(patch) = self.patch {
-            let message = format!("{} names this file as a patch", patch.place);
-            return Some(self.finding(Reason::KustomizePatch, message).with_help(INJECT_THE_OUTCOME));
+        if let Some(patch) = self.named_patch() {
+            return Some(patch);
         }
         if let Some(field) = &self.template.windows {
             let message = format!(
@@ -269,7 +265,7 @@ impl<'a> Case<'a, '_> {
         if own.is_empty() {
             return Some(self.finding(Reason::NoContainers, "the template has no containers of its own"));
         }
-        self.is_patch()
+        self.looks_like_a_patch()
     }
 
     fn agent_present(&mut self) -> Option<Finding> {
@@ -283,26 +279,6 @@ impl<'a> Case<'a, '_> {
         let pointer = format!("{}/spec/{}/{}", self.at, present.list.field(), present.index);
         let offset = Some(self.tree.span(present.node).start);
         Some(Finding { help: Some(help.to_owned()), offset, pointer, ..finding })
-    }
-
-    fn is_patch(&self) -> Option<Finding> {
-        let is_this =
-            |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;
-        let configured = self.config.spec.pod_templates.iter().any(is_this);
-        let images = if configured { Images::FromElsewhere } else { Images::InTheText };
-        let (message, node, pointer) = match merge_patch::sign(self.tree, self.resource, self.template, images)? {
-            Sign::Directive(key) => {
-                (format!("`{}` makes this a patch, not a workload", self.tree.raw(key)), key, self.at.to_owned())
-            }
-            Sign::NoImage(container) => {
-                let name = container.name.as_deref().unwrap_or("without a name");
-                let message =
-                    format!("container {name} has no `image`: a patch or a part of a template, not a whole one");
-                (message, container.node, format!("{}/spec/{}/{}", self.at, container.list.field(), container.index))
-            }
-        };
-        let offset = Some(self.tree.span(node).start);
-        Some(Finding { offset, pointer, ..self.finding(Reason::Patch, message).with_help(INJECT_THE_OUTCOME) })
     }
 
     fn with_annotations(&mut self) -> Result<Cow<'a, Config>, Finding> {

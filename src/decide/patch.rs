@@ -1,0 +1,38 @@
+//! What only looks like a workload is left to what it is merged into: by the word of a kustomization, or by its own looks.
+
+use super::Case;
+use crate::config::PodTemplatePath;
+use crate::merge_patch::{self, Images, Sign};
+use crate::report::{Finding, Reason};
+
+/// What to do about a patch.
+const HELP: &str = "inject what comes of it, such as the output of `kustomize build`";
+
+impl Case<'_, '_> {
+    /// What a kustomization says of the file.
+    pub(super) fn named_patch(&self) -> Option<Finding> {
+        let message = format!("{} names this file as a patch", self.patch?.place);
+        Some(self.finding(Reason::KustomizePatch, message).with_help(HELP))
+    }
+
+    /// What its own text says.
+    pub(super) fn looks_like_a_patch(&self) -> Option<Finding> {
+        let is_this =
+            |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;
+        let configured = self.config.spec.pod_templates.iter().any(is_this);
+        let images = if configured { Images::FromElsewhere } else { Images::InTheText };
+        let (message, node, pointer) = match merge_patch::sign(self.tree, self.resource, self.template, images)? {
+            Sign::Directive(key) => {
+                (format!("`{}` makes this a patch, not a workload", self.tree.raw(key)), key, self.at.to_owned())
+            }
+            Sign::NoImage(container) => {
+                let name = container.name.as_deref().unwrap_or("without a name");
+                let message =
+                    format!("container {name} has no `image`: a patch or a part of a template, not a whole one");
+                (message, container.node, format!("{}/spec/{}/{}", self.at, container.list.field(), container.index))
+            }
+        };
+        let offset = Some(self.tree.span(node).start);
+        Some(Finding { offset, pointer, ..self.finding(Reason::Patch, message).with_help(HELP) })
+    }
+}
