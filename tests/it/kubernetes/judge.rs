@@ -118,10 +118,14 @@ fn gives_up_restricted(config: &Config) -> bool {
     given != default
 }
 
-/// Asks the API server, and does not ask twice what an object was before.
+/// The warnings that an object has, or why it is refused.
+type Answer = Result<BTreeSet<String>, String>;
+
+/// Asks the API server, and does not ask twice: under most configurations an object is what it was before, and what another
+/// configuration makes of it.
 pub(super) struct Judge {
     cluster: &'static Cluster,
-    known: Mutex<BTreeMap<(&'static str, String), Option<Ground>>>,
+    known: Mutex<BTreeMap<(&'static str, String), Answer>>,
 }
 
 impl Judge {
@@ -129,18 +133,22 @@ impl Judge {
         Self { cluster, known: Mutex::default() }
     }
 
-    /// The object as it was before, in that namespace. None where it is refused.
-    pub(super) fn ground(&self, namespace: &'static str, before: &Value) -> Option<Ground> {
-        let key = (namespace, before.to_string());
+    fn ask(&self, namespace: &'static str, object: &Value) -> Answer {
+        let key = (namespace, object.to_string());
         if let Some(known) = self.known.lock().unwrap().get(&key) {
             return known.clone();
         }
-        let ground = match self.cluster.create(Run::Dry, namespace, before) {
-            Verdict::Accepted { warnings, .. } => Some(Ground { namespace, warnings }),
-            Verdict::Refused(_) => None,
+        let answer = match self.cluster.create(Run::Dry, namespace, object) {
+            Verdict::Accepted { warnings, .. } => Ok(warnings),
+            Verdict::Refused(why) => Err(why),
         };
-        self.known.lock().unwrap().insert(key, ground.clone());
-        ground
+        self.known.lock().unwrap().insert(key, answer.clone());
+        answer
+    }
+
+    /// The object as it was before, in that namespace. None where it is refused.
+    pub(super) fn ground(&self, namespace: &'static str, before: &Value) -> Option<Ground> {
+        self.ask(namespace, before).ok().map(|warnings| Ground { namespace, warnings })
     }
 
     /// The injected object on the same ground.
@@ -148,13 +156,9 @@ impl Judge {
     /// # Errors
     /// Why it is refused, or the warnings that it has and the object did not have before.
     pub(super) fn holds(&self, ground: &Ground, after: &Value) -> Result<(), String> {
-        match self.cluster.create(Run::Dry, ground.namespace, after) {
-            Verdict::Refused(why) => Err(format!("refused: {why}")),
-            Verdict::Accepted { warnings, .. } => {
-                let new: Vec<&String> = warnings.difference(&ground.warnings).collect();
-                if new.is_empty() { Ok(()) } else { Err(format!("new warnings: {new:?}")) }
-            }
-        }
+        let warnings = self.ask(ground.namespace, after).map_err(|why| format!("refused: {why}"))?;
+        let new: Vec<&String> = warnings.difference(&ground.warnings).collect();
+        if new.is_empty() { Ok(()) } else { Err(format!("new warnings: {new:?}")) }
     }
 
     /// The templates of a resource as Pods, and the resource itself where Kubernetes knows its kind.
