@@ -7,7 +7,7 @@ use crate::judge::Action;
 use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
 use crate::splice::{Memo, Operation, Spelling, Uneditable, splice_operations};
-use crate::yaml::{self, NodeId, Tree};
+use crate::yaml::{self, Buffer, NodeId, Tree};
 use json_patch::Patch;
 
 /// What becomes of one template of the piece in hand.
@@ -66,7 +66,7 @@ pub(crate) fn carry_out(
     let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
     let (taken, between) = step(tree, first, memo)?;
     let between = match &between {
-        Some(text) => Some(reread(text)?),
+        Some(text) => Some(reread(text, &mut Buffer::default())?),
         None => None,
     };
     let mut second = Vec::with_capacity(changes.len());
@@ -155,9 +155,10 @@ fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Ve
     let spliced = splice_operations(tree, operations, &spellings, memo);
     let spliced = spliced.map_err(|uneditable| Failure::Refused(culprits(tree, patches, &uneditable, memo)))?;
     let text = edit::apply(tree.text(), &spliced.edits);
-    spliced
-        .verify_again(tree, &reread(&text)?, memo)
-        .map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
+    let mut buffer = memo.buffer();
+    let new = reread(&text, &mut buffer)?;
+    spliced.verify_again(tree, &new, memo).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
+    new.recycle(&mut buffer);
     Ok((spliced.edits, Some(text)))
 }
 
@@ -179,7 +180,7 @@ fn refusal(uneditable: &Uneditable) -> Refusal {
     }
 }
 
-fn reread(text: &str) -> Result<Tree<'_>, Failure> {
-    yaml::read(text)
+fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, Failure> {
+    yaml::read_into(text, buffer)
         .map_err(|error| Failure::Fault { message: format!("the result is not valid YAML: {}", error.message) })
 }

@@ -170,10 +170,18 @@ const MOST_MERGES: usize = 256;
 /// `seen`: a mapping that did not have the key need not be asked again, however many merge keys lead to it.
 fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<NodeId> {
     let mapping = tree.resolve(mapping);
-    if let Some(found) = tree.get(mapping, key) {
-        return Some(found);
+    let (mut found, mut merged) = (None, None);
+    for (name, value) in tree.entries(mapping) {
+        if tree.is_key(name, key) {
+            found = Some(value);
+        } else if tree.is_key(name, "<<") {
+            merged = Some(value);
+        }
     }
-    let source = tree.resolve(tree.get(mapping, "<<")?);
+    if found.is_some() {
+        return found;
+    }
+    let source = tree.resolve(merged?);
     if seen.contains(&source) || seen.len() > MOST_MERGES {
         return None;
     }

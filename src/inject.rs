@@ -31,7 +31,7 @@ use crate::splice::Memo;
 use crate::surroundings::{self, Part, Spot, Surrounding};
 use crate::tolerance::Tolerance;
 use crate::unknown_kind::{Search, unknown_kind};
-use crate::yaml::{self, NodeId, Tree, YamlError};
+use crate::yaml::{self, Buffer, NodeId, Tree, YamlError};
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use std::collections::HashSet;
@@ -74,6 +74,7 @@ fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, opt
         table,
         agents: Agents::default(),
         memo: Memo::default(),
+        buffer: Buffer::default(),
         records: Records::default(),
         said: Said::new(),
         search: (options.direction == Direction::Inject).then(|| Search::new(text)),
@@ -109,6 +110,8 @@ struct Run<'c> {
     table: Table<'c>,
     agents: Agents,
     memo: Memo,
+    /// Of the piece in hand.
+    buffer: Buffer,
     records: Records,
     /// For templates of unknown kinds; nobody misses an agent that is to be taken out.
     search: Option<Search>,
@@ -177,12 +180,13 @@ impl Run<'_> {
         if may_be_list && list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {
             return;
         }
-        match yaml::read(text) {
+        match yaml::read_into(text, &mut self.buffer) {
             Ok(tree) => {
                 if let Some(root) = tree.root() {
                     let root = Root { node: root, pointer: "", inherited: None };
                     self.piece(&tree, &root, base);
                 }
+                tree.recycle(&mut self.buffer);
             }
             Err(_) if is_passed => self.injection.without_template += 1,
             Err(error) => self.unreadable(&error, text, base),
@@ -196,16 +200,17 @@ impl Run<'_> {
         let Some(inherited) = inherited.map(Rc::new) else { return false };
         let before = Lengths::of(&self.injection);
         for range in &cut.items {
-            let tree = yaml::read(&text[range.clone()]).ok();
-            let item = tree.as_ref().and_then(|tree| Some((tree, list::item(tree)?)));
-            let Some((tree, node)) = item else {
+            let tree = yaml::read_into(&text[range.clone()], &mut self.buffer).ok();
+            let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
+            let Some((node, tree)) = item else {
                 before.restore(&mut self.injection);
                 self.said.clear();
                 self.say_once(0);
                 return false;
             };
             let inherited = Some(Rc::clone(&inherited));
-            self.piece(tree, &Root { node, pointer: "/0", inherited }, base + range.start);
+            self.piece(&tree, &Root { node, pointer: "/0", inherited }, base + range.start);
+            tree.recycle(&mut self.buffer);
         }
         true
     }

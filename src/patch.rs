@@ -368,17 +368,17 @@ impl Builder<'_, '_> {
     }
 
     fn add(&mut self, path: &str, value: Rc<Value>) {
-        let path = pointer(&format!("{}{path}", self.at));
+        let path = pointer(&[self.at, path].concat());
         self.patch.operations.push(Operation::Add { path, value });
     }
 
     fn replace(&mut self, path: &str, value: Rc<Value>) {
-        let path = pointer(&format!("{}{path}", self.at));
+        let path = pointer(&[self.at, path].concat());
         self.patch.operations.push(Operation::Replace { path, value });
     }
 
     fn remove(&mut self, path: &str) {
-        let path = pointer(&format!("{}{path}", self.at));
+        let path = pointer(&[self.at, path].concat());
         self.patch.operations.push(Operation::Remove { path });
     }
 
@@ -438,7 +438,7 @@ impl Builder<'_, '_> {
         if was.is_none() && is_flow {
             return false;
         }
-        let path = pointer(&format!("{}{path}", self.at));
+        let path = pointer(&[self.at, path].concat());
         let raw = was.map(|(_, raw)| raw.clone()).unwrap_or_default();
         self.patch.spellings.push(Spelling { pointer: path.to_string(), raw });
         self.patch.operations.push(Operation::Replace { path, value: Rc::new(Value::Null) });

@@ -1,8 +1,9 @@
 //! What was written and read back before: a stream's pod templates mostly get the same container, in the same layout.
 
 use super::render::Layout;
+use crate::yaml::Buffer;
 use serde_json::Value;
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ pub(crate) struct Memo {
     written: RefCell<Vec<Written>>,
     verified: RefCell<Vec<Verified>>,
     texts: RefCell<Vec<Arc<str>>>,
+    buffer: RefCell<Buffer>,
 }
 
 #[derive(Debug)]
@@ -68,6 +70,11 @@ impl Memo {
             texts.push(Arc::clone(&text));
         }
         text
+    }
+
+    /// The memory of the tree that was read before of an edited text.
+    pub(crate) fn buffer(&self) -> RefMut<'_, Buffer> {
+        self.buffer.borrow_mut()
     }
 
     /// True where this very text was read back as this very value before, in the same column: `a:` with an indented line

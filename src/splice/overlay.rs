@@ -442,8 +442,9 @@ fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it stands.
 pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, Uneditable> {
     let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && tree.tag(key).is_none();
-    if plain && yaml::is_word(tree.raw(key)) {
-        return Ok(tree.raw(key) == name);
+    let raw = tree.raw(key);
+    if plain && yaml::is_word(raw) {
+        return Ok(raw == name);
     }
     // A merge key is no member by itself.
     Ok(!is_merge(tree, key) && key_name(tree, key)? == name)

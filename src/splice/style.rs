@@ -2,7 +2,7 @@
 
 use super::lines::Lines;
 use crate::yaml::{Kind, NodeId, Style as Written, Tree};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The layout of new block collections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +25,8 @@ pub(crate) struct Level {
 /// What was found below a collection, so that many edits in it do not search it again and again.
 #[derive(Debug, Default)]
 pub(crate) struct Examples {
-    sequences: HashMap<NodeId, Option<(usize, usize)>>,
-    steps: HashMap<NodeId, Option<usize>>,
+    sequences: BTreeMap<NodeId, Option<(usize, usize)>>,
+    steps: BTreeMap<NodeId, Option<usize>>,
 }
 
 impl Examples {
@@ -46,7 +46,7 @@ impl Examples {
 fn nearest<T: Copy>(
     tree: &Tree<'_>,
     path: &[Level],
-    known: &mut HashMap<NodeId, Option<T>>,
+    known: &mut BTreeMap<NodeId, Option<T>>,
     probe: &impl Fn(NodeId, NodeId) -> Option<T>,
 ) -> Option<T> {
     let mut below: Option<Level> = None;

@@ -46,7 +46,7 @@ pub struct YamlError {
 /// # Errors
 /// When the text is not valid YAML, holds more than one document, or nests deeper than 255 levels.
 pub fn read(text: &str) -> Result<Tree<'_>, YamlError> {
-    read_into(text, &mut Buffer::for_text(text))
+    read_into(text, &mut Buffer::default())
 }
 
 /// As [`read`], in memory that [`Tree::recycle`] has given back.

@@ -34,6 +34,8 @@ pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'
     }
     let mut nodes = std::mem::take(&mut buffer.nodes);
     nodes.clear();
+    // About as many as manifests of this length have, so that it need not grow again and again.
+    nodes.reserve(text.len() / 16 + 8);
     let mut open = std::mem::take(&mut buffer.open);
     open.clear();
     let mut reader =

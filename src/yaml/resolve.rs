@@ -82,8 +82,10 @@ pub(crate) fn untagged(text: Cow<'_, str>) -> Resolved<'_> {
 /// True for plain text on one line that means itself whatever it says: a word that is no boolean and not null.
 pub(crate) fn is_word(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes.first().is_some_and(u8::is_ascii_alphabetic)
-        && known(text).is_none()
+    let Some(first) = bytes.first() else { return false };
+    let may_be_known = || matches!(first.to_ascii_lowercase(), b'y' | b'n' | b't' | b'f' | b'o');
+    first.is_ascii_alphabetic()
+        && !(may_be_known() && known(text).is_some())
         && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
 }
 

@@ -89,13 +89,6 @@ pub struct Buffer {
     pub(crate) open: Vec<super::plain::Open>,
 }
 
-impl Buffer {
-    /// Room for about as many nodes as manifests of this length have, so that it need not grow again and again.
-    pub(crate) fn for_text(text: &str) -> Self {
-        Self { nodes: Vec::with_capacity(text.len() / 16 + 8), open: Vec::with_capacity(32) }
-    }
-}
-
 /// One document, located.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree<'t> {
@@ -265,13 +258,20 @@ impl<'t> Tree<'t> {
 
     /// True when a key node spells this string.
     #[must_use]
+    #[inline]
     pub fn is_key(&self, key: NodeId, wanted: &str) -> bool {
-        match self.style(key) {
+        let node = self.node(key);
+        if node.kind == Kind::Scalar && node.style == Style::Plain {
             // Most keys are told apart by their lengths.
-            Style::Plain if self.kind(key) == Kind::Scalar => {
-                self.span(key).len() == wanted.len() && self.raw(key) == wanted
-            }
-            _ => self.scalar(key).is_some_and(|text| text == wanted),
+            (node.end - node.start) as usize == wanted.len() && self.raw(key) == wanted
+        } else {
+            self.decodes_to(key, wanted)
         }
+    }
+
+    /// Apart, so that asking for plain keys is compiled into whoever asks.
+    #[inline(never)]
+    fn decodes_to(&self, key: NodeId, wanted: &str) -> bool {
+        self.scalar(key).is_some_and(|text| text == wanted)
     }
 }

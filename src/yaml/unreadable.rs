@@ -20,14 +20,13 @@ pub(crate) fn unreadable(tree: &Tree<'_>) -> Option<YamlError> {
 fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {
     match tree.kind(id) {
         Kind::Mapping => tree.entries(id).try_for_each(|(key, value)| {
-            if is_plainly_a_key(tree, key) {
-                return node(tree, value);
+            if !is_plainly_a_key(tree, key) {
+                if is_merge(tree, key) {
+                    return merged(tree, value);
+                }
+                json::key(tree, key)?;
             }
-            if is_merge(tree, key) {
-                return merged(tree, value);
-            }
-            json::key(tree, key)?;
-            node(tree, value)
+            if is_plainly_a_value(tree, value) { Ok(()) } else { node(tree, value) }
         }),
         Kind::Sequence => tree.items(id).try_for_each(|item| node(tree, item)),
         Kind::Scalar if is_plainly_a_value(tree, id) => Ok(()),
@@ -45,9 +44,10 @@ fn merged(tree: &Tree<'_>, value: NodeId) -> Result<(), YamlError> {
     if tree.kind(value) == Kind::Sequence { tree.items(value).try_for_each(each) } else { each(value) }
 }
 
-/// False where it may be infinite, not a number, or something else than its tag says.
+/// False for a collection, and where it may be infinite, not a number, or something else than its tag says.
 fn is_plainly_a_value(tree: &Tree<'_>, id: NodeId) -> bool {
-    !tree.has_properties(id)
+    tree.kind(id) == Kind::Scalar
+        && !tree.has_properties(id)
         && (tree.style(id) != Style::Plain || !matches!(tree.raw(id).as_bytes().first(), Some(b'.' | b'+' | b'-')))
 }
 
