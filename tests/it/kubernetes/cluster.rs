@@ -49,6 +49,15 @@ pub(crate) enum Run {
     Wet,
 }
 
+/// The warnings that an object has, or why it is refused.
+pub(crate) type Answer = Result<BTreeSet<String>, String>;
+
+/// Asks for the object as it would be stored.
+const WHOLE: &str = "application/json";
+
+/// Asks for its metadata only, which costs the API server and all between less.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+
 /// A namespace that enforces the Pod Security standard "restricted".
 pub(crate) const RESTRICTED: &str = "enforces-restricted";
 /// A namespace that enforces nothing and warns of what "restricted" would refuse.
@@ -164,6 +173,18 @@ impl Cluster {
 
     /// Creates an object of a kind that [`collection`] knows, in this namespace whatever it says itself.
     pub(crate) fn create(&self, run: Run, namespace: &str, object: &Value) -> Verdict {
+        self.create_and_get(run, namespace, object, WHOLE)
+    }
+
+    /// Whether it would take the object, and what it warns of then.
+    pub(crate) fn would_take(&self, namespace: &str, object: &Value) -> Answer {
+        match self.create_and_get(Run::Dry, namespace, object, METADATA) {
+            Verdict::Accepted { warnings, .. } => Ok(warnings),
+            Verdict::Refused(why) => Err(why),
+        }
+    }
+
+    fn create_and_get(&self, run: Run, namespace: &str, object: &Value, accept: &str) -> Verdict {
         let path = collection(object).unwrap_or_else(|| panic!("Kubernetes has no such kind: {object}"));
         let mut object = object.clone();
         object["metadata"]["namespace"] = namespace.into();
@@ -171,7 +192,7 @@ impl Cluster {
             self.service_account(namespace, account);
         }
         let path = path.replace("{namespace}", namespace);
-        self.post(&format!("{path}{}", run.parameter()), "application/json", &object.to_string())
+        self.post_and_get(&format!("{path}{}", run.parameter()), "application/json", &object.to_string(), accept)
     }
 
     /// The same with the text as it is, which the API server reads by itself.
@@ -194,8 +215,12 @@ impl Cluster {
     }
 
     fn post(&self, path: &str, content_type: &str, body: &str) -> Verdict {
+        self.post_and_get(path, content_type, body, WHOLE)
+    }
+
+    fn post_and_get(&self, path: &str, content_type: &str, body: &str, accept: &str) -> Verdict {
         let request = self.http.post(format!("{}{path}", self.address)).header("Content-Type", content_type);
-        let mut answer = request.header("Accept", "application/json").send(body).unwrap();
+        let mut answer = request.header("Accept", accept).send(body).unwrap();
         let warnings =
             answer.headers().get_all("warning").iter().map(|value| warning(value.to_str().unwrap())).collect();
         let text = answer.body_mut().read_to_string().unwrap();

@@ -1,6 +1,6 @@
 //! Holds an injected object against what it was before.
 
-use super::cluster::{Cluster, RESTRICTED, Run, SILENT, UNENFORCED, Verdict, collection};
+use super::cluster::{Answer, Cluster, RESTRICTED, SILENT, UNENFORCED, collection};
 use super::injected::{Pair, completed, hardened};
 use mackerel_agent_injector::config::Config;
 use serde_json::Value;
@@ -118,9 +118,6 @@ fn gives_up_restricted(config: &Config) -> bool {
     given != default
 }
 
-/// The warnings that an object has, or why it is refused.
-type Answer = Result<BTreeSet<String>, String>;
-
 /// Asks the API server, and does not ask twice: under most configurations an object is what it was before, and what another
 /// configuration makes of it.
 pub(super) struct Judge {
@@ -138,10 +135,7 @@ impl Judge {
         if let Some(known) = self.known.lock().unwrap().get(&key) {
             return known.clone();
         }
-        let answer = match self.cluster.create(Run::Dry, namespace, object) {
-            Verdict::Accepted { warnings, .. } => Ok(warnings),
-            Verdict::Refused(why) => Err(why),
-        };
+        let answer = self.cluster.would_take(namespace, object);
         self.known.lock().unwrap().insert(key, answer.clone());
         answer
     }
