@@ -125,7 +125,7 @@ fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
 fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     let changes = |outcome: &&Outcome| !outcome.patch.is_empty();
     if injection.outcomes.iter().filter(changes).any(|outcome| outcome.decision.reason != Reason::Injected)
-        || injection.permissions.iter().any(|(change, _)| *change != Change::Added)
+        || !only_first(text, injection)
     {
         return Ok(());
     }
@@ -136,10 +136,15 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     }
 }
 
+/// False where permissions of an earlier run gave way: with one that is missing, all are written anew.
+fn only_first(text: &str, injection: &Injection) -> bool {
+    let mut changes = injection.permissions.iter().map(|(change, _)| *change);
+    injection.permissions.is_empty() || !text.contains("v1;rbac") && changes.all(|change| change == Change::Added)
+}
+
 /// Law 1 for permissions that are documents: behind them stands what an injection without them gives.
 fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, options: Options) -> Result<(), String> {
-    let is_added = with.injection.permissions.iter().all(|(change, _)| *change == Change::Added);
-    if with.injection.permissions.is_empty() || !is_added || is_call(text) {
+    if with.injection.permissions.is_empty() || !only_first(text, &with.injection) || is_call(text) {
         return Ok(());
     }
     let mut leaving = options;
