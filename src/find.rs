@@ -5,7 +5,7 @@
 
 use crate::config::{PodTemplatePath, Step};
 use crate::patch::{escape, unescape};
-use crate::yaml::{Kind, NodeId, Tree};
+use crate::yaml::{Kind, NodeId, Tree, is_merge};
 use kube_core::GroupVersionKind;
 
 /// Group, kind and pointer of every built-in place. The sources are the projects' API types.
@@ -158,7 +158,7 @@ fn walk(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: String, found: &mu
 }
 
 /// The member of a mapping as Kubernetes sees it: aliases are looked through, and merge keys (`<<`) where the mapping
-/// itself has no such key.
+/// itself has no such key. Of equal keys the last counts, as for [`Tree::get`].
 #[must_use]
 pub(crate) fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
     merged_member(tree, mapping, key, &mut Vec::new())
@@ -174,7 +174,7 @@ fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<Nod
     for (name, value) in tree.entries(mapping) {
         if tree.is_key(name, key) {
             found = Some(value);
-        } else if tree.is_key(name, "<<") {
+        } else if is_merge(tree, name) {
             merged = Some(value);
         }
     }

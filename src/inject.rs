@@ -168,12 +168,14 @@ impl Run<'_> {
         let glance = read::glance(text, |kind| self.table.knows_kind(kind));
         let is_passed = matches!(glance, Glance::Passed { .. });
         let kind = match glance {
-            Glance::Passed { kind } if !self.may_ask(text) && !self.may_be_mistyped(kind, text) => {
+            Glance::Passed { kind, api_version }
+                if !self.may_ask(text) && !self.may_be_mistyped(kind, api_version, text) =>
+            {
                 self.injection.without_template += 1;
                 self.surrounding(kind, base..base + text.len(), String::new(), None);
                 return;
             }
-            Glance::Passed { kind } => Some(kind),
+            Glance::Passed { kind, .. } => Some(kind),
             Glance::MustBeRead { kind } => kind,
         };
         let may_be_list = kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
@@ -382,17 +384,19 @@ impl Run<'_> {
     }
 
     /// Nobody misses an agent that is to be taken out.
-    fn may_be_mistyped(&self, kind: &str, text: &str) -> bool {
-        self.search.is_some() && no_such_kind::may_be(kind, text)
+    fn asks_for_mistyped(&self) -> bool {
+        self.options.direction == Direction::Inject
+    }
+
+    fn may_be_mistyped(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
+        self.asks_for_mistyped() && no_such_kind::may_be(kind, api_version, text)
     }
 
     /// Says what there is to say about a resource in which no pod template is known.
     fn remark(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
         // An alias has been looked at where its anchor stands.
         let Some(text) = tree.text().get(tree.span(resource.node)) else { return };
-        let mistyped = self
-            .may_be_mistyped(&resource.identity.kind, text)
-            .then(|| no_such_kind(tree, resource, &self.table, self.terms()));
+        let mistyped = self.asks_for_mistyped().then(|| no_such_kind(tree, resource, &self.table, self.terms()));
         let finding = mistyped.flatten().or_else(|| {
             let asks = self.may_ask(text);
             asks.then(|| unknown_kind(tree, resource, &self.table, self.terms())).flatten()

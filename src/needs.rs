@@ -56,7 +56,7 @@ pub(crate) struct Outranked {
     pub(crate) setting: &'static str,
 }
 
-/// Who permits an agent to read what it reports.
+/// Who sees to it that an agent is permitted to read what it reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Permission {
     /// Nobody has to, or the same run writes it down.
@@ -81,7 +81,7 @@ pub(crate) struct Needs {
     pub(crate) optional: Vec<String>,
     /// What somebody set that the file could say too.
     pub(crate) outranked: Vec<Outranked>,
-    /// What it may read.
+    /// Who sees to what it may read.
     pub(crate) permission: Permission,
 }
 

@@ -14,16 +14,21 @@ use memchr::memmem;
 /// Where the workloads of Kubernetes have their pod template.
 const PLACES: [&str; 4] = ["/spec/jobTemplate/spec/template", "/spec/template", "/template", ""];
 
-/// False: a document of this kind needs not be read for it.
+/// False: a document of which this is known needs not be read for it.
 #[must_use]
-pub(crate) fn may_be(kind: &str, text: &str) -> bool {
-    // Most of all documents. The rest names, for nearly all, an API group with a dot.
-    if matches!(kind, "Service" | "ConfigMap" | "Secret") {
-        return false;
-    }
-    let line = |at: usize| text.get(at..).and_then(|rest| rest.lines().next()).unwrap_or_default();
-    let is_of_kubernetes = memmem::find(text.as_bytes(), b"apiVersion:").is_none_or(|at| !line(at).contains('.'));
-    is_of_kubernetes && memmem::find(text.as_bytes(), b"containers").is_some()
+pub(crate) fn may_be(kind: &str, api_version: Option<&str>, text: &str) -> bool {
+    let is_custom = api_version.is_some_and(|api_version| is_custom(group(api_version)));
+    !is_custom && !is_well_known(kind) && memmem::find(text.as_bytes(), b"containers").is_some()
+}
+
+/// Kinds of Kubernetes that run nothing, and are most of what is not a workload.
+fn is_well_known(kind: &str) -> bool {
+    matches!(kind, "Service" | "ConfigMap" | "Secret")
+}
+
+/// A custom resource's group has a dot; the groups of Kubernetes that have one hold no workloads.
+fn is_custom(group: &str) -> bool {
+    group.contains('.')
 }
 
 /// What is told of a resource in which no pod template is known. Silent where the configuration would pass by a template of
@@ -37,9 +42,9 @@ pub(crate) fn no_such_kind(
 ) -> Option<Finding> {
     let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
     let group = group(api_version);
-    // A group without a dot is one of Kubernetes: custom resources cannot have such.
-    let says_what_it_is = !kind.is_empty() || !api_version.is_empty();
-    if !says_what_it_is || group.contains('.') || table.knows(Some(group), kind) && !api_version.is_empty() {
+    let says_nothing = kind.is_empty() && api_version.is_empty();
+    let is_known = is_well_known(kind) || table.knows(Some(group), kind) && !api_version.is_empty();
+    if says_nothing || is_known || is_custom(group) {
         return None;
     }
     let (pointer, node) = PLACES.into_iter().find_map(|place| {
@@ -77,11 +82,15 @@ fn help(table: &Table<'_>, api_version: &str, kind: &str) -> String {
         let question = if api_version.is_empty() { "" } else { "is its `apiVersion` right? " };
         return format!("{question}a {kind} is of {group}");
     }
-    let of_group = table.kinds().filter(|(of, _)| *of == group(api_version)).map(|(_, kind)| kind);
+    let group = group(api_version);
+    let of_group: Vec<&str> = table.kinds().filter(|(of, _)| *of == group).map(|(_, kind)| kind).collect();
     let of_any = table.kinds().map(|(_, kind)| kind);
-    match closest(kind, of_group).or_else(|| closest(kind, of_any)) {
+    match closest(kind, of_group.iter().copied()).or_else(|| closest(kind, of_any)) {
         Some(meant) => format!("did you mean `{meant}`?"),
-        None => "a custom resource has an API group with a dot in its `apiVersion`, such as example.com/v1".to_owned(),
+        None if group.is_empty() || of_group.is_empty() => {
+            "a custom resource has an API group with a dot in its `apiVersion`, such as example.com/v1".to_owned()
+        }
+        None => format!("the workloads of {group} are {}", of_group.join(", ")),
     }
 }
 
@@ -102,15 +111,14 @@ mod tests {
 
     #[test]
     fn most_documents_need_not_be_read() {
-        let containers = "spec: {containers: []}\n";
-        for (kind, head, expected) in [
-            ("Deploymnet", "apiVersion: apps/v1\n", true),
-            ("Deploymnet", "", true),
-            ("Service", "apiVersion: v1\n", false),
-            ("Widget", "apiVersion: example.com/v1\n", false),
+        for (kind, api_version, expected) in [
+            ("Deploymnet", Some("apps/v1"), true),
+            ("Deploymnet", None, true),
+            ("Service", Some("v1"), false),
+            ("Widget", Some("example.com/v1"), false),
         ] {
-            assert_eq!(may_be(kind, &format!("{head}kind: {kind}\n{containers}")), expected, "{kind} {head}");
+            assert_eq!(may_be(kind, api_version, "spec: {containers: []}\n"), expected, "{kind} {api_version:?}");
         }
-        assert!(!may_be("Ingress", "apiVersion: extensions/v1beta1\nkind: Ingress\n"));
+        assert!(!may_be("Ingress", Some("extensions/v1beta1"), "spec: {rules: []}\n"));
     }
 }

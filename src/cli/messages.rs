@@ -326,10 +326,7 @@ impl Messages {
     fn counted(&self, tense: Tense) -> String {
         let mut parts = Vec::new();
         let of = |class: Class| self.counts.iter().filter(move |(reason, _)| reason.class() == class);
-        parts.extend(of(Class::Done).map(|(reason, count)| match reason.done() {
-            Some(_) => tense.counted(*count, reason.id()),
-            None => format!("{count} {}", reason.id()),
-        }));
+        parts.extend(of(Class::Done).map(|(reason, count)| tense.decided(*count, *reason)));
         for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "refused")] {
             let total: usize = of(class).map(|(_, count)| count).sum();
             let ids: Vec<_> = match of(class).count() {

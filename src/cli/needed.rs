@@ -7,9 +7,9 @@ use std::collections::HashMap;
 /// Namespaces that one line names.
 const NAMED: usize = 5;
 
-/// Not said of every namespace: `rbac` does that, with the names of the accounts.
-const PERMISSIONS: &str =
-    "needed by the agents' ServiceAccounts: the permissions that `mackerel-agent-injector rbac` prints";
+/// Not said of every namespace: `rbac` does that, with the names of the accounts. Nobody looks whether the input holds them,
+/// under whatever names.
+const PERMISSIONS: &str = "needed by the agents' ServiceAccounts, unless they have them: the permissions that `mackerel-agent-injector rbac` prints";
 
 /// `needed in shop, blog: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)`
 pub(crate) fn lines(requirements: &[Requirement], permission: Permission) -> Vec<String> {

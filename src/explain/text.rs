@@ -56,13 +56,8 @@ pub(crate) fn text(explanation: &Explanation) -> String {
 /// `3 would be injected, 1 opted-out, 12 without pod template`
 fn totals(explanation: &Explanation) -> Option<String> {
     let of = |reason: &Reason| explanation.templates.iter().filter(|one| one.decision.id == reason.id()).count();
-    let counted = |count: usize, reason: &Reason| match reason.done() {
-        Some(_) => Tense::Conditional.counted(count, reason.id()),
-        None => format!("{count} {}", reason.id()),
-    };
-    let counts = Reason::ALL.iter().map(|reason| (of(reason), reason));
-    let mut counts: Vec<String> =
-        counts.filter(|(count, _)| *count > 0).map(|(count, reason)| counted(count, reason)).collect();
+    let counts = Reason::ALL.iter().map(|reason| (of(reason), *reason)).filter(|(count, _)| *count > 0);
+    let mut counts: Vec<String> = counts.map(|(count, reason)| Tense::Conditional.decided(count, reason)).collect();
     if explanation.without_pod_template > 0 {
         counts.push(format!("{} without pod template", explanation.without_pod_template));
     }

@@ -1,5 +1,7 @@
 //! What the caller asks for beside the configuration.
 
+use crate::report::Reason;
+
 /// Whether agents go in or out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -86,7 +88,16 @@ impl Tense {
         }
     }
 
-    /// `2 injected`, `2 would be injected`
+    /// `2 injected`, `2 would be injected`; of what changes nothing always `2 unchanged`.
+    #[must_use]
+    pub(crate) fn decided(self, count: usize, reason: Reason) -> String {
+        match reason.done() {
+            Some(_) => self.counted(count, reason.id()),
+            None => format!("{count} {}", reason.id()),
+        }
+    }
+
+    /// `2 added`, `2 would be added`
     #[must_use]
     pub(crate) fn counted(self, count: usize, done: &str) -> String {
         match self {

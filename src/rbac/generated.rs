@@ -175,17 +175,16 @@ fn changes(present: &Present, wanted: &[Wanted]) -> Vec<(Change, Identity)> {
             name: text(&object["metadata"]["name"]),
         }
     };
-    let before = |wanted: &Wanted| {
-        let mut same = present.ours.iter().filter(|ours| is_same(&ours.identity, &wanted.object));
-        (same.next(), same.next())
+    let before = |wanted: &Wanted| -> Vec<&Ours> {
+        present.ours.iter().filter(|ours| is_same(&ours.identity, &wanted.object)).collect()
     };
     let goes = |ours: &&Ours| !wanted.iter().any(|wanted| is_same(&ours.identity, &wanted.object));
     let removed = present.ours.iter().filter(goes).map(|ours| (Change::Removed, ours.identity.clone()));
-    let written = wanted.iter().filter_map(|wanted| match before(wanted) {
-        (None, _) => Some((Change::Added, identity(&wanted.object))),
-        (Some(ours), None) if permits_the_same(ours, wanted) => None,
+    let written = wanted.iter().filter_map(|wanted| match before(wanted)[..] {
+        [] => Some((Change::Added, identity(&wanted.object))),
+        [ours] if permits_the_same(ours, wanted) => None,
         // Also where one of two stays: two streams were put together.
-        (Some(_), _) => Some((Change::Updated, identity(&wanted.object))),
+        [..] => Some((Change::Updated, identity(&wanted.object))),
     });
     removed.chain(written).collect()
 }

@@ -17,6 +17,9 @@ pub enum Glance<'t> {
     Passed {
         /// The resource's kind.
         kind: &'t str,
+        /// Its `apiVersion`, where exactly one line without indentation says it in one word. Not as certain as the kind:
+        /// the line may be text of a scalar.
+        api_version: Option<&'t str>,
     },
     /// It must be read.
     MustBeRead {
@@ -28,17 +31,19 @@ pub enum Glance<'t> {
 /// Looks at the lines without indentation of one document. `holds` tells whether a resource of that kind can hold a pod
 /// template, in whatever API group; kinds that end in `List` are always read.
 pub fn glance(document: &str, holds: impl Fn(&str) -> bool) -> Glance<'_> {
-    match only_kind(document) {
-        Some(kind) if !kind.ends_with("List") && !holds(kind) => Glance::Passed { kind },
-        kind => Glance::MustBeRead { kind },
+    match only_type(document) {
+        Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind) => Glance::Passed { kind, api_version },
+        found => Glance::MustBeRead { kind: found.map(|(kind, _)| kind) },
     }
 }
 
-fn only_kind(document: &str) -> Option<&str> {
+/// The kind, and the `apiVersion` that there seems to be.
+fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
     if !ends_with_line_feeds(document) || is_indented(document) || has_odd_breaks(document) {
         return None;
     }
     let mut kind = None;
+    let (mut api_version, mut api_versions) = (None, 0);
     for line in flush_lines(document) {
         match flush(&document[line.clone()]) {
             Flush::Key("kind", value) => {
@@ -47,11 +52,15 @@ fn only_kind(document: &str) -> Option<&str> {
                 }
                 kind = Some(plain_kind(value)?);
             }
+            Flush::Key("apiVersion", value) => {
+                api_version = word(value, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'/'));
+                api_versions += 1;
+            }
             Flush::Nothing | Flush::Marker | Flush::Dash | Flush::Key(..) => {}
             Flush::Other => return None,
         }
     }
-    kind
+    Some((kind?, api_version.filter(|_| api_versions == 1)))
 }
 
 /// The root does not stand at column 0, so that what does is text within quotes.
@@ -78,9 +87,14 @@ fn content_lines(text: &str) -> impl Iterator<Item = &str> {
     lines(text).map(|(line, _)| &text[line]).filter(|line| !is_nothing(line) && flush(line) != Flush::Nothing)
 }
 
-/// The value of `kind:` when it is one word of letters and digits, perhaps with a comment behind it.
+/// The value of `kind:` when it is one word of letters and digits.
 fn plain_kind(value: &str) -> Option<&str> {
-    let end = value.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(value.len());
+    word(value, |byte| byte.is_ascii_alphanumeric())
+}
+
+/// A value that is one word of such bytes and begins with a letter, perhaps with a comment behind it.
+fn word(value: &str, is_of_word: impl Fn(u8) -> bool) -> Option<&str> {
+    let end = value.bytes().position(|byte| !is_of_word(byte)).unwrap_or(value.len());
     let (word, rest) = value.split_at(end);
     (word.starts_with(|first: char| first.is_ascii_alphabetic()) && is_nothing(rest)).then_some(word)
 }
@@ -91,8 +105,26 @@ mod tests {
 
     fn passed(document: &str) -> Option<&str> {
         match glance(document, |kind| kind == "Pod") {
-            Glance::Passed { kind } => Some(kind),
+            Glance::Passed { kind, .. } => Some(kind),
             Glance::MustBeRead { .. } => None,
+        }
+    }
+
+    #[test]
+    fn says_the_api_version_that_is_plain_to_see() {
+        for (head, expected) in [
+            ("apiVersion: apps/v1 # see https://kubernetes.io\n", Some("apps/v1")),
+            ("# apiVersion: example.com/v1\napiVersion: v1\r\n", Some("v1")),
+            ("metadata:\n  ownerReferences:\n    - apiVersion: example.com/v1\napiVersion: apps/v1\n", Some("apps/v1")),
+            ("apiVersion: networking.k8s.io/v1\n", Some("networking.k8s.io/v1")),
+            ("apiVersion: example.com/v1\napiVersion: v1\n", None),
+            ("apiVersion: \"v1\"\n", None),
+            ("apiVersion:\n  v1\n", None),
+            ("", None),
+        ] {
+            let document = format!("{head}kind: ConfigMap\n");
+            let passed = Glance::Passed { kind: "ConfigMap", api_version: expected };
+            assert_eq!(glance(&document, |_| false), passed, "{document:?}");
         }
     }
 

@@ -179,6 +179,7 @@ pub(super) fn not_to_merge(tree: &Tree<'_>, source: NodeId) -> YamlError {
 
 /// True for the key `<<` that go-yaml takes for a merge.
 #[must_use]
+#[inline]
 pub(crate) fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
     if tree.kind(key) != Kind::Scalar || !tree.is_key(key, "<<") {
         return false;

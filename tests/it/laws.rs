@@ -139,7 +139,7 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
 /// False where permissions of an earlier run gave way: with one that is missing, all are written anew.
 fn only_first(text: &str, injection: &Injection) -> bool {
     let mut changes = injection.permissions.iter().map(|(change, _)| *change);
-    injection.permissions.is_empty() || !text.contains("v1;rbac") && changes.all(|change| change == Change::Added)
+    injection.permissions.is_empty() || !holds_ours(text) && changes.all(|change| change == Change::Added)
 }
 
 /// Law 1 for permissions that are documents: behind them stands what an injection without them gives.
@@ -169,6 +169,17 @@ fn is_object_of_ours(object: &Value) -> bool {
     let record = &object["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/record"];
     matches!(kind, "ClusterRole" | "ClusterRoleBinding")
         && record.as_str().is_some_and(|record| record.starts_with("v1;rbac"))
+}
+
+/// Permissions of an earlier run, also among the items of lists.
+fn holds_ours(text: &str) -> bool {
+    let is_ours =
+        |document: &str| match yaml::read(document).map_err(|error| error.to_string()).and_then(|tree| json(&tree)) {
+            Ok(value) => is_object_of_ours(&value) || without_permissions(value.clone()) != value,
+            Err(_) => true,
+        };
+    let may_be = |document: &&str| document.contains("v1;rbac");
+    documents(text).map(|document| &text[document.span]).filter(may_be).any(is_ours)
 }
 
 /// Two manifests that no marker parts.

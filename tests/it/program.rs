@@ -23,7 +23,7 @@ spec:
 
 /// What is said of it at the end of a report, when its agent has gone in.
 pub(crate) const NEEDED: &str = "needed in the pods' namespace: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n\
-     needed by the agents' ServiceAccounts: the permissions that `mackerel-agent-injector rbac` prints\n";
+     needed by the agents' ServiceAccounts, unless they have them: the permissions that `mackerel-agent-injector rbac` prints\n";
 
 /// A folder with files, and the program run in it.
 pub(crate) struct Folder(tempfile::TempDir);

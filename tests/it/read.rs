@@ -174,7 +174,7 @@ fn the_glance_is_right_on_the_corpus() {
         let Ok(text) = std::str::from_utf8(&bytes) else { continue };
         for document in documents(text) {
             let text = &text[document.span];
-            let Glance::Passed { kind } = glance(text, |kind| kind == "Deployment") else {
+            let Glance::Passed { kind, .. } = glance(text, |kind| kind == "Deployment") else {
                 read += 1;
                 continue;
             };
