@@ -134,6 +134,64 @@ impl<'c> Table<'c> {
         }
         found
     }
+
+    /// The pod templates of a resource that a key of the same name behind them hides, at places that it does not fill otherwise.
+    #[must_use]
+    pub(crate) fn hidden(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Vec<Hidden> {
+        let mut hidden = Vec::new();
+        for (_, _, way) in self.places().filter(|(group, kind, _)| *group == gvk.group && *kind == gvk.kind) {
+            walk_hidden(tree, resource, way, "", &mut hidden);
+        }
+        hidden
+    }
+}
+
+/// A pod template that nobody sees.
+#[derive(Debug)]
+pub(crate) struct Hidden {
+    /// The key, on the way to it, that stands once more behind it.
+    pub(crate) key: NodeId,
+    /// From the resource to the template.
+    pub(crate) pointer: String,
+    /// The template.
+    pub(crate) node: NodeId,
+}
+
+fn walk_hidden(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: &str, hidden: &mut Vec<Hidden>) {
+    match way.split() {
+        Some((Next::Key(key), rest)) => {
+            let Some(seen) = member(tree, node, key) else { return };
+            let pointer = format!("{pointer}/{}", escape(key));
+            for (name, value) in earlier(tree, node, key) {
+                let found_in = |value: NodeId| {
+                    let mut found = Vec::new();
+                    walk(tree, value, rest, pointer.clone(), &mut found);
+                    found
+                };
+                if found_in(seen).is_empty() {
+                    let of_this = found_in(value).into_iter();
+                    hidden.extend(of_this.map(|(pointer, node)| Hidden { key: name, pointer, node }));
+                }
+            }
+            walk_hidden(tree, seen, rest, &pointer, hidden);
+        }
+        Some((Next::Each, rest)) => {
+            for (index, item) in tree.items(tree.resolve(node)).enumerate() {
+                walk_hidden(tree, item, rest, &format!("{pointer}/{index}"), hidden);
+            }
+        }
+        None => {}
+    }
+}
+
+/// Keys of this name in a mapping that one more behind them hides, and their values.
+pub(crate) fn earlier<'a>(
+    tree: &'a Tree<'_>,
+    mapping: NodeId,
+    key: &'a str,
+) -> impl Iterator<Item = (NodeId, NodeId)> + 'a {
+    let mut named = tree.entries(tree.resolve(mapping)).filter(move |(name, _)| tree.is_key(*name, key)).peekable();
+    std::iter::from_fn(move || named.next().filter(|_| named.peek().is_some()))
 }
 
 fn walk(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: String, found: &mut Vec<(String, NodeId)>) {

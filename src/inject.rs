@@ -18,6 +18,7 @@ use crate::find::{Table, is_list};
 use crate::judge::judge;
 use crate::kustomization::NamedPatch;
 use crate::lost_manifest::lost_manifests;
+use crate::lost_template::lost_templates;
 use crate::no_such_kind::{self, no_such_kind};
 use crate::parts::Parts;
 use crate::patch::Records;
@@ -319,11 +320,17 @@ impl Run<'_> {
         if templates.is_empty() {
             self.injection.without_template += 1;
             self.remark(tree, resource, base);
-            if !self.wants_nothing() {
-                let lost = lost_manifests(tree, resource, &self.table);
-                let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
-                self.injection.findings.extend(lost.into_iter().map(at_base));
+        }
+        if !self.wants_nothing() {
+            let mut lost = Vec::new();
+            if templates.is_empty() {
+                lost = lost_manifests(tree, resource, &self.table);
             }
+            if lost.is_empty() {
+                lost = lost_templates(tree, resource, &self.table, self.terms(), self.options.direction);
+            }
+            let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
+            self.injection.findings.extend(lost.into_iter().map(at_base));
         }
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);

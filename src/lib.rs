@@ -163,6 +163,7 @@ mod judge;
 mod kustomization;
 mod lint;
 mod lost_manifest;
+mod lost_template;
 mod merge_patch;
 mod needs;
 mod no_such_kind;

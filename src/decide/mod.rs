@@ -18,6 +18,7 @@ use crate::agent::{Agent, Agents, Sidecar};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, InvalidAnnotations, Request};
 use crate::config::{Config, Injection, KubernetesVersion, SidecarKind};
 use crate::kustomization::NamedPatch;
+use crate::lost_template::lost_containers;
 use crate::parts::{Kinds, Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason, Rule};
@@ -125,6 +126,9 @@ impl<'a> Case<'a, '_> {
         // What follows says no for reasons of its own.
         let rule = self.rule.take();
         let wanted = Parts::of(asks.is_ok().then_some(()), waits.is_some().then_some(()));
+        if let Some(lost) = self.lost_containers() {
+            return Decision::Refuse(lost);
+        }
         if let Some(skip) = self.cannot_run(wanted.unwrap_or(Parts::Agent(()))) {
             return Decision::Skip(skip);
         }
@@ -261,11 +265,19 @@ impl<'a> Case<'a, '_> {
             let pointer = format!("{}/spec{}", self.at, field.pointer);
             return Some(Finding::new(Reason::Windows, message, self.tree.span(field.node).start, &pointer));
         }
-        let own: Vec<_> = self.template.containers.iter().filter(|c| c.list == ContainerList::Containers).collect();
-        if own.is_empty() {
+        if self.has_no_containers() {
             return Some(self.finding(Reason::NoContainers, "the template has no containers of its own"));
         }
         self.looks_like_a_patch()
+    }
+
+    fn has_no_containers(&self) -> bool {
+        !self.template.containers.iter().any(|container| container.list == ContainerList::Containers)
+    }
+
+    fn lost_containers(&self) -> Option<Finding> {
+        let may_be = self.has_no_containers() && self.patch.is_none();
+        may_be.then(|| lost_containers(self.tree, self.template.node, self.at)).flatten()
     }
 
     fn agent_present(&mut self) -> Option<Finding> {

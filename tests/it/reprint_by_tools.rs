@@ -29,7 +29,8 @@ const NO_YAML_TO_GO: [&str; 4] = [
 const WITHOUT_A_KIND: [&str; 1] = ["list-typed-of-secrets"];
 const WITHOUT_A_NAME: [&str; 3] = ["immutable-template", "pod-metadata-null", "pod-without-name-and-namespace"];
 /// sigs.k8s.io/yaml reads the last of them, kyaml refuses them.
-const WITH_A_KEY_TWICE: [&str; 2] = ["duplicate-annotations", "duplicate-keys-elsewhere"];
+const WITH_A_KEY_TWICE: [&str; 3] =
+    ["duplicate-annotations", "duplicate-keys-elsewhere", "template-hidden-by-a-second-key"];
 /// To kpt a resource has a name, and a list has none.
 const LISTS: [&str; 10] = [
     "controller-owned",
