@@ -4,6 +4,7 @@
 
 mod injection;
 mod options;
+mod remark;
 
 pub use injection::{Injection, Refused};
 pub use options::{Direction, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings};
@@ -17,21 +18,18 @@ use crate::edit::Edit;
 use crate::find::{Table, is_list};
 use crate::judge::judge;
 use crate::kustomization::NamedPatch;
-use crate::lost_manifest::lost_manifests;
-use crate::lost_template::lost_templates;
-use crate::no_such_kind::{self, no_such_kind};
 use crate::parts::Parts;
 use crate::patch::Records;
 use crate::pod_template::{Ours, PodTemplate};
 use crate::rbac::{self, Bearer, service_account};
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
-use crate::report::{Finding, Outcome, Reason, Remark, Rule};
+use crate::report::{Finding, Outcome, Reason, Rule};
 use crate::resource::{Resource, file, item_types, resources};
 use crate::splice::Memo;
 use crate::surroundings::{self, Part, Spot, Surrounding};
 use crate::tolerance::Tolerance;
-use crate::unknown_kind::{Search, unknown_kind};
+use crate::unknown_kind::Search;
 use crate::yaml::{self, Buffer, NodeId, Tree, YamlError};
 use json_patch::Patch;
 use kube_core::TypeMeta;
@@ -169,9 +167,7 @@ impl Run<'_> {
         let glance = read::glance(text, |kind| self.table.knows_kind(kind));
         let is_passed = matches!(glance, Glance::Passed { .. });
         let kind = match glance {
-            Glance::Passed { kind, api_version }
-                if !self.may_ask(text) && !self.may_be_mistyped(kind, api_version, text) =>
-            {
+            Glance::Passed { kind, api_version } if !self.may_be_remarked(kind, api_version, text) => {
                 self.injection.without_template += 1;
                 self.surrounding(kind, base..base + text.len(), String::new(), None);
                 return;
@@ -319,18 +315,10 @@ impl Run<'_> {
         };
         if templates.is_empty() {
             self.injection.without_template += 1;
-            self.remark(tree, resource, base);
         }
-        if !self.wants_nothing() {
-            let mut lost = Vec::new();
-            if templates.is_empty() {
-                lost = lost_manifests(tree, resource, &self.table);
-            }
-            if lost.is_empty() {
-                lost = lost_templates(tree, resource, &self.table, self.terms(), self.options.direction);
-            }
-            let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
-            self.injection.findings.extend(lost.into_iter().map(at_base));
+        let is_lost = !self.wants_nothing() && self.refuse_lost(tree, resource, templates.is_empty(), base);
+        if templates.is_empty() && !is_lost {
+            self.remark(tree, resource, base);
         }
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
@@ -384,39 +372,6 @@ impl Run<'_> {
     /// The kill switch: what cannot be read or is lost holds nobody up.
     fn wants_nothing(&self) -> bool {
         self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject
-    }
-
-    fn may_ask(&self, text: &str) -> bool {
-        self.search.as_ref().is_some_and(|search| search.may_find(text))
-    }
-
-    /// Nobody misses an agent that is to be taken out.
-    fn asks_for_mistyped(&self) -> bool {
-        self.options.direction == Direction::Inject
-    }
-
-    fn may_be_mistyped(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
-        self.asks_for_mistyped() && no_such_kind::may_be(kind, api_version, text)
-    }
-
-    /// Says what there is to say about a resource in which no pod template is known.
-    fn remark(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
-        // An alias has been looked at where its anchor stands.
-        let Some(text) = tree.text().get(tree.span(resource.node)) else { return };
-        let mistyped = self.asks_for_mistyped().then(|| no_such_kind(tree, resource, &self.table, self.terms()));
-        let finding = mistyped.flatten().or_else(|| {
-            let asks = self.may_ask(text);
-            asks.then(|| unknown_kind(tree, resource, &self.table, self.terms())).flatten()
-        });
-        if let Some(mut finding) = finding {
-            finding.offset = finding.offset.map(|offset| offset + base);
-            self.injection.remarks.push(Remark {
-                identity: resource.identity.clone(),
-                offset: tree.span(resource.node).start + base,
-                file: file(tree, resource.node),
-                finding,
-            });
-        }
     }
 
     /// Carries the changes out, and tells the outcomes their patches. A change that cannot be carried out is refused, and

@@ -165,6 +165,7 @@ mod lint;
 mod lost_manifest;
 mod lost_template;
 mod merge_patch;
+mod misplaced_template;
 mod needs;
 mod no_such_kind;
 mod owner;
@@ -184,6 +185,7 @@ mod verify;
 
 mod explain;
 mod field_path;
+mod template_form;
 mod tolerance;
 
 // The front ends; `cli` does the I/O.

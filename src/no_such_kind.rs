@@ -8,7 +8,8 @@ use crate::find::{Table, step};
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
-use crate::yaml::{Kind, NodeId, Tree};
+use crate::template_form::containers;
+use crate::yaml::Tree;
 use memchr::memmem;
 
 /// Where the workloads of Kubernetes have their pod template.
@@ -50,7 +51,7 @@ pub(crate) fn no_such_kind(
     let (pointer, node) = PLACES.into_iter().find_map(|place| {
         let mut steps = place.split('/').skip(1);
         let node = steps.try_fold(resource.node, |node, token| step(tree, node, token))?;
-        has_containers(tree, node).then_some((place, node))
+        containers(tree, node).map(|_| (place, node))
     })?;
     let verdict = decide(tree, resource, pointer, &PodTemplate::view(tree, node), terms);
     if matches!(verdict.decision, Decision::Skip(_)) {
@@ -64,14 +65,6 @@ pub(crate) fn no_such_kind(
     let message = format!("{what}: Kubernetes refuses it, and nothing is put into its pod template");
     let finding = Finding::new(Reason::NoSuchKind, message, tree.span(resource.node).start, "");
     Some(finding.with_help(help(table, api_version, kind)))
-}
-
-fn has_containers(tree: &Tree<'_>, node: NodeId) -> bool {
-    let list = ["spec", "containers"].into_iter().try_fold(node, |node, token| step(tree, node, token));
-    list.map(|list| tree.resolve(list)).is_some_and(|list| {
-        let mut kinds = tree.items(list).map(|item| tree.kind(tree.resolve(item)));
-        kinds.any(|kind| kind == Kind::Mapping)
-    })
 }
 
 fn help(table: &Table<'_>, api_version: &str, kind: &str) -> String {

@@ -4,17 +4,17 @@
 //! hear that nothing happened, and with which line of configuration it would.
 
 use crate::annotations::Annotation;
-use crate::config::{Step, TemplatePath};
+use crate::config::TemplatePath;
 use crate::decide::{Decision, Terms, decide};
 use crate::find::{Table, member};
 use crate::no_such_kind::group_of;
 use crate::parts::{Kinds, Parts};
-use crate::patch::escape;
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
+use crate::template_form::{Formed, formed};
 use crate::wait_for::asks_for_nothing;
-use crate::yaml::{Kind, NodeId, Tree, Where, spell};
+use crate::yaml::{NodeId, Tree, Where, spell};
 use kube_core::GroupVersionKind;
 use memchr::memmem::Finder;
 
@@ -44,10 +44,7 @@ fn is_in(keys: &[Finder<'static>], text: &str) -> bool {
 
 /// A template that asks.
 struct Asking {
-    /// JSON Pointer from the resource.
-    pointer: String,
-    path: TemplatePath,
-    node: NodeId,
+    formed: Formed,
     what: Kinds,
 }
 
@@ -60,14 +57,16 @@ pub(crate) fn unknown_kind(
     terms: Terms<'_>,
 ) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
-    let mut asking = Vec::new();
-    search(tree, resource.node, &mut Vec::new(), String::new(), &mut asking);
-    asking.retain(|asking| {
-        let template = PodTemplate::view(tree, asking.node);
-        let verdict = decide(tree, resource, &asking.pointer, &template, terms);
+    // A resource that is its own template has no path that could be configured.
+    let formed = formed(tree, resource.node).into_iter().filter(|formed| !formed.path.steps.is_empty());
+    let asking = formed.filter_map(|formed| Some(Asking { what: asks(tree, formed.node)?, formed }));
+    let asking = asking.filter(|Asking { formed, .. }| {
+        let template = PodTemplate::view(tree, formed.node);
+        let verdict = decide(tree, resource, &formed.pointer, &template, terms);
         !matches!(verdict.decision, Decision::Skip(_))
     });
-    let Asking { pointer, node, what, .. } = asking.first()?;
+    let asking: Vec<Asking> = asking.collect();
+    let Asking { formed: Formed { pointer, node, .. }, what } = asking.first()?;
     let template = PodTemplate::view(tree, *node);
     let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
     let offset = template.annotation(asks.key()).map_or(tree.span(*node).start, |annotation| annotation.offset);
@@ -90,7 +89,7 @@ fn help(gvk: &GroupVersionKind, table: &Table<'_>, asking: Vec<Asking>) -> Strin
 
 /// `podTemplates: [{group: example.com, kind: App, path: /spec/template}]`
 fn line(gvk: &GroupVersionKind, asking: Vec<Asking>) -> String {
-    let mut paths: Vec<TemplatePath> = asking.into_iter().map(|asking| asking.path).collect();
+    let mut paths: Vec<TemplatePath> = asking.into_iter().map(|asking| asking.formed.path).collect();
     // Items of one list have the same path.
     paths.dedup();
     let word = |text: &str| spell(text, Where::Flow).into_owned();
@@ -100,46 +99,12 @@ fn line(gvk: &GroupVersionKind, asking: Vec<Asking>) -> String {
     format!("podTemplates: [{}]", places.collect::<Vec<_>>().join(", "))
 }
 
-/// Everything below `node` that has the form of a pod template and asks. Aliases are not looked through: what stands behind
-/// one cannot be edited.
-fn search(tree: &Tree<'_>, node: NodeId, steps: &mut Vec<Step>, pointer: String, found: &mut Vec<Asking>) {
-    // A resource that is its own template has no path that could be configured.
-    if let Some(what) = asks(tree, node).filter(|_| !steps.is_empty()) {
-        found.push(Asking { pointer, path: TemplatePath { steps: steps.clone() }, node, what });
-        return;
-    }
-    match tree.kind(node) {
-        Kind::Mapping => {
-            for (key, value) in tree.entries(node) {
-                // A path has no other name for a key that is a star, nor one for the empty key.
-                let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*")) else { continue };
-                steps.push(Step::Key(key.clone().into_owned()));
-                search(tree, value, steps, format!("{pointer}/{}", escape(&key)), found);
-                steps.pop();
-            }
-        }
-        Kind::Sequence => {
-            steps.push(Step::Each);
-            for (index, item) in tree.items(node).enumerate() {
-                search(tree, item, steps, format!("{pointer}/{index}"), found);
-            }
-            steps.pop();
-        }
-        Kind::Scalar | Kind::Alias => {}
-    }
-}
-
-/// What a mapping asks for that has the form of a pod template.
+/// What something of the form of a pod template asks for.
 fn asks(tree: &Tree<'_>, node: NodeId) -> Option<Kinds> {
-    if tree.kind(node) != Kind::Mapping {
-        return None;
-    }
     let below = |path: [&str; 2]| path.into_iter().try_fold(node, |node, key| member(tree, node, key));
     let annotations = below(["metadata", "annotations"])?;
     let value = |annotation: Annotation| text(tree, annotations, annotation.key());
     let inject = value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
     let wait_for = value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
-    let containers = below(["spec", "containers"]).map(|containers| tree.resolve(containers))?;
-    let mut items = tree.items(containers).map(|container| tree.kind(tree.resolve(container)));
-    Parts::of(inject.then_some(()), wait_for.then_some(())).filter(|_| items.any(|kind| kind == Kind::Mapping))
+    Parts::of(inject.then_some(()), wait_for.then_some(()))
 }

@@ -280,7 +280,8 @@ impl<'c> Gathered<'c> {
             });
         }
         injection.surroundings.clear();
-        let is_of_a_kind = |reason| matches!(reason, Reason::UnknownKind | Reason::NoSuchKind);
+        let is_of_a_kind =
+            |reason| matches!(reason, Reason::UnknownKind | Reason::NoSuchKind | Reason::MisplacedTemplate);
         injection.remarks.retain(|remark| is_of_a_kind(remark.finding.reason));
     }
 

@@ -1,0 +1,61 @@
+//! What is said of resources in which no pod template is found, or not all of theirs.
+
+use super::{Direction, Run};
+use crate::lost_manifest::lost_manifests;
+use crate::lost_template::lost_templates;
+use crate::misplaced_template::misplaced_template;
+use crate::no_such_kind::{self, no_such_kind};
+use crate::report::{Finding, Remark};
+use crate::resource::{Resource, file};
+use crate::unknown_kind::unknown_kind;
+use crate::yaml::Tree;
+
+impl Run<'_> {
+    /// True where a document that can be passed by may hold something to speak of.
+    pub(super) fn may_be_remarked(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
+        self.may_ask(text) || self.asks_for_mistyped() && no_such_kind::may_be(kind, api_version, text)
+    }
+
+    fn may_ask(&self, text: &str) -> bool {
+        self.search.as_ref().is_some_and(|search| search.may_find(text))
+    }
+
+    /// Nobody misses an agent that is to be taken out.
+    fn asks_for_mistyped(&self) -> bool {
+        self.options.direction == Direction::Inject
+    }
+
+    /// Refuses what a later key hides from Kubernetes. False: there is no such thing.
+    pub(super) fn refuse_lost(&mut self, tree: &Tree<'_>, resource: &Resource, is_without: bool, base: usize) -> bool {
+        let mut lost = if is_without { lost_manifests(tree, resource, &self.table) } else { Vec::new() };
+        if lost.is_empty() {
+            lost = lost_templates(tree, resource, &self.table, self.terms(), self.options.direction);
+        }
+        let is_lost = !lost.is_empty();
+        let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
+        self.injection.findings.extend(lost.into_iter().map(at_base));
+        is_lost
+    }
+
+    /// Says what there is to say about a resource in which no pod template is found.
+    pub(super) fn remark(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
+        // An alias has been looked at where its anchor stands.
+        let Some(text) = tree.text().get(tree.span(resource.node)) else { return };
+        let (table, terms) = (&self.table, self.terms());
+        let mistyped =
+            || no_such_kind(tree, resource, table, terms).or_else(|| misplaced_template(tree, resource, table, terms));
+        let finding = self.asks_for_mistyped().then(mistyped).flatten().or_else(|| {
+            let asks = self.may_ask(text);
+            asks.then(|| unknown_kind(tree, resource, table, terms)).flatten()
+        });
+        if let Some(mut finding) = finding {
+            finding.offset = finding.offset.map(|offset| offset + base);
+            self.injection.remarks.push(Remark {
+                identity: resource.identity.clone(),
+                offset: tree.span(resource.node).start + base,
+                file: file(tree, resource.node),
+                finding,
+            });
+        }
+    }
+}

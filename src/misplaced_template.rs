@@ -1,0 +1,111 @@
+//! Containers of a workload that stand where nothing looks for them: the key of its pod template is misspelt, or stands too
+//! far to the left or to the right.
+
+use crate::config::closest;
+use crate::decide::{Decision, Terms, decide};
+use crate::field_path::field_path;
+use crate::find::{Table, built_in_paths, step};
+use crate::pod_template::PodTemplate;
+use crate::report::{Finding, Reason};
+use crate::resource::Resource;
+use crate::template_form::{Formed, formed};
+use crate::yaml::{NodeId, Tree};
+
+/// From a pod template to its containers.
+const CONTAINERS: &str = "/spec/containers";
+
+/// What is told of a workload in which no pod template is found. Silent where the configuration would pass by a template of
+/// it.
+#[must_use]
+pub(crate) fn misplaced_template(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    table: &Table<'_>,
+    terms: Terms<'_>,
+) -> Option<Finding> {
+    let gvk = resource.gvk.as_ref()?;
+    let paths: Vec<&str> = built_in_paths(&gvk.group, &gvk.kind).collect();
+    let first = paths.first()?;
+    let found = formed(tree, resource.node).into_iter().find(|Formed { pointer, node, .. }| {
+        let verdict = decide(tree, resource, pointer, &PodTemplate::view(tree, *node), terms);
+        !matches!(verdict.decision, Decision::Skip(_))
+    })?;
+    let kind = &gvk.kind;
+    let there = found.pointer + CONTAINERS;
+    let places: Vec<String> = paths.iter().map(|path| shown(&format!("{path}{CONTAINERS}"))).collect();
+    let message = format!(
+        "containers stand at {}, where nothing looks for them: a {kind} has them at {}",
+        shown(&there),
+        places.join(" and ")
+    );
+    let typo = paths.iter().find_map(|path| typo(&there, &format!("{path}{CONTAINERS}")));
+    let (pointer, help) = match typo {
+        Some((pointer, meant)) => (pointer, format!("did you mean `{meant}`?")),
+        None => (there.clone(), help(table, &gvk.group, &there, first)),
+    };
+    let offset = key(tree, resource.node, &pointer).map_or(tree.span(found.node).start, |key| tree.span(key).start);
+    Some(Finding::new(Reason::MisplacedTemplate, message, offset, &pointer).with_help(help))
+}
+
+/// The one key of a pointer that is spelt otherwise than the wanted one has it, as a pointer, and what it should be.
+fn typo(there: &str, wanted: &str) -> Option<(String, String)> {
+    let (keys, wanted): (Vec<&str>, Vec<&str>) = (there.split('/').collect(), wanted.split('/').collect());
+    let is_index = |key: &str| key.parse::<usize>().is_ok();
+    let differs = |(key, wanted): (&&str, &&str)| key != wanted && !(*wanted == "*" && is_index(key));
+    let mut others = keys.iter().zip(&wanted).enumerate().filter(|(_, pair)| differs(*pair));
+    let (at, (key, meant)) = others.next().filter(|_| keys.len() == wanted.len())?;
+    let is_alone = others.next().is_none();
+    let meant = closest(key, [*meant]).filter(|_| is_alone)?;
+    Some((keys.get(..=at)?.join("/"), meant.to_owned()))
+}
+
+/// Another kind that has its containers there, of the same API group if there is one: else the place to move them to.
+fn help(table: &Table<'_>, group: &str, there: &str, path: &str) -> String {
+    let has_them_there = |(group, kind): &(&str, &str)| {
+        built_in_paths(group, kind).any(|path| there.strip_suffix(CONTAINERS) == Some(path))
+    };
+    let of_group = table.kinds().filter(|(of, _)| *of == group).find(has_them_there);
+    let is_pod = there == CONTAINERS;
+    match of_group.or_else(|| table.kinds().find(has_them_there).filter(|_| is_pod)) {
+        Some((_, kind)) => format!("is its `kind` right? a {kind} has them there"),
+        None => format!("its pod template is to stand at {}", shown(path)),
+    }
+}
+
+/// The key that the last token of a pointer names.
+fn key(tree: &Tree<'_>, resource: NodeId, pointer: &str) -> Option<NodeId> {
+    let (before, last) = pointer.rsplit_once('/')?;
+    let holder = before.split('/').skip(1).try_fold(resource, |node, token| step(tree, node, token))?;
+    let value = step(tree, holder, last)?;
+    tree.entries(tree.resolve(holder)).find(|(_, of)| *of == value).map(|(key, _)| key)
+}
+
+/// `spec.replicatedJobs[*].template`
+fn shown(pointer: &str) -> String {
+    field_path(pointer).replace(".*", "[*]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typo;
+
+    #[test]
+    fn one_key_may_be_misspelt() {
+        let template = "/spec/template/spec/containers";
+        for (there, wanted, expected) in [
+            ("/spec/templates/spec/containers", template, Some(("/spec/templates", "template"))),
+            ("/sepc/template/spec/containers", template, Some(("/sepc", "spec"))),
+            ("/spec/other/spec/containers", template, None),
+            ("/sepc/templates/spec/containers", template, None),
+            ("/template/spec/containers", template, None),
+            (
+                "/spec/jobs/0/tempalte/containers",
+                "/spec/jobs/*/template/containers",
+                Some(("/spec/jobs/0/tempalte", "template")),
+            ),
+        ] {
+            let found = typo(there, wanted);
+            assert_eq!(found.as_ref().map(|(pointer, meant)| (&**pointer, &**meant)), expected, "{there}");
+        }
+    }
+}

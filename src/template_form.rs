@@ -1,0 +1,92 @@
+//! What has the form of a pod template, wherever it stands: a mapping with containers in its `spec`.
+
+use crate::config::{Step, TemplatePath};
+use crate::find::member;
+use crate::patch::escape;
+use crate::yaml::{Kind, NodeId, Tree};
+
+/// Something of that form.
+#[derive(Debug)]
+pub(crate) struct Formed {
+    /// JSON Pointer from the resource; empty where that has the form itself.
+    pub(crate) pointer: String,
+    /// As a path for all items of the lists on the way.
+    pub(crate) path: TemplatePath,
+    /// The mapping.
+    pub(crate) node: NodeId,
+}
+
+/// The containers of a mapping that has the form of a pod template.
+#[must_use]
+pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
+    let list = tree.resolve(member(tree, member(tree, node, "spec")?, "containers")?);
+    let mut kinds = tree.items(list).map(|item| tree.kind(tree.resolve(item)));
+    kinds.any(|kind| kind == Kind::Mapping).then_some(list)
+}
+
+/// Everything of that form in a resource, the resource itself among them, in order of the text. Aliases are not looked
+/// through: what stands behind one cannot be edited.
+#[must_use]
+pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
+    let mut found = Vec::new();
+    search(tree, tree.resolve(resource), &mut Vec::new(), String::new(), &mut found);
+    found
+}
+
+fn search(tree: &Tree<'_>, node: NodeId, steps: &mut Vec<Step>, pointer: String, found: &mut Vec<Formed>) {
+    match tree.kind(node) {
+        Kind::Mapping => {
+            if containers(tree, node).is_some() {
+                let path = TemplatePath { steps: steps.clone() };
+                found.push(Formed { pointer: pointer.clone(), path, node });
+            }
+            for (key, value) in tree.entries(node) {
+                // A path has no other name for a key that is a star, nor one for the empty key.
+                let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*")) else { continue };
+                let is_leaf = matches!(tree.kind(value), Kind::Scalar | Kind::Alias);
+                if is_leaf {
+                    continue;
+                }
+                steps.push(Step::Key(key.clone().into_owned()));
+                search(tree, value, steps, format!("{pointer}/{}", escape(&key)), found);
+                steps.pop();
+            }
+        }
+        Kind::Sequence => {
+            steps.push(Step::Each);
+            for (index, item) in tree.items(node).enumerate() {
+                search(tree, item, steps, format!("{pointer}/{index}"), found);
+            }
+            steps.pop();
+        }
+        Kind::Scalar | Kind::Alias => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::formed;
+
+    #[test]
+    fn finds_what_has_containers_in_its_spec() {
+        for (text, expected) in [
+            ("spec: {containers: [{}]}", &["|"][..]),
+            (
+                "spec: {a: [{spec: {containers: [{name: a}]}}, {spec: {containers: [{}]}}]}",
+                &["/spec/a/0|/spec/a/*", "/spec/a/1|/spec/a/*"],
+            ),
+            (
+                "a/b: {c: {spec: {containers: [{}]}}, spec: {containers: [null, {}]}}",
+                &["/a~1b|/a~1b", "/a~1b/c|/a~1b/c"],
+            ),
+            ("a: {spec: {containers: []}, b: {spec: {containers: {}}}, c: {containers: [{}]}}", &[]),
+            ("a: {spec: {containers: [text]}, '*': {spec: {containers: [{}]}}}", &[]),
+            ("a: |\n  spec: {containers: [{}]}\n", &[]),
+        ] {
+            let tree = crate::yaml::read(text).unwrap();
+            let found = formed(&tree, tree.root().unwrap());
+            let shown: Vec<String> = found.iter().map(|formed| format!("{}|{}", formed.pointer, formed.path)).collect();
+            assert_eq!(shown, expected, "{text}");
+        }
+    }
+}
