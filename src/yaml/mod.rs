@@ -6,6 +6,7 @@
 //! - [`spell()`]: how a string is written so that every reader gets it back
 
 mod block;
+mod culprit;
 mod flow;
 mod json;
 mod outdented;

@@ -14,7 +14,7 @@
 use super::scan_error::explain;
 use super::tree::{Kind, NONE, Node, Properties, Style, Tree};
 use super::{YamlError, block, outdented, tag};
-use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StructureStyle};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -48,7 +48,7 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
             Err(stop) => stop,
         };
         let joined = match &stop {
-            Stop::Outdented(error) if more > 0 => outdented::joined(&shown, builder.cursor, error.offset),
+            Stop::Outdented { inside, .. } if more > 0 => outdented::joined(&shown, builder.cursor, *inside),
             _ => None,
         };
         shown = Cow::Owned(joined.ok_or(stop)?);
@@ -60,7 +60,7 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
 /// Why reading came to an end.
 enum Stop {
     /// A line inside quotes stands too far to the left.
-    Outdented(YamlError),
+    Outdented { inside: usize, error: YamlError },
     /// Anything else.
     Broken(YamlError),
 }
@@ -68,7 +68,7 @@ enum Stop {
 impl From<Stop> for YamlError {
     fn from(stop: Stop) -> Self {
         match stop {
-            Stop::Outdented(error) | Stop::Broken(error) => error,
+            Stop::Outdented { error, .. } | Stop::Broken(error) => error,
         }
     }
 }
@@ -133,10 +133,7 @@ impl Builder<'_> {
         };
         let mut parser = Parser::new_from_str_with_options(shown, options);
         while let Some(next) = parser.next_event() {
-            let (event, span) = next.map_err(|error| match error.kind() {
-                ErrorKind::InvalidQuotedScalarIndent => Stop::Outdented(explain(&error)),
-                _ => Stop::Broken(explain(&error)),
-            })?;
+            let (event, span) = next.map_err(|error| self.stop(&error))?;
             let mut before = Before { tag: span.tag_span().and_then(|tag| tag.byte_range()), ..Before::default() };
             // The anchor's event follows that of its node.
             if event.is_node()
@@ -148,6 +145,23 @@ impl Builder<'_> {
             self.event(&event, &span, &before)?;
         }
         Ok(())
+    }
+
+    fn stop(&self, scan: &ScanError) -> Stop {
+        // Only what follows it shows that a plain scalar of several lines is none.
+        let doubtful = self.tree.nodes.last().filter(|node| {
+            let (start, end) = (node.start as usize, node.end as usize);
+            let text = self.tree.text.get(start..end).unwrap_or_default();
+            node.kind == Kind::Scalar && node.style == Style::Plain && end == self.cursor && text.contains('\n')
+        });
+        let from = doubtful.map_or(self.cursor, |node| node.start as usize);
+        let error = explain(scan, self.tree.text, from);
+        match scan.kind() {
+            ErrorKind::InvalidQuotedScalarIndent => {
+                Stop::Outdented { inside: scan.marker().byte_offset().unwrap_or(self.cursor), error }
+            }
+            _ => Stop::Broken(error),
+        }
     }
 
     fn event(&mut self, event: &Event<'_>, span: &Span, before: &Before) -> Result<(), YamlError> {
