@@ -6,7 +6,7 @@ use crate::inject::Patches;
 use crate::judge::Action;
 use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
-use crate::splice::{Memo, Operation, Spelling, Uneditable, splice_operations};
+use crate::splice::{self, Memo, Operation, Spelling, Uneditable, splice_operations};
 use crate::yaml::{self, Buffer, NodeId, Tree};
 use json_patch::Patch;
 
@@ -158,6 +158,11 @@ fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Ve
     let mut buffer = memo.buffer();
     let new = reread(&text, &mut buffer)?;
     spliced.verify_again(tree, &new, memo).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
+    // White space belongs to the value above it, which is another one now and may be indented deeper.
+    if let Some(tab) = yaml::misplaced_tab(&new) {
+        let tab = splice::Refusal::Tabs.at(edit::origin(&spliced.edits, tab.offset));
+        return Err(Failure::Refused(vec![(0, refusal(&tab))]));
+    }
     new.recycle(&mut buffer);
     Ok((spliced.edits, Some(text)))
 }

@@ -67,6 +67,23 @@ pub fn apply(original: &str, edits: &[Edit]) -> String {
     edited
 }
 
+/// Where a place of the edited text stood in the original, or where the edit begins that wrote it.
+pub(crate) fn origin(edits: &[Edit], at: usize) -> usize {
+    let (mut written, mut read) = (0, 0);
+    for edit in edits {
+        let kept = edit.range.start - read;
+        if at < written + kept {
+            break;
+        }
+        written += kept + edit.text.len();
+        read = edit.range.end;
+        if at < written {
+            return edit.range.start;
+        }
+    }
+    read + (at - written)
+}
+
 /// One list of edits for two that follow each other: `apply(apply(text, first), second) == apply(text, compose(..))`.
 ///
 /// Both lists must be sorted and must not overlap. What the second puts back as it was before the first vanishes.
@@ -188,7 +205,15 @@ fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>)
 
 #[cfg(test)]
 mod tests {
-    use super::{Edit, apply, compose};
+    use super::{Edit, apply, compose, origin};
+
+    #[test]
+    fn a_place_of_the_edited_text_stood_somewhere() {
+        let text = "abcdef";
+        let edits = [Edit::insert(1, "12"), Edit::replace(2..4, "3"), Edit::delete(5..6)];
+        assert_eq!(apply(text, &edits), "a12b3e");
+        assert_eq!((0..6).map(|at| origin(&edits, at)).collect::<Vec<_>>(), [0, 1, 1, 1, 2, 4]);
+    }
 
     #[test]
     fn two_lists_of_edits_become_one() {

@@ -17,6 +17,7 @@ mod scalar;
 mod scan;
 mod scan_error;
 mod spell;
+mod tabs;
 mod tag;
 pub(crate) mod tree;
 mod unreadable;
@@ -28,6 +29,7 @@ pub use reference::read as read_reference;
 pub(crate) use resolve::is_word;
 pub use resolve::{Resolved, resolve};
 pub(crate) use spell::{Where, spell};
+pub(crate) use tabs::misplaced as misplaced_tab;
 pub use tree::{Buffer, Kind, NodeId, Style, Tree};
 pub(crate) use unreadable::unreadable;
 

@@ -4,7 +4,7 @@ use super::YamlError;
 use super::culprit::{Culprit, SeveralLines};
 use granit_parser::{ErrorKind, ScanError};
 
-const TAB: &str = "a tab cannot be used for indentation; use spaces";
+pub(super) const TAB: &str = "a tab cannot be used for indentation; use spaces";
 const KEY_WITHOUT_COLON: &str = "expected `:` after this key";
 const UNKNOWN_ESCAPE: &str = "unknown escape in double quotes; use single quotes or double the backslash";
 const ODD_CHARACTER: &str = "this character cannot stand here";

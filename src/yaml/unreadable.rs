@@ -1,12 +1,12 @@
 //! What Kubernetes cannot read although it is YAML: asked of every document before it is changed.
 //!
 //! [`to_json`] would tell, and builds the whole document to do so. Nearly every scalar can be told to be harmless by its
-//! first byte; the others are read.
+//! first byte; the others are read. Of tabs, [`tabs`] knows.
 
 use super::json::{self, is_merge};
 use super::resolve::is_word;
 use super::tree::{Kind, NodeId, Style, Tree};
-use super::{YamlError, to_json};
+use super::{YamlError, tabs, to_json};
 
 /// The first thing that sigs.k8s.io/yaml refuses in the document, or none.
 ///
@@ -14,6 +14,9 @@ use super::{YamlError, to_json};
 #[must_use]
 pub(crate) fn unreadable(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
+    if let Some(tab) = tabs::misplaced(tree) {
+        return Some(tab);
+    }
     if tree.has_aliases() { to_json(tree, root).err() } else { node(tree, root).err() }
 }
 

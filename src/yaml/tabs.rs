@@ -1,0 +1,216 @@
+//! Tabs that YAML 1.2 permits and go-yaml does not: where a key could begin, and in indentation that decides something.
+//!
+//! It is libyaml's scanner in small. In a block, a tab is white space only behind something on the same line that is no
+//! `-`, no `?` and no `:` of a `? `; behind a plain scalar, also on the next lines, where they are indented deeper than
+//! what is around it. In brackets, tabs are left to the reader of the document.
+
+use super::scan_error::TAB;
+use super::tree::{Kind, NodeId, Style, Tree};
+use super::{YamlError, block};
+
+const BEHIND_A_SIGN: &str = "a tab cannot stand behind this sign; use a space";
+
+/// The first tab that go-yaml refuses.
+pub(crate) fn misplaced(tree: &Tree<'_>) -> Option<YamlError> {
+    let bytes = tree.text().as_bytes();
+    // Hardly any manifest has one.
+    memchr::memchr(b'\t', bytes)?;
+    let bom = if tree.text().starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut scan = Scan { tree, bytes, at: bom, key_may_begin: true };
+    // JSON is read as JSON.
+    let root = tree.root().filter(|root| tree.style(*root) != Style::Flow)?;
+    let found = scan.node(root, None).and_then(|()| scan.until(bytes.len()));
+    let offset = found.err()?.0;
+    let indents = scan.before(offset).iter().all(|byte| matches!(byte, b' ' | b'\t'));
+    Some(YamlError { offset, message: if indents { TAB } else { BEHIND_A_SIGN }.to_owned() })
+}
+
+/// Where it stands.
+struct Misplaced(usize);
+
+struct Scan<'a, 't> {
+    tree: &'a Tree<'t>,
+    bytes: &'t [u8],
+    /// Everything before it has been looked at.
+    at: usize,
+    key_may_begin: bool,
+}
+
+impl Scan<'_, '_> {
+    /// A node in a block collection whose keys or dashes stand in that column.
+    fn node(&mut self, id: NodeId, column: Option<usize>) -> Result<(), Misplaced> {
+        let span = self.tree.span(id);
+        self.until(span.start)?;
+        match (self.tree.kind(id), self.tree.style(id)) {
+            (Kind::Mapping | Kind::Sequence, Style::Block) => {
+                let column = String::from_utf8_lossy(self.before(span.start)).chars().count();
+                return self.tree.children(id).try_for_each(|child| self.node(child, Some(column)));
+            }
+            (_, Style::Literal | Style::Folded) => return self.block_scalar(id),
+            // No value, where one could be.
+            (Kind::Scalar, Style::Plain) if span.is_empty() => return Ok(()),
+            _ => {}
+        }
+        self.at = span.end;
+        self.key_may_begin = false;
+        if (self.tree.kind(id), self.tree.style(id)) == (Kind::Scalar, Style::Plain) {
+            self.behind_plain(column.map_or(0, |column| column + 1))?;
+        }
+        Ok(())
+    }
+
+    /// White space that belongs to a plain scalar, since the scalar might go on behind it.
+    fn behind_plain(&mut self, indentation: usize) -> Result<(), Misplaced> {
+        while let Some(byte) = self.bytes.get(self.at) {
+            match byte {
+                b'\n' | b'\r' => self.key_may_begin = true,
+                b'\t' if self.key_may_begin && self.before(self.at).len() < indentation => {
+                    return Err(Misplaced(self.at));
+                }
+                b' ' | b'\t' => {}
+                _ => break,
+            }
+            self.at += 1;
+        }
+        Ok(())
+    }
+
+    /// Up to the end of the lines that may belong to it.
+    fn block_scalar(&mut self, id: NodeId) -> Result<(), Misplaced> {
+        let span = self.tree.span(id);
+        let header = block::header(self.tree.text(), span.start);
+        let indentation = self.tree.content_column(id) as usize;
+        let mut is_known = header.indicator.is_some();
+        self.at = header.body;
+        self.key_may_begin = true;
+        while let Some(line) = self.bytes.get(self.at..).filter(|line| !line.is_empty()) {
+            let spaces = line.iter().take_while(|byte| **byte == b' ').count();
+            match line.get(spaces) {
+                Some(b'\t') if !is_known || spaces < indentation => return Err(Misplaced(self.at + spaces)),
+                None | Some(b'\n' | b'\r') => {}
+                Some(_) if self.at >= span.end => break,
+                Some(_) => is_known = true,
+            }
+            self.at = block::line_end(self.bytes, self.at).1;
+        }
+        Ok(())
+    }
+
+    /// What stands between nodes, up to `to`: white space, comments, signs, markers, directives, anchors and tags.
+    fn until(&mut self, to: usize) -> Result<(), Misplaced> {
+        while self.at < to {
+            match self.bytes.get(self.at) {
+                Some(b'\t') if self.key_may_begin => return Err(Misplaced(self.at)),
+                Some(b' ' | b'\t') => self.at += 1,
+                Some(b'\n' | b'\r') => {
+                    self.key_may_begin = true;
+                    self.at += 1;
+                }
+                Some(b'#' | b'%') => self.at = block::line_end(self.bytes, self.at).0,
+                _ => {
+                    let rest = self.bytes.get(self.at..to).unwrap_or_default();
+                    let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
+                    self.key_may_begin = match rest.get(..end) {
+                        Some(b"-" | b"?") => true,
+                        Some(b":") => self.before(self.at).iter().all(|byte| matches!(byte, b' ' | b'-' | b'?')),
+                        _ => false,
+                    };
+                    self.at += end.max(1);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What stands before it on its line.
+    fn before(&self, at: usize) -> &[u8] {
+        let before = self.bytes.get(..at).unwrap_or_default();
+        let line = before.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+        line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::yaml::{read, unreadable};
+
+    /// Each was read, or refused there, by kubectl 1.37, kustomize 5.6 and 5.8, and kpt.
+    #[test]
+    fn they_are_those_that_kubernetes_does_not_read() {
+        for text in [
+            "a:\tb\n",
+            "a:\t\n  b: 1\n",
+            "a: \t# c\n  b: 1\n",
+            "a: b\t# c\n",
+            "a: b\t\nc: d\n",
+            "a: 'b'\t\n",
+            "a\t: b\n",
+            "a:\n  b: c\n    \t\n  d: 1\n",
+            "a:\n  b: c\n    \t# d\n  e: 1\n",
+            "a:\n  b: c\n    \t\n",
+            "a:\n  b: c\n     \td\n",
+            "a: {\n\t\n  b: c\n  }\n",
+            "a: {\n\t# c\n  b: c\n  }\n",
+            "a: {\tb:\tc\t}\n",
+            "{\n\t\"a\": {\n\t\t\"b\": \"c\"\n\t}\n}\n",
+            "\t{\"a\": 1}\n\t\n",
+            "a: |\n  b\n  \tc\n",
+            "a: |\t\n  b\n",
+            "a: |+\n  b\n\n  \t\nc: 1\n",
+            "a: |2\n  \tb\n",
+            "a: &b\tc\n",
+            "- &a\tb\n",
+            "- &a\tb: c\n",
+            "a: !!str\tb\n",
+            "---\t\na: b\n",
+            "---\t# c\na: b\n",
+            "a: b\n...\t\n",
+            "a: '\tb\tc'\n",
+            "a: \"\tb\"\n",
+            "a: b\tc\n",
+            "# \ta\na: b #\tc\n",
+        ] {
+            assert_eq!(unreadable(&read(text).unwrap()), None, "{text:?}");
+        }
+        for text in [
+            "a:\n →b: c\n",
+            "a:\n  →b: c\n",
+            "a:\n  →{b: c}\n",
+            "a:\n  b:\n   →'c'\n",
+            "a:\n  →- b\n",
+            "→\na: b\n",
+            "→# c\na: b\n",
+            "a:\n→\n  b: c\n",
+            "a:\n   →\n  b: c\n",
+            "a:\n→# c\n  b: c\n",
+            "a:\n  b: c\n→\n  d: e\n",
+            "a:\n  b: c\n  →\n  d: e\n",
+            "a:\n  b: c\n→# d\n  e: f\n",
+            "a:\n  b: 'c'\n→\n  d: e\n",
+            "a:\n  b: 'c'\n    →\n  d: e\n",
+            "a:\n  b: 'c'\n→# d\n",
+            "a: {b: c}\n→\n",
+            "a:\n  b: c\n→\n",
+            "a:\n  b: c\n→",
+            "a: |\n  →b\n",
+            "a: |\n→\n",
+            "a: |\n  b\n→\n",
+            "a: |\n  b\n →\nc: 1\n",
+            "- →a\n",
+            "-→a\n",
+            "-→'a'\n",
+            "-→a: b\n",
+            "-→# c\n  a\n",
+            "-→\n  a\n",
+            "- -→a\n",
+            "?→a\n: b\n",
+            "? a\n:→b\n",
+        ] {
+            let at = text.find('→').unwrap();
+            let text = text.replace('→', "\t");
+            let error = read(&text).map_or_else(Some, |tree| unreadable(&tree));
+            let told = error.map(|error| (error.offset, error.message.starts_with("a tab")));
+            assert_eq!(told, Some((at, true)), "{text:?}");
+        }
+    }
+}
