@@ -50,7 +50,7 @@ pub(crate) fn report(
         messages.add(severity, Some(finding.reason), |severity| wording.message(finding, severity, None))?;
     }
     if let Some(line) = permissions(&injection.permissions, options.tense) {
-        messages.note(line)?;
+        messages.changed(line);
     }
     for outcome in &injection.outcomes {
         if let Some(needs) = &outcome.needs {
@@ -61,7 +61,7 @@ pub(crate) fn report(
         match tolerance.severity(decision) {
             Severity::Info => {
                 let line = || wording.line(decision, Severity::Info, subject);
-                messages.decided(decision.reason, telling(decision.reason), line)?;
+                messages.decided(decision.reason, telling(decision.reason), line);
             }
             severity => {
                 messages.count(decision.reason);

@@ -43,8 +43,34 @@ pub(crate) enum Loudness {
 pub(crate) enum Telling {
     /// With `-v`.
     OnRequest,
-    /// Without it too: the user may not expect it.
+    /// Without it too: a change that the user may not expect.
     Always,
+}
+
+/// What was decided, which is said when it is known what became of the output: what an error held back has not happened.
+#[derive(Debug, Default)]
+struct Decisions {
+    lines: Vec<Decided>,
+    shown: usize,
+    /// Changes that are not shown because of their number.
+    left_out: usize,
+}
+
+#[derive(Debug)]
+struct Decided {
+    line: String,
+    effect: Effect,
+    /// On stderr; in the log it is anyway.
+    is_shown: bool,
+}
+
+/// Whether a line tells of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// It does.
+    Change,
+    /// It is true whatever comes out.
+    None,
 }
 
 /// One message in its two forms.
@@ -61,7 +87,7 @@ pub(crate) struct Message {
 pub(crate) struct Messages {
     loudness: Loudness,
     log: Option<File>,
-    decisions: Shown,
+    decisions: Decisions,
     errors: Shown,
     warnings: Shown,
     notes: Vec<String>,
@@ -127,12 +153,7 @@ impl Messages {
     }
 
     /// Counts a decision and says it, as far as the run is asked to.
-    pub(crate) fn decided(
-        &mut self,
-        reason: Reason,
-        telling: Telling,
-        line: impl FnOnce() -> String,
-    ) -> io::Result<()> {
+    pub(crate) fn decided(&mut self, reason: Reason, telling: Telling, line: impl FnOnce() -> String) {
         self.count(reason);
         let limit = match (self.loudness, telling) {
             (Loudness::Resources, _) => usize::MAX,
@@ -140,17 +161,19 @@ impl Messages {
             (Loudness::Orchestrator, Telling::Always) => SHOWN_TO_ORCHESTRATOR,
             (Loudness::Errors, _) | (_, Telling::OnRequest) => 0,
         };
-        self.decisions.count += usize::from(limit > 0);
-        let wanted = self.decisions.messages.len() < limit;
-        if !wanted && self.log.is_none() {
-            return Ok(());
+        let is_shown = self.decisions.shown < limit;
+        self.decisions.shown += usize::from(is_shown);
+        self.decisions.left_out += usize::from(limit > 0 && !is_shown);
+        if is_shown || self.log.is_some() {
+            let effect = if reason.done().is_some() { Effect::Change } else { Effect::None };
+            self.decisions.lines.push(Decided { line: line(), effect, is_shown });
         }
-        let line = line();
-        log(&mut self.log, &line)?;
-        if wanted {
-            self.decisions.messages.push(Message { picture: line.clone(), line });
-        }
-        Ok(())
+    }
+
+    /// A change that is no decision about a pod template.
+    pub(crate) fn changed(&mut self, line: String) {
+        let is_shown = self.loudness != Loudness::Errors;
+        self.decisions.lines.push(Decided { line, effect: Effect::Change, is_shown });
     }
 
     pub(crate) fn passed_by(&mut self, without_template: usize) {
@@ -254,9 +277,14 @@ impl Messages {
         Ok(())
     }
 
-    /// Logs the summary: before the output, because a log that cannot be written holds that back.
+    /// Logs the decisions and the summary: before the output, because a log that cannot be written holds that back.
     pub(crate) fn log_summary(&mut self, ending: Ending<'_>) -> io::Result<()> {
         let summary = self.summary(ending);
+        for decided in &self.decisions.lines {
+            if is_true(decided, Some(ending)) {
+                log(&mut self.log, &decided.line)?;
+            }
+        }
         log(&mut self.log, &summary)
     }
 
@@ -270,7 +298,7 @@ impl Messages {
     /// Prints to stderr what there is to say, then the summary if there is one.
     pub(crate) fn show(&self, ending: Option<Ending<'_>>) {
         let how = if self.loudness == Loudness::Orchestrator { "in the results" } else { "`-v` shows them all" };
-        let decisions = self.decisions.pictures(more(&self.decisions, "more decision", &format!("; {how}")));
+        let decisions = self.shown_decisions(ending, how);
         let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
         let errors = self.errors.pictures(more(&self.errors, "more error", ""));
         let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
@@ -287,6 +315,16 @@ impl Messages {
             // Whoever closed stderr does not want to hear.
             let _ = io::stderr().lock().write_all((lines.join("\n") + "\n").as_bytes());
         }
+    }
+
+    fn shown_decisions(&self, ending: Option<Ending<'_>>, how: &str) -> Vec<String> {
+        let shown = self.decisions.lines.iter().filter(|decided| decided.is_shown && is_true(decided, ending));
+        let more = match self.decisions.left_out {
+            0 => None,
+            _ if is_undone(ending) => None,
+            rest => Some(format!("… and {}; {how}", plural(rest, "more decision"))),
+        };
+        shown.map(|decided| decided.line.clone()).chain(more).collect()
     }
 
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
@@ -368,6 +406,21 @@ pub(crate) enum Ending<'g> {
     NothingShown,
     /// A function call was answered with errors as its results.
     GivenBack,
+}
+
+/// Whether changes that were told would not be there; without an ending, an error has come in between. What would be changed
+/// is true also where it is not shown.
+fn is_undone(ending: Option<Ending<'_>>) -> bool {
+    match ending {
+        Some(Ending::Given | Ending::Shown | Ending::Permitted(_) | Ending::Changed { .. } | Ending::NothingShown) => {
+            false
+        }
+        Some(Ending::NothingWritten | Ending::NothingChanged | Ending::GivenBack) | None => true,
+    }
+}
+
+fn is_true(decided: &Decided, ending: Option<Ending<'_>>) -> bool {
+    decided.effect == Effect::None || !is_undone(ending)
 }
 
 fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {

@@ -71,6 +71,26 @@ fn one_error_holds_back_every_file_and_stdout() {
 }
 
 #[test]
+fn what_an_error_holds_back_is_not_told_as_done() {
+    let injected = injected();
+    let opted_out = WEB.replace(
+        "metadata:\n      labels:",
+        "metadata:\n      annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:",
+    );
+    let files = [("a.yaml", WEB), ("b.yaml", &opted_out), ("c.yaml", &injected), ("d.yaml", BROKEN)];
+    for args in [&["inject", "-i"][..], &["inject"]] {
+        let folder = Folder::with(&files);
+        let ran = folder.run(&[args, &["-v", "--set=injection=annotated", "--log-file=log", "."]].concat());
+        for told in [&ran.stderr, &folder.read("log")] {
+            assert!(told.contains("info[opted-out]") && told.contains("error[uneditable]"), "{args:?} {told}");
+            assert!(!told.contains("the agent was"), "{args:?} {told}");
+        }
+        let checked = folder.run(&["inject", "--check", "-v", "--set=injection=annotated", "."]).stderr;
+        assert!(checked.contains("the agent would be taken out"), "{checked}");
+    }
+}
+
+#[test]
 fn on_refusal_skip_passes_by_what_cannot_be_done() {
     let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN)]);
     let ran = folder.run(&["inject", "-i", "--set", "onRefusal=skip", "."]);

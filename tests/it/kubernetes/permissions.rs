@@ -3,6 +3,7 @@
 use super::cluster::{Cluster, cluster, user};
 use crate::program::Folder;
 use serde_json::json;
+use std::path::Path;
 
 const PARTS: [&str; 5] = ["pods", "stats", "proxy", "log", "metrics"];
 
@@ -76,5 +77,36 @@ fn kubernetes_permits_each_service_account_what_its_own_agents_ask_for() {
         };
         assert!(get("fargate").contains("not found"), "{}", get("fargate"));
         assert!(get("web").contains("forbidden"), "{}", get("web"));
+    }
+}
+
+/// Where users are told how to ask.
+const DOCUMENTS: [&str; 5] = [
+    "README.md",
+    "README.ja.md",
+    "docs/en/getting-started.md",
+    "docs/ja/getting-started.md",
+    "examples/cluster/README.md",
+];
+
+#[test]
+fn the_documents_ask_kubernetes_in_the_right_words() {
+    let Some(cluster) = cluster() else { return };
+    permit(
+        cluster,
+        "shop",
+        &["kubernetesVersion=1.33"],
+        &workload("shop", "web", "").replace("serviceAccountName: web", ""),
+    );
+    for document in DOCUMENTS {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
+        let questions: Vec<&str> = text.lines().filter(|line| line.starts_with("kubectl auth can-i ")).collect();
+        assert!(questions.len() >= 2, "{document}");
+        for question in questions {
+            let arguments: Vec<&str> = question.split(' ').skip(1).collect();
+            let (yes, answer, _) = cluster.kubectl(&arguments, "");
+            // `proxy` is what older kubelets ask for.
+            assert_eq!(yes, !question.contains("proxy"), "{document}: {question}: {answer}");
+        }
     }
 }
