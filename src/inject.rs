@@ -11,6 +11,7 @@ pub use options::{Direction, ForeignAgents, HandEdits, Options, Patches, Permiss
 pub(crate) use options::{Explanations, Tense};
 
 use crate::agent::Agents;
+use crate::annotations;
 use crate::change::{Change, Failure, Refusal, carry_out};
 use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::decide::Terms;
@@ -298,7 +299,7 @@ impl Run<'_> {
     #[cold]
     fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
-        self.injection.findings.push(if self.wants_nothing() {
+        self.injection.findings.push(if self.wants_nothing_of(text) {
             let message = format!("a document that is not valid YAML was passed by: {}", error.message);
             Finding::new(Reason::UnreadableDocument, message, offset, "")
         } else {
@@ -316,7 +317,7 @@ impl Run<'_> {
         if templates.is_empty() {
             self.injection.without_template += 1;
         }
-        let is_lost = !self.wants_nothing() && self.refuse_lost(tree, resource, templates.is_empty(), base);
+        let is_lost = !self.wants_nothing_of(tree.text()) && self.refuse_lost(tree, resource, templates.is_empty(), base);
         if templates.is_empty() && !is_lost {
             self.remark(tree, resource, base);
         }
@@ -369,9 +370,14 @@ impl Run<'_> {
         Terms { config: self.config, agents: &self.agents, patch: self.patch }
     }
 
-    /// The kill switch: what cannot be read or is lost holds nobody up.
-    fn wants_nothing(&self) -> bool {
-        self.config.spec.injection == Injected::Disabled && self.options.direction == Direction::Inject
+    /// What cannot be read or is lost in such a text holds nobody up: under the kill switch, and where there is nothing to
+    /// take out.
+    fn wants_nothing_of(&self, text: &str) -> bool {
+        match self.options.direction {
+            Direction::Inject => self.config.spec.injection == Injected::Disabled,
+            // JSON may write the slash behind it as `\/`.
+            Direction::Uninject => !text.contains(annotations::PREFIX.trim_end_matches('/')),
+        }
     }
 
     /// Carries the changes out, and tells the outcomes their patches. A change that cannot be carried out is refused, and

@@ -148,7 +148,7 @@ reasons! {
     UnknownKind = "unknown-kind", Warning, "a pod template asks for the agent, in a kind that is not known to hold one there";
     NoSuchKind = "no-such-kind", Warning, "a workload by its form, of a kind that Kubernetes does not have";
     MisplacedTemplate = "misplaced-template", Warning, "containers stand in a workload where nothing looks for them";
-    UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is wanted";
+    UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is to be done in it";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
     NoResources = "no-resources", Warning, "what was named holds no manifest, so nothing was looked at";
     WorkloadAnnotation = "workload-annotation", Note, "an annotation of the workload was read, which a webhook never sees";

@@ -8,6 +8,10 @@ use crate::report::{Finding, Reason};
 /// What to do about a patch.
 const HELP: &str = "inject what comes of it, such as the output of `kustomize build`";
 
+/// What to do about a container without an image.
+const HELP_WITHOUT_IMAGE: &str =
+    "name its image; or, if this is a patch, inject what comes of it, such as the output of `kustomize build`";
+
 impl Case<'_, '_> {
     /// What a kustomization says of the file.
     pub(super) fn named_patch(&self) -> Option<Finding> {
@@ -21,18 +25,19 @@ impl Case<'_, '_> {
             |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;
         let configured = self.config.spec.pod_templates.iter().any(is_this);
         let images = if configured { Images::FromElsewhere } else { Images::InTheText };
-        let (message, node, pointer) = match merge_patch::sign(self.tree, self.resource, self.template, images)? {
+        let (message, help, node, pointer) = match merge_patch::sign(self.tree, self.resource, self.template, images)? {
             Sign::Directive(key) => {
-                (format!("`{}` makes this a patch, not a workload", self.tree.raw(key)), key, self.at.to_owned())
+                (format!("`{}` makes this a patch, not a workload", self.tree.raw(key)), HELP, key, self.at.to_owned())
             }
             Sign::NoImage(container) => {
                 let name = container.name.as_deref().unwrap_or("without a name");
                 let message =
                     format!("container {name} has no `image`: a patch or a part of a template, not a whole one");
-                (message, container.node, format!("{}/spec/{}/{}", self.at, container.list.field(), container.index))
+                let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
+                (message, HELP_WITHOUT_IMAGE, container.node, pointer)
             }
         };
         let offset = Some(self.tree.span(node).start);
-        Some(Finding { offset, pointer, ..self.finding(Reason::Patch, message).with_help(HELP) })
+        Some(Finding { offset, pointer, ..self.finding(Reason::Patch, message).with_help(help) })
     }
 }
