@@ -169,6 +169,7 @@ reasons! {
     MissingKey = "missing-key", Warning, "a Secret or ConfigMap of the input lacks the key that the agent needs";
     AgentConfigInvalid = "agent-config-invalid", Warning, "the agent would refuse or ignore what its configuration says";
     PlainApiKey = "plain-api-key", Warning, "the API key stands in the manifest for all to read";
+    PodResources = "pod-resources", Warning, "the pod's own requests or limits are too small for what the agent is to have";
     Quota = "quota", Warning, "a ResourceQuota or LimitRange of the input would refuse the injected pods";
     ShortTermination = "short-termination", Warning, "the pod ends before its agent can retire the host";
     NodesProxy = "nodes-proxy", Warning, "the agent is permitted `nodes/proxy`, which is more than reading";

@@ -24,8 +24,10 @@ pub(super) fn kinds_of_sidecar(case: &Case) -> Vec<(&'static str, Config)> {
 #[test]
 fn kubernetes_accepts_the_cases() {
     let Some(cluster) = cluster() else { return };
-    let cases: Vec<Case> =
-        cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject).collect();
+    // Of what is warned there, `pod_resources.rs` shows that it is so.
+    let is_refused = |case: &Case| case.name == "pod-resources-too-small-for-the-agent";
+    let cases = cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject);
+    let cases: Vec<Case> = cases.filter(|case| !is_refused(case)).collect();
     let judge = &Judge::new(cluster);
     let judged = for_each(&cases, |case| -> Census {
         let judged = kinds_of_sidecar(case).into_iter().flat_map(|(kind, config)| {

@@ -7,6 +7,7 @@ mod injected;
 mod judge;
 mod limit_range;
 mod permissions;
+mod pod_resources;
 mod reads;
 mod sample;
 mod stores;
