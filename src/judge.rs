@@ -374,9 +374,9 @@ impl Bench<'_, '_> {
         let mut kept = Vec::new();
         for name in Name::ALL {
             let (recorded, current, wanted) = match name {
-                Name::Image => (Some(record.image), Some(&ours.names.image), Some(&configured.image)),
-                Name::Secret => (Some(record.secret), Some(&ours.names.secret), Some(&configured.secret)),
-                Name::ConfigMap => (record.config, ours.names.config_map.as_ref(), configured.config_map.as_ref()),
+                Name::Image => (Some(record.image), &ours.names.image, &configured.image),
+                Name::Secret => (Some(record.secret), &ours.names.secret, &configured.secret),
+                Name::ConfigMap => (record.config, &ours.names.config_map, &configured.config_map),
             };
             let (Some(recorded), Some(current), Some(wanted)) = (recorded, current, wanted) else { continue };
             let changed = Digest::of(current) != recorded && current != wanted;

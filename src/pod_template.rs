@@ -149,10 +149,10 @@ pub(crate) struct Ours {
     pub(crate) pull_secrets: Vec<(String, Option<PullSecret>)>,
     /// The normal form of agent and volumes without their names; none where a part is gone.
     pub(crate) value: Option<Value>,
-    /// The names in use.
+    /// The names in use, as far as what holds them is there.
     pub(crate) names: Names,
     /// The normal form of the init container without its image, and that; none where it is gone.
-    pub(crate) wait_for_value: Option<(Value, String)>,
+    pub(crate) wait_for_value: Option<(Value, Option<String>)>,
 }
 
 impl Ours {
@@ -382,10 +382,7 @@ fn take_ours(
     let pulled = record.as_ref().ok().and_then(|record| record.pull_secrets.as_ref());
     let pulled = pulled.map_or_else(Vec::new, |ours| take_pull_secrets(ours, pull_secrets));
     let is_complete = pulled.iter().all(|(_, secret)| secret.is_some());
-    let (value, names) = match value_of(tree, agent.as_ref(), &taken) {
-        Some((value, names)) if is_complete => (Some(value), names),
-        _ => (None, Names::default()),
-    };
+    let (value, names) = value_of(tree, agent.as_ref(), &taken);
     Ours {
         record,
         offset: annotation.offset,
@@ -395,7 +392,7 @@ fn take_ours(
         wait_for,
         volumes: taken,
         pull_secrets: pulled,
-        value,
+        value: value.filter(|_| is_complete),
         names,
     }
 }
@@ -417,21 +414,23 @@ fn take_pull_secrets(ours: &PullSecrets, there: &mut Vec<PullSecret>) -> Vec<(St
     ours.names.iter().map(take).collect()
 }
 
-/// The normal form of what stands there, or none where a part of it is gone.
+/// The normal form of what stands there, or none where a part of it is gone; and the names in what is there.
 fn value_of(
     tree: &Tree<'_>,
     agent: Option<&Container>,
     volumes: &[(Volume, Option<PodVolume>)],
-) -> Option<(Value, Names)> {
-    let mut container = to_json(tree, agent?.node).ok()?;
-    let mut volumes =
-        volumes.iter().map(|(_, volume)| to_json(tree, volume.as_ref()?.node).ok()).collect::<Option<Vec<Value>>>()?;
-    let names = take_names(&mut container, &mut volumes);
-    Some((normal_parts(&container, &volumes), names))
+) -> (Option<Value>, Names) {
+    let container = agent.and_then(|agent| to_json(tree, agent.node).ok());
+    let there = volumes.iter().filter_map(|(_, volume)| to_json(tree, volume.as_ref()?.node).ok());
+    let mut there: Vec<Value> = there.collect();
+    let is_complete = container.is_some() && there.len() == volumes.len();
+    let mut container = container.unwrap_or_default();
+    let names = take_names(&mut container, &mut there);
+    (is_complete.then(|| normal_parts(&container, &there)), names)
 }
 
 /// The same of the init container that waits.
-fn wait_for_value(tree: &Tree<'_>, container: &Container) -> Option<(Value, String)> {
+fn wait_for_value(tree: &Tree<'_>, container: &Container) -> Option<(Value, Option<String>)> {
     let mut container = to_json(tree, container.node).ok()?;
     let image = take_image(&mut container);
     Some((normal_parts(&container, &[]), image))

@@ -113,7 +113,7 @@ impl<'a> Standing<'a> {
 
     fn is_current_wait_for(self, wait_for: &WaitFor) -> bool {
         let record = self.ours.record.as_ref().ok().and_then(|record| record.parts.wait_for());
-        let image = self.ours.wait_for_value.as_ref().map(|(_, image)| image.as_str());
+        let image = self.ours.wait_for_value.as_ref().and_then(|(_, image)| image.as_deref());
         record.is_some_and(|record| record.plan == wait_for.record().plan && image == Some(wait_for.image()))
     }
 

@@ -33,14 +33,15 @@ impl std::fmt::Display for Digest {
     }
 }
 
-/// What others may change without it being a hand edit.
+/// What others may change without it being a hand edit. A name that is not there, or empty, is no changed one: nobody can
+/// have meant it, and Kubernetes refuses the pod.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Names {
     /// The container's image.
-    pub(crate) image: String,
+    pub(crate) image: Option<String>,
     /// The Secret that holds the API key.
-    pub(crate) secret: String,
-    /// The ConfigMap that holds the agent's configuration, if there is one.
+    pub(crate) secret: Option<String>,
+    /// The ConfigMap that holds the agent's configuration.
     pub(crate) config_map: Option<String>,
 }
 
@@ -51,9 +52,7 @@ pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names 
     let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
         env.iter_mut().find(|variable| variable.get("name").and_then(Value::as_str) == Some(super::API_KEY))
     });
-    if let Some(secret) = key.and_then(|variable| take(variable, "/valueFrom/secretKeyRef/name")) {
-        names.secret = secret;
-    }
+    names.secret = key.and_then(|variable| take(variable, "/valueFrom/secretKeyRef/name"));
     for volume in volumes {
         if volume.get("name").and_then(Value::as_str) == Some(super::Volume::Config.name()) {
             names.config_map = take(volume, "/configMap/name");
@@ -64,13 +63,13 @@ pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names 
 
 /// Takes the image out of a container.
 #[must_use]
-pub(crate) fn take_image(container: &mut Value) -> String {
-    take(container, "/image").unwrap_or_default()
+pub(crate) fn take_image(container: &mut Value) -> Option<String> {
+    take(container, "/image")
 }
 
 fn take(value: &mut Value, pointer: &str) -> Option<String> {
     match value.pointer_mut(pointer)?.take() {
-        Value::String(text) => Some(text),
+        Value::String(text) if !text.is_empty() => Some(text),
         _ => None,
     }
 }
