@@ -7,7 +7,7 @@ use crate::judge::Action;
 use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
 use crate::splice::{self, Memo, Operation, Spelling, Uneditable, splice_operations};
-use crate::yaml::{self, Buffer, NodeId, Tree};
+use crate::yaml::{self, Buffer, Kind, NodeId, Tree};
 use json_patch::Patch;
 
 /// What becomes of one template of the piece in hand.
@@ -133,7 +133,7 @@ fn goes_in(
         }
     };
     inserted.map_err(|odd| Refusal {
-        message: format!("`{}` is neither a collection nor null", odd.parent),
+        message: format!("`{}` is no {}", odd.parent, if odd.wanted == Kind::Sequence { "list" } else { "mapping" }),
         help: "correct it; Kubernetes would refuse it too".to_owned(),
         // A place in the text between is no place of the user's.
         offset: if between.is_some() { tree.span(change.view.node).start } else { odd.offset },

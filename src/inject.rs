@@ -317,7 +317,8 @@ impl Run<'_> {
         if templates.is_empty() {
             self.injection.without_template += 1;
         }
-        let is_lost = !self.wants_nothing_of(tree.text()) && self.refuse_lost(tree, resource, templates.is_empty(), base);
+        let is_lost =
+            !self.wants_nothing_of(tree.text()) && self.refuse_lost(tree, resource, templates.is_empty(), base);
         if templates.is_empty() && !is_lost {
             self.remark(tree, resource, base);
         }

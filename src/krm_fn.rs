@@ -153,7 +153,13 @@ impl<'c> Envelope<'c> {
             Kind::Mapping
                 if tree.get(node, "kind").and_then(|kind| tree.scalar(kind)).as_deref() == Some("ConfigMap") =>
             {
-                tree.get(node, "data").is_some_and(|data| tree.kind(data) != Kind::Mapping || has_entries(data))
+                // Settings that stand elsewhere than below `data` are somebody's mistake, and reading tells which.
+                let says = |(key, value): (NodeId, NodeId)| match tree.scalar(key).as_deref() {
+                    Some("apiVersion" | "kind" | "metadata" | "immutable") => false,
+                    Some("data") => tree.kind(value) != Kind::Mapping || has_entries(value),
+                    _ => true,
+                };
+                tree.entries(node).any(says)
             }
             Kind::Mapping => has_entries(node),
             Kind::Scalar => !matches!(tree.raw(node), "" | "null" | "~"),

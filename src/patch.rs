@@ -95,11 +95,13 @@ enum Found {
     Missing,
 }
 
-/// A place in the template that holds something else than the collection it must hold.
+/// A place in the template that holds something else than the mapping or list that it must hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NotACollection {
+pub(crate) struct WrongKind {
     /// Which.
     pub(crate) parent: &'static str,
+    /// What it must hold.
+    pub(crate) wanted: Kind,
     /// Where it stands.
     pub(crate) offset: usize,
 }
@@ -114,7 +116,7 @@ struct Builder<'a, 't> {
 /// What adds the parts of a plan, and the record that goes with them, to a template that carries none of ours.
 ///
 /// # Errors
-/// When `metadata`, `annotations`, `volumes` or `initContainers` holds something that is neither a collection nor null.
+/// When `metadata`, `annotations`, `volumes` or `initContainers` holds something that is neither what it must be nor null.
 pub(crate) fn insertion(
     tree: &Tree<'_>,
     template: &PodTemplate,
@@ -122,7 +124,7 @@ pub(crate) fn insertion(
     plan: &Plan,
     places: Places,
     records: &Records,
-) -> Result<TemplatePatch, NotACollection> {
+) -> Result<TemplatePatch, WrongKind> {
     // What another injector said of its agent says it of ours.
     let status_is_ours = places.instead_of.is_some() || template.annotation(Annotation::Status.key()).is_none();
     let mut record = record(plan, status_is_ours);
@@ -353,7 +355,7 @@ impl Builder<'_, '_> {
         node: Option<NodeId>,
         kind: Kind,
         parent: &'static str,
-    ) -> Result<Found, NotACollection> {
+    ) -> Result<Found, WrongKind> {
         let (Some(holder), Some(node)) = (holder, node) else { return Ok(Found::Missing) };
         let value = self.tree.resolve(node);
         if self.tree.kind(value) == kind {
@@ -363,7 +365,7 @@ impl Builder<'_, '_> {
             Ok(Resolved::Null) if self.tree.kind(value) == Kind::Scalar => {
                 Ok(Found::Null { raw: gave_way(self.tree, self.tree.resolve(holder), node) })
             }
-            _ => Err(NotACollection { parent, offset: self.tree.span(node).start }),
+            _ => Err(WrongKind { parent, wanted: kind, offset: self.tree.span(node).start }),
         }
     }
 

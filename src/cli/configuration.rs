@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 pub(crate) fn base(common: &Common, messages: &mut Messages) -> anyhow::Result<Config> {
     let Some(path) = named(common) else { return loaded(sources(Base::Defaults, common), messages) };
     let name = path.display().to_string();
-    // Nobody has typed the name that a variable holds, so it is said where it comes from.
-    let shown = if common.config.is_some() { name.clone() } else { format!("{CONFIG_VARIABLE}: {name}") };
+    // It stands among files that are to be injected, or nobody has typed it: so it is said where it comes from.
+    let shown = format!("{}: {name}", if common.config.is_some() { "--config" } else { CONFIG_VARIABLE });
     let text = readable(&shown, read_file(&path).map(|file| file.text), messages)?;
     loaded(sources(Base::Text { name: &name, text: &text }, common), messages)
 }

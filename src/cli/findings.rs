@@ -89,10 +89,10 @@ fn permissions(changes: &[(Change, Identity)], tense: Tense) -> Option<String> {
     (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
 
-/// What is never tolerated and belongs to no decision.
+/// What is never tolerated and belongs to no decision, so that no setting passes it by.
 pub(crate) fn error(messages: &mut Messages, input: Input<'_>, finding: &Finding) -> io::Result<()> {
     let mut wording = Wording::places(input, messages.colour());
-    messages.add(Severity::Error, Some(finding.reason), |severity| wording.message(finding, severity, None))
+    messages.add(Severity::Error, None, |severity| wording.message(finding, severity, None))
 }
 
 /// What is told of one text when all are known.

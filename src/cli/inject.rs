@@ -198,7 +198,11 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
     }
     drop(progress);
     for folder in &found.empty {
-        let why = "it has no file that could be a manifest: *.yaml, *.yml or *.json, neither hidden nor ignored";
+        let is_within = |templates: &PathBuf| folder.as_os_str() == "." || templates.starts_with(folder);
+        let why = match found.chart_templates.iter().any(is_within) {
+            true => "it has no manifests, only the templates of a Helm chart",
+            false => "it has no file that could be a manifest: *.yaml, *.yml or *.json, neither hidden nor ignored",
+        };
         gathered.nothing_there(messages, &folder.display().to_string(), why)?;
     }
     gathered.look_around(messages)?;
@@ -423,8 +427,10 @@ impl<'c> Gathered<'c> {
             Give::Manifests => {
                 let texts: Vec<&str> = self.texts.iter().map(|worked| &*worked.text).collect();
                 let separators = stream::separators(&texts);
-                let pieces = self.texts.iter().zip(&separators).flat_map(|(worked, separator)| {
-                    std::iter::once(separator.as_str()).chain(pieces(&worked.text, worked.edits()))
+                let texts = self.texts.iter().zip(&separators).enumerate();
+                let pieces = texts.flat_map(|(index, (worked, separator))| {
+                    let pieces = stream::joined(index, pieces(&worked.text, worked.edits()));
+                    std::iter::once(separator.as_str()).chain(pieces)
                 });
                 stdout::write(pieces)?;
             }

@@ -1,4 +1,6 @@
 //! Several texts as one stream of documents: separators only where one is missing, every other byte as it came.
+//!
+//! A byte order mark is no byte of a text, and may stand only at the very beginning of a stream: that of a later text goes.
 
 use crate::read;
 use crate::splice::ends_open;
@@ -12,14 +14,15 @@ pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
     let mut last = "";
     let several = texts.iter().filter(|text| first_line(text).is_some()).count() > 1;
     let mut separators = Vec::with_capacity(texts.len());
+    // A directive may stand only in front of everything, or behind `...`.
+    let mut ended = true;
     for text in texts {
         let mut separator = String::new();
         let line_break = if last.ends_with("\r\n") { "\r\n" } else { "\n" };
         if let Some(first) = first_line(text) {
             let marker = match first {
                 first if is_separator(first) => None,
-                // Directives may only follow the end of a document.
-                first if open && first.starts_with('%') => Some("..."),
+                first if first.starts_with('%') => (!ended).then_some("..."),
                 _ if open => Some("---"),
                 // kubectl takes a stream that begins with `{` for JSON to its end.
                 first if several && !started && first.starts_with('{') => Some("---"),
@@ -33,7 +36,8 @@ pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
                 separator.push_str(line_break);
             }
             started = true;
-            open = last_line(text).is_some_and(|line| !is_bare_separator(line));
+            let last = last_line(text).unwrap_or_default();
+            (open, ended) = (!is_bare_separator(last), is_end(last));
         } else if !text.is_empty() && !last.is_empty() && !last.ends_with('\n') {
             separator.push_str(line_break);
         }
@@ -55,23 +59,43 @@ pub(crate) fn must_be_last(text: &str) -> bool {
     last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_open(&tree)))
 }
 
+/// The pieces of a text as they stand in the stream; `index`: which of the texts it is.
+pub(crate) fn joined<'t>(index: usize, pieces: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
+    let without_mark = move |(number, piece): (usize, &'t str)| match number {
+        0 if index > 0 => piece.strip_prefix(BYTE_ORDER_MARK).unwrap_or(piece),
+        _ => piece,
+    };
+    pieces.enumerate().map(without_mark)
+}
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The first line that is neither blank nor a comment.
 fn first_line(text: &str) -> Option<&str> {
-    text.lines().find(|line| is_significant(line))
+    lines(text).find(|line| is_significant(line))
 }
 
 fn last_line(text: &str) -> Option<&str> {
-    text.lines().rev().find(|line| is_significant(line))
+    lines(text).rev().find(|line| is_significant(line))
+}
+
+fn lines(text: &str) -> std::str::Lines<'_> {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).lines()
 }
 
 fn is_significant(line: &str) -> bool {
-    let line = line.trim_start_matches('\u{feff}').trim_start();
+    let line = line.trim_start();
     !line.is_empty() && !line.starts_with('#')
 }
 
 /// `---` alone or with a document behind it. Not `...`: readers that split streams by lines do not know it.
 fn is_separator(line: &str) -> bool {
     line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+}
+
+/// `...`, behind which directives may stand.
+fn is_end(line: &str) -> bool {
+    line.strip_prefix("...").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
 /// No document follows on the line of the separator itself, as one would in `--- {a: 1}`.
@@ -82,9 +106,61 @@ fn is_bare_separator(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{must_be_last, separators};
+    use crate::{read, yaml};
 
     fn joined(texts: &[&str]) -> String {
-        texts.iter().zip(separators(texts)).map(|(text, separator)| separator + text).collect()
+        let separated = separators(texts).into_iter().zip(texts).enumerate();
+        let parts = separated.map(|(index, (separator, text))| {
+            separator + &super::joined(index, std::iter::once(*text)).collect::<String>()
+        });
+        parts.collect()
+    }
+
+    /// What the documents say, without those that say nothing.
+    fn says(text: &str) -> Vec<serde_json::Value> {
+        let value = |span| {
+            let tree = yaml::read(&text[span]).unwrap_or_else(|error| panic!("{text:?}: {}", error.message));
+            tree.root().map(|root| yaml::to_json(&tree, root).unwrap()).unwrap_or_default()
+        };
+        let values = read::documents(text).map(|document| value(document.span));
+        values.filter(|value| !value.is_null()).collect()
+    }
+
+    #[test]
+    fn the_stream_says_what_the_texts_say() {
+        const TEXTS: [&str; 21] = [
+            "",
+            "\n",
+            "# c\n",
+            "# c",
+            "a: 1\n",
+            "b: 2",
+            "---\nc: 3\n",
+            "--- {d: 4}\n",
+            "---\n",
+            "---",
+            "e: 5\n---\n",
+            "f: 6\n...\n",
+            "...\n",
+            "%YAML 1.1\n---\ng: 7\n",
+            "# c\n%YAML 1.1\n---\nh: 8\n...\n",
+            "\u{feff}i: 9\n",
+            "\u{feff}---\nj: 10\n",
+            "\u{feff}",
+            "{\"k\": 11}",
+            "l: |\n  12\n",
+            "m: 13\r\n---\r\nn: 14\r\n",
+        ];
+        for first in TEXTS {
+            for second in TEXTS {
+                for third in TEXTS {
+                    let texts = [first, second, third];
+                    let stream = joined(&texts);
+                    let expected: Vec<_> = texts.iter().flat_map(|text| says(text)).collect();
+                    assert_eq!(says(&stream), expected, "{texts:?}: {stream:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -29,6 +29,9 @@ impl FromStr for Endpoint {
         if text.contains("://") {
             return Err(wrong(": leave the scheme away"));
         }
+        if text.contains(',') {
+            return Err(wrong(": the command takes one in each argument, the annotation a list with commas"));
+        }
         let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once("]:")) {
             Some(Some((address, port))) if address.parse::<Ipv6Addr>().is_ok() => (address, port),
             Some(_) => return Err(wrong(": an IPv6 address is written as in `[2001:db8::1]:5432`")),

@@ -206,6 +206,16 @@ fn several_inputs_are_one_stream() {
     assert_eq!(ran.stderr, format!("1 injected, 2 without pod template\n{NEEDED}"));
 }
 
+#[test]
+fn a_byte_order_mark_stands_at_the_beginning_of_a_stream_only() {
+    let marked = format!("\u{feff}{WEB}");
+    let folder = Folder::with(&[("a.yaml", &marked), ("b.yaml", &marked)]);
+    let web = injected();
+    assert_eq!(folder.run(&["inject", "."]).stdout, format!("\u{feff}{web}---\n{web}"));
+    assert_eq!(folder.run(&["inject", "-i", "."]).code, Some(0));
+    assert_eq!(folder.read("b.yaml"), format!("\u{feff}{web}"), "a file keeps its own");
+}
+
 /// A line break between the two would become a part of the first one's value.
 #[test]
 fn behind_an_open_block_scalar_no_other_file_can_stand() {
@@ -215,6 +225,7 @@ fn behind_an_open_block_scalar_no_other_file_can_stand() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(ran.stderr.starts_with("error[uneditable]: open-block-scalar: "), "{}", ran.stderr);
     assert!(ran.stderr.contains("--> a.yaml:5:10"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("1 error; nothing was written\n"), "no setting helps: {}", ran.stderr);
 
     let last = folder.run(&["inject", "b.yaml", "a.yaml"]);
     assert_eq!((last.code, last.stdout.as_str()), (Some(0), &*format!("{}---\n{open}", injected())));
@@ -231,6 +242,8 @@ fn a_charts_templates_are_left_alone_and_reported_once() {
         ("web/templates/a.yaml", template),
         ("web/templates/b.yaml", template),
     ]);
+    let alone = folder.run(&["inject", "--check", "web/templates"]).stderr;
+    assert!(alone.contains("[no-resources]: it has no manifests, only the templates of a Helm chart"), "{alone}");
     let ran = folder.run(&["inject", "-i", "web"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stderr.matches("info[helm-template]").count(), 1, "{}", ran.stderr);

@@ -135,6 +135,24 @@ fn a_config_map_and_an_empty_function_config_work() {
     }
 }
 
+/// Taken for absent, the configuration would be the default one: the agent would go in where somebody said that it must not.
+#[test]
+fn a_config_map_whose_settings_stand_elsewhere_is_an_error() {
+    for (settings, told) in [
+        ("spec: {injection: disabled}", "there is no setting `spec`"),
+        ("Data: {injection: disabled}", "did you mean `data`?"),
+        ("injection: disabled", "there is no setting `injection`"),
+        ("data: {}, spec: {injection: disabled}", "there is no setting `spec`"),
+    ] {
+        let call = call(&format!(
+            "functionConfig: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: input}}, immutable: true, {settings}}}\n"
+        ));
+        let ran = Folder::with(&[]).run_with(&[], &call);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(told), "{settings}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn what_is_no_readable_resource_list_gives_nothing_on_stdout() {
     for broken in [
