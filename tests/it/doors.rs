@@ -51,6 +51,8 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
         return Some(Err(format!("the file gives {refused} {file}\nthe stream gives {stream_refused} {stream}")));
     }
     let mut list = as_resource_list("doors", text)?.text;
+    // A line of a tab alone does not move in with the others.
+    independent::read(&list)?;
     if let Some(configuration) = configuration {
         list.push_str("functionConfig:\n");
         configuration.lines().for_each(|line| list.push_str(&format!("  {line}\n")));
