@@ -25,7 +25,7 @@ use crate::pod_template::{Ours, PodTemplate};
 use crate::rbac::{self, Bearer, service_account};
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
-use crate::report::{Finding, Outcome, Reason, Rule};
+use crate::report::{Finding, Outcome, Reason, Rule, Said};
 use crate::resource::{Resource, file, item_types, resources};
 use crate::splice::Memo;
 use crate::surroundings::{self, Part, Spot, Surrounding};
@@ -34,7 +34,6 @@ use crate::unknown_kind::Search;
 use crate::yaml::{self, Buffer, NodeId, Tree, YamlError};
 use json_patch::Patch;
 use kube_core::TypeMeta;
-use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -98,9 +97,6 @@ fn correction(text: &str) -> &'static str {
         "correct the document"
     }
 }
-
-/// What was said of a template and is not said again, word for word, of the next: reason and message.
-type Said = HashSet<(Reason, String)>;
 
 struct Run<'c> {
     config: &'c Config,
@@ -204,8 +200,7 @@ impl Run<'_> {
             let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
             let Some((node, tree)) = item else {
                 before.restore(&mut self.injection);
-                self.said.clear();
-                self.say_once(0);
+                self.forget_what_was_said();
                 return false;
             };
             let inherited = Some(Rc::clone(&inherited));
@@ -227,10 +222,17 @@ impl Run<'_> {
     fn say_once(&mut self, from: usize) {
         for outcome in self.injection.outcomes.iter_mut().skip(from) {
             let said = &mut self.said;
-            outcome.warnings.retain(|warning| {
-                !warning.reason.is_said_once() || said.insert((warning.reason, warning.message.clone()))
-            });
+            outcome.warnings.retain(|warning| warning.is_news(said));
             outcome.warnings.shrink_to_fit();
+        }
+    }
+
+    /// What was said of the rest of the outcomes and remarks stays said.
+    fn forget_what_was_said(&mut self) {
+        self.said.clear();
+        self.say_once(0);
+        for remark in &self.injection.remarks {
+            remark.finding.is_news(&mut self.said);
         }
     }
 

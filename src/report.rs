@@ -36,6 +36,7 @@ use crate::wait_for::WaitFor;
 use json_patch::Patch;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 pub use crate::needs::{Need, Source};
@@ -146,6 +147,7 @@ reasons! {
     UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
     IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect, since its template does not ask for the agent";
     UnknownKind = "unknown-kind", Warning, "a pod template asks for the agent, in a kind that is not known to hold one there";
+    UnknownTemplate = "unknown-template", Note, "what looks like a pod template stands in a kind that is not known to hold one there";
     NoSuchKind = "no-such-kind", Warning, "a workload by its form, of a kind that Kubernetes does not have";
     MisplacedTemplate = "misplaced-template", Warning, "containers stand in a workload where nothing looks for them";
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is to be done in it";
@@ -221,8 +223,8 @@ impl Reason {
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
     pub(crate) fn is_said_once(self) -> bool {
-        use Reason::{InsecureTls, KnativeFeatures, NodesProxy, WorkloadAnnotation};
-        matches!(self, InsecureTls | KnativeFeatures | NodesProxy | WorkloadAnnotation)
+        use Reason::{InsecureTls, KnativeFeatures, NodesProxy, UnknownTemplate, WorkloadAnnotation};
+        matches!(self, InsecureTls | KnativeFeatures | NodesProxy | UnknownTemplate | WorkloadAnnotation)
     }
 }
 
@@ -284,11 +286,20 @@ impl Finding {
         Self::new(Reason::VerifyFailed, message, offset, "").with_help(help)
     }
 
+    /// False for what is said once and was: of the same reason, and with the same things to do.
+    pub(crate) fn is_news(&self, said: &mut Said) -> bool {
+        let what = || format!("{}; {}", self.message, self.help.as_deref().unwrap_or_default());
+        !self.reason.is_said_once() || said.insert((self.reason, what()))
+    }
+
     /// The same with what to do next.
     pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }
     }
 }
+
+/// What was said of a template and is not said again, word for word, of the next.
+pub(crate) type Said = HashSet<(Reason, String)>;
 
 /// What made a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,13 @@ use crate::config::{Step, TemplatePath};
 use crate::find::member;
 use crate::patch::escape;
 use crate::yaml::{Kind, NodeId, Tree};
+use memchr::memmem;
+
+/// False: nothing in the text is of that form.
+#[must_use]
+pub(crate) fn may_be_in(text: &str) -> bool {
+    memmem::find(text.as_bytes(), b"containers").is_some()
+}
 
 /// Something of that form.
 #[derive(Debug)]

@@ -1,24 +1,27 @@
-//! A pod template that asks for the agent or for wait-for, in a kind of which nobody said that it holds one there.
+//! A pod template in a kind of which nobody said that it holds one there.
 //!
 //! Not every custom resource that runs pods can be known. But whoever annotates a template expects something in it, and is to
-//! hear that nothing happened, and with which line of configuration it would.
+//! hear that nothing happened, and with which line of configuration it would. Whoever has every pod injected is to hear it of
+//! all, though not as a warning: most of these kinds are some operator's own business.
 
 use crate::annotations::Annotation;
-use crate::config::TemplatePath;
+use crate::config::{Config, Injection, TemplatePath};
 use crate::decide::{Decision, Terms, decide};
 use crate::find::{Table, member};
-use crate::no_such_kind::group_of;
+use crate::merge_patch::{self, Images};
+use crate::no_such_kind::{group, group_of, is_custom, is_well_known};
+use crate::owner::owned;
 use crate::parts::{Kinds, Parts};
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
-use crate::template_form::{Formed, formed};
+use crate::template_form::{Formed, containers, formed};
 use crate::wait_for::asks_for_nothing;
 use crate::yaml::{NodeId, Tree, Where, spell};
 use kube_core::GroupVersionKind;
 use memchr::memmem::Finder;
 
-/// Tells whether a text can hold such a template at all, so that nothing is read for it in vain.
+/// Tells whether a text can hold a template that asks at all, so that nothing is read for it in vain.
 #[derive(Debug)]
 pub(crate) struct Search {
     keys: [Finder<'static>; 2],
@@ -42,10 +45,35 @@ fn is_in(keys: &[Finder<'static>], text: &str) -> bool {
     keys.iter().any(|key| key.find(text.as_bytes()).is_some())
 }
 
-/// A template that asks.
-struct Asking {
+/// True where an unknown kind may hold a template that does not ask and would get an agent all the same. False: a document
+/// of which this is known needs not be read for it.
+#[must_use]
+pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> bool {
+    let is_looked_at = |group: &str| is_custom(group) && !is_for_tools(group);
+    config.spec.injection == Injection::Always
+        && !is_well_known(kind)
+        && api_version.is_none_or(|api_version| is_looked_at(group(api_version)))
+}
+
+/// API groups whose resources hold pod templates as schemas, patterns or patches, or in manifests that a tool is to complete.
+fn is_for_tools(group: &str) -> bool {
+    const GROUPS: [&str; 6] = [
+        "apiextensions.k8s.io",
+        "helm.toolkit.fluxcd.io",
+        "kustomize.config.k8s.io",
+        "kustomize.toolkit.fluxcd.io",
+        "kyverno.io",
+        "template.openshift.io",
+    ];
+    GROUPS.contains(&group) || group.ends_with(".kyverno.io")
+}
+
+/// Something of the form of a pod template.
+struct Candidate {
     formed: Formed,
-    what: Kinds,
+    template: PodTemplate,
+    /// What it asks for.
+    asks: Option<Kinds>,
 }
 
 /// What is told of a resource in which no pod template is known. Silent where the configuration would pass its templates by
@@ -57,29 +85,58 @@ pub(crate) fn unknown_kind(
     terms: Terms<'_>,
 ) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
-    // A resource that is its own template has no path that could be configured.
-    let formed = formed(tree, resource.node).into_iter().filter(|formed| !formed.path.steps.is_empty());
-    let asking = formed.filter_map(|formed| Some(Asking { what: asks(tree, formed.node)?, formed }));
-    let asking = asking.filter(|Asking { formed, .. }| {
-        let template = PodTemplate::view(tree, formed.node);
-        let verdict = decide(tree, resource, &formed.pointer, &template, terms);
-        !matches!(verdict.decision, Decision::Skip(_))
-    });
-    let asking: Vec<Asking> = asking.collect();
-    let Asking { formed: Formed { pointer, node, .. }, what } = asking.first()?;
-    let template = PodTemplate::view(tree, *node);
-    let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
-    let offset = template.annotation(asks.key()).map_or(tree.span(*node).start, |annotation| annotation.offset);
+    let candidates = candidates(tree, resource, terms);
     let group = if gvk.group.is_empty() { "the core API group" } else { &gvk.group };
-    let (subject, kind) = (what.subject(), &gvk.kind);
-    let message =
-        format!("a pod template asks for {subject}, but nothing says that the kind {kind} of {group} holds one there");
-    Some(Finding::new(Reason::UnknownKind, message, offset, pointer).with_help(help(gvk, table, asking)))
+    let nothing_says = format!("nothing says that the kind {} of {group} holds one there", gvk.kind);
+    let asking = candidates.iter().find_map(|candidate| Some((candidate, candidate.asks?)));
+    if let Some((Candidate { formed, template, .. }, what)) = asking {
+        let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
+        let annotation = template.annotation(asks.key()).map(|annotation| annotation.offset);
+        let offset = annotation.unwrap_or(tree.span(formed.node).start);
+        let message = format!("a pod template asks for {}, but {nothing_says}", what.subject());
+        let finding = Finding::new(Reason::UnknownKind, message, offset, &formed.pointer);
+        return Some(finding.with_help(help(gvk, table, &candidates)));
+    }
+    let Formed { pointer, node, .. } = &candidates.first()?.formed;
+    let message = format!("what looks like a pod template gets no agent: {nothing_says}");
+    let finding = Finding::new(Reason::UnknownTemplate, message, tree.span(*node).start, pointer);
+    Some(finding.with_help(format!("if it does, {}", help(gvk, table, &candidates))))
 }
 
-fn help(gvk: &GroupVersionKind, table: &Table<'_>, asking: Vec<Asking>) -> String {
+/// Everything in a resource that would get something if its kind were known.
+fn candidates(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_>) -> Vec<Candidate> {
+    let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
+    let asks_or_not = may_be(kind, Some(api_version), terms.config) && owned(tree, resource.node).is_none();
+    // A resource that is its own template has no path that could be configured.
+    let formed = formed(tree, resource.node).into_iter().filter(|formed| !formed.path.steps.is_empty());
+    let candidates = formed.filter_map(|formed| {
+        let asks = asks(tree, formed.node);
+        if asks.is_none() && !(asks_or_not && names_an_image(tree, formed.node)) {
+            return None;
+        }
+        let template = PodTemplate::view(tree, formed.node);
+        let is_wanted = match decide(tree, resource, &formed.pointer, &template, terms).decision {
+            // Once the kind is known, its controller may complete the containers.
+            Decision::Skip(Finding { reason: Reason::Patch, .. }) => {
+                merge_patch::sign(tree, resource, &template, Images::FromElsewhere).is_none()
+            }
+            Decision::Skip(_) => false,
+            Decision::Add(_) | Decision::Refuse(_) => true,
+        };
+        is_wanted.then_some(Candidate { formed, template, asks })
+    });
+    candidates.collect()
+}
+
+/// A container with name and image is one that runs, not a part of one.
+fn names_an_image(tree: &Tree<'_>, template: NodeId) -> bool {
+    let mut items = containers(tree, template).into_iter().flat_map(|list| tree.items(list));
+    items.any(|item| ["name", "image"].into_iter().all(|key| text(tree, item, key).is_some()))
+}
+
+fn help(gvk: &GroupVersionKind, table: &Table<'_>, candidates: &[Candidate]) -> String {
     if !gvk.group.is_empty() {
-        return format!("add to the configuration: `{}`", line(gvk, asking));
+        return format!("add to the configuration: `{}`", line(gvk, candidates));
     }
     match group_of(table, &gvk.kind) {
         Some(group) => format!("is its `apiVersion` right? a {} is of {group}", gvk.kind),
@@ -88,10 +145,14 @@ fn help(gvk: &GroupVersionKind, table: &Table<'_>, asking: Vec<Asking>) -> Strin
 }
 
 /// `podTemplates: [{group: example.com, kind: App, path: /spec/template}]`
-fn line(gvk: &GroupVersionKind, asking: Vec<Asking>) -> String {
-    let mut paths: Vec<TemplatePath> = asking.into_iter().map(|asking| asking.formed.path).collect();
-    // Items of one list have the same path.
-    paths.dedup();
+fn line(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
+    let mut paths: Vec<&TemplatePath> = Vec::new();
+    for Candidate { formed: Formed { path, .. }, .. } in candidates {
+        // Items of one list have the same path.
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
     let word = |text: &str| spell(text, Where::Flow).into_owned();
     let places = paths.iter().map(|path| {
         format!("{{group: {}, kind: {}, path: {}}}", word(&gvk.group), word(&gvk.kind), word(&path.to_string()))

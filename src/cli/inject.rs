@@ -16,12 +16,11 @@ use crate::edit::{self, Edit, pieces};
 use crate::inject::{Direction, Injection, Options, Permissions, Tense, inject_part};
 use crate::kustomization::NamedPatch;
 use crate::rbac::{self, Grants};
-use crate::report::{Class, Finding, Identity, Outcome, Reason, Severity};
+use crate::report::{Class, Finding, Identity, Outcome, Reason, Said, Severity};
 use crate::splice::Refusal;
 use crate::surroundings::{self, Part, Requirement, Surroundings};
 use crate::tolerance::Tolerance;
 use serde::Serialize;
-use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -143,8 +142,8 @@ struct Gathered<'c> {
     printed: String,
     changed: bool,
     grants: Grants,
-    /// Warnings about permissions that were said of an earlier text: they are the same for all.
-    said: HashSet<String>,
+    /// Of an earlier text: what is the same for all.
+    said: Said,
 }
 
 /// Gives what became of one text that came on stdin.
@@ -218,7 +217,7 @@ impl<'c> Gathered<'c> {
             printed: String::new(),
             changed: false,
             grants: Grants::default(),
-            said: HashSet::new(),
+            said: Said::new(),
         }
     }
 
@@ -279,13 +278,15 @@ impl<'c> Gathered<'c> {
         for outcome in &mut injection.outcomes {
             outcome.needs = None;
             outcome.warnings.retain(|told| match told.reason {
-                Reason::NodesProxy => self.said.insert(told.message.clone()),
+                Reason::NodesProxy => told.is_news(&mut self.said),
                 reason => reason.class() == Class::Refused,
             });
         }
         injection.surroundings.clear();
-        let is_of_a_kind =
-            |reason| matches!(reason, Reason::UnknownKind | Reason::NoSuchKind | Reason::MisplacedTemplate);
+        let is_of_a_kind = |reason| {
+            use Reason::{MisplacedTemplate, NoSuchKind, UnknownKind, UnknownTemplate};
+            matches!(reason, MisplacedTemplate | NoSuchKind | UnknownKind | UnknownTemplate)
+        };
         injection.remarks.retain(|remark| is_of_a_kind(remark.finding.reason));
     }
 
@@ -301,6 +302,8 @@ impl<'c> Gathered<'c> {
         if matches!(self.run.give, Give::Permissions) {
             self.take_permissions(&mut injection);
         }
+        // The line of configuration is the same for all texts.
+        injection.remarks.retain(|remark| remark.finding.is_news(&mut self.said));
         let name = path.display().to_string();
         let input = Input { name: &name, text: &text };
         let wording = Wording::places(input, messages.colour());

@@ -5,24 +5,24 @@ use crate::lost_manifest::lost_manifests;
 use crate::lost_template::lost_templates;
 use crate::misplaced_template::misplaced_template;
 use crate::no_such_kind::{self, no_such_kind};
-use crate::report::{Finding, Remark};
+use crate::report::{Finding, Identity, Remark};
 use crate::resource::{Resource, file};
-use crate::unknown_kind::unknown_kind;
+use crate::template_form;
+use crate::unknown_kind::{self, unknown_kind};
 use crate::yaml::Tree;
 
 impl Run<'_> {
     /// True where a document that can be passed by may hold something to speak of.
     pub(super) fn may_be_remarked(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
-        self.may_ask(text) || self.asks_for_mistyped() && no_such_kind::may_be(kind, api_version, text)
+        // Nobody misses an agent that is to be taken out.
+        self.options.direction == Direction::Inject
+            && (self.may_ask(text)
+                || (no_such_kind::may_be(kind, api_version) || unknown_kind::may_be(kind, api_version, self.config))
+                    && template_form::may_be_in(text))
     }
 
     fn may_ask(&self, text: &str) -> bool {
         self.search.as_ref().is_some_and(|search| search.may_find(text))
-    }
-
-    /// Nobody misses an agent that is to be taken out.
-    fn asks_for_mistyped(&self) -> bool {
-        self.options.direction == Direction::Inject
     }
 
     /// Refuses what a later key hides from Kubernetes. False: there is no such thing.
@@ -41,14 +41,21 @@ impl Run<'_> {
     pub(super) fn remark(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
         // An alias has been looked at where its anchor stands.
         let Some(text) = tree.text().get(tree.span(resource.node)) else { return };
+        if self.options.direction == Direction::Uninject {
+            return;
+        }
         let (table, terms) = (&self.table, self.terms());
-        let mistyped =
-            || no_such_kind(tree, resource, table, terms).or_else(|| misplaced_template(tree, resource, table, terms));
-        let finding = self.asks_for_mistyped().then(mistyped).flatten().or_else(|| {
-            let asks = self.may_ask(text);
-            asks.then(|| unknown_kind(tree, resource, table, terms)).flatten()
+        let Identity { api_version, kind, .. } = &resource.identity;
+        let finding = no_such_kind(tree, resource, table, terms).or_else(|| {
+            if !template_form::may_be_in(text) {
+                return None;
+            }
+            misplaced_template(tree, resource, table, terms).or_else(|| {
+                let may_be = self.may_ask(text) || unknown_kind::may_be(kind, Some(api_version), self.config);
+                may_be.then(|| unknown_kind(tree, resource, table, terms)).flatten()
+            })
         });
-        if let Some(mut finding) = finding {
+        if let Some(mut finding) = finding.filter(|finding| finding.is_news(&mut self.said)) {
             finding.offset = finding.offset.map(|offset| offset + base);
             self.injection.remarks.push(Remark {
                 identity: resource.identity.clone(),

@@ -158,7 +158,8 @@ fn report(text: &str, injection: &Injection) -> String {
     }
     for remark in &injection.remarks {
         let identity = named(&remark.identity);
-        say("", "warning ", &format!(" {identity}"), &remark.finding);
+        let label = if remark.finding.reason.class() == Class::Note { "note " } else { "warning " };
+        say("", label, &format!(" {identity}"), &remark.finding);
     }
     for finding in injection.findings.iter().chain(&injection.faults) {
         say("", "", "", finding);
@@ -224,7 +225,8 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
     let mut lines = 0;
     for case in all() {
         let remarks = inject(&case.text, &case.config, case.options).remarks;
-        for remark in remarks.into_iter().filter(|remark| remark.finding.reason == Reason::UnknownKind) {
+        let is_unknown = |reason| matches!(reason, Reason::UnknownKind | Reason::UnknownTemplate);
+        for remark in remarks.into_iter().filter(|remark| is_unknown(remark.finding.reason)) {
             let help = remark.finding.help.unwrap();
             let Some((_, line)) = help.split_once('`').filter(|(_, line)| line.starts_with("podTemplates")) else {
                 continue;
@@ -239,7 +241,7 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
             let is_told_of = injection
                 .remarks
                 .iter()
-                .any(|other| other.finding.reason == Reason::UnknownKind && other.identity == remark.identity);
+                .any(|other| is_unknown(other.finding.reason) && other.identity == remark.identity);
             assert!(!is_told_of, "{}", case.name);
             lines += 1;
         }
