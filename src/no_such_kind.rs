@@ -10,6 +10,7 @@ use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::template_form::containers;
 use crate::yaml::Tree;
+use std::collections::BTreeSet;
 
 /// Where the workloads of Kubernetes have their pod template.
 const PLACES: [&str; 4] = ["/spec/jobTemplate/spec/template", "/spec/template", "/template", ""];
@@ -75,14 +76,14 @@ fn help(table: &Table<'_>, api_version: &str, kind: &str) -> String {
         return format!("{question}a {kind} is of {group}");
     }
     let group = group(api_version);
-    let of_group: Vec<&str> = table.kinds().filter(|(of, _)| *of == group).map(|(_, kind)| kind).collect();
+    let of_group: BTreeSet<&str> = table.kinds().filter(|(of, _)| *of == group).map(|(_, kind)| kind).collect();
     let of_any = table.kinds().map(|(_, kind)| kind);
     match closest(kind, of_group.iter().copied()).or_else(|| closest(kind, of_any)) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None if group.is_empty() || of_group.is_empty() => {
             "a custom resource has an API group with a dot in its `apiVersion`, such as example.com/v1".to_owned()
         }
-        None => format!("the workloads of {group} are {}", of_group.join(", ")),
+        None => format!("the workloads of {group} are {}", of_group.into_iter().collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -8,7 +8,7 @@ use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What people type who know other tools, and what it is called here.
 const OF_OTHER_TOOLS: &[(&[&str], &str)] = &[
@@ -38,6 +38,12 @@ pub(crate) fn answer(mut error: clap::Error) -> Exit {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
         }
     }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(tip) = tip_for_path(word)
+    {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
     let _ = error.print();
     if let Some(file) = log_file(std::env::args_os().skip(1)).or_else(log_file_of_variable) {
         let logged = Messages::new(Loudness::default(), Some(&file))
@@ -59,6 +65,12 @@ fn tip(argument: &str) -> Option<String> {
             others => format!("`{argument}` belongs behind `{}` or `{last}`", others.join("`, `")),
         })
     })
+}
+
+/// A file or folder where a command is expected.
+fn tip_for_path(word: &str) -> Option<String> {
+    let is_path = word.contains(['/', '.']) || Path::new(word).exists();
+    is_path.then(|| format!("to inject it, write `inject {word}`"))
 }
 
 /// The commands that take the argument.
@@ -112,5 +124,7 @@ mod tests {
         assert_eq!(tip("--strict").unwrap(), "`--strict` belongs behind `inject` or `explain`");
         assert_eq!(tip("--dry-run").unwrap(), "`--diff` shows what would change, `--check` lists it");
         assert_eq!(tip("--nonsense"), None);
+        assert_eq!(tip_for_path("web.yaml").unwrap(), "to inject it, write `inject web.yaml`");
+        assert_eq!(tip_for_path("injetc"), None);
     }
 }

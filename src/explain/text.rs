@@ -183,7 +183,8 @@ fn needed(text: &mut String, needed: &[Needed]) {
             [None] => line(text, &format!("  {kind} {name} in {UNNAMED}{key}: {found}")),
             several => {
                 let several: Vec<&str> = several.iter().map(|one| one.map_or(UNNAMED, String::as_str)).collect();
-                line(text, &format!("  {kind} {name}{key}: {found}, in each of {}", several.join(", ")));
+                let [others @ .., last] = several.as_slice() else { continue };
+                line(text, &format!("  {kind} {name}{key}: {found}; needed in {} and {last}", others.join(", ")));
             }
         }
     }

@@ -360,8 +360,7 @@ fn what_the_agents_must_be_permitted_is_told_by_namespace() {
     let ran = folder.run(&[&["explain", "pods.yaml"][..], &generated].concat());
     assert!(ran.stdout.contains("to be permitted, as `rbac.generate` writes it; "), "{}", ran.stdout);
     let ran = folder.run(&["explain", "pods.yaml"]);
-    let needed =
-        "Secret mackerel-container-agent, key MACKEREL_APIKEY: not in the input, in each of the pods' namespace, shop";
+    let needed = "Secret mackerel-container-agent, key MACKEREL_APIKEY: not in the input; needed in the pods' namespace and shop";
     assert!(ran.stdout.contains(needed), "{}", ran.stdout);
     let ran = folder.run(&["explain", "pods.yaml", "--output", "json", "--resource", "a"]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
