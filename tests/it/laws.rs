@@ -105,7 +105,7 @@ fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, Stri
 }
 
 /// The edits, applied here on our own, so that this does not rest on what is tested.
-fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
+pub(crate) fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
     let mut after = String::new();
     let mut at = 0;
     for edit in edits {

@@ -21,6 +21,7 @@ mod effects;
 #[cfg(unix)]
 mod examples;
 mod explain;
+mod forced;
 mod generated;
 mod independent;
 mod istio;

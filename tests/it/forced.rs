@@ -1,0 +1,104 @@
+//! `--force` makes whole again what somebody took away from an agent: it is then the one that goes in anew.
+
+use crate::cases::{self, Case};
+use crate::laws::{applied, placed};
+use mackerel_agent_injector::inject::{Direction, HandEdits, inject};
+use mackerel_agent_injector::internals::read::documents;
+use mackerel_agent_injector::internals::yaml;
+use mackerel_agent_injector::report::Reason;
+use serde_json::Value;
+
+/// Without the records, which also say what stood there before, and what Kubernetes takes where nothing is said.
+fn unrecorded(mut value: Value) -> Value {
+    match &mut value {
+        Value::Object(fields) => {
+            fields.retain(|key, field| key != "agent-injector.contrib.mackerel.io/record" && *field != false);
+            fields.values_mut().for_each(|field| *field = unrecorded(field.take()));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = unrecorded(item.take())),
+        _ => {}
+    }
+    value
+}
+
+/// What the only document says.
+fn says(text: &str) -> Option<Value> {
+    let mut documents = documents(text);
+    let (document, None) = (documents.next()?, documents.next()) else { return None };
+    let tree = yaml::read(&text[document.span]).ok()?;
+    yaml::to_json(&tree, tree.root()?).ok()
+}
+
+/// Pointers to everything that is ours and below it, but for the names that tell that it is.
+fn ours(value: &Value, at: &str, is_ours: bool, found: &mut Vec<String>) {
+    let mut below = |token: &str, child: &Value| {
+        let named = |child: &Value| {
+            child["name"].as_str().is_some_and(|name| name.starts_with("mackerel-") && !name.contains(':'))
+        };
+        let at = format!("{at}/{}", token.replace('~', "~0").replace('/', "~1"));
+        let begins = !is_ours && child.is_object() && named(child);
+        if is_ours || begins {
+            found.push(at.clone());
+        }
+        ours(child, &at, is_ours || begins, found);
+    };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, child)| below(key, child)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| below(&index.to_string(), item)),
+        _ => {}
+    }
+}
+
+fn without(value: &Value, pointer: &str) -> Value {
+    let mut value = value.clone();
+    let (parent, token) = pointer.rsplit_once('/').unwrap();
+    match value.pointer_mut(parent).unwrap() {
+        Value::Object(fields) => drop(fields.shift_remove(&token.replace("~1", "/").replace("~0", "~"))),
+        Value::Array(items) => drop(items.remove(token.parse().unwrap())),
+        _ => unreachable!("it has children"),
+    }
+    value
+}
+
+/// Takes away part after part, and forces the agent back. Gives how often.
+fn forced(case: &Case) -> usize {
+    let options = placed(&case.text, case.options);
+    let first = inject(&case.text, &case.config, options);
+    if first.outcomes.iter().all(|outcome| outcome.decision.reason != Reason::Injected) {
+        return 0;
+    }
+    let Some(whole) = says(&applied(&case.text, &first.edits).unwrap()) else { return 0 };
+    let mut pointers = Vec::new();
+    ours(&whole, "", false, &mut pointers);
+    let is_identity = |pointer: &&String| {
+        let tail: Vec<&str> = pointer.rsplit('/').take(3).collect();
+        tail[0] == "name" && matches!(tail[2], "containers" | "initContainers" | "volumes")
+    };
+    let pointers: Vec<&String> = pointers.iter().filter(|pointer| !is_identity(pointer)).collect();
+    let expected = unrecorded(whole.clone());
+    let mut force = options;
+    force.hand_edits = HandEdits::Overwrite;
+    for pointer in &pointers {
+        let edited = serde_json::to_string_pretty(&without(&whole, pointer)).unwrap();
+        let again = inject(&edited, &case.config, force);
+        assert!(again.faults.is_empty(), "{}: without {pointer}: {:?}", case.name, again.faults);
+        let mended = applied(&edited, &again.edits).unwrap();
+        let is_whole = says(&mended).is_some_and(|mended| unrecorded(mended) == expected);
+        assert!(is_whole, "{}: without {pointer}\n{mended}", case.name);
+    }
+    pointers.len()
+}
+
+#[test]
+fn what_is_forced_back_is_whole() {
+    // What carries a name of ours in a case's input is not always ours.
+    let begins = |case: &&Case| {
+        case.options.direction == Direction::Inject
+            && !case.text.contains("/record")
+            && !case.text.contains("mackerel-")
+    };
+    let cases = cases::all();
+    // Each of them takes a hundred injections.
+    let tried: Vec<usize> = cases.iter().filter(begins).step_by(4).map(forced).filter(|tried| *tried > 0).collect();
+    assert!(tried.len() > 30, "only {} cases", tried.len());
+}
