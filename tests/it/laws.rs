@@ -210,10 +210,11 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
                 .lines()
                 .all(|line| matches!(line.trim(), "" | "---") || line.trim().starts_with('#'))
         };
+        // A list may hold permissions among others.
+        let is_permission = |document: &str| is_permission(document) && !document.contains("items");
         let passes = |document: &str| !(has_permissions && (is_permission(document) || is_empty(document)));
         let spans = documents(text).map(|document| document.span);
-        // A list may hold permissions among others.
-        spans.filter(|span| passes(&text[span.clone()]) || text[span.clone()].contains("items")).collect::<Vec<_>>()
+        spans.filter(|span| passes(&text[span.clone()])).collect::<Vec<_>>()
     };
     let (old, new) = (significant(before), significant(after));
     if old.len() != new.len() {
