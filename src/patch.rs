@@ -49,6 +49,7 @@ impl TemplatePatch {
         let near = |path: PointerBuf| pointer(path.as_str().strip_prefix(prefix).unwrap_or(path.as_str()));
         let operations = self.operations.into_iter().map(|operation| match operation {
             Operation::Add { path, value } => Operation::Add { path: near(path), value },
+            Operation::AddInFront { path, value, of } => Operation::AddInFront { path: near(path), value, of },
             Operation::Remove { path } => Operation::Remove { path: near(path) },
             Operation::Replace { path, value } => Operation::Replace { path: near(path), value },
             // Nothing here moves, copies or tests.
@@ -423,7 +424,11 @@ impl Builder<'_, '_> {
                 }
             }
             (Found::Collection, _) => self.add("/metadata/annotations", Rc::clone(&ours.mapping)),
-            _ => self.add("/metadata", Rc::clone(&ours.metadata)),
+            // An author writes them so, and a reader would not look for them behind the containers.
+            _ => {
+                let (path, value) = (pointer(&[self.at, "/metadata"].concat()), Rc::clone(&ours.metadata));
+                self.patch.operations.push(Operation::AddInFront { path, value, of: "spec" });
+            }
         }
     }
 

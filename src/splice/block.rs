@@ -74,7 +74,7 @@ impl Writer<'_, '_> {
         new: &[New<'_>],
     ) -> Result<(), Uneditable> {
         let Some(last) = last.and_then(|last| plan.elements.get(last)) else {
-            return self.insert_first(shape, plan, new);
+            return self.insert_first(shape, plan, behind, new);
         };
         let below = self.lines.below(last.end)?;
         let place = match behind {
@@ -84,7 +84,7 @@ impl Writer<'_, '_> {
         };
         if place > self.lines.text.len() && ends_open(self.tree, &self.lines) {
             return match shape.kind {
-                Kind::Mapping => self.insert_first(shape, plan, new),
+                Kind::Mapping => self.insert_first(shape, plan, behind, new),
                 _ => Err(Refusal::OpenBlockScalar.at(last.start)),
             };
         }
@@ -93,21 +93,29 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// New lines before the first element and the comments that belong to it. It may stand behind the dash of a list around
-    /// it.
-    fn insert_first(&mut self, shape: Shape, plan: &Plan<'_>, new: &[New<'_>]) -> Result<(), Uneditable> {
+    /// New lines before the first element. It may stand behind the dash of a list around it.
+    ///
+    /// The comments right above it belong to it: a new member that is to be the first goes above them. One that would
+    /// be the last, where nothing can stand behind, goes below them: they may be the head of the document.
+    fn insert_first(
+        &mut self,
+        shape: Shape,
+        plan: &Plan<'_>,
+        behind: Option<&Step<'_>>,
+        new: &[New<'_>],
+    ) -> Result<(), Uneditable> {
         let Some(first) = plan.elements.first() else { return Ok(()) };
         if let Some(indentation) = self.lines.indentation(first.start) {
             let line = first.start - indentation.len();
-            let place = match shape.kind {
-                Kind::Sequence => self.lines.above_comments(line),
+            let place = match (shape.kind, behind) {
+                (Kind::Sequence, _) | (_, None) => self.lines.above_comments(line),
                 _ => line,
             };
             let text = self.lines_of(shape, new, place, None)?;
             self.out.insert(place, text);
             return Ok(());
         }
-        let goes = matches!(plan.steps.first(), Some(Step::Remove(_)));
+        let goes = plan.steps.iter().any(|step| matches!(step, Step::Remove(0)));
         let stays = plan.steps.iter().any(|step| plan::kept(step).is_some());
         if goes && stays {
             return Err(Refusal::Layout.at(first.start));

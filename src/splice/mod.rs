@@ -5,7 +5,8 @@
 //! What cannot be edited without guessing is refused by name ([`Refusal`]), never printed anew.
 //!
 //! Where new text goes, so that a removal is the exact inverse of an addition:
-//! - items and members stand behind the last one, below its comment and the comments that are indented deeper
+//! - items and members stand behind the last one, below its comment and the comments that are indented deeper; only a pod
+//!   template's `metadata` stand in front of its `spec`, and of the comments above it
 //! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
 //! - a removal takes whole lines, and no comment of its neighbours
 //! - `{}` and `[]` are filled in place, a null gives way to lines below its key

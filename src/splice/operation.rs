@@ -11,12 +11,36 @@ use std::rc::Rc;
 /// As [`PatchOperation`].
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Operation {
-    Add { path: PointerBuf, value: Rc<Value> },
-    Remove { path: PointerBuf },
-    Replace { path: PointerBuf, value: Rc<Value> },
-    Move { from: PointerBuf, path: PointerBuf },
-    Copy { from: PointerBuf, path: PointerBuf },
-    Test { path: PointerBuf, value: Rc<Value> },
+    Add {
+        path: PointerBuf,
+        value: Rc<Value>,
+    },
+    /// An `add` whose new member stands in the text in front of the member `of`, behind all others where there is none. To
+    /// RFC 6902, members have no order.
+    AddInFront {
+        path: PointerBuf,
+        value: Rc<Value>,
+        of: &'static str,
+    },
+    Remove {
+        path: PointerBuf,
+    },
+    Replace {
+        path: PointerBuf,
+        value: Rc<Value>,
+    },
+    Move {
+        from: PointerBuf,
+        path: PointerBuf,
+    },
+    Copy {
+        from: PointerBuf,
+        path: PointerBuf,
+    },
+    Test {
+        path: PointerBuf,
+        value: Rc<Value>,
+    },
 }
 
 impl From<PatchOperation> for Operation {
@@ -37,7 +61,7 @@ impl From<PatchOperation> for Operation {
 impl From<Operation> for PatchOperation {
     fn from(operation: Operation) -> Self {
         match operation {
-            Operation::Add { path, value } => {
+            Operation::Add { path, value } | Operation::AddInFront { path, value, .. } => {
                 PatchOperation::Add(AddOperation { path, value: Rc::unwrap_or_clone(value) })
             }
             Operation::Remove { path } => PatchOperation::Remove(RemoveOperation { path }),

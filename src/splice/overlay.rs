@@ -15,7 +15,7 @@ pub(crate) enum Overlay {
     Nothing,
     /// As it is.
     Old(NodeId),
-    /// A mapping of the text, something in it changed. Old members keep their order, new ones stand last.
+    /// A mapping of the text, something in it changed. Old members keep their order.
     Map { node: NodeId, members: Vec<Member> },
     /// A sequence of the text, something in it changed.
     Seq { node: NodeId, items: Vec<Overlay> },
@@ -53,12 +53,13 @@ pub(crate) fn apply(
     for operation in operations {
         let mut document = Document { tree, root: &mut root };
         match operation {
-            Operation::Add { path, value } => document.add(&path, spelled(&path, value, spellings))?,
+            Operation::Add { path, value } => document.add(&path, spelled(&path, value, spellings), None)?,
+            Operation::AddInFront { path, value, of } => document.add(&path, Overlay::New(value), Some(of))?,
             Operation::Replace { path, value } => document.replace(&path, spelled(&path, value, spellings))?,
             Operation::Remove { path } => document.remove(&path)?,
             Operation::Copy { from, path } => {
                 let value = document.read(&from)?;
-                document.add(&path, Overlay::New(Rc::new(value)))?;
+                document.add(&path, Overlay::New(Rc::new(value)), None)?;
             }
             Operation::Move { from, path } => {
                 if path.starts_with(&from) && path.len() != from.len() {
@@ -67,7 +68,7 @@ pub(crate) fn apply(
                 let value = document.read(&from)?;
                 if path != from {
                     document.remove(&from)?;
-                    document.add(&path, Overlay::New(Rc::new(value)))?;
+                    document.add(&path, Overlay::New(Rc::new(value)), None)?;
                 }
             }
             Operation::Test { path, value } => {
@@ -129,7 +130,8 @@ impl Document<'_, '_> {
         Ok(Some((at, last)))
     }
 
-    fn add(&mut self, path: &Pointer, new: Overlay) -> Result<(), Uneditable> {
+    /// `in_front`: of which member a new one stands; none: behind all others.
+    fn add(&mut self, path: &Pointer, new: Overlay, in_front: Option<&str>) -> Result<(), Uneditable> {
         let nowhere = self.nowhere();
         let tree = self.tree;
         let Some((parent, last)) = self.parent(path)? else {
@@ -141,7 +143,11 @@ impl Document<'_, '_> {
                 match overlay {
                     Overlay::Map { node, members } => match find(tree, *node, members, &last.decoded())? {
                         Some(member) => put(tree, &mut member.value, new)?,
-                        None => members.push(Member { key: Key::New(last.decoded().into_owned()), value: new }),
+                        None => {
+                            let of = in_front.map_or(Ok(None), |of| position(tree, *node, members, of))?;
+                            let member = Member { key: Key::New(last.decoded().into_owned()), value: new };
+                            members.insert(of.unwrap_or(members.len()), member);
+                        }
                     },
                     Overlay::Seq { items, .. } => {
                         let at = last.to_index().ok().and_then(|index| index.for_len_incl(items.len()).ok());

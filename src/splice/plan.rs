@@ -76,10 +76,18 @@ pub(crate) fn mapping<'o>(
     for (key, value) in tree.entries(node) {
         elements.push(member(tree, lines, key, value)?);
     }
-    let mut rest = members.iter().peekable();
+    // Behind the last old one that stays, new ones stand behind those that go, too.
+    let stays = members.iter().rposition(|member| matches!(member.key, Key::Old(_))).unwrap_or(0);
+    let (among, behind) = members.split_at(stays);
+    let mut among = among.iter().peekable();
+    let mut behind = behind.iter().peekable();
     let mut steps: Vec<Step<'o>> = Vec::with_capacity(elements.len());
     for (at, element) in elements.iter().enumerate() {
-        let same = rest.next_if(|member| matches!(member.key, Key::Old(key) if Some(key) == element.key));
+        while let Some(member) = among.next_if(|member| matches!(member.key, Key::New(_))) {
+            steps.push(insertion(member));
+        }
+        let is_same = |member: &&Member| matches!(member.key, Key::Old(key) if Some(key) == element.key);
+        let same = among.next_if(is_same).or_else(|| behind.next_if(is_same));
         steps.push(match same.map(|member| &member.value) {
             None => Step::Remove(at),
             Some(Overlay::Old(_)) => Step::Keep(at),
@@ -87,14 +95,16 @@ pub(crate) fn mapping<'o>(
             Some(other) => Step::Replace(at, other),
         });
     }
-    for member in rest {
-        let name = match &member.key {
-            Key::New(name) => Some(name.as_str()),
-            Key::Old(_) => None,
-        };
-        steps.push(Step::Insert(new(name, &member.value)));
-    }
+    steps.extend(behind.map(insertion));
     Ok(Plan { elements, steps })
+}
+
+fn insertion(member: &Member) -> Step<'_> {
+    let name = match &member.key {
+        Key::New(name) => Some(name.as_str()),
+        Key::Old(_) => None,
+    };
+    Step::Insert(new(name, &member.value))
 }
 
 /// A new item that stands where old ones went takes their place, one by one.

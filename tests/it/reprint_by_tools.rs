@@ -23,7 +23,8 @@ const NO_YAML_TO_GO: [&str; 3] =
     ["directive", "invalid-yaml-in-the-second-document", "permissions-in-front-of-a-directive"];
 /// An item of a typed list has no kind of its own, which kustomize wants.
 const WITHOUT_A_KIND: [&str; 1] = ["list-typed-of-secrets"];
-const WITHOUT_A_NAME: [&str; 3] = ["immutable-template", "pod-metadata-null", "pod-without-name-and-namespace"];
+const WITHOUT_A_NAME: [&str; 4] =
+    ["immutable-template", "list-of-pods-without-metadata", "pod-metadata-null", "pod-without-name-and-namespace"];
 /// sigs.k8s.io/yaml reads the last of them, kyaml refuses them.
 const WITH_A_KEY_TWICE: [&str; 3] =
     ["duplicate-annotations", "duplicate-keys-elsewhere", "template-hidden-by-a-second-key"];
