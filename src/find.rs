@@ -167,13 +167,15 @@ fn walk_hidden(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: &str, hidde
         Some((Next::Key(key), rest)) => {
             let Some(seen) = member(tree, node, key) else { return };
             let pointer = format!("{pointer}/{}", escape(key));
-            for (name, value) in earlier(tree, node, key) {
-                let found_in = |value: NodeId| {
-                    let mut found = Vec::new();
-                    walk(tree, value, rest, pointer.clone(), &mut found);
-                    found
-                };
-                if found_in(seen).is_empty() {
+            let found_in = |value: NodeId| {
+                let mut found = Vec::new();
+                walk(tree, value, rest, pointer.clone(), &mut found);
+                found
+            };
+            // What an alias leads to stands elsewhere, and however many there are, is looked at there.
+            let mut earlier = earlier(tree, node, key).filter(|(_, value)| tree.kind(*value) != Kind::Alias).peekable();
+            if earlier.peek().is_some() && found_in(seen).is_empty() {
+                for (name, value) in earlier {
                     let of_this = found_in(value).into_iter();
                     hidden.extend(of_this.map(|(pointer, node)| Hidden { key: name, pointer, node }));
                 }

@@ -11,7 +11,7 @@ pub use options::{Direction, ForeignAgents, HandEdits, Options, Patches, Permiss
 pub(crate) use options::{Explanations, Tense};
 
 use crate::agent::Agents;
-use crate::annotations;
+use crate::annotations::{self, Annotation};
 use crate::change::{Change, Failure, Refusal, carry_out};
 use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::decide::Terms;
@@ -316,11 +316,12 @@ impl Run<'_> {
             Some(gvk) => self.table.templates(tree, resource.node, gvk),
             None => Vec::new(),
         };
-        if templates.is_empty() {
-            self.injection.without_template += 1;
-        }
+        let before = self.injection.outcomes.len();
         let is_lost =
             !self.wants_nothing_of(tree.text()) && self.refuse_lost(tree, resource, templates.is_empty(), base);
+        if templates.is_empty() && self.injection.outcomes.len() == before {
+            self.injection.without_template += 1;
+        }
         if templates.is_empty() && !is_lost {
             self.remark(tree, resource, base);
         }
@@ -378,8 +379,10 @@ impl Run<'_> {
     fn wants_nothing_of(&self, text: &str) -> bool {
         match self.options.direction {
             Direction::Inject => self.config.spec.injection == Injected::Disabled,
-            // JSON may write the slash behind it as `\/`.
-            Direction::Uninject => !text.contains(annotations::PREFIX.trim_end_matches('/')),
+            // JSON may write the slash between the two as `\/`.
+            Direction::Uninject => {
+                !(text.contains(annotations::PREFIX.trim_end_matches('/')) && text.contains(Annotation::Record.name()))
+            }
         }
     }
 

@@ -16,6 +16,7 @@ use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::splice::Refusal;
+use crate::template_form::MOST_LOOKED_AT;
 use crate::yaml::{NodeId, Tree};
 
 /// What to do about it.
@@ -30,7 +31,8 @@ pub(crate) fn lost_templates(
     direction: Direction,
 ) -> Vec<Finding> {
     let Some(gvk) = &resource.gvk else { return Vec::new() };
-    let lost = table.hidden(tree, resource.node, gvk).into_iter().filter_map(|Hidden { key, pointer, node }| {
+    let hidden = table.hidden(tree, resource.node, gvk).into_iter().take(MOST_LOOKED_AT);
+    let lost = hidden.filter_map(|Hidden { key, pointer, node }| {
         let template = PodTemplate::view(tree, node);
         let matters = match direction {
             Direction::Inject => {

@@ -8,7 +8,7 @@ use crate::find::{Table, built_in_paths, step};
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
-use crate::template_form::{Formed, formed};
+use crate::template_form::{Formed, MOST_LOOKED_AT, formed};
 use crate::yaml::{NodeId, Tree};
 
 /// From a pod template to its containers.
@@ -26,10 +26,11 @@ pub(crate) fn misplaced_template(
     let gvk = resource.gvk.as_ref()?;
     let paths: Vec<&str> = built_in_paths(&gvk.group, &gvk.kind).collect();
     let first = paths.first()?;
-    let found = formed(tree, resource.node).into_iter().find(|Formed { pointer, node, .. }| {
-        let verdict = decide(tree, resource, pointer, &PodTemplate::view(tree, *node), terms);
-        !matches!(verdict.decision, Decision::Skip(_))
-    })?;
+    let found =
+        formed(tree, resource.node).into_iter().take(MOST_LOOKED_AT).find(|Formed { pointer, node, .. }| {
+            let verdict = decide(tree, resource, pointer, &PodTemplate::view(tree, *node), terms);
+            !matches!(verdict.decision, Decision::Skip(_))
+        })?;
     let kind = &gvk.kind;
     let there = found.pointer + CONTAINERS;
     let places: Vec<String> = paths.iter().map(|path| shown(&format!("{path}{CONTAINERS}"))).collect();

@@ -6,6 +6,9 @@ use crate::patch::escape;
 use crate::yaml::{Kind, NodeId, Tree};
 use memchr::memmem;
 
+/// Of one resource, that are decided about: each decision looks at all of the resource.
+pub(crate) const MOST_LOOKED_AT: usize = 100;
+
 /// False: nothing in the text is of that form.
 #[must_use]
 pub(crate) fn may_be_in(text: &str) -> bool {
@@ -43,7 +46,9 @@ pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
 fn search(tree: &Tree<'_>, node: NodeId, steps: &mut Vec<Step>, pointer: String, found: &mut Vec<Formed>) {
     match tree.kind(node) {
         Kind::Mapping => {
-            if containers(tree, node).is_some() {
+            // Where a merge key brings them, they are looked at where they stand: once, however many bring them.
+            let is_written = tree.get(node, "spec").is_some_and(|spec| tree.get(spec, "containers").is_some());
+            if is_written && containers(tree, node).is_some() {
                 let path = TemplatePath { steps: steps.clone() };
                 found.push(Formed { pointer: pointer.clone(), path, node });
             }

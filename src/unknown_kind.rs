@@ -5,7 +5,7 @@
 //! all, though not as a warning: most of these kinds are some operator's own business.
 
 use crate::annotations::Annotation;
-use crate::config::{Config, Injection, TemplatePath};
+use crate::config::{Config, Injection};
 use crate::decide::{Decision, Terms, decide};
 use crate::find::{Table, member};
 use crate::merge_patch::{self, Images};
@@ -15,11 +15,12 @@ use crate::parts::{Kinds, Parts};
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
-use crate::template_form::{Formed, containers, formed};
+use crate::template_form::{Formed, MOST_LOOKED_AT, containers, formed};
 use crate::wait_for::asks_for_nothing;
 use crate::yaml::{NodeId, Tree, Where, spell};
 use kube_core::GroupVersionKind;
 use memchr::memmem::Finder;
+use std::collections::HashSet;
 
 /// Tells whether a text can hold a template that asks at all, so that nothing is read for it in vain.
 #[derive(Debug)]
@@ -57,12 +58,14 @@ pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> 
 
 /// API groups whose resources hold pod templates as schemas, patterns or patches, or in manifests that a tool is to complete.
 fn is_for_tools(group: &str) -> bool {
-    const GROUPS: [&str; 6] = [
+    const GROUPS: [&str; 8] = [
         "apiextensions.k8s.io",
         "helm.toolkit.fluxcd.io",
         "kustomize.config.k8s.io",
         "kustomize.toolkit.fluxcd.io",
         "kyverno.io",
+        "operators.coreos.com",
+        "policy.open-cluster-management.io",
         "template.openshift.io",
     ];
     GROUPS.contains(&group) || group.ends_with(".kyverno.io")
@@ -109,8 +112,11 @@ fn candidates(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_>) -> Vec<Can
     let asks_or_not = may_be(kind, Some(api_version), terms.config) && owned(tree, resource.node).is_none();
     // A resource that is its own template has no path that could be configured.
     let formed = formed(tree, resource.node).into_iter().filter(|formed| !formed.path.steps.is_empty());
-    let candidates = formed.filter_map(|formed| {
-        let asks = asks(tree, formed.node);
+    let (asking, others): (Vec<_>, Vec<_>) =
+        formed.map(|formed| (asks(tree, formed.node), formed)).partition(|(asks, _)| asks.is_some());
+    let mut looked_at: Vec<_> = asking.into_iter().chain(others).take(MOST_LOOKED_AT).collect();
+    looked_at.sort_by_key(|(_, formed)| tree.span(formed.node).start);
+    let candidates = looked_at.into_iter().filter_map(|(asks, formed)| {
         if asks.is_none() && !(asks_or_not && names_an_image(tree, formed.node)) {
             return None;
         }
@@ -144,19 +150,18 @@ fn help(gvk: &GroupVersionKind, table: &Table<'_>, candidates: &[Candidate]) -> 
     }
 }
 
+/// Places that one line of configuration names. What has more is no kind with so many templates, but one without a form.
+const MOST_PLACES: usize = 10;
+
 /// `podTemplates: [{group: example.com, kind: App, path: /spec/template}]`
 fn line(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
-    let mut paths: Vec<&TemplatePath> = Vec::new();
-    for Candidate { formed: Formed { path, .. }, .. } in candidates {
-        // Items of one list have the same path.
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
+    let mut known = HashSet::new();
+    let paths = candidates.iter().map(|candidate| candidate.formed.path.to_string());
+    // Items of one list have the same path.
+    let paths = paths.filter(|path| known.insert(path.clone())).take(MOST_PLACES);
     let word = |text: &str| spell(text, Where::Flow).into_owned();
-    let places = paths.iter().map(|path| {
-        format!("{{group: {}, kind: {}, path: {}}}", word(&gvk.group), word(&gvk.kind), word(&path.to_string()))
-    });
+    let places =
+        paths.map(|path| format!("{{group: {}, kind: {}, path: {}}}", word(&gvk.group), word(&gvk.kind), word(&path)));
     format!("podTemplates: [{}]", places.collect::<Vec<_>>().join(", "))
 }
 

@@ -21,9 +21,11 @@ impl Case<'_, '_> {
         let names = ["limits", "requests"].into_iter().filter_map(|list| resources[list].as_object());
         let names: BTreeSet<&String> = names.flat_map(|list| list.keys()).collect();
         for name in names {
-            let found =
-                self.limit_above_the_pods(resources, name).or_else(|| self.requests_above_the_pods(resources, name));
-            self.warnings.extend(found);
+            let limit = self.limit_above_the_pods(resources, name);
+            // A limit that is taken for the request is told once.
+            let is_told = limit.is_some() && amount(resources, "requests", name).is_none();
+            let requests = if is_told { None } else { self.requests_above_the_pods(resources, name) };
+            self.warnings.extend(limit.into_iter().chain(requests));
         }
     }
 

@@ -1,15 +1,16 @@
 //! What is said of resources in which no pod template is found, or not all of theirs.
 
-use super::{Direction, Run};
+use super::{Direction, Run, shift};
 use crate::lost_manifest::lost_manifests;
 use crate::lost_template::lost_templates;
 use crate::misplaced_template::misplaced_template;
 use crate::no_such_kind::{self, no_such_kind};
-use crate::report::{Finding, Identity, Remark};
+use crate::report::{Finding, Identity, Outcome, Remark, Rule};
 use crate::resource::{Resource, file};
 use crate::template_form;
 use crate::unknown_kind::{self, unknown_kind};
 use crate::yaml::Tree;
+use json_patch::Patch;
 
 impl Run<'_> {
     /// True where a document that can be passed by may hold something to speak of.
@@ -27,13 +28,16 @@ impl Run<'_> {
 
     /// Refuses what a later key hides from Kubernetes. False: there is no such thing.
     pub(super) fn refuse_lost(&mut self, tree: &Tree<'_>, resource: &Resource, is_without: bool, base: usize) -> bool {
-        let mut lost = if is_without { lost_manifests(tree, resource, &self.table) } else { Vec::new() };
-        if lost.is_empty() {
-            lost = lost_templates(tree, resource, &self.table, self.terms(), self.options.direction);
+        let manifests = if is_without { lost_manifests(tree, resource, &self.table) } else { Vec::new() };
+        if !manifests.is_empty() {
+            let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
+            self.injection.findings.extend(manifests.into_iter().map(at_base));
+            return true;
         }
-        let is_lost = !lost.is_empty();
-        let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
-        self.injection.findings.extend(lost.into_iter().map(at_base));
+        let templates = lost_templates(tree, resource, &self.table, self.terms(), self.options.direction);
+        let is_lost = !templates.is_empty();
+        let outcomes = templates.into_iter().map(|lost| refused(tree, resource, lost, base));
+        self.injection.outcomes.extend(outcomes);
         is_lost
     }
 
@@ -65,4 +69,26 @@ impl Run<'_> {
             });
         }
     }
+}
+
+/// A template of which nothing more is known than why it is refused.
+fn refused(tree: &Tree<'_>, resource: &Resource, refusal: Finding, base: usize) -> Outcome {
+    let mut outcome = Outcome {
+        identity: resource.identity.clone(),
+        template: refusal.pointer.clone(),
+        offset: tree.span(resource.node).start,
+        file: file(tree, resource.node),
+        rule: refusal.offset.map(|offset| Rule::Manifest { offset, pointer: refusal.pointer.clone() }),
+        decision: refusal,
+        about: None,
+        warnings: Vec::new(),
+        needs: None,
+        agent: None,
+        wait_for: None,
+        token_of: None,
+        bearer: None,
+        patch: Patch(Vec::new()),
+    };
+    shift(&mut outcome, base);
+    outcome
 }

@@ -61,12 +61,14 @@ impl Scan<'_, '_> {
 
     /// White space that belongs to a plain scalar, since the scalar might go on behind it.
     fn behind_plain(&mut self, indentation: usize) -> Result<(), Misplaced> {
+        let mut line = self.at;
         while let Some(byte) = self.bytes.get(self.at) {
             match byte {
-                b'\n' | b'\r' => self.key_may_begin = true,
-                b'\t' if self.key_may_begin && self.before(self.at).len() < indentation => {
-                    return Err(Misplaced(self.at));
+                b'\n' | b'\r' => {
+                    self.key_may_begin = true;
+                    line = self.at + 1;
                 }
+                b'\t' if self.key_may_begin && self.at - line < indentation => return Err(Misplaced(self.at)),
                 b' ' | b'\t' => {}
                 _ => break,
             }

@@ -1,5 +1,7 @@
 //! Hostile input: a clear answer, soon, and memory in proportion.
 
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::inject::{Direction, Options, inject};
 use mackerel_agent_injector::internals::read::{Glance, documents, glance, list};
 use mackerel_agent_injector::internals::yaml;
 
@@ -71,4 +73,26 @@ fn tens_of_thousands_of_anchors_and_aliases() {
     let aliases: String = (0..20_000).map(|number| format!("- *a{number}\n")).collect();
     assert!(yaml::read(&format!("{anchors}{aliases}")).is_ok());
     assert!(yaml::read_plain(&format!("{anchors}{aliases}")).is_none(), "each would be searched for among all");
+}
+
+/// What takes a step for each pair of them would take minutes here.
+#[test]
+fn many_of_what_is_looked_at_in_search_of_templates() {
+    let of_each = |count: usize, what: &dyn Fn(usize) -> String| (0..count).map(what).collect::<String>();
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n";
+    let custom = "apiVersion: example.com/v1\nkind: Foo\n";
+    let template = "{spec: {containers: [{name: a, image: a:1}]}}";
+    let key = |number: usize| format!("  k{number}: 1\n");
+    let pod = "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: a:1\n";
+    for text in [
+        format!("{deployment}    {}\n{pod}", "\t".repeat(400_000)),
+        format!("{deployment}{}spec:\n{}", "spec: 1\n".repeat(30_000), of_each(30_000, &key)),
+        format!("{deployment}{}spec: 1\n", format!("spec: {{template: {template}}}\n").repeat(20_000)),
+        format!("{deployment}{}", of_each(20_000, &|number| format!("k{number}: {template}\n"))),
+        format!("{custom}{}", of_each(20_000, &|number| format!("k{number}: {template}\n"))),
+        format!("{custom}base: &b\n{}list:\n{}# containers\n", of_each(20_000, &key), "- {<<: *b}\n".repeat(20_000)),
+    ] {
+        let injection = inject(&text, &Config::default(), Options::new(Direction::Inject));
+        assert!(injection.faults.is_empty());
+    }
 }

@@ -300,11 +300,14 @@ pub(crate) fn for_each<I: Sync, R: Send>(items: &[I], what: impl Fn(&I) -> R + S
     (0..items.len()).filter_map(|index| parts[index % THREADS].next()).collect()
 }
 
+/// Where Pods are created.
+pub(crate) const PODS: &str = "/api/v1/namespaces/{namespace}/pods";
+
 /// Where objects of this kind are created. None for what Kubernetes itself does not have, or has no longer.
 pub(crate) fn collection(object: &Value) -> Option<&'static str> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     Some(match (text("apiVersion")?, text("kind")?) {
-        ("v1", "Pod") => "/api/v1/namespaces/{namespace}/pods",
+        ("v1", "Pod") => PODS,
         ("v1", "PodTemplate") => "/api/v1/namespaces/{namespace}/podtemplates",
         ("v1", "ReplicationController") => "/api/v1/namespaces/{namespace}/replicationcontrollers",
         ("apps/v1", "Deployment") => "/apis/apps/v1/namespaces/{namespace}/deployments",

@@ -1,6 +1,6 @@
 //! What a LimitRange does to injected pods, and that our report says so before.
 
-use super::cluster::cluster;
+use super::cluster::{PODS, Verdict, cluster};
 use crate::laws::INJECT;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
@@ -45,20 +45,19 @@ fn kubernetes_refuses_the_pods_that_a_limit_range_is_warned_of() {
 
         let namespace = format!("limit-range-{number}");
         cluster.namespace(&namespace, &json!({}));
-        let apply = |manifest: &str| {
-            let arguments = ["apply", "--namespace", &namespace, "--filename", "-"];
-            let (succeeded, _, said) = cluster.kubectl(&arguments, manifest);
-            if succeeded { Ok(()) } else { Err(said) }
+        let (applied, _, said) = cluster.kubectl(&["apply", "--namespace", &namespace, "--filename", "-"], &range);
+        assert!(applied, "{said}");
+        let refused = |manifest: &str| match cluster.create_text(PODS, &namespace, manifest) {
+            Verdict::Accepted { .. } => None,
+            Verdict::Refused(why) => Some(why),
         };
-        apply(&range).unwrap();
-        let injected = edit::apply(POD, &inject(POD, &Config::default(), INJECT).edits);
-        let said = apply(&injected);
-        assert_eq!(said.is_err(), refuses, "{limit}: {said:?}");
-        if let Err(why) = said {
+        let why = refused(&edit::apply(POD, &inject(POD, &Config::default(), INJECT).edits));
+        assert_eq!(why.is_some(), refuses, "{limit}: {why:?}");
+        if let Some(why) = why {
             let is_about_amounts =
                 [" usage per ", "must be less than or equal to cpu limit"].iter().any(|s| why.contains(s));
             assert!(is_about_amounts, "{limit}: {why}");
-            assert_eq!(apply(POD), Ok(()), "{limit}: it is the agent that is refused");
+            assert_eq!(refused(POD), None, "{limit}: it is the agent that is refused");
         }
     }
 }

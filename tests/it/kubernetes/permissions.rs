@@ -3,6 +3,7 @@
 use super::cluster::{Cluster, cluster, user};
 use crate::program::Folder;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 const PARTS: [&str; 5] = ["pods", "stats", "proxy", "log", "metrics"];
@@ -98,15 +99,18 @@ fn the_documents_ask_kubernetes_in_the_right_words() {
         &["kubernetesVersion=1.33"],
         &workload("shop", "web", "").replace("serviceAccountName: web", ""),
     );
+    let mut questions = BTreeSet::new();
     for document in DOCUMENTS {
         let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(document)).unwrap();
-        let questions: Vec<&str> = text.lines().filter(|line| line.starts_with("kubectl auth can-i ")).collect();
-        assert!(questions.len() >= 2, "{document}");
-        for question in questions {
-            let arguments: Vec<&str> = question.split(' ').skip(1).collect();
-            let (yes, answer, _) = cluster.kubectl(&arguments, "");
-            // `proxy` is what older kubelets ask for.
-            assert_eq!(yes, !question.contains("proxy"), "{document}: {question}: {answer}");
-        }
+        let asked = text.lines().filter(|line| line.starts_with("kubectl auth can-i ")).map(str::to_owned);
+        let before = questions.len();
+        questions.extend(asked.clone());
+        assert!(asked.count() >= 2 && (before == 0 || questions.len() == before), "{document} asks otherwise");
+    }
+    for question in questions {
+        let arguments: Vec<&str> = question.split(' ').skip(1).collect();
+        let (yes, answer, _) = cluster.kubectl(&arguments, "");
+        // `proxy` is what older kubelets ask for.
+        assert_eq!(yes, !question.contains("proxy"), "{question}: {answer}");
     }
 }

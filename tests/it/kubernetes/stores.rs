@@ -1,14 +1,13 @@
 //! What `kubectl get` gives back of an injected workload, and law 4 over it: without our agent, it is what the API server
 //! makes of the workload that was never injected.
 
-use super::accepts::kinds_of_sidecar;
+use super::accepts::{kinds_of_sidecar, to_be_accepted};
 use super::cluster::{Cluster, Run, Verdict, cluster, collection, for_each, without_identity};
 use super::injected::{completed, pairs};
-use crate::cases;
 use crate::laws::UNINJECT;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
-use mackerel_agent_injector::inject::{Direction, inject};
+use mackerel_agent_injector::inject::inject;
 use mackerel_agent_injector::report::Reason;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,11 +52,17 @@ fn without_empty(value: Value) -> Option<Value> {
 fn kubernetes_gives_back_what_uninject_understands() {
     let Some(cluster) = cluster() else { return };
     let mut workloads = Vec::new();
-    for case in cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject) {
+    for case in to_be_accepted() {
+        let mut seen = Vec::new();
         for (_, config) in kinds_of_sidecar(&case) {
             for pair in
                 pairs(&case.text, &config, case.options).into_iter().filter(|pair| collection(&pair.after).is_some())
             {
+                // The kind that is configured is one of the two.
+                if seen.contains(&pair.after) {
+                    continue;
+                }
+                seen.push(pair.after.clone());
                 let name = format!("{}-{}", workloads.len(), case.name.chars().take(40).collect::<String>());
                 let name = name.trim_end_matches('-');
                 workloads.push([completed(&pair.before, name), completed(&pair.after, name)]);
