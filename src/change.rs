@@ -9,6 +9,7 @@ use crate::pod_template::PodTemplate;
 use crate::splice::{self, Memo, Operation, Spelling, Uneditable, splice_operations};
 use crate::yaml::{self, Buffer, Kind, NodeId, Tree};
 use json_patch::Patch;
+use std::collections::BTreeMap;
 
 /// What becomes of one template of the piece in hand.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,7 +65,7 @@ pub(crate) fn carry_out(
     records: &Records,
 ) -> Result<Done, Failure> {
     let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
-    let (taken, between) = step(tree, first, memo)?;
+    let (taken, between) = step(tree, changes, first, memo)?;
     let between = match &between {
         Some(text) => Some(reread(text, &mut Buffer::default())?),
         None => None,
@@ -89,8 +90,8 @@ pub(crate) fn carry_out(
             .collect(),
     };
     let (added, _) = match &between {
-        None => step(tree, second, memo)?,
-        Some(between) => step(between, second, memo).map_err(|failure| in_original(failure, tree, changes))?,
+        None => step(tree, changes, second, memo)?,
+        Some(between) => step(between, changes, second, memo).map_err(|failure| in_original(failure, tree, changes))?,
     };
     let edits = match (taken.is_empty(), added.is_empty()) {
         (_, true) => taken,
@@ -145,8 +146,13 @@ fn locate(tree: &Tree<'_>, pointer: &str) -> Option<NodeId> {
     pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| find::step(tree, node, token))
 }
 
-/// Splices the patches into the text and verifies the result. Without operations: no edits, no new text.
-fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Vec<Edit>, Option<String>), Failure> {
+/// Splices the patches, one per change, into the text and verifies the result. Without operations: no edits, no new text.
+fn step(
+    tree: &Tree<'_>,
+    changes: &[Change],
+    patches: Vec<TemplatePatch>,
+    memo: &Memo,
+) -> Result<(Vec<Edit>, Option<String>), Failure> {
     let operations: Vec<Operation> = patches.iter().flat_map(|patch| patch.operations.iter().cloned()).collect();
     if operations.is_empty() {
         return Ok((Vec::new(), None));
@@ -158,10 +164,10 @@ fn step(tree: &Tree<'_>, patches: Vec<TemplatePatch>, memo: &Memo) -> Result<(Ve
     let mut buffer = memo.buffer();
     let new = reread(&text, &mut buffer)?;
     spliced.verify_again(tree, &new, memo).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
-    // White space belongs to the value above it, which is another one now and may be indented deeper.
-    if let Some(tab) = yaml::misplaced_tab(&new) {
-        let tab = splice::Refusal::Tabs.at(edit::origin(&spliced.edits, tab.offset));
-        return Err(Failure::Refused(vec![(0, refusal(&tab))]));
+    let tabs: Vec<usize> =
+        yaml::misplaced_tabs(&new).iter().map(|tab| edit::origin(&spliced.edits, tab.offset)).collect();
+    if !tabs.is_empty() {
+        return Err(Failure::Refused(above_tabs(&tabs, tree, changes)));
     }
     new.recycle(&mut buffer);
     Ok((spliced.edits, Some(text)))
@@ -175,6 +181,20 @@ fn culprits(tree: &Tree<'_>, patches: Vec<TemplatePatch>, together: &Uneditable,
     });
     let culprits: Vec<(usize, Refusal)> = alone.collect();
     if culprits.is_empty() { vec![(0, refusal(together))] } else { culprits }
+}
+
+/// White space belongs to the value above it, which is another one now and may be indented deeper. For each template above
+/// tabs that cannot be read any more: the first of them.
+fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[Change]) -> Vec<(usize, Refusal)> {
+    let start = |change: &Change| locate(tree, &change.path()).map(|template| tree.span(template).start);
+    let starts: BTreeMap<usize, usize> =
+        changes.iter().enumerate().filter_map(|(index, change)| Some((start(change)?, index))).collect();
+    let mut refused = BTreeMap::new();
+    for tab in tabs {
+        let index = starts.range(..=tab).next_back().map_or(0, |(_, index)| *index);
+        refused.entry(index).or_insert_with(|| refusal(&splice::Refusal::Tabs.at(*tab)));
+    }
+    refused.into_iter().collect()
 }
 
 fn refusal(uneditable: &Uneditable) -> Refusal {

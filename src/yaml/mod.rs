@@ -29,7 +29,7 @@ pub use reference::read as read_reference;
 pub(crate) use resolve::is_word;
 pub use resolve::{Resolved, resolve};
 pub(crate) use spell::{Where, spell};
-pub(crate) use tabs::misplaced as misplaced_tab;
+pub(crate) use tabs::misplaced as misplaced_tabs;
 pub use tree::{Buffer, Kind, NodeId, Style, Tree};
 pub(crate) use unreadable::unreadable;
 

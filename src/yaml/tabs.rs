@@ -10,23 +10,23 @@ use super::{YamlError, block};
 
 const BEHIND_A_SIGN: &str = "a tab cannot stand behind this sign; use a space";
 
-/// The first tab that go-yaml refuses.
-pub(crate) fn misplaced(tree: &Tree<'_>) -> Option<YamlError> {
+/// The tabs that go-yaml refuses, in order of the text: of white space that holds several, the first.
+pub(crate) fn misplaced(tree: &Tree<'_>) -> Vec<YamlError> {
     let bytes = tree.text().as_bytes();
-    // Hardly any manifest has one.
-    memchr::memchr(b'\t', bytes)?;
-    let bom = if tree.text().starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut scan = Scan { tree, bytes, at: bom, key_may_begin: true };
     // JSON is read as JSON.
-    let root = tree.root().filter(|root| tree.style(*root) != Style::Flow)?;
-    let found = scan.node(root, None).and_then(|()| scan.until(bytes.len()));
-    let offset = found.err()?.0;
-    let indents = scan.before(offset).iter().all(|byte| matches!(byte, b' ' | b'\t'));
-    Some(YamlError { offset, message: if indents { TAB } else { BEHIND_A_SIGN }.to_owned() })
+    let root = tree.root().filter(|root| tree.style(*root) != Style::Flow);
+    // Hardly any manifest has one.
+    let Some(root) = root.filter(|_| memchr::memchr(b'\t', bytes).is_some()) else { return Vec::new() };
+    let bom = if tree.text().starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut scan = Scan { tree, bytes, at: bom, key_may_begin: true, found: Vec::new() };
+    scan.node(root, None);
+    scan.until(bytes.len());
+    let error = |offset: &usize| {
+        let indents = scan.before(*offset).iter().all(|byte| matches!(byte, b' ' | b'\t'));
+        YamlError { offset: *offset, message: if indents { TAB } else { BEHIND_A_SIGN }.to_owned() }
+    };
+    scan.found.iter().map(error).collect()
 }
-
-/// Where it stands.
-struct Misplaced(usize);
 
 struct Scan<'a, 't> {
     tree: &'a Tree<'t>,
@@ -34,33 +34,39 @@ struct Scan<'a, 't> {
     /// Everything before it has been looked at.
     at: usize,
     key_may_begin: bool,
+    found: Vec<usize>,
 }
 
 impl Scan<'_, '_> {
     /// A node in a block collection whose keys or dashes stand in that column.
-    fn node(&mut self, id: NodeId, column: Option<usize>) -> Result<(), Misplaced> {
+    fn node(&mut self, id: NodeId, column: Option<usize>) {
         let span = self.tree.span(id);
-        self.until(span.start)?;
+        self.until(span.start);
         match (self.tree.kind(id), self.tree.style(id)) {
             (Kind::Mapping | Kind::Sequence, Style::Block) => {
                 let column = String::from_utf8_lossy(self.before(span.start)).chars().count();
-                return self.tree.children(id).try_for_each(|child| self.node(child, Some(column)));
+                return self.tree.children(id).for_each(|child| self.node(child, Some(column)));
             }
             (_, Style::Literal | Style::Folded) => return self.block_scalar(id),
             // No value, where one could be.
-            (Kind::Scalar, Style::Plain) if span.is_empty() => return Ok(()),
+            (Kind::Scalar, Style::Plain) if span.is_empty() => return,
             _ => {}
         }
         self.at = span.end;
         self.key_may_begin = false;
         if (self.tree.kind(id), self.tree.style(id)) == (Kind::Scalar, Style::Plain) {
-            self.behind_plain(column.map_or(0, |column| column + 1))?;
+            self.behind_plain(column.map_or(0, |column| column + 1));
         }
-        Ok(())
+    }
+
+    /// A tab that cannot stand there, and the white space that it begins.
+    fn misplaced(&mut self) {
+        self.found.push(self.at);
+        self.at += self.bytes.iter().skip(self.at).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     }
 
     /// White space that belongs to a plain scalar, since the scalar might go on behind it.
-    fn behind_plain(&mut self, indentation: usize) -> Result<(), Misplaced> {
+    fn behind_plain(&mut self, indentation: usize) {
         let mut line = self.at;
         while let Some(byte) = self.bytes.get(self.at) {
             match byte {
@@ -68,17 +74,19 @@ impl Scan<'_, '_> {
                     self.key_may_begin = true;
                     line = self.at + 1;
                 }
-                b'\t' if self.key_may_begin && self.at - line < indentation => return Err(Misplaced(self.at)),
+                b'\t' if self.key_may_begin && self.at - line < indentation => {
+                    self.misplaced();
+                    continue;
+                }
                 b' ' | b'\t' => {}
                 _ => break,
             }
             self.at += 1;
         }
-        Ok(())
     }
 
     /// Up to the end of the lines that may belong to it.
-    fn block_scalar(&mut self, id: NodeId) -> Result<(), Misplaced> {
+    fn block_scalar(&mut self, id: NodeId) {
         let span = self.tree.span(id);
         let header = block::header(self.tree.text(), span.start);
         let indentation = self.tree.content_column(id) as usize;
@@ -88,21 +96,20 @@ impl Scan<'_, '_> {
         while let Some(line) = self.bytes.get(self.at..).filter(|line| !line.is_empty()) {
             let spaces = line.iter().take_while(|byte| **byte == b' ').count();
             match line.get(spaces) {
-                Some(b'\t') if !is_known || spaces < indentation => return Err(Misplaced(self.at + spaces)),
+                Some(b'\t') if !is_known || spaces < indentation => self.found.push(self.at + spaces),
                 None | Some(b'\n' | b'\r') => {}
                 Some(_) if self.at >= span.end => break,
                 Some(_) => is_known = true,
             }
             self.at = block::line_end(self.bytes, self.at).1;
         }
-        Ok(())
     }
 
     /// What stands between nodes, up to `to`: white space, comments, signs, markers, directives, anchors and tags.
-    fn until(&mut self, to: usize) -> Result<(), Misplaced> {
+    fn until(&mut self, to: usize) {
         while self.at < to {
             match self.bytes.get(self.at) {
-                Some(b'\t') if self.key_may_begin => return Err(Misplaced(self.at)),
+                Some(b'\t') if self.key_may_begin => self.misplaced(),
                 Some(b' ' | b'\t') => self.at += 1,
                 Some(b'\n' | b'\r') => {
                     self.key_may_begin = true;
@@ -121,7 +128,6 @@ impl Scan<'_, '_> {
                 }
             }
         }
-        Ok(())
     }
 
     /// What stands before it on its line.

@@ -14,7 +14,7 @@ use super::{YamlError, tabs, to_json};
 #[must_use]
 pub(crate) fn unreadable(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
-    if let Some(tab) = tabs::misplaced(tree) {
+    if let Some(tab) = tabs::misplaced(tree).into_iter().next() {
         return Some(tab);
     }
     if tree.has_aliases() { to_json(tree, root).err() } else { node(tree, root).err() }
