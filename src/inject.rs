@@ -317,8 +317,7 @@ impl Run<'_> {
             None => Vec::new(),
         };
         let before = self.injection.outcomes.len();
-        let is_lost =
-            !self.wants_nothing_of(tree.text()) && self.refuse_lost(tree, resource, templates.is_empty(), base);
+        let is_lost = self.refuse_lost(tree, resource, templates.is_empty(), base);
         if templates.is_empty() && self.injection.outcomes.len() == before {
             self.injection.without_template += 1;
         }
@@ -374,7 +373,7 @@ impl Run<'_> {
         Terms { config: self.config, agents: &self.agents, patch: self.patch }
     }
 
-    /// What cannot be read or is lost in such a text holds nobody up: under the kill switch, and where there is nothing to
+    /// What cannot be read in such a text, or is lost, holds nobody up: under the kill switch, and where there is nothing to
     /// take out.
     fn wants_nothing_of(&self, text: &str) -> bool {
         match self.options.direction {

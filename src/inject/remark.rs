@@ -26,10 +26,14 @@ impl Run<'_> {
         self.search.as_ref().is_some_and(|search| search.may_find(text))
     }
 
-    /// Refuses what a later key hides from Kubernetes. False: there is no such thing.
+    /// Refuses what a later key hides from Kubernetes. False: there is no such thing, or nobody wants anything of it.
     pub(super) fn refuse_lost(&mut self, tree: &Tree<'_>, resource: &Resource, is_without: bool, base: usize) -> bool {
         let manifests = if is_without { lost_manifests(tree, resource, &self.table) } else { Vec::new() };
         if !manifests.is_empty() {
+            let own = tree.text().get(tree.span(resource.node)).unwrap_or_default();
+            if self.wants_nothing_of(own) {
+                return false;
+            }
             let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
             self.injection.findings.extend(manifests.into_iter().map(at_base));
             return true;

@@ -82,6 +82,8 @@ fn many_of_what_is_looked_at_in_search_of_templates() {
     let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n";
     let custom = "apiVersion: example.com/v1\nkind: Foo\n";
     let template = "{spec: {containers: [{name: a, image: a:1}]}}";
+    // Taken as a whole because of its anchor.
+    let list = "kind: List\nmetadata: &m {}\nother: *m\nitems:\n";
     let key = |number: usize| format!("  k{number}: 1\n");
     let pod = "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: a:1\n";
     for text in [
@@ -90,9 +92,15 @@ fn many_of_what_is_looked_at_in_search_of_templates() {
         format!("{deployment}{}spec: 1\n", format!("spec: {{template: {template}}}\n").repeat(20_000)),
         format!("{deployment}{}", of_each(20_000, &|number| format!("k{number}: {template}\n"))),
         format!("{custom}{}", of_each(20_000, &|number| format!("k{number}: {template}\n"))),
+        format!("{list}{}", of_each(20_000, &|number| format!("- {{kind: ConfigMap, data: {{k: v{number}}}}}\n"))),
+        format!(
+            "{list}{}",
+            of_each(20_000, &|number| format!("- {{kind: Pod, kind: ConfigMap, data: {{k: v{number}}}}}\n"))
+        ),
         format!("{custom}base: &b\n{}list:\n{}# containers\n", of_each(20_000, &key), "- {<<: *b}\n".repeat(20_000)),
     ] {
-        let injection = inject(&text, &Config::default(), Options::new(Direction::Inject));
-        assert!(injection.faults.is_empty());
+        for direction in [Direction::Inject, Direction::Uninject] {
+            assert!(inject(&text, &Config::default(), Options::new(direction)).faults.is_empty());
+        }
     }
 }
