@@ -9,7 +9,7 @@
 //!
 //! Where the last one has the template too, the edit meets both keys and is refused for them.
 
-use crate::decide::{Decision, Terms, decide};
+use crate::decide::{Terms, is_skipped};
 use crate::find::{Hidden, Table, earlier, member};
 use crate::inject::Direction;
 use crate::pod_template::PodTemplate;
@@ -33,13 +33,9 @@ pub(crate) fn lost_templates(
     let Some(gvk) = &resource.gvk else { return Vec::new() };
     let hidden = table.hidden(tree, resource.node, gvk).into_iter().take(MOST_LOOKED_AT);
     let lost = hidden.filter_map(|Hidden { key, pointer, node }| {
-        let template = PodTemplate::view(tree, node);
         let matters = match direction {
-            Direction::Inject => {
-                let decision = decide(tree, resource, &pointer, &template, terms).decision;
-                !matches!(decision, Decision::Skip(_))
-            }
-            Direction::Uninject => template.ours.is_some(),
+            Direction::Inject => !is_skipped(tree, resource, &pointer, node, terms),
+            Direction::Uninject => PodTemplate::view(tree, node).ours.is_some(),
         };
         matters.then(|| finding(tree, key, "the pod template", &pointer))
     });

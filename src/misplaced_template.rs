@@ -2,10 +2,9 @@
 //! far to the left or to the right.
 
 use crate::config::closest;
-use crate::decide::{Decision, Terms, decide};
+use crate::decide::{Terms, is_skipped};
 use crate::field_path::field_path;
 use crate::find::{Table, built_in_paths, step};
-use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::template_form::{Formed, MOST_LOOKED_AT, formed};
@@ -26,11 +25,8 @@ pub(crate) fn misplaced_template(
     let gvk = resource.gvk.as_ref()?;
     let paths: Vec<&str> = built_in_paths(&gvk.group, &gvk.kind).collect();
     let first = paths.first()?;
-    let found =
-        formed(tree, resource.node).into_iter().take(MOST_LOOKED_AT).find(|Formed { pointer, node, .. }| {
-            let verdict = decide(tree, resource, pointer, &PodTemplate::view(tree, *node), terms);
-            !matches!(verdict.decision, Decision::Skip(_))
-        })?;
+    let mut looked_at = formed(tree, resource.node).into_iter().take(MOST_LOOKED_AT);
+    let found = looked_at.find(|Formed { pointer, node, .. }| !is_skipped(tree, resource, pointer, *node, terms))?;
     let kind = &gvk.kind;
     let there = found.pointer + CONTAINERS;
     let places: Vec<String> = paths.iter().map(|path| shown(&format!("{path}{CONTAINERS}"))).collect();

@@ -3,9 +3,8 @@
 //! Kubernetes refuses it when it is applied. Whoever injects hears it before, and that no agent goes in.
 
 use crate::config::closest;
-use crate::decide::{Decision, Terms, decide};
+use crate::decide::{Terms, is_skipped};
 use crate::find::{Table, step};
-use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::template_form::containers;
@@ -53,8 +52,7 @@ pub(crate) fn no_such_kind(
         let node = steps.try_fold(resource.node, |node, token| step(tree, node, token))?;
         containers(tree, node).map(|_| (place, node))
     })?;
-    let verdict = decide(tree, resource, pointer, &PodTemplate::view(tree, node), terms);
-    if matches!(verdict.decision, Decision::Skip(_)) {
+    if is_skipped(tree, resource, pointer, node, terms) {
         return None;
     }
     let what = match (api_version, kind) {
