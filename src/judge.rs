@@ -297,7 +297,7 @@ impl Bench<'_, '_> {
                 Judgement { rule, ..self.refused(ours, refusal, warnings) }
             }
             (Decision::Refuse(refusal), _) => self.refused(ours, refusal, warnings),
-            // An app's container that lost its `image` to a slip of the pen looks like a patch's: no reason to take an agent out.
+            // No reason to take an agent out: an app's container that lost its `image` to a slip of the pen looks like a patch's.
             (Decision::Skip(skip), _) if matches!(skip.reason, Reason::Disabled | Reason::Patch) => {
                 let (stay, them) = (kinds.verb("stays", "stay"), kinds.verb("it", "them"));
                 let message = format!("{} of an earlier run {stay}; `uninject` takes {them} out", kinds.subject());

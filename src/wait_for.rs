@@ -74,7 +74,7 @@ impl WaitFor {
             position,
             plan: Digest::of(&plan.to_string()),
             value: Digest::of(&normal_parts(&unnamed, &[]).to_string()),
-            image: Digest::of(image.as_deref().unwrap_or_default()),
+            image: Digest::of_name(image.as_deref()),
         };
         let Shape { endpoints, pull_secrets, .. } = shape;
         Self { position, container: Rc::new(container), endpoints, pull_secrets, record }

@@ -20,6 +20,12 @@ impl Digest {
         Self((hash >> 32) as u32 ^ hash as u32)
     }
 
+    /// Of a name; an absent one is as good as an empty one.
+    #[must_use]
+    pub(crate) fn of_name(name: Option<&str>) -> Self {
+        Self::of(name.unwrap_or_default())
+    }
+
     /// Reads what [`std::fmt::Display`] wrote.
     #[must_use]
     pub(crate) fn parse(text: &str) -> Option<Self> {

@@ -69,8 +69,8 @@ struct Decided {
 enum Effect {
     /// It does.
     Change,
-    /// It is true whatever comes out.
-    None,
+    /// It tells what is so, whatever comes out.
+    NoChange,
 }
 
 /// One message in its two forms.
@@ -165,7 +165,7 @@ impl Messages {
         self.decisions.shown += usize::from(is_shown);
         self.decisions.left_out += usize::from(limit > 0 && !is_shown);
         if is_shown || self.log.is_some() {
-            let effect = if reason.done().is_some() { Effect::Change } else { Effect::None };
+            let effect = if reason.done().is_some() { Effect::Change } else { Effect::NoChange };
             self.decisions.lines.push(Decided { line: line(), effect, is_shown });
         }
     }
@@ -420,7 +420,7 @@ fn is_undone(ending: Option<Ending<'_>>) -> bool {
 }
 
 fn is_true(decided: &Decided, ending: Option<Ending<'_>>) -> bool {
-    decided.effect == Effect::None || !is_undone(ending)
+    decided.effect == Effect::NoChange || !is_undone(ending)
 }
 
 fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {

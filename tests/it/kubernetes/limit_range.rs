@@ -1,6 +1,6 @@
 //! What a LimitRange does to injected pods, and that our report says so before.
 
-use super::cluster::{PODS, Verdict, cluster};
+use super::cluster::cluster;
 use crate::laws::INJECT;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
@@ -47,10 +47,7 @@ fn kubernetes_refuses_the_pods_that_a_limit_range_is_warned_of() {
         cluster.namespace(&namespace, &json!({}));
         let (applied, _, said) = cluster.kubectl(&["apply", "--namespace", &namespace, "--filename", "-"], &range);
         assert!(applied, "{said}");
-        let refused = |manifest: &str| match cluster.create_text(PODS, &namespace, manifest) {
-            Verdict::Accepted { .. } => None,
-            Verdict::Refused(why) => Some(why),
-        };
+        let refused = |manifest: &str| cluster.why_refused(&namespace, manifest);
         let why = refused(&edit::apply(POD, &inject(POD, &Config::default(), INJECT).edits));
         assert_eq!(why.is_some(), refuses, "{limit}: {why:?}");
         if let Some(why) = why {

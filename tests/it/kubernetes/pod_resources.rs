@@ -1,6 +1,6 @@
 //! What a pod's own requests and limits do to injected pods, and that our report says so before.
 
-use super::cluster::{PODS, Verdict, cluster};
+use super::cluster::cluster;
 use crate::laws::{INJECT, configuration};
 use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::inject;
@@ -44,10 +44,7 @@ fn kubernetes_refuses_the_pods_whose_own_resources_are_warned_of() {
         let warned = warned.filter(|warning| warning.reason == Reason::PodResources).count();
         assert_eq!(warned > 0, refuses, "{of_pod} {of_main} {settings:?}: {warned}");
 
-        let refused = |manifest: &str| match cluster.create_text(PODS, "pod-resources", manifest) {
-            Verdict::Accepted { .. } => None,
-            Verdict::Refused(why) => Some(why),
-        };
+        let refused = |manifest: &str| cluster.why_refused("pod-resources", manifest);
         let why = refused(&edit::apply(&pod, &injection.edits));
         assert_eq!(why.is_some(), refuses, "{of_pod} {of_main} {settings:?}: {why:?}");
         let is_about_amounts =
