@@ -87,19 +87,24 @@ fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
         }
     };
     take_count(name, text, &lawful.injection, &mut census);
-    if !lawful.injection.outcomes.is_empty() {
+    let here = laws::Made { by: config, lawful };
+    if !here.lawful.injection.outcomes.is_empty() {
         // One pair for each text, one way: which one is left to its name, so that all have their turn.
         let turn = name.bytes().map(usize::from).sum::<usize>();
         let (turns, turn) = (turn / pairs.len().max(1), turn % pairs.len().max(1));
         if let Some(other) = pairs.get(turn) {
-            let (first, second) = if turns % 2 == 0 { (config, other) } else { (other, config) };
-            match catch_unwind(AssertUnwindSafe(|| laws::converges(text, first, second))) {
+            let converges = || {
+                let there = laws::made(text, other)?;
+                let (first, second) = if turns % 2 == 0 { (&here, &there) } else { (&there, &here) };
+                laws::converges(text, first, second)
+            };
+            match catch_unwind(AssertUnwindSafe(converges)) {
                 Ok(Ok(())) => {}
                 Ok(Err(broken)) => census.wrong.push(format!("{name}: {broken}")),
                 Err(_) => census.wrong.push(format!("{name}: a panic")),
             }
         }
-        independent_third_law(name, text, &lawful, &mut census);
+        independent_third_law(name, text, &here.lawful, &mut census);
     }
     census
 }

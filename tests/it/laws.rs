@@ -45,27 +45,41 @@ pub(crate) fn placed(text: &str, mut options: Options) -> Options {
 pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
     let lawful = patched(text, config, options)?;
     permissions_stand_in_front(text, &lawful, config, options)?;
-    second_run(&lawful, config, options)?;
+    second_run(text, &lawful, config, options)?;
     if options.direction == Direction::Inject {
         way_back(text, &lawful, config, options)?;
     }
     Ok(lawful)
 }
 
-/// Law 2 for two configurations: what the first one did does not show in what the second one gives.
+/// What a configuration makes of a text.
+#[derive(Debug)]
+pub(crate) struct Made<'c> {
+    pub(crate) by: &'c Config,
+    pub(crate) lawful: Lawful,
+}
+
+/// Injects within laws 1 and 3.
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn converges(text: &str, first: &Config, second: &Config) -> Result<(), String> {
+pub(crate) fn made<'c>(text: &str, by: &'c Config) -> Result<Made<'c>, String> {
+    Ok(Made { by, lawful: patched(text, by, INJECT)? })
+}
+
+/// Law 2 for two configurations: what the first one did to a text does not show in what the second one gives.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn converges(text: &str, first: &Made<'_>, second: &Made<'_>) -> Result<(), String> {
     // A place that the second one does not know cannot be looked at by it.
-    let knows_places = first.value("podTemplates") == second.value("podTemplates");
+    let knows_places = first.by.value("podTemplates") == second.by.value("podTemplates");
     // Where an agent was there before, somebody may have moved it, or changed its image.
     if !knows_places || carries_record(text) {
         return Ok(());
     }
-    let at_once = patched(text, second, INJECT)?;
-    let before = patched(text, first, INJECT)?;
-    let after = patched(&before.text, second, INJECT)?;
+    let at_once = &second.lawful;
+    let after = patched(&first.lawful.text, second.by, INJECT)?;
     // The fine print: an agent that must stay where it is no longer wanted.
     let stays = |outcome: &Outcome| {
         outcome.decision.reason.class() == Class::Refused
@@ -282,8 +296,10 @@ pub(crate) fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: 
 }
 
 /// Law 2: a second run finds nothing to do, and says so.
-fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), String> {
-    let again = inject(&first.text, config, placed(&first.text, options));
+fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> Result<(), String> {
+    // Of the same text, the same again.
+    let another = (first.text != text).then(|| inject(&first.text, config, placed(&first.text, options)));
+    let again = another.as_ref().unwrap_or(&first.injection);
     if !again.edits.is_empty() {
         return Err(format!(
             "law 2: a second run gives\n{}\nafter\n{}",
@@ -296,7 +312,7 @@ fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), S
     let seen = |injection: &Injection| {
         (injection.outcomes.len(), injection.findings.len(), injection.remarks.iter().filter(is_told).count())
     };
-    if seen(&again) != seen(&first.injection) {
+    if seen(again) != seen(&first.injection) {
         return Err("law 2: a second run sees other templates".to_owned());
     }
     for (one, two) in first.injection.outcomes.iter().zip(&again.outcomes) {
@@ -317,8 +333,9 @@ fn second_run(first: &Lawful, config: &Config, options: Options) -> Result<(), S
 fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) -> Result<(), String> {
     let mut uninject = UNINJECT;
     uninject.hand_edits = options.hand_edits;
-    let back = patched(&injected.text, config, uninject)?;
     let origin = patched(text, config, uninject)?;
+    let another = if injected.text == text { None } else { Some(patched(&injected.text, config, uninject)?) };
+    let back = another.as_ref().unwrap_or(&origin);
     // What was taken over is not given back, but it is taken out.
     if injected.injection.outcomes.iter().any(|outcome| outcome.decision.reason == Reason::Adopted) {
         let is_out = |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Removed | Reason::NotInjected);
@@ -390,7 +407,11 @@ pub(crate) fn hold_for_any_text(text: &str) {
     let foreign_agents = if text.len().is_multiple_of(2) { ForeignAgents::Respect } else { ForeignAgents::Adopt };
     let mut options = INJECT;
     options.foreign_agents = foreign_agents;
-    if let Err(broken) = check(text, one, options).and_then(|_| converges(text, one, two)) {
+    let hold = || {
+        check(text, one, options)?;
+        converges(text, &made(text, one)?, &made(text, two)?)
+    };
+    if let Err(broken) = hold() {
         panic!("{broken}");
     }
 }

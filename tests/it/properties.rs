@@ -31,8 +31,12 @@ fn generated_manifests_obey_the_laws_under_generated_configurations() {
     run(3000, &(tape(), tape(), tape()), |(manifest, first, second)| {
         let text = generated::stream(&mut Tape::new(&manifest));
         let [(one, first), (two, second)] = [first, second].map(|tape| generated::configuration(&mut Tape::new(&tape)));
+        let converges = |lawful| {
+            let one = laws::Made { by: &one, lawful };
+            laws::converges(&text, &one, &laws::made(&text, &two)?)
+        };
         laws::check(&text, &one, laws::INJECT)
-            .and_then(|_| laws::converges(&text, &one, &two))
+            .and_then(converges)
             .map_err(|what| broken(&format!("{what}\n--- first\n{first}\n--- second\n{second}"), &text))
     });
 }
