@@ -120,35 +120,30 @@ impl<'c> Table<'c> {
         self.places().map(|(group, kind, _)| (group, kind))
     }
 
-    /// The pod templates of a resource: pointer from the resource, and node. Places that the resource does not fill are left out.
+    /// The pod templates of a resource. Places that it does not fill are left out.
     #[must_use]
-    pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Vec<(String, NodeId)> {
-        let mut found: Vec<(String, NodeId)> = Vec::new();
+    pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Templates {
+        let mut all = Templates::default();
         for (_, _, way) in self.places().filter(|(group, kind, _)| *group == gvk.group && *kind == gvk.kind) {
-            let before = found.len();
-            walk(tree, resource, way, String::new(), &mut found);
+            let mut here = Templates::default();
+            walk(tree, resource, way, String::new(), &mut here);
             // A configured place may repeat a built-in one.
-            let again = found.split_off(before);
-            found.extend(
-                again
-                    .iter()
-                    .filter(|(pointer, _)| found.iter().all(|(p, _)| p != pointer))
-                    .cloned()
-                    .collect::<Vec<_>>(),
-            );
+            here.seen.retain(|(pointer, _)| all.seen.iter().all(|(known, _)| known != pointer));
+            here.hidden.retain(|hidden| all.hidden.iter().all(|known| known.node != hidden.node));
+            all.seen.append(&mut here.seen);
+            all.hidden.append(&mut here.hidden);
         }
-        found
+        all
     }
+}
 
-    /// The pod templates of a resource that a key of the same name behind them hides, at places that it does not fill otherwise.
-    #[must_use]
-    pub(crate) fn hidden(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Vec<Hidden> {
-        let mut hidden = Vec::new();
-        for (_, _, way) in self.places().filter(|(group, kind, _)| *group == gvk.group && *kind == gvk.kind) {
-            walk_hidden(tree, resource, way, "", &mut hidden);
-        }
-        hidden
-    }
+/// What a resource has at the places of its kind.
+#[derive(Debug, Default)]
+pub(crate) struct Templates {
+    /// Pointer from the resource, and node.
+    pub(crate) seen: Vec<(String, NodeId)>,
+    /// At places that are not filled otherwise.
+    pub(crate) hidden: Vec<Hidden>,
 }
 
 /// A pod template that nobody sees.
@@ -162,32 +157,50 @@ pub(crate) struct Hidden {
     pub(crate) node: NodeId,
 }
 
-fn walk_hidden(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: &str, hidden: &mut Vec<Hidden>) {
+fn walk(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: String, found: &mut Templates) {
     match way.split() {
-        Some((Next::Key(key), rest)) => {
-            let Some(seen) = member(tree, node, key) else { return };
-            let pointer = format!("{pointer}/{}", escape(key));
-            let found_in = |value: NodeId| {
-                let mut found = Vec::new();
-                walk(tree, value, rest, pointer.clone(), &mut found);
-                found
-            };
-            // What an alias leads to stands elsewhere, and however many there are, is looked at there.
-            let mut earlier = earlier(tree, node, key).filter(|(_, value)| tree.kind(*value) != Kind::Alias).peekable();
-            if earlier.peek().is_some() && found_in(seen).is_empty() {
-                for (name, value) in earlier {
-                    let of_this = found_in(value).into_iter();
-                    hidden.extend(of_this.map(|(pointer, node)| Hidden { key: name, pointer, node }));
-                }
+        None => {
+            if tree.kind(tree.resolve(node)) == Kind::Mapping {
+                found.seen.push((pointer, node));
             }
-            walk_hidden(tree, seen, rest, &pointer, hidden);
+        }
+        Some((Next::Key(key), rest)) => {
+            let Some(member) = merged_member(tree, node, key, &mut Vec::new()) else { return };
+            let pointer = pointer + "/" + &escape(key);
+            let before = found.seen.len();
+            if !member.stands_twice {
+                return walk(tree, member.value, rest, pointer, found);
+            }
+            walk(tree, member.value, rest, pointer.clone(), found);
+            if found.seen.len() == before {
+                walk_earlier(tree, (node, key), rest, &pointer, &mut found.hidden);
+            }
         }
         Some((Next::Each, rest)) => {
             for (index, item) in tree.items(tree.resolve(node)).enumerate() {
-                walk_hidden(tree, item, rest, &format!("{pointer}/{index}"), hidden);
+                walk(tree, item, rest, format!("{pointer}/{index}"), found);
             }
         }
-        None => {}
+    }
+}
+
+/// The way goes on behind the keys that another of the same name hides.
+#[cold]
+fn walk_earlier(
+    tree: &Tree<'_>,
+    (mapping, key): (NodeId, &str),
+    rest: Way<'_>,
+    pointer: &str,
+    hidden: &mut Vec<Hidden>,
+) {
+    for (key, value) in earlier(tree, mapping, key) {
+        // What an alias leads to stands elsewhere, and however many there are, is looked at there.
+        if tree.kind(value) == Kind::Alias {
+            continue;
+        }
+        let mut below = Templates::default();
+        walk(tree, value, rest, pointer.to_owned(), &mut below);
+        hidden.extend(below.seen.into_iter().map(|(pointer, node)| Hidden { key, pointer, node }));
     }
 }
 
@@ -201,44 +214,30 @@ pub(crate) fn earlier<'a>(
     std::iter::from_fn(move || named.next().filter(|_| named.peek().is_some()))
 }
 
-fn walk(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: String, found: &mut Vec<(String, NodeId)>) {
-    let Some((next, rest)) = way.split() else {
-        if tree.kind(tree.resolve(node)) == Kind::Mapping {
-            found.push((pointer, node));
-        }
-        return;
-    };
-    match next {
-        Next::Key(key) => {
-            if let Some(child) = member(tree, node, key) {
-                walk(tree, child, rest, pointer + "/" + &escape(key), found);
-            }
-        }
-        Next::Each => {
-            for (index, item) in tree.items(tree.resolve(node)).enumerate() {
-                walk(tree, item, rest, format!("{pointer}/{index}"), found);
-            }
-        }
-    }
-}
-
 /// The member of a mapping as Kubernetes sees it: aliases are looked through, and merge keys (`<<`) where the mapping
 /// itself has no such key. Of equal keys the last counts, as for [`Tree::get`].
 #[must_use]
 pub(crate) fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
-    merged_member(tree, mapping, key, &mut Vec::new())
+    merged_member(tree, mapping, key, &mut Vec::new()).map(|member| member.value)
+}
+
+/// The member that is seen.
+struct Member {
+    value: NodeId,
+    /// The key stands in front of it, too.
+    stands_twice: bool,
 }
 
 /// Beyond it, a key is taken to be absent. People write one or two.
 const MOST_MERGES: usize = 256;
 
 /// `seen`: a mapping that did not have the key need not be asked again, however many merge keys lead to it.
-fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<NodeId> {
+fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<Member> {
     let mapping = tree.resolve(mapping);
-    let (mut found, mut merged) = (None, None);
+    let (mut found, mut merged): (Option<Member>, Option<NodeId>) = (None, None);
     for (name, value) in tree.entries(mapping) {
         if tree.is_key(name, key) {
-            found = Some(value);
+            found = Some(Member { value, stands_twice: found.is_some() });
         } else if is_merge(tree, name) {
             merged = Some(value);
         }

@@ -16,7 +16,7 @@ use crate::change::{Change, Failure, Refusal, carry_out};
 use crate::config::{Config, Injection as Injected, OnRefusal};
 use crate::decide::Terms;
 use crate::edit::Edit;
-use crate::find::{Table, is_list};
+use crate::find::{Table, Templates, is_list};
 use crate::judge::judge;
 use crate::kustomization::NamedPatch;
 use crate::parts::Parts;
@@ -312,12 +312,12 @@ impl Run<'_> {
 
     /// Decides for every template of a resource, and notes what is to change.
     fn resource(&mut self, tree: &Tree<'_>, resource: &Resource, root: &str, base: usize, changes: &mut Vec<Change>) {
-        let templates = match &resource.gvk {
+        let Templates { seen: templates, hidden } = match &resource.gvk {
             Some(gvk) => self.table.templates(tree, resource.node, gvk),
-            None => Vec::new(),
+            None => Templates::default(),
         };
         let before = self.injection.outcomes.len();
-        let is_lost = self.refuse_lost(tree, resource, templates.is_empty(), base);
+        let is_lost = self.refuse_lost(tree, resource, templates.is_empty(), hidden, base);
         if templates.is_empty() && self.injection.outcomes.len() == before {
             self.injection.without_template += 1;
         }

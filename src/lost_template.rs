@@ -10,7 +10,7 @@
 //! Where the last one has the template too, the edit meets both keys and is refused for them.
 
 use crate::decide::{Terms, is_skipped};
-use crate::find::{Hidden, Table, earlier, member};
+use crate::find::{Hidden, earlier, member};
 use crate::inject::Direction;
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
@@ -22,17 +22,15 @@ use crate::yaml::{NodeId, Tree};
 /// What to do about it.
 const HELP: &str = "write the two as one";
 
-/// The templates of a resource that keys behind them hide. Silent where they would be passed by anyway.
+/// What is said of the templates of a resource that keys behind them hide. Silent where they would be passed by anyway.
 pub(crate) fn lost_templates(
     tree: &Tree<'_>,
     resource: &Resource,
-    table: &Table<'_>,
+    hidden: Vec<Hidden>,
     terms: Terms<'_>,
     direction: Direction,
 ) -> Vec<Finding> {
-    let Some(gvk) = &resource.gvk else { return Vec::new() };
-    let hidden = table.hidden(tree, resource.node, gvk).into_iter().take(MOST_LOOKED_AT);
-    let lost = hidden.filter_map(|Hidden { key, pointer, node }| {
+    let lost = hidden.into_iter().take(MOST_LOOKED_AT).filter_map(|Hidden { key, pointer, node }| {
         let matters = match direction {
             Direction::Inject => !is_skipped(tree, resource, &pointer, node, terms),
             Direction::Uninject => PodTemplate::view(tree, node).ours.is_some(),

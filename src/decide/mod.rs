@@ -406,7 +406,7 @@ mod tests {
         let tree = crate::yaml::read(text).unwrap();
         let resource = &resources(&tree, tree.root().unwrap(), &kube_core::TypeMeta::default())[0];
         let templates = Table::new(&[]).templates(&tree, resource.node, resource.gvk.as_ref().unwrap());
-        let (at, node) = &templates[0];
+        let (at, node) = &templates.seen[0];
         let agents = super::Agents::default();
         let terms = Terms { config, agents: &agents, patch: None };
         let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), terms);

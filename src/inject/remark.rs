@@ -1,6 +1,7 @@
 //! What is said of resources in which no pod template is found, or not all of theirs.
 
 use super::{Direction, Run, shift};
+use crate::find::Hidden;
 use crate::lost_manifest::lost_manifests;
 use crate::lost_template::lost_templates;
 use crate::misplaced_template::misplaced_template;
@@ -27,7 +28,14 @@ impl Run<'_> {
     }
 
     /// Refuses what a later key hides from Kubernetes. False: there is no such thing, or nobody wants anything of it.
-    pub(super) fn refuse_lost(&mut self, tree: &Tree<'_>, resource: &Resource, is_without: bool, base: usize) -> bool {
+    pub(super) fn refuse_lost(
+        &mut self,
+        tree: &Tree<'_>,
+        resource: &Resource,
+        is_without: bool,
+        hidden: Vec<Hidden>,
+        base: usize,
+    ) -> bool {
         let manifests = if is_without { lost_manifests(tree, resource, &self.table) } else { Vec::new() };
         if !manifests.is_empty() {
             let own = tree.text().get(tree.span(resource.node)).unwrap_or_default();
@@ -38,9 +46,9 @@ impl Run<'_> {
             self.injection.findings.extend(manifests.into_iter().map(at_base));
             return true;
         }
-        let templates = lost_templates(tree, resource, &self.table, self.terms(), self.options.direction);
-        let is_lost = !templates.is_empty();
-        let outcomes = templates.into_iter().map(|lost| refused(tree, resource, lost, base));
+        let lost = lost_templates(tree, resource, hidden, self.terms(), self.options.direction);
+        let is_lost = !lost.is_empty();
+        let outcomes = lost.into_iter().map(|lost| refused(tree, resource, lost, base));
         self.injection.outcomes.extend(outcomes);
         is_lost
     }
