@@ -86,7 +86,8 @@ fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
             return census;
         }
     };
-    take_count(name, text, &lawful.injection, &mut census);
+    let documents: Vec<Document<'_>> = independent::documents(text).into_iter().map(Document::read).collect();
+    take_count(name, &documents, &lawful.injection, &mut census);
     let here = laws::Made { by: config, lawful };
     if !here.lawful.injection.outcomes.is_empty() {
         // One pair for each text, one way: which one is left to its name, so that all have their turn.
@@ -104,28 +105,32 @@ fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
                 Err(_) => census.wrong.push(format!("{name}: a panic")),
             }
         }
-        independent_third_law(name, text, &here.lawful, &mut census);
+        independent_third_law(name, documents, &here.lawful, &mut census);
     }
     census
 }
 
-/// Compares the templates we see with those that libyaml's reader sees, and counts the decisions.
-fn take_count(name: &str, text: &str, injection: &Injection, census: &mut Census) {
-    let mut expected: Vec<Template> = Vec::new();
-    let mut wholes: Vec<Whole> = Vec::new();
-    let mut readable = true;
-    for document in independent::documents(text) {
-        if !independent::may_hold_templates(document) {
-            continue;
-        }
-        match independent::read(document) {
-            Some(value) => {
-                expected.extend(independent::templates(&value));
-                wholes.extend(independent::wholes(&value));
-            }
-            None => readable = false,
-        }
+/// A document as libyaml reads it.
+struct Document<'t> {
+    text: &'t str,
+    /// Of one that may hold templates.
+    value: Option<Value>,
+    is_readable: bool,
+}
+
+impl<'t> Document<'t> {
+    fn read(text: &'t str) -> Self {
+        let may_hold = independent::may_hold_templates(text);
+        let value = may_hold.then(|| independent::read(text)).flatten();
+        Self { text, is_readable: !may_hold || value.is_some(), value }
     }
+}
+
+/// Compares the templates we see with those that libyaml's reader sees, and counts the decisions.
+fn take_count(name: &str, documents: &[Document<'_>], injection: &Injection, census: &mut Census) {
+    let readable = documents.iter().all(|document| document.is_readable);
+    let found = documents.iter().filter_map(|document| document.value.as_ref()).flat_map(independent::wholes);
+    let (expected, wholes): (Vec<Template>, Vec<Whole>) = found.unzip();
     let seen: Vec<Template> = injection
         .outcomes
         .iter()
@@ -172,11 +177,11 @@ fn take_count(name: &str, text: &str, injection: &Injection, census: &mut Census
         // What libyaml cannot read either holds no template that anybody could want.
         let nobody_reads = finding.offset.is_none_or(|offset| {
             let mut end = 0;
-            let document = independent::documents(text).into_iter().find(|document| {
-                end += document.len();
+            let document = documents.iter().find(|document| {
+                end += document.text.len();
                 offset < end
             });
-            document.and_then(independent::read).is_none()
+            document.and_then(|document| independent::read(document.text)).is_none()
         });
         let who = if nobody_reads { "document that nobody reads" } else { "document that libyaml reads" };
         let told = format!("{who}, {}: {}", finding.reason.id(), general(&finding.message));
@@ -191,20 +196,20 @@ fn general(message: &str) -> String {
 }
 
 /// Law 3 once more, as libyaml reads both texts. Its scalars are those of YAML 1.2, which the law does not care about.
-fn independent_third_law(name: &str, text: &str, lawful: &laws::Lawful, census: &mut Census) {
-    let (before, after) = (independent::documents(text), independent::documents(&lawful.text));
+fn independent_third_law(name: &str, before: Vec<Document<'_>>, lawful: &laws::Lawful, census: &mut Census) {
+    let after = independent::documents(&lawful.text);
     if before.len() != after.len() {
         census.wrong.push(format!("{name}: libyaml sees {} documents become {}", before.len(), after.len()));
         return;
     }
     let mut start = 0;
     for (before, after) in before.into_iter().zip(after) {
-        let here = start..start + before.len();
+        let here = start..start + before.text.len();
         start = here.end;
         let outcomes = lawful.injection.outcomes.iter().filter(|outcome| here.contains(&outcome.offset));
         let outcomes: Vec<_> = outcomes.filter(|outcome| !outcome.patch.is_empty()).collect();
         // In a list, whose resources would have to be found first, the laws' own check is enough.
-        let (Some(mut value), [outcome]) = (independent::read(before), &outcomes[..]) else { continue };
+        let (Some(mut value), [outcome]) = (before.value, &outcomes[..]) else { continue };
         if value.get("items").is_some() {
             continue;
         }

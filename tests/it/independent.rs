@@ -96,24 +96,32 @@ pub(crate) fn templates(document: &Value) -> Vec<Template> {
 
 /// The same with what they say.
 pub(crate) fn pods(document: &Value) -> Vec<(Template, Value)> {
-    all(document).into_iter().map(|found| (found.template, found.pod)).collect()
+    all(document).into_iter().map(|found| (found.template, found.pod.clone())).collect()
 }
 
 /// The same with whether they are whole, or a patch of one or a part.
-pub(crate) fn wholes(document: &Value) -> Vec<Whole> {
-    let whole = |found: &Found| {
+pub(crate) fn wholes(document: &Value) -> Vec<(Template, Whole)> {
+    let whole = |found: &Found<'_>| {
         let lists = ["/spec/containers", "/spec/initContainers"].map(|list| found.pod.pointer(list));
         let mut containers = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
-        let filled_in = found.resource.pointer("/metadata/annotations/image.openshift.io~1triggers").is_some()
-            || found.resource.to_string().contains(r#""type":"ImageChange""#);
+        let filled_in = || {
+            found.resource.pointer("/metadata/annotations/image.openshift.io~1triggers").is_some()
+                || found.resource.to_string().contains(r#""type":"ImageChange""#)
+        };
         let directives = ["$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/"];
-        let directed = directives.iter().any(|word| has_key(&found.resource, word));
-        match containers.all(|container| filled_in || container.get("image").is_some()) && !directed {
+        let directed = directives.iter().any(|word| has_key(found.resource, word));
+        match containers.all(|container| container.get("image").is_some() || filled_in()) && !directed {
             true => Whole::Whole,
             false => Whole::Patch,
         }
     };
-    all(document).iter().map(whole).collect()
+    all(document)
+        .into_iter()
+        .map(|found| {
+            let whole = whole(&found);
+            (found.template, whole)
+        })
+        .collect()
 }
 
 /// What a pod template is.
@@ -131,20 +139,20 @@ fn has_key(value: &Value, beginning: &str) -> bool {
     }
 }
 
-fn all(document: &Value) -> Vec<Found> {
+fn all(document: &Value) -> Vec<Found<'_>> {
     let mut found = Vec::new();
     resources(document, ("", ""), &mut found);
     found
 }
 
-struct Found {
+struct Found<'v> {
     template: Template,
-    pod: Value,
-    resource: Value,
+    pod: &'v Value,
+    resource: &'v Value,
 }
 
 /// `inherited` is what the items of a typed list, such as a PodList, are where they do not say it.
-fn resources(value: &Value, inherited: (&str, &str), found: &mut Vec<Found>) {
+fn resources<'v>(value: &'v Value, inherited: (&str, &str), found: &mut Vec<Found<'v>>) {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     let version = text("apiVersion").unwrap_or(inherited.0);
     let kind = text("kind").unwrap_or(inherited.1);
@@ -174,8 +182,8 @@ fn resources(value: &Value, inherited: (&str, &str), found: &mut Vec<Found>) {
         let objects = at.into_iter().filter(|(_, value)| value.is_object());
         found.extend(objects.map(|(pointer, pod)| Found {
             template: Template { kind: kind.to_owned(), pointer },
-            pod: pod.clone(),
-            resource: value.clone(),
+            pod,
+            resource: value,
         }));
     }
 }
