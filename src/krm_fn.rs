@@ -233,8 +233,10 @@ impl<'c> Envelope<'c> {
                 value: Value::Array(results),
             })],
         };
-        let edits = splice(tree, &Patch(operations.clone()), &[]).map(|spliced| spliced.edits).unwrap_or_default();
         let body = there.is_none().then(|| self.as_the_items_stand(&operations)).flatten();
+        // With it, only the place is asked.
+        let operations = if body.is_some() { vec![add("/results", json!([""]))] } else { operations };
+        let edits = splice(tree, &Patch(operations), &[]).map(|spliced| spliced.edits).unwrap_or_default();
         let in_style = |edit: Edit| match &body {
             Some(body) => Edit::replace(edit.range, edit.text.replace(edit.text.trim_matches('\n'), body)),
             None => edit,

@@ -97,15 +97,20 @@ pub fn cut(document: &str) -> Option<Cut> {
     let mut column = 0;
     let mut state = State::Before;
     for (line, _) in lines(document) {
+        let beginning = bytes.get(line.start..=line.start + column).unwrap_or_default();
+        // Nearly every line: indented deeper than the dashes, it is an item's.
+        if state == State::Items && !beginning.is_empty() && beginning.iter().all(|byte| *byte == b' ') {
+            continue;
+        }
         let indent = bytes[line.clone()].iter().take_while(|byte| **byte == b' ').count();
         let content = &document[line.start + indent..line.end];
         // Whether a line of tabs between items is an error, only the whole document tells.
-        if content.starts_with('\t') && (state != State::Items || indent <= column) {
+        if content.starts_with('\t') {
             return None;
         }
-        let blank = content.starts_with('#') || content.trim_matches('\t').is_empty();
+        let blank = content.is_empty() || content.starts_with('#');
         match state {
-            State::Items if indent > column || blank => {}
+            State::Items if blank => {}
             State::Items if indent == column && is_dash(content) => {
                 if let Some(item) = items.last_mut() {
                     item.end = line.start;

@@ -260,7 +260,7 @@ impl Document<'_, '_> {
         let mut path = path;
         while let Some((token, rest)) = path.split_front() {
             let next = match tree.kind(at) {
-                Kind::Mapping if tree.entries(at).any(|(key, _)| is_merge(tree, key)) => break,
+                Kind::Mapping if tree.entries(at).any(|(key, _)| yaml::is_merge(tree, key)) => break,
                 Kind::Mapping => {
                     let name = token.decoded();
                     let mut found = None;
@@ -355,7 +355,7 @@ impl Overlay {
                 for member in members {
                     let name = match &member.key {
                         Key::New(name) => name.clone(),
-                        Key::Old(key) if is_merge(tree, *key) => {
+                        Key::Old(key) if yaml::is_merge(tree, *key) => {
                             return Err(Refusal::MergeKey.at(tree.span(*key).start));
                         }
                         Key::Old(key) => key_name(tree, *key)?,
@@ -433,27 +433,22 @@ fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Re
             found = Some(at);
         }
     }
-    let merge = members.iter().rposition(|member| matches!(member.key, Key::Old(key) if is_merge(tree, key)));
+    let merge = members.iter().rposition(|member| matches!(member.key, Key::Old(key) if yaml::is_merge(tree, key)));
     match merge {
         Some(at) if found.is_none_or(|found| found < at) => Err(Refusal::MergeKey.at(tree.span(node).start)),
         _ => Ok(found),
     }
 }
 
-/// Only a tag makes a merge key of what is not written `<<`.
-fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
-    (tree.raw(key) == "<<" || tree.tag(key).is_some()) && yaml::is_merge(tree, key)
-}
-
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it stands.
 pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, Uneditable> {
-    let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && tree.tag(key).is_none();
+    let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && !tree.has_properties(key);
     let raw = tree.raw(key);
     if plain && yaml::is_word(raw) {
         return Ok(raw == name);
     }
     // A merge key is no member by itself.
-    Ok(!is_merge(tree, key) && key_name(tree, key)? == name)
+    Ok(!yaml::is_merge(tree, key) && key_name(tree, key)? == name)
 }
 
 fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, Uneditable> {

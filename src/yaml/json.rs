@@ -181,6 +181,15 @@ pub(super) fn not_to_merge(tree: &Tree<'_>, source: NodeId) -> YamlError {
 #[must_use]
 #[inline]
 pub(crate) fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
+    // Hardly any key has.
+    if tree.has_properties(key) {
+        return is_merge_with_properties(tree, key);
+    }
+    tree.style(key) == Style::Plain && tree.is_key(key, "<<")
+}
+
+#[cold]
+fn is_merge_with_properties(tree: &Tree<'_>, key: NodeId) -> bool {
     if tree.kind(key) != Kind::Scalar || !tree.is_key(key, "<<") {
         return false;
     }
