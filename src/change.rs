@@ -4,6 +4,7 @@ use crate::edit::{self, Edit};
 use crate::find;
 use crate::inject::Patches;
 use crate::judge::Action;
+use crate::lost_manifest::{self, second_manifest};
 use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
 use crate::splice::{self, Memo, Operation, Spelling, Uneditable, splice_operations};
@@ -159,7 +160,8 @@ fn step(
     }
     let spellings: Vec<Spelling> = patches.iter().flat_map(|patch| patch.spellings.iter().cloned()).collect();
     let spliced = splice_operations(tree, operations, &spellings, memo);
-    let spliced = spliced.map_err(|uneditable| Failure::Refused(culprits(tree, patches, &uneditable, memo)))?;
+    let spliced =
+        spliced.map_err(|uneditable| Failure::Refused(culprits(tree, changes, patches, &uneditable, memo)))?;
     let text = edit::apply(tree.text(), &spliced.edits);
     let mut buffer = memo.buffer();
     let new = reread(&text, &mut buffer)?;
@@ -174,13 +176,32 @@ fn step(
 }
 
 /// Which of several cannot be made shows one by one; `together` is what was said of all of them.
-fn culprits(tree: &Tree<'_>, patches: Vec<TemplatePatch>, together: &Uneditable, memo: &Memo) -> Vec<(usize, Refusal)> {
-    let alone = patches.into_iter().enumerate().filter_map(|(change, patch)| {
-        let alone = splice_operations(tree, patch.operations, &patch.spellings, memo);
-        Some((change, refusal(&alone.err()?)))
+fn culprits(
+    tree: &Tree<'_>,
+    changes: &[Change],
+    patches: Vec<TemplatePatch>,
+    together: &Uneditable,
+    memo: &Memo,
+) -> Vec<(usize, Refusal)> {
+    let alone = changes.iter().zip(patches).enumerate().filter_map(|(index, (change, patch))| {
+        let alone = splice_operations(tree, patch.operations, &patch.spellings, memo).err()?;
+        Some((index, without_marker(tree, change, &alone).unwrap_or_else(|| refusal(&alone))))
     });
     let culprits: Vec<(usize, Refusal)> = alone.collect();
     if culprits.is_empty() { vec![(0, refusal(together))] } else { culprits }
+}
+
+/// Whoever were to remove one of two keys would take half of a manifest away.
+fn without_marker(tree: &Tree<'_>, change: &Change, uneditable: &Uneditable) -> Option<Refusal> {
+    let offset = second_manifest(tree, locate(tree, &change.resource)?)?;
+    (uneditable.refusal == splice::Refusal::DuplicateKey).then(|| Refusal {
+        message: format!(
+            "{}: a second manifest begins here, and nothing parts it from the first",
+            uneditable.refusal.word()
+        ),
+        help: lost_manifest::HELP.to_owned(),
+        offset,
+    })
 }
 
 /// White space belongs to the value above it, which is another one now and may be indented deeper. For each template above

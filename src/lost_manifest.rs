@@ -14,6 +14,9 @@ use crate::resource::Resource;
 use crate::splice::Refusal;
 use crate::yaml::{NodeId, Tree};
 
+/// What to do about it.
+pub(crate) const HELP: &str = "put a line `---` between the two manifests";
+
 /// The kinds with a pod template that stand in a resource in front of what it says that it is.
 pub(crate) fn lost_manifests(tree: &Tree<'_>, resource: &Resource, table: &Table<'_>) -> Vec<Finding> {
     let entries = tree.entries(tree.resolve(resource.node));
@@ -26,8 +29,17 @@ pub(crate) fn lost_manifests(tree: &Tree<'_>, resource: &Resource, table: &Table
             "{}: `kind` stands twice in one document, and Kubernetes reads the last one: nothing becomes of this {name}",
             Refusal::DuplicateKey.word()
         );
-        let help = "put a line `---` between the two manifests";
-        Some(Finding::new(Reason::Uneditable, message, tree.span(*kind).start, "").with_help(help))
+        Some(Finding::new(Reason::Uneditable, message, tree.span(*kind).start, "").with_help(HELP))
     });
     lost.collect()
+}
+
+/// Where a second manifest begins in a resource: the first key that says once more what it is.
+pub(crate) fn second_manifest(tree: &Tree<'_>, resource: NodeId) -> Option<usize> {
+    let names = ["apiVersion", "kind"];
+    let mut seen = [false; 2];
+    tree.entries(tree.resolve(resource)).map(|(key, _)| key).find_map(|key| {
+        let at = names.iter().position(|name| tree.is_key(key, name))?;
+        std::mem::replace(seen.get_mut(at)?, true).then(|| tree.span(key).start)
+    })
 }
