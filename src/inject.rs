@@ -324,6 +324,7 @@ impl Run<'_> {
         if templates.is_empty() && !is_lost {
             self.remark(tree, resource, base);
         }
+        let before = self.injection.outcomes.len();
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
             let (pod_spec, automount) = (template.spec, template.automount);
@@ -366,6 +367,10 @@ impl Run<'_> {
             };
             shift(&mut outcome, base);
             self.injection.outcomes.push(outcome);
+        }
+        let mut decided = self.injection.outcomes.iter().skip(before).map(|outcome| outcome.decision.reason);
+        if decided.next() == Some(Reason::NoContainers) && decided.all(|reason| reason == Reason::NoContainers) {
+            self.remark_misplaced(tree, resource, base);
         }
     }
 

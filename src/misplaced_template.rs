@@ -1,20 +1,21 @@
-//! Containers of a workload that stand where nothing looks for them: the key of its pod template is misspelt, or stands too
-//! far to the left or to the right.
+//! Containers of a workload that stand where nothing looks for them: their key or one on the way to them is misspelt, or
+//! stands too far to the left or to the right.
 
 use crate::config::closest;
 use crate::decide::{Terms, is_skipped};
 use crate::field_path::field_path;
-use crate::find::{Table, built_in_paths, step};
+use crate::find::{Table, Templates, built_in_paths, member, step};
+use crate::patch::escape;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::template_form::{Formed, MOST_LOOKED_AT, formed};
-use crate::yaml::{NodeId, Tree};
+use crate::yaml::{Kind, NodeId, Tree};
 
 /// From a pod template to its containers.
 const CONTAINERS: &str = "/spec/containers";
 
-/// What is told of a workload in which no pod template is found. Silent where the configuration would pass by a template of
-/// it.
+/// What is told of a workload in which no pod template is found, or only some without containers. Silent where the
+/// configuration would pass by a template of it.
 #[must_use]
 pub(crate) fn misplaced_template(
     tree: &Tree<'_>,
@@ -26,9 +27,11 @@ pub(crate) fn misplaced_template(
     let paths: Vec<&str> = built_in_paths(&gvk.group, &gvk.kind).collect();
     let first = paths.first()?;
     let mut looked_at = formed(tree, resource.node).into_iter().take(MOST_LOOKED_AT);
-    let found = looked_at.find(|Formed { pointer, node, .. }| !is_skipped(tree, resource, pointer, *node, terms))?;
+    let found = looked_at.find(|Formed { pointer, node, .. }| !is_skipped(tree, resource, pointer, *node, terms));
+    let found = found.map(|Formed { pointer, node, .. }| (pointer + CONTAINERS, node));
+    let templates = table.templates(tree, resource.node, gvk);
+    let (there, node) = found.or_else(|| misspelt_list(tree, &templates))?;
     let kind = &gvk.kind;
-    let there = found.pointer + CONTAINERS;
     let places: Vec<String> = paths.iter().map(|path| shown(&format!("{path}{CONTAINERS}"))).collect();
     let message = format!(
         "containers stand at {}, where nothing looks for them: a {kind} has them at {}",
@@ -38,10 +41,30 @@ pub(crate) fn misplaced_template(
     let typo = paths.iter().find_map(|path| typo(&there, &format!("{path}{CONTAINERS}")));
     let (pointer, help) = match typo {
         Some((pointer, meant)) => (pointer, format!("did you mean `{meant}`?")),
-        None => (there.clone(), help(table, &gvk.group, &there, first)),
+        None => {
+            let help = match templates.seen.first() {
+                Some((pointer, _)) if !pointer.is_empty() => format!("its pod template, {}, has none", shown(pointer)),
+                _ => help(table, &gvk.group, &there, first),
+            };
+            (there.clone(), help)
+        }
     };
-    let offset = key(tree, resource.node, &pointer).map_or(tree.span(found.node).start, |key| tree.span(key).start);
+    let offset = key(tree, resource.node, &pointer).map_or(tree.span(node).start, |key| tree.span(key).start);
     Some(Finding::new(Reason::MisplacedTemplate, message, offset, &pointer).with_help(help))
+}
+
+/// Something like a list of containers in a template that has none.
+fn misspelt_list(tree: &Tree<'_>, templates: &Templates) -> Option<(String, NodeId)> {
+    templates.seen.iter().find_map(|(pointer, template)| {
+        let spec = member(tree, *template, "spec").filter(|spec| member(tree, *spec, "containers").is_none())?;
+        tree.entries(tree.resolve(spec)).find_map(|(key, list)| {
+            let name = tree.scalar(key)?;
+            let is_another = ["initContainers", "ephemeralContainers"].contains(&&*name);
+            let is_list = tree.items(list).any(|item| tree.kind(item) == Kind::Mapping);
+            closest(&name, ["containers"]).filter(|_| is_list && !is_another)?;
+            Some((format!("{pointer}/spec/{}", escape(&name)), key))
+        })
+    })
 }
 
 /// The one key of a pointer that is spelt otherwise than the wanted one has it, as a pointer, and what it should be.

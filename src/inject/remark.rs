@@ -71,7 +71,21 @@ impl Run<'_> {
                 may_be.then(|| unknown_kind(tree, resource, table, terms)).flatten()
             })
         });
-        if let Some(mut finding) = finding.filter(|finding| finding.is_news(&mut self.said)) {
+        if let Some(finding) = finding {
+            self.tell(tree, resource, finding, base);
+        }
+    }
+
+    /// Says where the containers are that a resource's pod templates do not have.
+    #[cold]
+    pub(super) fn remark_misplaced(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
+        if let Some(finding) = misplaced_template(tree, resource, &self.table, self.terms()) {
+            self.tell(tree, resource, finding, base);
+        }
+    }
+
+    fn tell(&mut self, tree: &Tree<'_>, resource: &Resource, mut finding: Finding, base: usize) {
+        if finding.is_news(&mut self.said) {
             finding.offset = finding.offset.map(|offset| offset + base);
             self.injection.remarks.push(Remark {
                 identity: resource.identity.clone(),
