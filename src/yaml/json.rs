@@ -185,7 +185,7 @@ pub(crate) fn is_merge(tree: &Tree<'_>, key: NodeId) -> bool {
     if tree.has_properties(key) {
         return is_merge_with_properties(tree, key);
     }
-    tree.style(key) == Style::Plain && tree.is_key(key, "<<")
+    tree.style(key) == Style::Plain && tree.span(key).len() == "<<".len() && tree.is_key(key, "<<")
 }
 
 #[cold]
