@@ -10,7 +10,7 @@ use crate::pod_template::PodTemplate;
 use crate::splice::{self, Memo, Operation, Spelling, Uneditable, splice_operations};
 use crate::yaml::{self, Buffer, Kind, NodeId, Tree};
 use json_patch::Patch;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// What becomes of one template of the piece in hand.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,10 +71,11 @@ pub(crate) fn carry_out(
         Some(text) => Some(reread(text, &mut Buffer::default())?),
         None => None,
     };
+    let mut nodes = between.as_ref().map(Nodes::of);
     let mut second = Vec::with_capacity(changes.len());
     let mut refused = Vec::new();
     for (index, change) in changes.iter().enumerate() {
-        match goes_in(tree, between.as_ref(), change, records) {
+        match goes_in(tree, nodes.as_mut(), change, records) {
             Ok(patch) => second.push(patch),
             Err(refusal) => refused.push((index, refusal)),
         }
@@ -119,32 +120,54 @@ fn in_original(failure: Failure, tree: &Tree<'_>, changes: &[Change]) -> Failure
 /// The operations that put the plan in, on the text that the first step left, if it changed anything.
 fn goes_in(
     tree: &Tree<'_>,
-    between: Option<&Tree<'_>>,
+    between: Option<&mut Nodes<'_, '_>>,
     change: &Change,
     records: &Records,
 ) -> Result<TemplatePatch, Refusal> {
     let Some((plan, places)) = &change.action.then else { return Ok(TemplatePatch::default()) };
     let path = change.path();
+    let is_between = between.is_some();
     let inserted = match between {
         None => insertion(tree, &change.view, &path, plan, *places, records),
         Some(between) => {
             let gone =
                 || Refusal { message: "the template is gone".to_owned(), help: "report it".to_owned(), offset: 0 };
-            let node = locate(between, &path).ok_or_else(gone)?;
-            insertion(between, &PodTemplate::view(between, node), &path, plan, *places, records)
+            let node = between.node(&path).ok_or_else(gone)?;
+            insertion(between.tree, &PodTemplate::view(between.tree, node), &path, plan, *places, records)
         }
     };
     inserted.map_err(|odd| Refusal {
         message: format!("`{}` is no {}", odd.parent, if odd.wanted == Kind::Sequence { "list" } else { "mapping" }),
         help: "correct it; Kubernetes would refuse it too".to_owned(),
         // A place in the text between is no place of the user's.
-        offset: if between.is_some() { tree.span(change.view.node).start } else { odd.offset },
+        offset: if is_between { tree.span(change.view.node).start } else { odd.offset },
     })
 }
 
-/// The node at a JSON Pointer.
-fn locate(tree: &Tree<'_>, pointer: &str) -> Option<NodeId> {
-    pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| find::step(tree, node, token))
+/// Nodes by JSON Pointer, many of them in long lists.
+struct Nodes<'a, 't> {
+    tree: &'a Tree<'t>,
+    /// Of each list on the way.
+    items: HashMap<NodeId, Vec<NodeId>>,
+}
+
+impl<'a, 't> Nodes<'a, 't> {
+    fn of(tree: &'a Tree<'t>) -> Self {
+        Self { tree, items: HashMap::new() }
+    }
+
+    fn node(&mut self, pointer: &str) -> Option<NodeId> {
+        let tree = self.tree;
+        pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| {
+            let node = tree.resolve(node);
+            match (tree.kind(node), token.parse::<usize>()) {
+                (Kind::Sequence, Ok(index)) => {
+                    self.items.entry(node).or_insert_with(|| tree.items(node).collect()).get(index).copied()
+                }
+                _ => find::step(tree, node, token),
+            }
+        })
+    }
 }
 
 /// Splices the patches, one per change, into the text and verifies the result. Without operations: no edits, no new text.
@@ -166,8 +189,8 @@ fn step(
     let mut buffer = memo.buffer();
     let new = reread(&text, &mut buffer)?;
     spliced.verify_again(tree, &new, memo).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
-    let tabs: Vec<usize> =
-        yaml::misplaced_tabs(&new).iter().map(|tab| edit::origin(&spliced.edits, tab.offset)).collect();
+    let tabs: Vec<usize> = yaml::misplaced_tabs(&new).iter().map(|tab| tab.offset).collect();
+    let tabs = edit::origins(&spliced.edits, &tabs);
     if !tabs.is_empty() {
         return Err(Failure::Refused(above_tabs(&tabs, tree, changes)));
     }
@@ -193,7 +216,7 @@ fn culprits(
 
 /// Whoever were to remove one of two keys would take half of a manifest away.
 fn without_marker(tree: &Tree<'_>, change: &Change, uneditable: &Uneditable) -> Option<Refusal> {
-    let offset = second_manifest(tree, locate(tree, &change.resource)?)?;
+    let offset = second_manifest(tree, Nodes::of(tree).node(&change.resource)?)?;
     (uneditable.refusal == splice::Refusal::DuplicateKey).then(|| Refusal {
         message: format!(
             "{}: a second manifest begins here, and nothing parts it from the first",
@@ -207,7 +230,8 @@ fn without_marker(tree: &Tree<'_>, change: &Change, uneditable: &Uneditable) -> 
 /// White space belongs to the value above it, which is another one now and may be indented deeper. For each template above
 /// tabs that cannot be read any more: the first of them.
 fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[Change]) -> Vec<(usize, Refusal)> {
-    let start = |change: &Change| locate(tree, &change.path()).map(|template| tree.span(template).start);
+    let mut nodes = Nodes::of(tree);
+    let mut start = |change: &Change| nodes.node(&change.path()).map(|template| tree.span(template).start);
     let starts: BTreeMap<usize, usize> =
         changes.iter().enumerate().filter_map(|(index, change)| Some((start(change)?, index))).collect();
     let mut refused = BTreeMap::new();

@@ -3,10 +3,15 @@
 //! Group and kind both count: a Volcano `Job` is not a batch `Job`, a Knative `Service` is not a core one. Versions do not
 //! (`extensions/v1beta1` Deployments have their template where `apps/v1` has it).
 
+mod walk;
+
+pub(crate) use walk::{Hidden, earlier};
+
 use crate::config::{PodTemplatePath, Step};
-use crate::patch::{escape, unescape};
+use crate::patch::unescape;
 use crate::yaml::{Kind, NodeId, Tree, is_merge};
 use kube_core::GroupVersionKind;
+use walk::Walk;
 
 /// Group, kind and pointer of every built-in place. The sources are the projects' API types.
 const BUILT_IN: &[(&str, &str, &str)] = &[
@@ -69,6 +74,14 @@ enum Next<'c> {
 }
 
 impl<'c> Way<'c> {
+    /// Less with each step.
+    fn left(self) -> usize {
+        match self {
+            Way::BuiltIn(path) => path.len(),
+            Way::Configured(steps) => steps.len(),
+        }
+    }
+
     /// The next step, and what is left behind it.
     fn split(self) -> Option<(Next<'c>, Way<'c>)> {
         match self {
@@ -125,8 +138,9 @@ impl<'c> Table<'c> {
     pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Templates {
         let mut all = Templates::default();
         for (_, _, way) in self.places().filter(|(group, kind, _)| *group == gvk.group && *kind == gvk.kind) {
-            let mut here = Templates::default();
-            walk(tree, resource, way, String::new(), &mut here);
+            let mut walk = Walk::new(tree);
+            walk.seen(resource, way, String::new());
+            let mut here = walk.found;
             // A configured place may repeat a built-in one.
             here.seen.retain(|(pointer, _)| all.seen.iter().all(|(known, _)| known != pointer));
             here.hidden.retain(|hidden| all.hidden.iter().all(|known| known.node != hidden.node));
@@ -142,76 +156,8 @@ impl<'c> Table<'c> {
 pub(crate) struct Templates {
     /// Pointer from the resource, and node.
     pub(crate) seen: Vec<(String, NodeId)>,
-    /// At places that are not filled otherwise.
+    /// Those that a key behind them hides.
     pub(crate) hidden: Vec<Hidden>,
-}
-
-/// A pod template that nobody sees.
-#[derive(Debug)]
-pub(crate) struct Hidden {
-    /// The key, on the way to it, that stands once more behind it.
-    pub(crate) key: NodeId,
-    /// From the resource to the template.
-    pub(crate) pointer: String,
-    /// The template.
-    pub(crate) node: NodeId,
-}
-
-fn walk(tree: &Tree<'_>, node: NodeId, way: Way<'_>, pointer: String, found: &mut Templates) {
-    match way.split() {
-        None => {
-            if tree.kind(tree.resolve(node)) == Kind::Mapping {
-                found.seen.push((pointer, node));
-            }
-        }
-        Some((Next::Key(key), rest)) => {
-            let Some(member) = merged_member(tree, node, key, &mut Vec::new()) else { return };
-            let pointer = pointer + "/" + &escape(key);
-            let before = found.seen.len();
-            if !member.stands_twice {
-                return walk(tree, member.value, rest, pointer, found);
-            }
-            walk(tree, member.value, rest, pointer.clone(), found);
-            if found.seen.len() == before {
-                walk_earlier(tree, (node, key), rest, &pointer, &mut found.hidden);
-            }
-        }
-        Some((Next::Each, rest)) => {
-            for (index, item) in tree.items(tree.resolve(node)).enumerate() {
-                walk(tree, item, rest, format!("{pointer}/{index}"), found);
-            }
-        }
-    }
-}
-
-/// The way goes on behind the keys that another of the same name hides.
-#[cold]
-fn walk_earlier(
-    tree: &Tree<'_>,
-    (mapping, key): (NodeId, &str),
-    rest: Way<'_>,
-    pointer: &str,
-    hidden: &mut Vec<Hidden>,
-) {
-    for (key, value) in earlier(tree, mapping, key) {
-        // What an alias leads to stands elsewhere, and however many there are, is looked at there.
-        if tree.kind(value) == Kind::Alias {
-            continue;
-        }
-        let mut below = Templates::default();
-        walk(tree, value, rest, pointer.to_owned(), &mut below);
-        hidden.extend(below.seen.into_iter().map(|(pointer, node)| Hidden { key, pointer, node }));
-    }
-}
-
-/// Keys of this name in a mapping that one more behind them hides, and their values.
-pub(crate) fn earlier<'a>(
-    tree: &'a Tree<'_>,
-    mapping: NodeId,
-    key: &'a str,
-) -> impl Iterator<Item = (NodeId, NodeId)> + 'a {
-    let mut named = tree.entries(tree.resolve(mapping)).filter(move |(name, _)| tree.is_key(*name, key)).peekable();
-    std::iter::from_fn(move || named.next().filter(|_| named.peek().is_some()))
 }
 
 /// The member of a mapping as Kubernetes sees it: aliases are looked through, and merge keys (`<<`) where the mapping
@@ -229,7 +175,7 @@ struct Member {
 }
 
 /// Beyond it, a key is taken to be absent. People write one or two.
-const MOST_MERGES: usize = 256;
+pub(crate) const MOST_MERGES: usize = 256;
 
 /// `seen`: a mapping that did not have the key need not be asked again, however many merge keys lead to it.
 fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<Member> {

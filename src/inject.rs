@@ -312,16 +312,14 @@ impl Run<'_> {
 
     /// Decides for every template of a resource, and notes what is to change.
     fn resource(&mut self, tree: &Tree<'_>, resource: &Resource, root: &str, base: usize, changes: &mut Vec<Change>) {
-        let Templates { seen: templates, hidden } = match &resource.gvk {
+        let templates = match &resource.gvk {
             Some(gvk) => self.table.templates(tree, resource.node, gvk),
             None => Templates::default(),
         };
-        let before = self.injection.outcomes.len();
-        let is_lost = self.refuse_lost(tree, resource, templates.is_empty(), hidden, base);
-        if templates.is_empty() && self.injection.outcomes.len() == before {
-            self.injection.without_template += 1;
-        }
+        let is_lost = self.refuse_lost(tree, resource, &templates, base);
+        let templates = templates.seen;
         if templates.is_empty() && !is_lost {
+            self.injection.without_template += 1;
             self.remark(tree, resource, base);
         }
         let before = self.injection.outcomes.len();
@@ -369,7 +367,8 @@ impl Run<'_> {
             self.injection.outcomes.push(outcome);
         }
         let mut decided = self.injection.outcomes.iter().skip(before).map(|outcome| outcome.decision.reason);
-        if decided.next() == Some(Reason::NoContainers) && decided.all(|reason| reason == Reason::NoContainers) {
+        let is_first = decided.next() == Some(Reason::NoContainers);
+        if is_first && !is_lost && decided.all(|reason| reason == Reason::NoContainers) {
             self.remark_misplaced(tree, resource, base);
         }
     }

@@ -7,17 +7,18 @@
 //! spec: {replicas: 3}    # all that is seen of the two
 //! ```
 //!
-//! Where the last one has the template too, the edit meets both keys and is refused for them.
+//! Where the last one has a template with containers too, the edit meets both keys and is refused for them.
 
 use crate::decide::{Terms, is_skipped};
-use crate::find::{Hidden, earlier, member};
+use crate::find::{Hidden, Templates, earlier, member};
 use crate::inject::Direction;
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::splice::Refusal;
-use crate::template_form::MOST_LOOKED_AT;
+use crate::template_form::{MOST_LOOKED_AT, containers};
 use crate::yaml::{NodeId, Tree};
+use std::collections::HashSet;
 
 /// What to do about it.
 const HELP: &str = "write the two as one";
@@ -26,18 +27,27 @@ const HELP: &str = "write the two as one";
 pub(crate) fn lost_templates(
     tree: &Tree<'_>,
     resource: &Resource,
-    hidden: Vec<Hidden>,
+    Templates { seen, hidden }: &Templates,
     terms: Terms<'_>,
     direction: Direction,
 ) -> Vec<Finding> {
-    let lost = hidden.into_iter().take(MOST_LOOKED_AT).filter_map(|Hidden { key, pointer, node }| {
-        let matters = match direction {
-            Direction::Inject => !is_skipped(tree, resource, &pointer, node, terms),
-            Direction::Uninject => PodTemplate::view(tree, node).ours.is_some(),
-        };
-        matters.then(|| finding(tree, key, "the pod template", &pointer))
-    });
-    lost.collect()
+    if hidden.is_empty() {
+        return Vec::new();
+    }
+    let whole = seen.iter().filter(|(_, node)| containers(tree, *node).is_some());
+    let whole: HashSet<&str> = whole.map(|(pointer, _)| &**pointer).collect();
+    let mut asked = 0;
+    let mut matters = |Hidden { pointer, node, .. }: &Hidden| match direction {
+        Direction::Uninject => PodTemplate::view(tree, *node).ours.is_some(),
+        Direction::Inject if whole.contains(&**pointer) => false,
+        Direction::Inject => {
+            asked += 1;
+            // What is not asked any more is not silent, either.
+            asked > MOST_LOOKED_AT || !is_skipped(tree, resource, pointer, *node, terms)
+        }
+    };
+    let lost = hidden.iter().filter(|hidden| matters(hidden)).take(MOST_LOOKED_AT + 1);
+    lost.map(|Hidden { key, pointer, .. }| finding(tree, *key, "the pod template", pointer)).collect()
 }
 
 /// The same of the containers of a template, whose pointer is `at`, that has none as Kubernetes reads it.

@@ -1,10 +1,11 @@
 //! What has the form of a pod template, wherever it stands: a mapping with containers in its `spec`.
 
 use crate::config::{Step, TemplatePath};
-use crate::find::member;
+use crate::find::{MOST_MERGES, member};
 use crate::patch::escape;
-use crate::yaml::{Kind, NodeId, Tree};
+use crate::yaml::{Kind, NodeId, Tree, is_merge};
 use memchr::memmem;
+use std::collections::HashMap;
 
 /// Of one resource, that are decided about: each decision looks at all of the resource.
 pub(crate) const MOST_LOOKED_AT: usize = 100;
@@ -34,44 +35,79 @@ pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     kinds.any(|kind| kind == Kind::Mapping).then_some(list)
 }
 
-/// Everything of that form in a resource, the resource itself among them, in order of the text. Aliases are not looked
-/// through: what stands behind one cannot be edited.
+/// Everything of that form in a resource, the resource itself among them, in order of the text. Aliases on the way are not
+/// looked through: what stands behind one is looked at there.
 #[must_use]
 pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
-    let mut found = Vec::new();
-    search(tree, tree.resolve(resource), &mut Vec::new(), String::new(), &mut found);
-    found
+    let mut search = Search { tree, found: Vec::new(), specs: HashMap::new() };
+    search.look(tree.resolve(resource), &mut Vec::new(), String::new());
+    search.found
 }
 
-fn search(tree: &Tree<'_>, node: NodeId, steps: &mut Vec<Step>, pointer: String, found: &mut Vec<Formed>) {
-    match tree.kind(node) {
-        Kind::Mapping => {
-            // Where a merge key brings them, they are looked at where they stand: once, however many bring them.
-            let is_written = tree.get(node, "spec").is_some_and(|spec| tree.get(spec, "containers").is_some());
-            if is_written && containers(tree, node).is_some() {
-                let path = TemplatePath { steps: steps.clone() };
-                found.push(Formed { pointer: pointer.clone(), path, node });
-            }
-            for (key, value) in tree.entries(node) {
-                // A path has no other name for a key that is a star, nor one for the empty key.
-                let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*")) else { continue };
-                let is_leaf = matches!(tree.kind(value), Kind::Scalar | Kind::Alias);
-                if is_leaf {
-                    continue;
+struct Search<'a, 't> {
+    tree: &'a Tree<'t>,
+    found: Vec<Formed>,
+    /// Whether they have containers. Many may share one by aliases and merge keys: it is looked at once.
+    specs: HashMap<NodeId, bool>,
+}
+
+impl Search<'_, '_> {
+    fn look(&mut self, node: NodeId, steps: &mut Vec<Step>, pointer: String) {
+        let tree = self.tree;
+        match tree.kind(node) {
+            Kind::Mapping => {
+                // A template that a merge key brings is looked at where it stands.
+                if tree.get(node, "spec").is_some_and(|spec| self.has_containers(spec, 0)) {
+                    let path = TemplatePath { steps: steps.clone() };
+                    self.found.push(Formed { pointer: pointer.clone(), path, node });
                 }
-                steps.push(Step::Key(key.clone().into_owned()));
-                search(tree, value, steps, format!("{pointer}/{}", escape(&key)), found);
+                for (key, value) in tree.entries(node) {
+                    // A path has no other name for a key that is a star, nor one for the empty key.
+                    let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*")) else { continue };
+                    let is_leaf = matches!(tree.kind(value), Kind::Scalar | Kind::Alias);
+                    if is_leaf {
+                        continue;
+                    }
+                    steps.push(Step::Key(key.clone().into_owned()));
+                    self.look(value, steps, format!("{pointer}/{}", escape(&key)));
+                    steps.pop();
+                }
+            }
+            Kind::Sequence => {
+                steps.push(Step::Each);
+                for (index, item) in tree.items(node).enumerate() {
+                    self.look(item, steps, format!("{pointer}/{index}"));
+                }
                 steps.pop();
             }
+            Kind::Scalar | Kind::Alias => {}
         }
-        Kind::Sequence => {
-            steps.push(Step::Each);
-            for (index, item) in tree.items(node).enumerate() {
-                search(tree, item, steps, format!("{pointer}/{index}"), found);
+    }
+
+    /// Of its own, or by a merge key.
+    fn has_containers(&mut self, spec: NodeId, merges: usize) -> bool {
+        let tree = self.tree;
+        let spec = tree.resolve(spec);
+        if let Some(known) = self.specs.get(&spec) {
+            return *known;
+        }
+        // Until it is known, for a merge that leads back to it.
+        self.specs.insert(spec, false);
+        let has = match tree.get(spec, "containers") {
+            Some(list) => tree.items(tree.resolve(list)).any(|item| tree.kind(tree.resolve(item)) == Kind::Mapping),
+            None if merges > MOST_MERGES => false,
+            None => {
+                let merged = tree.entries(spec).filter(|(key, _)| is_merge(tree, *key)).map(|(_, value)| value).last();
+                merged.is_some_and(|source| match tree.kind(tree.resolve(source)) {
+                    Kind::Sequence => {
+                        tree.items(tree.resolve(source)).any(|source| self.has_containers(source, merges + 1))
+                    }
+                    _ => self.has_containers(source, merges + 1),
+                })
             }
-            steps.pop();
-        }
-        Kind::Scalar | Kind::Alias => {}
+        };
+        self.specs.insert(spec, has);
+        has
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is said of resources in which no pod template is found, or not all of theirs.
 
 use super::{Direction, Run, shift};
-use crate::find::Hidden;
+use crate::find::Templates;
 use crate::lost_manifest::lost_manifests;
 use crate::lost_template::lost_templates;
 use crate::misplaced_template::misplaced_template;
@@ -32,11 +32,11 @@ impl Run<'_> {
         &mut self,
         tree: &Tree<'_>,
         resource: &Resource,
-        is_without: bool,
-        hidden: Vec<Hidden>,
+        templates: &Templates,
         base: usize,
     ) -> bool {
-        let manifests = if is_without { lost_manifests(tree, resource, &self.table) } else { Vec::new() };
+        let manifests =
+            if templates.seen.is_empty() { lost_manifests(tree, resource, &self.table) } else { Vec::new() };
         if !manifests.is_empty() {
             let own = tree.text().get(tree.span(resource.node)).unwrap_or_default();
             if self.wants_nothing_of(own) {
@@ -46,7 +46,7 @@ impl Run<'_> {
             self.injection.findings.extend(manifests.into_iter().map(at_base));
             return true;
         }
-        let lost = lost_templates(tree, resource, hidden, self.terms(), self.options.direction);
+        let lost = lost_templates(tree, resource, templates, self.terms(), self.options.direction);
         let is_lost = !lost.is_empty();
         let outcomes = lost.into_iter().map(|lost| refused(tree, resource, lost, base));
         self.injection.outcomes.extend(outcomes);

@@ -221,4 +221,12 @@ mod tests {
             assert_eq!(told, Some((at, true)), "{text:?}");
         }
     }
+
+    #[test]
+    fn each_is_told() {
+        let text = "a:\n b: |\n  c\n →\n d:\n→ → # e\n  - →f\n".replace('→', "\t");
+        let tree = read(&text).unwrap();
+        let told: Vec<usize> = super::misplaced(&tree).iter().map(|tab| tab.offset).collect();
+        assert_eq!(told, [14, 20, 32]);
+    }
 }

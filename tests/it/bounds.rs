@@ -82,6 +82,9 @@ fn many_of_what_is_looked_at_in_search_of_templates() {
     let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n";
     let custom = "apiVersion: example.com/v1\nkind: Foo\n";
     let template = "{spec: {containers: [{name: a, image: a:1}]}}";
+    let job_set = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n";
+    let job = "template: {spec: {template: {spec: {containers: [{name: a, image: a:1}]}}}}";
+    let pod_item = "apiVersion: v1\n  kind: Pod\n  spec:\n    containers:\n    - name: a\n      image: a:1\n";
     // Taken as a whole because of its anchor.
     let list = "kind: List\nmetadata: &m {}\nother: *m\nitems:\n";
     let key = |number: usize| format!("  k{number}: 1\n");
@@ -97,6 +100,17 @@ fn many_of_what_is_looked_at_in_search_of_templates() {
             "{list}{}",
             of_each(20_000, &|number| format!("- {{kind: Pod, kind: ConfigMap, data: {{k: v{number}}}}}\n"))
         ),
+        format!(
+            "{job_set}x: &x\n{}spec: {{replicatedJobs: *x}}\n{}spec: 1\n",
+            of_each(10_000, &|_| format!("- {job}\n")),
+            "spec: {replicatedJobs: *x}\n".repeat(10_000)
+        ),
+        format!(
+            "{job_set}spec:\n  replicatedJobs:\n  - &a\n{}    template: 1\n{}",
+            of_each(10_000, &|_| format!("    {job}\n")),
+            "  - *a\n".repeat(10_000)
+        ),
+        format!("{list}{}- {}    \t\n", of_each(20_000, &|_| format!("- {pod_item}")), pod_item),
         format!("{custom}base: &b\n{}list:\n{}# containers\n", of_each(20_000, &key), "- {<<: *b}\n".repeat(20_000)),
     ] {
         for direction in [Direction::Inject, Direction::Uninject] {
