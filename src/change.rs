@@ -206,24 +206,27 @@ fn culprits(
     together: &Uneditable,
     memo: &Memo,
 ) -> Vec<(usize, Refusal)> {
+    let mut nodes = Nodes::of(tree);
     let alone = changes.iter().zip(patches).enumerate().filter_map(|(index, (change, patch))| {
         let alone = splice_operations(tree, patch.operations, &patch.spellings, memo).err()?;
-        Some((index, without_marker(tree, change, &alone).unwrap_or_else(|| refusal(&alone))))
+        Some((index, without_marker(&mut nodes, change, &alone).unwrap_or_else(|| refusal(&alone))))
     });
     let culprits: Vec<(usize, Refusal)> = alone.collect();
     if culprits.is_empty() { vec![(0, refusal(together))] } else { culprits }
 }
 
 /// Whoever were to remove one of two keys would take half of a manifest away.
-fn without_marker(tree: &Tree<'_>, change: &Change, uneditable: &Uneditable) -> Option<Refusal> {
-    let offset = second_manifest(tree, Nodes::of(tree).node(&change.resource)?)?;
-    (uneditable.refusal == splice::Refusal::DuplicateKey).then(|| Refusal {
-        message: format!(
-            "{}: a second manifest begins here, and nothing parts it from the first",
-            uneditable.refusal.word()
-        ),
+fn without_marker(nodes: &mut Nodes<'_, '_>, change: &Change, uneditable: &Uneditable) -> Option<Refusal> {
+    if uneditable.refusal != splice::Refusal::DuplicateKey {
+        return None;
+    }
+    let (tree, resource) = (nodes.tree, nodes.node(&change.resource)?);
+    tree.entries(tree.resolve(resource)).find(|(key, _)| tree.span(*key).start == uneditable.offset)?;
+    let message = "a second manifest begins here, and nothing parts it from the first";
+    Some(Refusal {
+        message: format!("{}: {message}", uneditable.refusal.word()),
         help: lost_manifest::HELP.to_owned(),
-        offset,
+        offset: second_manifest(tree, resource)?,
     })
 }
 

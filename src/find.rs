@@ -5,7 +5,7 @@
 
 mod walk;
 
-pub(crate) use walk::{Hidden, earlier};
+pub(crate) use walk::{Behind, Hidden, earlier};
 
 use crate::config::{PodTemplatePath, Step};
 use crate::patch::unescape;
@@ -167,9 +167,17 @@ pub(crate) fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<Node
     merged_member(tree, mapping, key, &mut Vec::new()).map(|member| member.value)
 }
 
+/// The mapping that has the key, where [`member`] finds it.
+#[must_use]
+pub(crate) fn holder(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
+    merged_member(tree, mapping, key, &mut Vec::new()).map(|member| member.holder)
+}
+
 /// The member that is seen.
 struct Member {
     value: NodeId,
+    /// The mapping in which it stands: another one where a merge key brings it.
+    holder: NodeId,
     /// The key stands in front of it, too.
     stands_twice: bool,
 }
@@ -183,7 +191,7 @@ fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<Nod
     let (mut found, mut merged): (Option<Member>, Option<NodeId>) = (None, None);
     for (name, value) in tree.entries(mapping) {
         if tree.is_key(name, key) {
-            found = Some(Member { value, stands_twice: found.is_some() });
+            found = Some(Member { value, holder: mapping, stands_twice: found.is_some() });
         } else if is_merge(tree, name) {
             merged = Some(value);
         }

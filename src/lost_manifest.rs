@@ -13,6 +13,7 @@ use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::splice::Refusal;
 use crate::yaml::{NodeId, Tree};
+use std::collections::HashSet;
 
 /// What to do about it.
 pub(crate) const HELP: &str = "put a line `---` between the two manifests";
@@ -34,12 +35,15 @@ pub(crate) fn lost_manifests(tree: &Tree<'_>, resource: &Resource, table: &Table
     lost.collect()
 }
 
-/// Where a second manifest begins in a resource: the first key that says once more what it is.
+/// Where a second manifest begins in a resource that says twice what it is: with the first key that stands there again.
 pub(crate) fn second_manifest(tree: &Tree<'_>, resource: NodeId) -> Option<usize> {
-    let names = ["apiVersion", "kind"];
-    let mut seen = [false; 2];
-    tree.entries(tree.resolve(resource)).map(|(key, _)| key).find_map(|key| {
-        let at = names.iter().position(|name| tree.is_key(key, name))?;
-        std::mem::replace(seen.get_mut(at)?, true).then(|| tree.span(key).start)
-    })
+    let resource = tree.resolve(resource);
+    let keys = || tree.entries(resource).map(|(key, _)| key);
+    let count = |name: &str| keys().filter(|key| tree.is_key(*key, name)).count();
+    if count("apiVersion") < 2 && count("kind") < 2 {
+        return None;
+    }
+    let mut seen = HashSet::new();
+    let again = keys().find(|key| tree.scalar(*key).is_some_and(|name| !seen.insert(name)))?;
+    Some(tree.span(again).start)
 }

@@ -10,15 +10,14 @@
 //! Where the last one has a template with containers too, the edit meets both keys and is refused for them.
 
 use crate::decide::{Terms, is_skipped};
-use crate::find::{Hidden, Templates, earlier, member};
+use crate::find::{Behind, Hidden, earlier, holder, member};
 use crate::inject::Direction;
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::splice::Refusal;
-use crate::template_form::{MOST_LOOKED_AT, containers};
+use crate::template_form::MOST_LOOKED_AT;
 use crate::yaml::{NodeId, Tree};
-use std::collections::HashSet;
 
 /// What to do about it.
 const HELP: &str = "write the two as one";
@@ -27,19 +26,14 @@ const HELP: &str = "write the two as one";
 pub(crate) fn lost_templates(
     tree: &Tree<'_>,
     resource: &Resource,
-    Templates { seen, hidden }: &Templates,
+    hidden: &[Hidden],
     terms: Terms<'_>,
     direction: Direction,
 ) -> Vec<Finding> {
-    if hidden.is_empty() {
-        return Vec::new();
-    }
-    let whole = seen.iter().filter(|(_, node)| containers(tree, *node).is_some());
-    let whole: HashSet<&str> = whole.map(|(pointer, _)| &**pointer).collect();
     let mut asked = 0;
-    let mut matters = |Hidden { pointer, node, .. }: &Hidden| match direction {
+    let mut matters = |Hidden { pointer, node, behind, .. }: &Hidden| match direction {
         Direction::Uninject => PodTemplate::view(tree, *node).ours.is_some(),
-        Direction::Inject if whole.contains(&**pointer) => false,
+        Direction::Inject if *behind == Behind::Whole => false,
         Direction::Inject => {
             asked += 1;
             // What is not asked any more is not silent, either.
@@ -52,8 +46,11 @@ pub(crate) fn lost_templates(
 
 /// The same of the containers of a template, whose pointer is `at`, that has none as Kubernetes reads it.
 pub(crate) fn lost_containers(tree: &Tree<'_>, template: NodeId, at: &str) -> Option<Finding> {
-    let specs = earlier(tree, template, "spec").filter(|(_, spec)| has_items(tree, *spec));
-    let lists = member(tree, template, "spec").into_iter().flat_map(|spec| earlier(tree, spec, "containers"));
+    let earlier_in = |mapping: NodeId, key: &'static str| {
+        holder(tree, mapping, key).into_iter().flat_map(move |holder| earlier(tree, holder, key))
+    };
+    let specs = earlier_in(template, "spec").filter(|(_, spec)| has_items(tree, *spec));
+    let lists = member(tree, template, "spec").into_iter().flat_map(|spec| earlier_in(spec, "containers"));
     let lists = lists.filter(|(_, list)| is_list_of_some(tree, *list));
     let key = specs.chain(lists).map(|(key, _)| key).next()?;
     Some(finding(tree, key, "the list of containers", at))

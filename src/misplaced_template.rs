@@ -10,6 +10,7 @@ use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::template_form::{Formed, MOST_LOOKED_AT, formed};
 use crate::yaml::{Kind, NodeId, Tree};
+use std::collections::HashSet;
 
 /// From a pod template to its containers.
 const CONTAINERS: &str = "/spec/containers";
@@ -55,13 +56,18 @@ pub(crate) fn misplaced_template(
 
 /// Something like a list of containers in a template that has none.
 fn misspelt_list(tree: &Tree<'_>, templates: &Templates) -> Option<(String, NodeId)> {
+    const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
+    // Aliases may lead to one from many templates.
+    let mut looked_at = HashSet::new();
     templates.seen.iter().find_map(|(pointer, template)| {
-        let spec = member(tree, *template, "spec").filter(|spec| member(tree, *spec, "containers").is_none())?;
-        tree.entries(tree.resolve(spec)).find_map(|(key, list)| {
+        let spec = tree.resolve(member(tree, *template, "spec")?);
+        if !looked_at.insert(spec) || member(tree, spec, "containers").is_some() {
+            return None;
+        }
+        let is_list = |node: NodeId| tree.items(tree.resolve(node)).any(|item| tree.kind(item) == Kind::Mapping);
+        tree.entries(spec).filter(|(_, list)| is_list(*list)).find_map(|(key, _)| {
             let name = tree.scalar(key)?;
-            let is_another = ["initContainers", "ephemeralContainers"].contains(&&*name);
-            let is_list = tree.items(list).any(|item| tree.kind(item) == Kind::Mapping);
-            closest(&name, ["containers"]).filter(|_| is_list && !is_another)?;
+            closest(&name, LISTS).filter(|list| *list == "containers")?;
             Some((format!("{pointer}/spec/{}", escape(&name)), key))
         })
     })

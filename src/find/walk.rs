@@ -5,8 +5,9 @@
 //! spec: {template: …}    # seen
 //! ```
 
-use super::{Next, Templates, Way, merged_member};
+use super::{Next, Templates, Way, holder, merged_member};
 use crate::patch::escape;
+use crate::template_form::containers;
 use crate::yaml::{Kind, NodeId, Tree};
 use std::collections::HashSet;
 
@@ -19,14 +20,28 @@ pub(crate) struct Hidden {
     pub(crate) pointer: String,
     /// The template.
     pub(crate) node: NodeId,
+    /// Whether all that is seen in its place are templates with containers.
+    pub(crate) behind: Behind,
 }
+
+/// What hides a pod template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Behind {
+    /// Templates with containers: their edit meets both keys.
+    Whole,
+    /// Anything else.
+    Less,
+}
+
+/// What hides it: the key, of which one more stands behind it, and what there is then.
+type By = (NodeId, Behind);
 
 pub(super) struct Walk<'a, 't> {
     tree: &'a Tree<'t>,
     pub(super) found: Templates,
     /// Where something is hidden, and what aliases and merge keys lead to from there, with what was left of the way. However
     /// many lead to it, it is the same.
-    shared: HashSet<(NodeId, usize)>,
+    shared: HashSet<(NodeId, usize, Behind)>,
 }
 
 impl<'a, 't> Walk<'a, 't> {
@@ -45,12 +60,19 @@ impl<'a, 't> Walk<'a, 't> {
             Some((Next::Key(key), rest)) => {
                 let Some(member) = merged_member(tree, node, key, &mut Vec::new()) else { return };
                 let pointer = pointer + "/" + &escape(key);
-                if member.stands_twice && self.shared.insert((tree.resolve(node), way.left())) {
-                    for (key, value) in earlier(tree, node, key) {
-                        self.hidden(key, value, rest, pointer.clone());
+                if !member.stands_twice {
+                    return self.seen(member.value, rest, pointer);
+                }
+                let before = self.found.seen.len();
+                self.seen(member.value, rest, pointer.clone());
+                let mut seen = self.found.seen.iter().skip(before).peekable();
+                let is_whole = seen.peek().is_some() && seen.all(|(_, template)| containers(tree, *template).is_some());
+                let behind = if is_whole { Behind::Whole } else { Behind::Less };
+                if self.shared.insert((member.holder, way.left(), behind)) {
+                    for (name, value) in earlier(tree, member.holder, key) {
+                        self.hidden((name, behind), value, rest, pointer.clone());
                     }
                 }
-                self.seen(member.value, rest, pointer);
             }
             Some((Next::Each, rest)) => {
                 for (index, item) in tree.items(tree.resolve(node)).enumerate() {
@@ -62,27 +84,24 @@ impl<'a, 't> Walk<'a, 't> {
 
     /// Everything on the way below a hidden key.
     #[cold]
-    fn hidden(&mut self, by: NodeId, node: NodeId, way: Way<'_>, pointer: String) {
+    fn hidden(&mut self, by: By, node: NodeId, way: Way<'_>, pointer: String) {
         let tree = self.tree;
-        if tree.kind(node) == Kind::Alias && !self.shared.insert((tree.resolve(node), way.left())) {
+        if tree.kind(node) == Kind::Alias && !self.shared.insert((tree.resolve(node), way.left(), by.1)) {
             return;
         }
         match way.split() {
             None => {
                 if tree.kind(tree.resolve(node)) == Kind::Mapping {
-                    self.found.hidden.push(Hidden { key: by, pointer, node });
+                    self.found.hidden.push(Hidden { key: by.0, pointer, node, behind: by.1 });
                 }
             }
             Some((Next::Key(key), rest)) => {
-                let pointer = pointer + "/" + &escape(key);
-                let mut own = tree.entries(tree.resolve(node)).filter(|(name, _)| tree.is_key(*name, key)).peekable();
-                if own.peek().is_none()
-                    && let Some(merged) = merged_member(tree, node, key, &mut Vec::new())
-                    && self.shared.insert((merged.value, rest.left()))
-                {
-                    self.hidden(by, merged.value, rest, pointer.clone());
+                let Some(holder) = holder(tree, node, key) else { return };
+                if holder != tree.resolve(node) && !self.shared.insert((holder, way.left(), by.1)) {
+                    return;
                 }
-                for (_, value) in own {
+                let pointer = pointer + "/" + &escape(key);
+                for (_, value) in tree.entries(holder).filter(|(name, _)| tree.is_key(*name, key)) {
                     self.hidden(by, value, rest, pointer.clone());
                 }
             }

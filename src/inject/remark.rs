@@ -46,7 +46,7 @@ impl Run<'_> {
             self.injection.findings.extend(manifests.into_iter().map(at_base));
             return true;
         }
-        let lost = lost_templates(tree, resource, templates, self.terms(), self.options.direction);
+        let lost = lost_templates(tree, resource, &templates.hidden, self.terms(), self.options.direction);
         let is_lost = !lost.is_empty();
         let outcomes = lost.into_iter().map(|lost| refused(tree, resource, lost, base));
         self.injection.outcomes.extend(outcomes);
