@@ -8,6 +8,7 @@ use crate::annotations::Annotation;
 use crate::edit::Edit;
 use crate::read;
 use crate::read::list;
+use crate::resource::item_types;
 use crate::yaml::{self, Tree};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
@@ -72,8 +73,10 @@ pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Failur
                 return add(&tree, document.start + first.start, "", wanted);
             }
         }
-        let tree =
-            yaml::read(piece).ok().filter(|tree| tree.root().is_some_and(|root| tree.get(root, "items").is_some()));
+        let is_list = |tree: &Tree<'_>| {
+            tree.root().is_some_and(|root| item_types(tree, root).is_some() && tree.get(root, "items").is_some())
+        };
+        let tree = yaml::read(piece).ok().filter(is_list);
         if let Some(tree) = tree {
             return add(&tree, document.start, "/items", wanted);
         }
@@ -84,7 +87,10 @@ pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Failur
 /// Where the first item of a list stands, if that can be told without reading the others.
 fn first_item(document: &str) -> Option<Range<usize>> {
     let cut = list::cut(document)?;
-    cut.envelope()?;
+    let envelope = cut.envelope()?;
+    // A second `kind` may say that it is something else.
+    item_types(&envelope, envelope.root()?)?;
+    drop(envelope);
     cut.items.into_iter().next()
 }
 
