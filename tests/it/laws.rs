@@ -174,7 +174,8 @@ fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, option
 /// A document of ours that is no workload, which law 3 does not speak of.
 fn is_permission(document: &str) -> bool {
     let Ok(tree) = yaml::read(document) else { return false };
-    let holds_more = || tree.root().is_some_and(|root| holds_more(&tree, root));
+    // Items may be permissions among others.
+    let holds_more = || tree.root().is_some_and(|root| holds_more(&tree, root) || tree.get(root, "items").is_some());
     json(&tree).is_ok_and(|value| is_object_of_ours(&value)) && !holds_more()
 }
 
@@ -224,8 +225,6 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
                 .lines()
                 .all(|line| matches!(line.trim(), "" | "---") || line.trim().starts_with('#'))
         };
-        // A list may hold permissions among others.
-        let is_permission = |document: &str| is_permission(document) && !document.contains("items");
         let passes = |document: &str| !(has_permissions && (is_permission(document) || is_empty(document)));
         let spans = documents(text).map(|document| document.span);
         spans.filter(|span| passes(&text[span.clone()])).collect::<Vec<_>>()

@@ -193,3 +193,13 @@ fn a_list_that_another_kind_hides_gets_no_items() {
         assert!(!lawful.text.contains("ClusterRole"), "{}", lawful.text);
     }
 }
+
+/// Found by the fuzzer, in the laws: what speaks of items need not be a list.
+#[test]
+fn permissions_that_speak_of_items_are_taken_out() {
+    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: mackerel-agent-injector:a\n  \
+                annotations:\n    agent-injector.contrib.mackerel.io/record: v1;rbac\nrules:\n- resources: [items]\n  verbs: [get]\n";
+    let text = format!("{role}---\napiVersion: v1\nkind: ConfigMap\n");
+    let lawful = laws::check(&text, &laws::of_spec("{}"), laws::UNINJECT).unwrap();
+    assert_eq!(lawful.text, "---\napiVersion: v1\nkind: ConfigMap\n");
+}
