@@ -180,26 +180,3 @@ fn lists_of_generated_manifests_obey_the_laws_with_permissions() {
         });
     result.unwrap_or_else(|failure| panic!("{failure}"));
 }
-
-/// The last `kind` counts: what stands in front of it is no list, and holds no items of ours.
-#[test]
-fn a_list_that_another_kind_hides_gets_no_items() {
-    let text = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  \
-                metadata:\n    name: web\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: shop\n\
-                spec:\n  template:\n    spec:\n      containers:\n        - name: web\n          image: web:1\n";
-    for text in [text.to_owned(), text.replace("- apiVersion", "- &a\n  apiVersion")] {
-        let config = laws::of_spec("{kubernetesVersion: '1.33', rbac: {generate: true}}");
-        let lawful = laws::check(&text, &config, laws::INJECT).unwrap();
-        assert!(!lawful.text.contains("ClusterRole"), "{}", lawful.text);
-    }
-}
-
-/// Found by the fuzzer, in the laws: what speaks of items need not be a list.
-#[test]
-fn permissions_that_speak_of_items_are_taken_out() {
-    let role = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: mackerel-agent-injector:a\n  \
-                annotations:\n    agent-injector.contrib.mackerel.io/record: v1;rbac\nrules:\n- resources: [items]\n  verbs: [get]\n";
-    let text = format!("{role}---\napiVersion: v1\nkind: ConfigMap\n");
-    let lawful = laws::check(&text, &laws::of_spec("{}"), laws::UNINJECT).unwrap();
-    assert_eq!(lawful.text, "---\napiVersion: v1\nkind: ConfigMap\n");
-}
