@@ -214,6 +214,7 @@ impl Run<'_> {
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
         let before = self.injection.outcomes.len();
         self.resources(tree, root, base);
+        self.refuse_lost_items(tree, root.node, base, before);
         self.say_once(before);
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn lost_templates(
         }
     };
     let lost = hidden.iter().filter(|hidden| matters(hidden)).take(MOST_LOOKED_AT + 1);
-    lost.map(|Hidden { key, pointer, .. }| finding(tree, *key, "the pod template", pointer)).collect()
+    lost.map(|Hidden { key, pointer, .. }| unseen(tree, *key, "the pod template", pointer)).collect()
 }
 
 /// The same of the containers of a template, whose pointer is `at`, that has none as Kubernetes reads it.
@@ -53,7 +53,7 @@ pub(crate) fn lost_containers(tree: &Tree<'_>, template: NodeId, at: &str) -> Op
     let lists = member(tree, template, "spec").into_iter().flat_map(|spec| earlier_in(spec, "containers"));
     let lists = lists.filter(|(_, list)| is_list_of_some(tree, *list));
     let key = specs.chain(lists).map(|(key, _)| key).next()?;
-    Some(finding(tree, key, "the list of containers", at))
+    Some(unseen(tree, key, "the list of containers", at))
 }
 
 fn has_items(tree: &Tree<'_>, spec: NodeId) -> bool {
@@ -64,7 +64,8 @@ fn is_list_of_some(tree: &Tree<'_>, list: NodeId) -> bool {
     tree.items(tree.resolve(list)).next().is_some()
 }
 
-fn finding(tree: &Tree<'_>, key: NodeId, what: &str, pointer: &str) -> Finding {
+/// What is said of a key that one more of its name hides, and of what it holds.
+pub(crate) fn unseen(tree: &Tree<'_>, key: NodeId, what: &str, pointer: &str) -> Finding {
     let message = format!(
         "{}: `{}` stands twice in its mapping, and Kubernetes reads the last one: {what} in this one goes unseen",
         Refusal::DuplicateKey.word(),

@@ -2,7 +2,7 @@
 
 use super::{Direction, Run, shift};
 use crate::find::Templates;
-use crate::lost_manifest::lost_manifests;
+use crate::lost_manifest::{lost_items, lost_manifests};
 use crate::lost_template::lost_templates;
 use crate::misplaced_template::misplaced_template;
 use crate::no_such_kind::{self, no_such_kind};
@@ -10,7 +10,7 @@ use crate::report::{Finding, Identity, Outcome, Remark, Rule};
 use crate::resource::{Resource, file};
 use crate::template_form;
 use crate::unknown_kind::{self, unknown_kind};
-use crate::yaml::Tree;
+use crate::yaml::{NodeId, Tree};
 use json_patch::Patch;
 
 impl Run<'_> {
@@ -38,19 +38,36 @@ impl Run<'_> {
         let manifests =
             if templates.seen.is_empty() { lost_manifests(tree, resource, &self.table) } else { Vec::new() };
         if !manifests.is_empty() {
-            let own = tree.text().get(tree.span(resource.node)).unwrap_or_default();
-            if self.wants_nothing_of(own) {
-                return false;
-            }
-            let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
-            self.injection.findings.extend(manifests.into_iter().map(at_base));
-            return true;
+            return self.refuse_all(tree, resource.node, manifests, base);
         }
         let lost = lost_templates(tree, resource, &templates.hidden, self.terms(), self.options.direction);
         let is_lost = !lost.is_empty();
         let outcomes = lost.into_iter().map(|lost| refused(tree, resource, lost, base));
         self.injection.outcomes.extend(outcomes);
         is_lost
+    }
+
+    /// Refuses a list whose items a later key hides from Kubernetes, unless an edit met both keys and was refused: that
+    /// would be one of the outcomes from `from` on.
+    pub(super) fn refuse_lost_items(&mut self, tree: &Tree<'_>, document: NodeId, base: usize, from: usize) {
+        let Some(lost) = lost_items(tree, document, &self.table) else { return };
+        let place = lost.offset.map(|offset| offset + base);
+        let mut decisions = self.injection.outcomes.iter().skip(from).map(|outcome| &outcome.decision);
+        if !decisions.any(|decision| decision.reason == lost.reason && decision.offset == place) {
+            self.refuse_all(tree, document, vec![lost], base);
+        }
+    }
+
+    /// Refuses what has no template to speak of. False: nobody wants anything of what stands in that node.
+    #[cold]
+    fn refuse_all(&mut self, tree: &Tree<'_>, node: NodeId, lost: Vec<Finding>, base: usize) -> bool {
+        let own = tree.text().get(tree.span(node)).unwrap_or_default();
+        if self.wants_nothing_of(own) {
+            return false;
+        }
+        let at_base = |lost: Finding| Finding { offset: lost.offset.map(|offset| offset + base), ..lost };
+        self.injection.findings.extend(lost.into_iter().map(at_base));
+        true
     }
 
     /// Says what there is to say about a resource in which no pod template is found.
