@@ -189,8 +189,7 @@ fn step(
     let mut buffer = memo.buffer();
     let new = reread(&text, &mut buffer)?;
     spliced.verify_again(tree, &new, memo).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
-    let tabs: Vec<usize> = yaml::misplaced_tabs(&new).iter().map(|tab| tab.offset).collect();
-    let tabs = edit::origins(&spliced.edits, &tabs);
+    let tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
     if !tabs.is_empty() {
         return Err(Failure::Refused(above_tabs(&tabs, tree, changes)));
     }

@@ -11,7 +11,7 @@ use super::{YamlError, block};
 const BEHIND_A_SIGN: &str = "a tab cannot stand behind this sign; use a space";
 
 /// The tabs that go-yaml refuses, in order of the text: of white space that holds several, the first.
-pub(crate) fn misplaced(tree: &Tree<'_>) -> Vec<YamlError> {
+pub(crate) fn misplaced(tree: &Tree<'_>) -> Vec<usize> {
     let bytes = tree.text().as_bytes();
     // JSON is read as JSON.
     let root = tree.root().filter(|root| tree.style(*root) != Style::Flow);
@@ -21,11 +21,20 @@ pub(crate) fn misplaced(tree: &Tree<'_>) -> Vec<YamlError> {
     let mut scan = Scan { tree, bytes, at: bom, key_may_begin: true, found: Vec::new() };
     scan.node(root, None);
     scan.until(bytes.len());
-    let error = |offset: &usize| {
-        let indents = scan.before(*offset).iter().all(|byte| matches!(byte, b' ' | b'\t'));
-        YamlError { offset: *offset, message: if indents { TAB } else { BEHIND_A_SIGN }.to_owned() }
-    };
-    scan.found.iter().map(error).collect()
+    scan.found
+}
+
+/// What is said of a tab that go-yaml refuses.
+pub(super) fn refused(text: &str, offset: usize) -> YamlError {
+    let indents = before(text.as_bytes(), offset).iter().all(|byte| matches!(byte, b' ' | b'\t'));
+    YamlError { offset, message: if indents { TAB } else { BEHIND_A_SIGN }.to_owned() }
+}
+
+/// What stands before it on its line.
+fn before(bytes: &[u8], at: usize) -> &[u8] {
+    let before = bytes.get(..at).unwrap_or_default();
+    let line = before.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+    line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line)
 }
 
 struct Scan<'a, 't> {
@@ -44,7 +53,7 @@ impl Scan<'_, '_> {
         self.until(span.start);
         match (self.tree.kind(id), self.tree.style(id)) {
             (Kind::Mapping | Kind::Sequence, Style::Block) => {
-                let column = String::from_utf8_lossy(self.before(span.start)).chars().count();
+                let column = String::from_utf8_lossy(before(self.bytes, span.start)).chars().count();
                 return self.tree.children(id).for_each(|child| self.node(child, Some(column)));
             }
             (_, Style::Literal | Style::Folded) => return self.block_scalar(id),
@@ -121,20 +130,13 @@ impl Scan<'_, '_> {
                     let end = rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len());
                     self.key_may_begin = match rest.get(..end) {
                         Some(b"-" | b"?") => true,
-                        Some(b":") => self.before(self.at).iter().all(|byte| matches!(byte, b' ' | b'-' | b'?')),
+                        Some(b":") => before(self.bytes, self.at).iter().all(|byte| matches!(byte, b' ' | b'-' | b'?')),
                         _ => false,
                     };
                     self.at += end.max(1);
                 }
             }
         }
-    }
-
-    /// What stands before it on its line.
-    fn before(&self, at: usize) -> &[u8] {
-        let before = self.bytes.get(..at).unwrap_or_default();
-        let line = before.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
-        line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line)
     }
 }
 
@@ -226,7 +228,6 @@ mod tests {
     fn each_is_told() {
         let text = "a:\n b: |\n  c\n →\n d:\n→ → # e\n  - →f\n".replace('→', "\t");
         let tree = read(&text).unwrap();
-        let told: Vec<usize> = super::misplaced(&tree).iter().map(|tab| tab.offset).collect();
-        assert_eq!(told, [14, 20, 32]);
+        assert_eq!(super::misplaced(&tree), [14, 20, 32]);
     }
 }

@@ -14,8 +14,8 @@ use super::{YamlError, tabs, to_json};
 #[must_use]
 pub(crate) fn unreadable(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
-    if let Some(tab) = tabs::misplaced(tree).into_iter().next() {
-        return Some(tab);
+    if let Some(tab) = tabs::misplaced(tree).first() {
+        return Some(tabs::refused(tree.text(), *tab));
     }
     if tree.has_aliases() { to_json(tree, root).err() } else { node(tree, root).err() }
 }
