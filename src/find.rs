@@ -5,7 +5,7 @@
 
 mod walk;
 
-pub(crate) use walk::{Behind, Hidden, earlier};
+pub(crate) use walk::{Hidden, Seen, earlier};
 
 use crate::config::{PodTemplatePath, Step};
 use crate::patch::unescape;
@@ -165,6 +165,14 @@ pub(crate) struct Templates {
 #[must_use]
 pub(crate) fn member(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<NodeId> {
     merged_member(tree, mapping, key, &mut Vec::new()).map(|member| member.value)
+}
+
+/// The containers of a mapping that has the form of a pod template.
+#[must_use]
+pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
+    let list = tree.resolve(member(tree, member(tree, node, "spec")?, "containers")?);
+    let mut kinds = tree.items(list).map(|item| tree.kind(tree.resolve(item)));
+    kinds.any(|kind| kind == Kind::Mapping).then_some(list)
 }
 
 /// The mapping that has the key, where [`member`] finds it.

@@ -367,9 +367,9 @@ impl Run<'_> {
             shift(&mut outcome, base);
             self.injection.outcomes.push(outcome);
         }
-        let mut decided = self.injection.outcomes.iter().skip(before).map(|outcome| outcome.decision.reason);
-        let is_first = decided.next() == Some(Reason::NoContainers);
-        if is_first && !is_lost && decided.all(|reason| reason == Reason::NoContainers) {
+        let decided = self.injection.outcomes.get(before..).unwrap_or_default();
+        let none_has_containers = decided.iter().all(|outcome| outcome.decision.reason == Reason::NoContainers);
+        if none_has_containers && !decided.is_empty() && !is_lost {
             self.remark_misplaced(tree, resource, base);
         }
     }

@@ -10,7 +10,7 @@
 //! Where the last one has a template with containers too, the edit meets both keys and is refused for them.
 
 use crate::decide::{Terms, is_skipped};
-use crate::find::{Behind, Hidden, earlier, holder, member};
+use crate::find::{Hidden, Seen, earlier, holder, member};
 use crate::inject::Direction;
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
@@ -31,9 +31,10 @@ pub(crate) fn lost_templates(
     direction: Direction,
 ) -> Vec<Finding> {
     let mut asked = 0;
-    let mut matters = |Hidden { pointer, node, behind, .. }: &Hidden| match direction {
+    let mut matters = |Hidden { pointer, node, seen, .. }: &Hidden| match direction {
         Direction::Uninject => PodTemplate::view(tree, *node).ours.is_some(),
-        Direction::Inject if *behind == Behind::Whole => false,
+        // Their edit meets both keys.
+        Direction::Inject if *seen == Seen::WithContainers => false,
         Direction::Inject => {
             asked += 1;
             // What is not asked any more is not silent, either.

@@ -44,7 +44,9 @@ pub(crate) fn misplaced_template(
         Some((pointer, meant)) => (pointer, format!("did you mean `{meant}`?")),
         None => {
             let help = match templates.seen.first() {
-                Some((pointer, _)) if !pointer.is_empty() => format!("its pod template, {}, has none", shown(pointer)),
+                Some((pointer, _)) if !pointer.is_empty() => {
+                    format!("move them to its pod template, {}, which has none", shown(pointer))
+                }
                 _ => help(table, &gvk.group, &there, first),
             };
             (there.clone(), help)

@@ -4,10 +4,9 @@
 
 use crate::config::closest;
 use crate::decide::{Terms, is_skipped};
-use crate::find::{Table, step};
+use crate::find::{Table, containers, step};
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
-use crate::template_form::containers;
 use crate::yaml::Tree;
 use std::collections::BTreeSet;
 

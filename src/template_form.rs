@@ -1,7 +1,7 @@
 //! What has the form of a pod template, wherever it stands: a mapping with containers in its `spec`.
 
 use crate::config::{Step, TemplatePath};
-use crate::find::{MOST_MERGES, member};
+use crate::find::MOST_MERGES;
 use crate::patch::escape;
 use crate::yaml::{Kind, NodeId, Tree, is_merge};
 use memchr::memmem;
@@ -25,14 +25,6 @@ pub(crate) struct Formed {
     pub(crate) path: TemplatePath,
     /// The mapping.
     pub(crate) node: NodeId,
-}
-
-/// The containers of a mapping that has the form of a pod template.
-#[must_use]
-pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
-    let list = tree.resolve(member(tree, member(tree, node, "spec")?, "containers")?);
-    let mut kinds = tree.items(list).map(|item| tree.kind(tree.resolve(item)));
-    kinds.any(|kind| kind == Kind::Mapping).then_some(list)
 }
 
 /// Everything of that form in a resource, the resource itself among them, in order of the text. Aliases on the way are not

@@ -7,7 +7,7 @@
 use crate::annotations::Annotation;
 use crate::config::{Config, Injection};
 use crate::decide::{Decision, Terms, decide};
-use crate::find::{Table, member};
+use crate::find::{Table, containers, member};
 use crate::merge_patch::{self, Images};
 use crate::no_such_kind::{group, group_of, is_custom, is_well_known};
 use crate::owner::owned;
@@ -15,7 +15,7 @@ use crate::parts::{Kinds, Parts};
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
-use crate::template_form::{Formed, MOST_LOOKED_AT, containers, formed};
+use crate::template_form::{Formed, MOST_LOOKED_AT, formed};
 use crate::wait_for::asks_for_nothing;
 use crate::yaml::{NodeId, Tree, Where, spell};
 use kube_core::GroupVersionKind;

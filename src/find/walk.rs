@@ -5,9 +5,8 @@
 //! spec: {template: …}    # seen
 //! ```
 
-use super::{Next, Templates, Way, holder, merged_member};
+use super::{Next, Templates, Way, containers, holder, merged_member};
 use crate::patch::escape;
-use crate::template_form::containers;
 use crate::yaml::{Kind, NodeId, Tree};
 use std::collections::HashSet;
 
@@ -20,28 +19,28 @@ pub(crate) struct Hidden {
     pub(crate) pointer: String,
     /// The template.
     pub(crate) node: NodeId,
-    /// Whether all that is seen in its place are templates with containers.
-    pub(crate) behind: Behind,
+    /// In its place.
+    pub(crate) seen: Seen,
 }
 
-/// What hides a pod template.
+/// What is seen in the place of a hidden template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Behind {
-    /// Templates with containers: their edit meets both keys.
-    Whole,
-    /// Anything else.
+pub(crate) enum Seen {
+    /// Nothing but templates with containers.
+    WithContainers,
+    /// Nothing, or a template without containers among others.
     Less,
 }
 
-/// What hides it: the key, of which one more stands behind it, and what there is then.
-type By = (NodeId, Behind);
+/// What hides it: the key, of which one more stands behind it, and what is seen then.
+type By = (NodeId, Seen);
 
 pub(super) struct Walk<'a, 't> {
     tree: &'a Tree<'t>,
     pub(super) found: Templates,
     /// Where something is hidden, and what aliases and merge keys lead to from there, with what was left of the way. However
     /// many lead to it, it is the same.
-    shared: HashSet<(NodeId, usize, Behind)>,
+    shared: HashSet<(NodeId, usize, Seen)>,
 }
 
 impl<'a, 't> Walk<'a, 't> {
@@ -67,10 +66,10 @@ impl<'a, 't> Walk<'a, 't> {
                 self.seen(member.value, rest, pointer.clone());
                 let mut seen = self.found.seen.iter().skip(before).peekable();
                 let is_whole = seen.peek().is_some() && seen.all(|(_, template)| containers(tree, *template).is_some());
-                let behind = if is_whole { Behind::Whole } else { Behind::Less };
-                if self.shared.insert((member.holder, way.left(), behind)) {
+                let seen = if is_whole { Seen::WithContainers } else { Seen::Less };
+                if self.shared.insert((member.holder, way.left(), seen)) {
                     for (name, value) in earlier(tree, member.holder, key) {
-                        self.hidden((name, behind), value, rest, pointer.clone());
+                        self.hidden((name, seen), value, rest, pointer.clone());
                     }
                 }
             }
@@ -92,7 +91,7 @@ impl<'a, 't> Walk<'a, 't> {
         match way.split() {
             None => {
                 if tree.kind(tree.resolve(node)) == Kind::Mapping {
-                    self.found.hidden.push(Hidden { key: by.0, pointer, node, behind: by.1 });
+                    self.found.hidden.push(Hidden { key: by.0, pointer, node, seen: by.1 });
                 }
             }
             Some((Next::Key(key), rest)) => {
