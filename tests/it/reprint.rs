@@ -9,7 +9,7 @@ use crate::{cases, corpus, independent};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::inject;
-use mackerel_agent_injector::report::{Class, Reason};
+use mackerel_agent_injector::report::{Class, Outcome, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -85,7 +85,11 @@ pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
     let injection = inject(text, config, laws::placed(text, laws::INJECT));
     let injected = edit::apply(text, &injection.edits);
     // What was refused for its layout need not be, in another one.
-    let is_uneditable = injection.outcomes.iter().any(|outcome| outcome.decision.reason == Reason::Uneditable);
+    let uneditable: Vec<&Outcome> =
+        injection.outcomes.iter().filter(|outcome| outcome.decision.reason == Reason::Uneditable).collect();
+    let was_refused = |outcome: &Outcome| {
+        uneditable.iter().any(|other| (&other.identity, &other.template) == (&outcome.identity, &outcome.template))
+    };
     let mut tried = 0;
     if injected == text || laws::carries_record(text) {
         return Ok(tried);
@@ -105,7 +109,9 @@ pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
             return Err(format!("law 4: after {tool:?} uninject gives\n{back}\ninstead of\n{expected}"));
         }
         let again = inject(&printed, config, laws::placed(&printed, laws::INJECT));
-        if !again.edits.is_empty() && !is_uneditable {
+        let done = again.outcomes.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done);
+        let changed: Vec<&Outcome> = done.filter(|outcome| outcome.decision.reason != Reason::Unchanged).collect();
+        if !again.edits.is_empty() && (changed.is_empty() || !changed.iter().all(|outcome| was_refused(outcome))) {
             let twice = edit::apply(&printed, &again.edits);
             return Err(format!("law 2: {tool:?} changes style only, but inject gives\n{twice}\nafter\n{printed}"));
         }
