@@ -37,6 +37,13 @@ pub fn glance(document: &str, holds: impl Fn(&str) -> bool) -> Glance<'_> {
     }
 }
 
+/// True for a document of nothing but blank lines, comments and markers, whatever characters stand in the comments.
+pub(crate) fn is_empty(document: &str) -> bool {
+    ends_with_line_feeds(document)
+        && !has_odd_breaks(document)
+        && content_lines(document).all(|line| flush(line) == Flush::Marker)
+}
+
 /// The kind, and the `apiVersion` that there seems to be.
 fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
     if !ends_with_line_feeds(document) || is_indented(document) || has_odd_breaks(document) {
@@ -125,6 +132,17 @@ mod tests {
             let document = format!("{head}kind: ConfigMap\n");
             let passed = Glance::Passed { kind: "ConfigMap", api_version: expected };
             assert_eq!(glance(&document, |_| false), passed, "{document:?}");
+        }
+    }
+
+    #[test]
+    fn comments_alone_are_empty() {
+        for document in ["", "\u{feff}---\r\n# \u{1a}\r\n\r\n", "--- # c\n  # d\n\t\n...\n", "# c"] {
+            assert!(is_empty(document), "{document:?}");
+        }
+        for document in ["--- a", "a", "# c\rkind: Pod\n", "# c\u{2028}kind: Pod\n", "%YAML 1.1\n---\n", "  a\n", "-\n"]
+        {
+            assert!(!is_empty(document), "{document:?}");
         }
     }
 

@@ -10,4 +10,5 @@ mod lines;
 pub mod list;
 
 pub use documents::{Document, Documents, documents};
+pub(crate) use glance::is_empty;
 pub use glance::{Glance, glance};

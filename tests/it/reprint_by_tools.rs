@@ -18,9 +18,14 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Go's YAML readers take no directive of YAML 1.2, and the second document here is none.
-const NO_YAML_TO_GO: [&str; 3] =
-    ["directive", "invalid-yaml-in-the-second-document", "permissions-in-front-of-a-directive"];
+/// Go's YAML readers take no directive of YAML 1.2 and no control character in a comment, and the second document here is
+/// none.
+const NO_YAML_TO_GO: [&str; 4] = [
+    "directive",
+    "invalid-yaml-in-the-second-document",
+    "permissions-before-a-comment-that-is-no-yaml",
+    "permissions-in-front-of-a-directive",
+];
 /// An item of a typed list has no kind of its own, which kustomize wants.
 const WITHOUT_A_KIND: [&str; 1] = ["list-typed-of-secrets"];
 const WITHOUT_A_NAME: [&str; 4] =
