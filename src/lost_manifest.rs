@@ -8,12 +8,13 @@
 //! spec: …
 //! ```
 
-use crate::find::{Table, is_list};
+use crate::find::{Earlier, Table, earlier, is_list};
 use crate::lost_template::unseen;
 use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
-use crate::splice::Refusal;
+use crate::splice::{Again, Refusal};
 use crate::yaml::{NodeId, Tree};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// What to do about it.
@@ -21,55 +22,47 @@ pub(crate) const HELP: &str = "put a line `---` between the two manifests";
 
 /// The kinds with a pod template that stand in a resource in front of what it says that it is.
 pub(crate) fn lost_manifests(tree: &Tree<'_>, resource: &Resource, table: &Table<'_>) -> Vec<Finding> {
-    let kinds = members(tree, tree.resolve(resource.node), "kind");
-    let [earlier @ .., _] = kinds.as_slice() else { return Vec::new() };
-    let is_known = |kind: NodeId| tree.scalar(kind).is_some_and(|name| table.knows_kind(&name));
-    let lost = earlier.iter().map(|(_, kind)| tree.resolve(*kind)).filter(|kind| is_known(*kind));
-    lost.map(|kind| lost_kind(tree, kind)).collect()
+    let kinds = earlier(tree, resource.node, "kind");
+    let lost = kinds.filter(|kind| name(tree, kind.value).is_some_and(|kind| table.knows_kind(&kind)));
+    lost.map(|kind| lost_kind(tree, &kind)).collect()
 }
 
 /// What is said of the list in a document of which items are not read, one of a kind with a pod template among them:
 /// another `kind`, or more `items`, stand behind them.
 pub(crate) fn lost_items(tree: &Tree<'_>, document: NodeId, table: &Table<'_>) -> Option<Finding> {
     let document = tree.resolve(document);
-    let (kinds, mut items) = (members(tree, document, "kind"), members(tree, document, "items"));
-    if kinds.len() < 2 && items.len() < 2 {
-        return None;
-    }
-    let (last, earlier) = kinds.split_last()?;
-    let list = |(_, kind): &(NodeId, NodeId)| {
-        let kind = tree.resolve(*kind);
-        tree.scalar(kind).filter(|name| is_list(name)).map(|name| (kind, name))
-    };
-    if list(last).is_some() {
-        // They are read.
-        items.pop();
-    }
-    let lost_list = earlier.iter().rev().find_map(list);
-    let (_, typed) = lost_list.clone().or_else(|| list(last))?;
+    let as_list = |kind: NodeId| name(tree, kind).filter(|kind| is_list(kind));
+    let read_list = tree.get(document, "kind").and_then(as_list);
+    let lost_list = earlier(tree, document, "kind").filter(|kind| as_list(kind.value).is_some()).last();
+    let list = lost_list.as_ref().and_then(|kind| as_list(kind.value)).or_else(|| read_list.clone())?;
     let is_of_known_kind = |item: NodeId| match text(tree, item, "kind") {
         Some(kind) => table.knows_kind(&kind),
-        None => typed.strip_suffix("List").is_some_and(|kind| table.knows_kind(kind)),
+        None => list.strip_suffix("List").is_some_and(|kind| table.knows_kind(kind)),
     };
-    let (key, _) = *items.iter().find(|(_, items)| tree.items(tree.resolve(*items)).any(is_of_known_kind))?;
-    Some(match lost_list {
-        Some((kind, _)) => lost_kind(tree, kind),
-        None => unseen(tree, key, "a workload", "/items"),
-    })
+    let holds_some = |items: NodeId| tree.items(tree.resolve(items)).any(is_of_known_kind);
+    let hidden = earlier(tree, document, "items").find(|items| holds_some(items.value));
+    match lost_list {
+        Some(kind) => {
+            let last = tree.get(document, "items").filter(|_| read_list.is_none());
+            (hidden.is_some() || last.is_some_and(holds_some)).then(|| lost_kind(tree, &kind))
+        }
+        None => hidden.map(|Earlier { key, next, .. }| unseen(tree, key, next, "a workload", "/items")),
+    }
 }
 
-fn lost_kind(tree: &Tree<'_>, kind: NodeId) -> Finding {
+fn name<'t>(tree: &Tree<'t>, kind: NodeId) -> Option<Cow<'t, str>> {
+    tree.scalar(tree.resolve(kind))
+}
+
+fn lost_kind(tree: &Tree<'_>, kind: &Earlier) -> Finding {
+    let start = |node: NodeId| tree.span(node).start;
     let message = format!(
-        "{}: `kind` stands twice in one document, and Kubernetes reads the last one: nothing becomes of this {}",
+        "{}: `kind` stands twice in one document, {}, and Kubernetes reads the last one: nothing becomes of this {}",
         Refusal::DuplicateKey.word(),
-        tree.scalar(kind).unwrap_or_default()
+        Again::of(tree.text(), start(kind.key), start(kind.next)),
+        name(tree, kind.value).unwrap_or_default()
     );
-    Finding::new(Reason::Uneditable, message, tree.span(kind).start, "").with_help(HELP)
-}
-
-/// Keys of this name and their values, in order of the text.
-fn members(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Vec<(NodeId, NodeId)> {
-    tree.entries(mapping).filter(|(key, _)| tree.is_key(*key, name)).collect()
+    Finding::new(Reason::Uneditable, message, start(kind.value), "").with_help(HELP)
 }
 
 /// Where a second manifest begins in a resource that says twice what it is: with the first key that stands there again.

@@ -10,12 +10,12 @@
 //! Where the last one has a template with containers too, the edit meets both keys and is refused for them.
 
 use crate::decide::{Terms, is_skipped};
-use crate::find::{Hidden, Seen, earlier, holder, member};
+use crate::find::{Earlier, Hidden, Seen, earlier, holder, member};
 use crate::inject::Direction;
 use crate::pod_template::PodTemplate;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
-use crate::splice::Refusal;
+use crate::splice::{Again, Refusal};
 use crate::template_form::MOST_LOOKED_AT;
 use crate::yaml::{NodeId, Tree};
 
@@ -42,7 +42,7 @@ pub(crate) fn lost_templates(
         }
     };
     let lost = hidden.iter().filter(|hidden| matters(hidden)).take(MOST_LOOKED_AT + 1);
-    lost.map(|Hidden { key, pointer, .. }| unseen(tree, *key, "the pod template", pointer)).collect()
+    lost.map(|Hidden { key, next, pointer, .. }| unseen(tree, *key, *next, "the pod template", pointer)).collect()
 }
 
 /// The same of the containers of a template, whose pointer is `at`, that has none as Kubernetes reads it.
@@ -50,11 +50,11 @@ pub(crate) fn lost_containers(tree: &Tree<'_>, template: NodeId, at: &str) -> Op
     let earlier_in = |mapping: NodeId, key: &'static str| {
         holder(tree, mapping, key).into_iter().flat_map(move |holder| earlier(tree, holder, key))
     };
-    let specs = earlier_in(template, "spec").filter(|(_, spec)| has_items(tree, *spec));
+    let specs = earlier_in(template, "spec").filter(|spec| has_items(tree, spec.value));
     let lists = member(tree, template, "spec").into_iter().flat_map(|spec| earlier_in(spec, "containers"));
-    let lists = lists.filter(|(_, list)| is_list_of_some(tree, *list));
-    let key = specs.chain(lists).map(|(key, _)| key).next()?;
-    Some(unseen(tree, key, "the list of containers", at))
+    let lists = lists.filter(|list| is_list_of_some(tree, list.value));
+    let Earlier { key, next, .. } = specs.chain(lists).next()?;
+    Some(unseen(tree, key, next, "the list of containers", at))
 }
 
 fn has_items(tree: &Tree<'_>, spec: NodeId) -> bool {
@@ -66,11 +66,13 @@ fn is_list_of_some(tree: &Tree<'_>, list: NodeId) -> bool {
 }
 
 /// What is said of a key that one more of its name hides, and of what it holds.
-pub(crate) fn unseen(tree: &Tree<'_>, key: NodeId, what: &str, pointer: &str) -> Finding {
+pub(crate) fn unseen(tree: &Tree<'_>, key: NodeId, next: NodeId, what: &str, pointer: &str) -> Finding {
+    let offset = tree.span(key).start;
     let message = format!(
-        "{}: `{}` stands twice in its mapping, and Kubernetes reads the last one: {what} in this one goes unseen",
+        "{}: `{}` stands twice in its mapping, {}, and Kubernetes reads the last one: {what} in this one goes unseen",
         Refusal::DuplicateKey.word(),
-        tree.scalar(key).unwrap_or_default()
+        tree.scalar(key).unwrap_or_default(),
+        Again::of(tree.text(), offset, tree.span(next).start),
     );
-    Finding::new(Reason::Uneditable, message, tree.span(key).start, pointer).with_help(HELP)
+    Finding::new(Reason::Uneditable, message, offset, pointer).with_help(HELP)
 }

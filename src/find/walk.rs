@@ -15,6 +15,8 @@ use std::collections::HashSet;
 pub(crate) struct Hidden {
     /// The key, on the way to it, that stands once more behind it.
     pub(crate) key: NodeId,
+    /// That next key.
+    pub(crate) next: NodeId,
     /// From the resource to the template.
     pub(crate) pointer: String,
     /// The template.
@@ -32,8 +34,13 @@ pub(crate) enum Seen {
     Less,
 }
 
-/// What hides it: the key, of which one more stands behind it, and what is seen then.
-type By = (NodeId, Seen);
+/// What hides it.
+#[derive(Clone, Copy)]
+struct By {
+    key: NodeId,
+    next: NodeId,
+    seen: Seen,
+}
 
 pub(super) struct Walk<'a, 't> {
     tree: &'a Tree<'t>,
@@ -68,8 +75,8 @@ impl<'a, 't> Walk<'a, 't> {
                 let is_whole = seen.peek().is_some() && seen.all(|(_, template)| containers(tree, *template).is_some());
                 let seen = if is_whole { Seen::WithContainers } else { Seen::Less };
                 if self.shared.insert((member.holder, way.left(), seen)) {
-                    for (name, value) in earlier(tree, member.holder, key) {
-                        self.hidden((name, seen), value, rest, pointer.clone());
+                    for Earlier { key, value, next } in earlier(tree, member.holder, key) {
+                        self.hidden(By { key, next, seen }, value, rest, pointer.clone());
                     }
                 }
             }
@@ -85,18 +92,18 @@ impl<'a, 't> Walk<'a, 't> {
     #[cold]
     fn hidden(&mut self, by: By, node: NodeId, way: Way<'_>, pointer: String) {
         let tree = self.tree;
-        if tree.kind(node) == Kind::Alias && !self.shared.insert((tree.resolve(node), way.left(), by.1)) {
+        if tree.kind(node) == Kind::Alias && !self.shared.insert((tree.resolve(node), way.left(), by.seen)) {
             return;
         }
         match way.split() {
             None => {
                 if tree.kind(tree.resolve(node)) == Kind::Mapping {
-                    self.found.hidden.push(Hidden { key: by.0, pointer, node, seen: by.1 });
+                    self.found.hidden.push(Hidden { key: by.key, next: by.next, pointer, node, seen: by.seen });
                 }
             }
             Some((Next::Key(key), rest)) => {
                 let Some(holder) = holder(tree, node, key) else { return };
-                if holder != tree.resolve(node) && !self.shared.insert((holder, way.left(), by.1)) {
+                if holder != tree.resolve(node) && !self.shared.insert((holder, way.left(), by.seen)) {
                     return;
                 }
                 let pointer = pointer + "/" + &escape(key);
@@ -113,12 +120,19 @@ impl<'a, 't> Walk<'a, 't> {
     }
 }
 
-/// Keys of this name in a mapping that one more behind them hides, and their values.
-pub(crate) fn earlier<'a>(
-    tree: &'a Tree<'_>,
-    mapping: NodeId,
-    key: &'a str,
-) -> impl Iterator<Item = (NodeId, NodeId)> + 'a {
-    let mut named = tree.entries(tree.resolve(mapping)).filter(move |(name, _)| tree.is_key(*name, key)).peekable();
-    std::iter::from_fn(move || named.next().filter(|_| named.peek().is_some()))
+/// A key that one more of its name hides.
+pub(crate) struct Earlier {
+    pub(crate) key: NodeId,
+    pub(crate) value: NodeId,
+    /// The next key of that name.
+    pub(crate) next: NodeId,
+}
+
+/// The keys of this name in a mapping that one more behind them hides.
+pub(crate) fn earlier<'a>(tree: &'a Tree<'_>, mapping: NodeId, name: &'a str) -> impl Iterator<Item = Earlier> + 'a {
+    let mut named = tree.entries(tree.resolve(mapping)).filter(move |(key, _)| tree.is_key(*key, name)).peekable();
+    std::iter::from_fn(move || {
+        let ((key, value), (next, _)) = (named.next()?, *named.peek()?);
+        Some(Earlier { key, value, next })
+    })
 }

@@ -28,7 +28,7 @@ mod writer;
 
 pub(crate) use memo::Memo;
 pub(crate) use operation::Operation;
-pub use refusal::{Refusal, Uneditable};
+pub use refusal::{Again, Refusal, Uneditable};
 
 use crate::edit::Edit;
 use crate::verify::{self, Mismatch};

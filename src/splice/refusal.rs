@@ -1,14 +1,44 @@
 //! Why a text is not edited, as data.
 
+use std::fmt;
+
 /// The text is left alone, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .refusal.sentence())]
+#[error("{}{}", .refusal.sentence(), .again.map(|again| format!(", {again}")).unwrap_or_default())]
 #[non_exhaustive]
 pub struct Uneditable {
     /// Byte offset into the text of the place that cannot be edited.
     pub offset: usize,
     /// What stands there.
     pub refusal: Refusal,
+    /// Of a key that stands twice: where it does so.
+    pub again: Option<Again>,
+}
+
+/// Where a key stands once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Again {
+    /// That many lines below.
+    pub lines: usize,
+}
+
+impl Again {
+    /// From a key's offset to that of the next key of its name.
+    pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
+        let between = text.as_bytes().get(key..next).unwrap_or_default();
+        Self { lines: memchr::memchr_iter(b'\n', between).count() }
+    }
+}
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.lines {
+            0 => f.write_str("both times in this line"),
+            1 => f.write_str("here and in the next line"),
+            lines => write!(f, "here and {lines} lines below"),
+        }
+    }
 }
 
 macro_rules! refusals {
@@ -108,6 +138,6 @@ impl Refusal {
     }
 
     pub(crate) fn at(self, offset: usize) -> Uneditable {
-        Uneditable { offset, refusal: self }
+        Uneditable { offset, refusal: self, again: None }
     }
 }
