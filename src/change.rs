@@ -4,7 +4,7 @@ use crate::edit::{self, Edit};
 use crate::find;
 use crate::inject::Patches;
 use crate::judge::Action;
-use crate::lost_manifest::{self, second_manifest};
+use crate::lost_manifest::{Parting, second_manifest};
 use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
 use crate::splice::{self, Memo, Operation, Spelling, Uneditable, splice_operations};
@@ -219,13 +219,19 @@ fn without_marker(nodes: &mut Nodes<'_, '_>, change: &Change, uneditable: &Unedi
     if uneditable.refusal != splice::Refusal::DuplicateKey {
         return None;
     }
-    let (tree, resource) = (nodes.tree, nodes.node(&change.resource)?);
-    tree.entries(tree.resolve(resource)).find(|(key, _)| tree.span(*key).start == uneditable.offset)?;
+    let tree = nodes.tree;
+    let to_resource = change.resource.match_indices('/').map(|(at, _)| at).chain([change.resource.len()]);
+    // The resource itself, or one of the lists that it stands in.
+    let (at, offset) = to_resource.filter_map(|end| change.resource.get(..end)).find_map(|at| {
+        let mapping = nodes.node(at)?;
+        tree.entries(tree.resolve(mapping)).find(|(key, _)| tree.span(*key).start == uneditable.offset)?;
+        Some((at, second_manifest(tree, mapping)?))
+    })?;
     let message = "a second manifest begins here, and nothing parts it from the first";
     Some(Refusal {
         message: format!("{}: {message}", uneditable.refusal.word()),
-        help: lost_manifest::HELP.to_owned(),
-        offset: second_manifest(tree, resource)?,
+        help: Parting::at("", at).help().to_owned(),
+        offset,
     })
 }
 

@@ -5,7 +5,7 @@
 
 mod walk;
 
-pub(crate) use walk::{Earlier, Hidden, Seen, earlier};
+pub(crate) use walk::{Earlier, Hidden, earlier};
 
 use crate::config::{PodTemplatePath, Step};
 use crate::patch::unescape;

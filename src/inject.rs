@@ -3,22 +3,25 @@
 //! The way of the data in one place: read, find, decide, patch, splice, verify. Writing is the caller's part.
 
 mod injection;
+mod lost;
 mod options;
 mod remark;
 
 pub use injection::{Injection, Refused};
+use lost::Lost;
 pub use options::{Direction, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings};
 pub(crate) use options::{Explanations, Tense};
 
 use crate::agent::Agents;
-use crate::annotations::{self, Annotation};
 use crate::change::{Change, Failure, Refusal, carry_out};
-use crate::config::{Config, Injection as Injected, OnRefusal};
+use crate::config::{Config, OnRefusal};
 use crate::decide::Terms;
 use crate::edit::Edit;
 use crate::find::{Table, Templates, is_list};
 use crate::judge::judge;
 use crate::kustomization::NamedPatch;
+use crate::lost_manifest::{Parting, says_twice_what_it_is};
+use crate::missed::Missed;
 use crate::parts::Parts;
 use crate::patch::Records;
 use crate::pod_template::{Ours, PodTemplate};
@@ -26,7 +29,7 @@ use crate::rbac::{self, Bearer, service_account};
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
 use crate::report::{Finding, Outcome, Reason, Rule, Said};
-use crate::resource::{Resource, file, item_types, resources};
+use crate::resource::{Resource, file, item_types, with_lists};
 use crate::splice::Memo;
 use crate::surroundings::{self, Part, Spot, Surrounding};
 use crate::tolerance::Tolerance;
@@ -77,6 +80,7 @@ fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, opt
         records: Records::default(),
         said: Said::new(),
         search: (options.direction == Direction::Inject).then(|| Search::new(text)),
+        lost: Lost::default(),
         injection: Injection { outcomes, tolerance, ..Injection::default() },
     };
     for document in read::documents(text) {
@@ -86,6 +90,9 @@ fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, opt
     run.injection
 }
 
+/// What to do about a document that cannot be read, where nothing else is known of it.
+pub(crate) const CORRECT_IT: &str = "correct the document";
+
 /// What to do about a document that Kubernetes cannot read.
 fn correction(text: &str) -> &'static str {
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
@@ -94,7 +101,7 @@ fn correction(text: &str) -> &'static str {
     } else if text.contains("{{") {
         "is it a template, of a Helm chart for example? Render it first, and give the result"
     } else {
-        "correct the document"
+        CORRECT_IT
     }
 }
 
@@ -111,6 +118,8 @@ struct Run<'c> {
     records: Records,
     /// For templates of unknown kinds; nobody misses an agent that is to be taken out.
     search: Option<Search>,
+    /// Of the piece in hand.
+    lost: Lost,
     said: Said,
     injection: Injection,
 }
@@ -193,7 +202,10 @@ impl Run<'_> {
     /// Takes a long list item by item, so that only one of them is in memory as a tree. False, and nothing done, where the
     /// list must be read as a whole.
     fn list(&mut self, text: &str, base: usize, cut: &Cut) -> bool {
-        let inherited = cut.envelope().and_then(|envelope| item_types(&envelope, envelope.root()?));
+        let inherited = cut.envelope().and_then(|envelope| {
+            let root = envelope.root().filter(|root| !says_twice_what_it_is(&envelope, *root))?;
+            item_types(&envelope, root)
+        });
         let Some(inherited) = inherited.map(Rc::new) else { return false };
         let before = Lengths::of(&self.injection);
         for range in &cut.items {
@@ -215,7 +227,7 @@ impl Run<'_> {
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
         let before = self.injection.outcomes.len();
         self.resources(tree, root, base);
-        self.refuse_lost_items(tree, root.node, base, before);
+        self.tell_lost(before);
         self.say_once(before);
     }
 
@@ -240,9 +252,12 @@ impl Run<'_> {
 
     fn resources(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
         let untyped = TypeMeta::default();
-        let found = resources(tree, root.node, root.inherited.as_deref().unwrap_or(&untyped));
+        let found = with_lists(tree, root.node, root.inherited.as_deref().unwrap_or(&untyped));
         let mut changes = Vec::new();
-        for resource in &found {
+        for list in &found.lists {
+            self.look_for_lost(tree, list.node, Parting::at(root.pointer, &list.pointer), base);
+        }
+        for resource in &found.resources {
             let before = self.injection.outcomes.len();
             self.resource(tree, resource, root.pointer, base, &mut changes);
             if self.injection.outcomes.len() == before {
@@ -303,7 +318,7 @@ impl Run<'_> {
     #[cold]
     fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
-        self.injection.findings.push(if self.wants_nothing_of(text) {
+        self.injection.findings.push(if self.missed().wants_nothing_of(text) {
             let message = format!("a document that is not valid YAML was passed by: {}", error.message);
             Finding::new(Reason::UnreadableDocument, message, offset, "")
         } else {
@@ -318,7 +333,8 @@ impl Run<'_> {
             Some(gvk) => self.table.templates(tree, resource.node, gvk),
             None => Templates::default(),
         };
-        let is_lost = self.refuse_lost(tree, resource, &templates, base);
+        let is_lost = self.look_for_lost(tree, resource.node, Parting::at(root, &resource.pointer), base)
+            || self.refuse_hidden(tree, resource, &templates.hidden, base);
         let templates = templates.seen;
         if templates.is_empty() && !is_lost {
             self.injection.without_template += 1;
@@ -379,16 +395,8 @@ impl Run<'_> {
         Terms { config: self.config, agents: &self.agents, patch: self.patch }
     }
 
-    /// What cannot be read in such a text, or is lost, holds nobody up: under the kill switch, and where there is nothing to
-    /// take out.
-    fn wants_nothing_of(&self, text: &str) -> bool {
-        match self.options.direction {
-            Direction::Inject => self.config.spec.injection == Injected::Disabled,
-            // JSON may write the slash between the two as `\/`.
-            Direction::Uninject => {
-                !(text.contains(annotations::PREFIX.trim_end_matches('/')) && text.contains(Annotation::Record.name()))
-            }
-        }
+    fn missed(&self) -> Missed<'_> {
+        Missed { table: self.table, terms: self.terms(), direction: self.options.direction }
     }
 
     /// Carries the changes out, and tells the outcomes their patches. A change that cannot be carried out is refused, and

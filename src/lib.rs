@@ -166,6 +166,7 @@ mod lost_manifest;
 mod lost_template;
 mod merge_patch;
 mod misplaced_template;
+mod missed;
 mod needs;
 mod no_such_kind;
 mod owner;

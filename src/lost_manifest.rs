@@ -1,5 +1,5 @@
-//! Two manifests that no `---` parts are one to YAML, of which the last says what it is: a workload that stands first would
-//! be gone without a word.
+//! What is not seen of a document because keys stand in it twice. Two manifests that no `---` parts are one to YAML, of
+//! which the last says what it is:
 //!
 //! ```yaml
 //! kind: Deployment
@@ -7,73 +7,132 @@
 //! kind: Service     # all that is seen of the two
 //! spec: …
 //! ```
+//!
+//! And of a list with `items` twice, the last ones are all that it has.
 
-use crate::find::{Earlier, Table, earlier, is_list};
+use crate::find::{Earlier, earlier, holder};
 use crate::lost_template::unseen;
+use crate::missed::Missed;
 use crate::report::{Finding, Reason};
-use crate::resource::{Resource, text};
+use crate::resource::{item_types, resources};
 use crate::splice::{Again, Refusal};
-use crate::yaml::{NodeId, Tree};
-use std::borrow::Cow;
+use crate::yaml::{self, NodeId, Style, Tree};
+use kube_core::TypeMeta;
 use std::collections::HashSet;
+use std::ops::Range;
 
-/// What to do about it.
-pub(crate) const HELP: &str = "put a line `---` between the two manifests";
-
-/// The kinds with a pod template that stand in a resource in front of what it says that it is.
-pub(crate) fn lost_manifests(tree: &Tree<'_>, resource: &Resource, table: &Table<'_>) -> Vec<Finding> {
-    let kinds = earlier(tree, resource.node, "kind");
-    let lost = kinds.filter(|kind| name(tree, kind.value).is_some_and(|kind| table.knows_kind(&kind)));
-    lost.map(|kind| lost_kind(tree, &kind)).collect()
+/// What is to part two manifests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parting {
+    /// Documents of a stream.
+    Marker,
+    /// Items of a list.
+    Dash,
 }
 
-/// What is said of the list in a document of which items are not read, one of a kind with a pod template among them:
-/// another `kind`, or more `items`, stand behind them.
-pub(crate) fn lost_items(tree: &Tree<'_>, document: NodeId, table: &Table<'_>) -> Option<Finding> {
-    let document = tree.resolve(document);
-    let as_list = |kind: NodeId| name(tree, kind).filter(|kind| is_list(kind));
-    let read_list = tree.get(document, "kind").and_then(as_list);
-    let lost_list = earlier(tree, document, "kind").filter(|kind| as_list(kind.value).is_some()).last();
-    let list = lost_list.as_ref().and_then(|kind| as_list(kind.value)).or_else(|| read_list.clone())?;
-    let is_of_known_kind = |item: NodeId| match text(tree, item, "kind") {
-        Some(kind) => table.knows_kind(&kind),
-        None => list.strip_suffix("List").is_some_and(|kind| table.knows_kind(kind)),
-    };
-    let holds_some = |items: NodeId| tree.items(tree.resolve(items)).any(is_of_known_kind);
-    let hidden = earlier(tree, document, "items").find(|items| holds_some(items.value));
-    match lost_list {
-        Some(kind) => {
-            let last = tree.get(document, "items").filter(|_| read_list.is_none());
-            (hidden.is_some() || last.is_some_and(holds_some)).then(|| lost_kind(tree, &kind))
+impl Parting {
+    /// By the JSON Pointer, in two parts, that leads from a document to where they stand.
+    pub(crate) fn at(root: &str, pointer: &str) -> Self {
+        if root.is_empty() && pointer.is_empty() { Self::Marker } else { Self::Dash }
+    }
+
+    /// What to do about it.
+    pub(crate) fn help(self) -> &'static str {
+        match self {
+            Self::Marker => "put a line `---` between the two manifests",
+            Self::Dash => "begin the second manifest with `- `, as an item of its own",
         }
-        None => hidden.map(|Earlier { key, next, .. }| unseen(tree, key, next, "a workload", "/items")),
     }
 }
 
-fn name<'t>(tree: &Tree<'t>, kind: NodeId) -> Option<Cow<'t, str>> {
-    tree.scalar(tree.resolve(kind))
+/// The manifests that stand in a mapping in front of the one that Kubernetes reads, where one would be missed.
+pub(crate) fn lost_manifests(tree: &Tree<'_>, mapping: NodeId, parting: Parting, missed: Missed<'_>) -> Vec<Finding> {
+    let mapping = tree.resolve(mapping);
+    let mut kinds = earlier(tree, mapping, "kind").peekable();
+    if kinds.peek().is_none() {
+        return Vec::new();
+    }
+    let manifests = manifests(tree, mapping);
+    let lost = kinds.filter(|kind| {
+        let at = tree.span(kind.key).start;
+        let manifest = manifests.get(manifests.partition_point(|manifest| manifest.end <= at));
+        manifest.is_some_and(|manifest| is_missed(tree, mapping, manifest.clone(), kind, missed))
+    });
+    lost.map(|kind| lost_kind(tree, &kind, parting)).collect()
 }
 
-fn lost_kind(tree: &Tree<'_>, kind: &Earlier) -> Finding {
+/// Where each of the manifests in a mapping stands: one more begins with the first key that stands there again.
+fn manifests(tree: &Tree<'_>, mapping: NodeId) -> Vec<Range<usize>> {
+    let Range { start, end } = tree.span(mapping);
+    let mut begins = vec![start];
+    let mut seen = HashSet::new();
+    for (key, _) in tree.entries(mapping) {
+        let Some(name) = tree.scalar(key) else { continue };
+        if seen.contains(&name) {
+            begins.push(tree.outer_start(key));
+            seen.clear();
+        }
+        seen.insert(name);
+    }
+    let ends = begins.iter().skip(1).copied().chain([end]);
+    begins.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
+}
+
+/// Asks of the manifest as though it stood alone.
+fn is_missed(tree: &Tree<'_>, mapping: NodeId, manifest: Range<usize>, kind: &Earlier, missed: Missed<'_>) -> bool {
+    let text = tree.text();
+    let before = text.get(..manifest.start).unwrap_or_default();
+    let indentation = before.chars().rev().take_while(|character| !matches!(character, '\n' | '\r')).count();
+    let alone = " ".repeat(indentation) + text.get(manifest).unwrap_or_default();
+    let is_block = tree.style(mapping) == Style::Block;
+    match yaml::read(&alone).ok().filter(|_| is_block) {
+        Some(tree) => tree.root().is_some_and(|root| {
+            resources(&tree, root, &TypeMeta::default()).iter().any(|resource| missed.is_in(&tree, resource))
+        }),
+        None => missed.may_be_in(&alone, &tree.scalar(tree.resolve(kind.value)).unwrap_or_default()),
+    }
+}
+
+fn lost_kind(tree: &Tree<'_>, kind: &Earlier, parting: Parting) -> Finding {
     let start = |node: NodeId| tree.span(node).start;
     let message = format!(
-        "{}: `kind` stands twice in one document, {}, and Kubernetes reads the last one: nothing becomes of this {}",
+        "{}: `kind` stands twice in one {}, {}, and Kubernetes reads the last one: nothing becomes of this {}",
         Refusal::DuplicateKey.word(),
+        match parting {
+            Parting::Marker => "document",
+            Parting::Dash => "item",
+        },
         Again::of(tree.text(), start(kind.key), start(kind.next)),
-        name(tree, kind.value).unwrap_or_default()
+        tree.scalar(tree.resolve(kind.value)).unwrap_or_default()
     );
-    Finding::new(Reason::Uneditable, message, start(kind.value), "").with_help(HELP)
+    Finding::new(Reason::Uneditable, message, start(kind.value), "").with_help(parting.help())
 }
 
-/// Where a second manifest begins in a resource that says twice what it is: with the first key that stands there again.
-pub(crate) fn second_manifest(tree: &Tree<'_>, resource: NodeId) -> Option<usize> {
-    let resource = tree.resolve(resource);
-    let keys = || tree.entries(resource).map(|(key, _)| key);
-    let count = |name: &str| keys().filter(|key| tree.is_key(*key, name)).count();
-    if count("apiVersion") < 2 && count("kind") < 2 {
+/// The items of a list that more items behind them hide, where one would be missed.
+pub(crate) fn lost_items(tree: &Tree<'_>, list: NodeId, missed: Missed<'_>) -> Option<Finding> {
+    let mut hidden = earlier(tree, holder(tree, list, "items")?, "items").peekable();
+    hidden.peek()?;
+    let inherited = item_types(tree, tree.resolve(list))?;
+    // Aliases may lead to them from many keys.
+    let mut looked_at = HashSet::new();
+    let is_missed =
+        |item: NodeId| resources(tree, item, &inherited).iter().any(|resource| missed.is_in(tree, resource));
+    let Earlier { key, next, .. } = hidden.find(|items| {
+        let items = tree.resolve(items.value);
+        looked_at.insert(items) && tree.items(items).any(is_missed)
+    })?;
+    Some(unseen(tree, key, next, "a workload", ""))
+}
+
+/// True where more than one manifest may stand in a mapping.
+pub(crate) fn says_twice_what_it_is(tree: &Tree<'_>, mapping: NodeId) -> bool {
+    ["apiVersion", "kind"].into_iter().any(|name| earlier(tree, mapping, name).next().is_some())
+}
+
+/// Where the second of them begins.
+pub(crate) fn second_manifest(tree: &Tree<'_>, mapping: NodeId) -> Option<usize> {
+    if !says_twice_what_it_is(tree, mapping) {
         return None;
     }
-    let mut seen = HashSet::new();
-    let again = keys().find(|key| tree.scalar(*key).is_some_and(|name| !seen.insert(name)))?;
-    Some(tree.span(again).start)
+    manifests(tree, tree.resolve(mapping)).get(1).map(|second| second.start)
 }

@@ -7,12 +7,10 @@
 //! spec: {replicas: 3}    # all that is seen of the two
 //! ```
 //!
-//! Where the last one has a template with containers too, the edit meets both keys and is refused for them.
+//! Where an edit meets both keys, it is refused for them, and nothing else is said: see `Run::tell_lost`.
 
-use crate::decide::{Terms, is_skipped};
-use crate::find::{Earlier, Hidden, Seen, earlier, holder, member};
-use crate::inject::Direction;
-use crate::pod_template::PodTemplate;
+use crate::find::{Earlier, Hidden, earlier, holder, member};
+use crate::missed::Missed;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
 use crate::splice::{Again, Refusal};
@@ -22,26 +20,15 @@ use crate::yaml::{NodeId, Tree};
 /// What to do about it.
 const HELP: &str = "write the two as one";
 
-/// What is said of the templates of a resource that keys behind them hide. Silent where they would be passed by anyway.
+/// What is said of the templates of a resource that keys behind them hide, where they would be missed.
 pub(crate) fn lost_templates(
     tree: &Tree<'_>,
     resource: &Resource,
     hidden: &[Hidden],
-    terms: Terms<'_>,
-    direction: Direction,
+    missed: Missed<'_>,
 ) -> Vec<Finding> {
-    let mut asked = 0;
-    let mut matters = |Hidden { pointer, node, seen, .. }: &Hidden| match direction {
-        Direction::Uninject => PodTemplate::view(tree, *node).ours.is_some(),
-        // Their edit meets both keys.
-        Direction::Inject if *seen == Seen::WithContainers => false,
-        Direction::Inject => {
-            asked += 1;
-            // What is not asked any more is not silent, either.
-            asked > MOST_LOOKED_AT || !is_skipped(tree, resource, pointer, *node, terms)
-        }
-    };
-    let lost = hidden.iter().filter(|hidden| matters(hidden)).take(MOST_LOOKED_AT + 1);
+    let mut is_missed = missed.of(tree, resource);
+    let lost = hidden.iter().filter(|hidden| is_missed(&hidden.pointer, hidden.node)).take(MOST_LOOKED_AT + 1);
     lost.map(|Hidden { key, next, pointer, .. }| unseen(tree, *key, *next, "the pod template", pointer)).collect()
 }
 

@@ -25,19 +25,34 @@ const LIST_DEPTH: usize = 8;
 /// `inherited` is what a typed list around `root` says of its items.
 #[must_use]
 pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
-    let mut found = Vec::new();
+    with_lists(tree, root, inherited).resources
+}
+
+/// The resources of a document, and the lists that they stand in.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) resources: Vec<Resource>,
+    pub(crate) lists: Vec<List>,
+}
+
+/// A list that was opened.
+#[derive(Debug)]
+pub(crate) struct List {
+    /// Its mapping.
+    pub(crate) node: NodeId,
+    /// JSON Pointer from the document's root.
+    pub(crate) pointer: String,
+}
+
+/// As [`resources`], with the lists that were opened.
+#[must_use]
+pub(crate) fn with_lists(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Found {
+    let mut found = Found::default();
     collect(tree, root, String::new(), inherited, LIST_DEPTH, &mut found);
     found
 }
 
-fn collect(
-    tree: &Tree<'_>,
-    node: NodeId,
-    pointer: String,
-    inherited: &TypeMeta,
-    depth: usize,
-    found: &mut Vec<Resource>,
-) {
+fn collect(tree: &Tree<'_>, node: NodeId, pointer: String, inherited: &TypeMeta, depth: usize, found: &mut Found) {
     let mapping = tree.resolve(node);
     if tree.kind(mapping) != Kind::Mapping {
         return;
@@ -49,12 +64,13 @@ fn collect(
         for (index, item) in tree.items(items).enumerate() {
             collect(tree, item, format!("{pointer}/items/{index}"), &inherited, depth - 1, found);
         }
+        found.lists.push(List { node, pointer });
         return;
     }
     let types = types(tree, mapping, inherited);
     let gvk = GroupVersionKind::try_from(&types).ok();
     let identity = identity(tree, mapping, types);
-    found.push(Resource { identity, gvk, node, pointer });
+    found.resources.push(Resource { identity, gvk, node, pointer });
 }
 
 fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {

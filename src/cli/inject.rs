@@ -13,7 +13,7 @@ use super::{Exit, diff, in_place, stdout, stream};
 use crate::config::{Config, Rbac};
 use crate::diagnostic::{Lines, visible};
 use crate::edit::{self, Edit, pieces};
-use crate::inject::{Direction, Injection, Options, Permissions, Tense, inject_part};
+use crate::inject::{CORRECT_IT, Direction, Injection, Options, Permissions, Tense, inject_part};
 use crate::kustomization::NamedPatch;
 use crate::rbac::{self, Grants};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Said, Severity};
@@ -234,8 +234,10 @@ impl<'c> Gathered<'c> {
                 if file.why == Why::Named && holds_nothing(&injection) {
                     self.nothing_there(messages, &name.to_string(), NOTHING)?;
                 }
-                if let Some(help) = other_than_manifest(&file.path, &text) {
-                    injection.findings.iter_mut().for_each(|finding| finding.help = Some(help.to_owned()));
+                for finding in &mut injection.findings {
+                    if let Some(help) = other_than_manifest(&file.path, &text, finding) {
+                        finding.help = Some(help.to_owned());
+                    }
                 }
                 match injection.findings.iter().find(|finding| finding.reason.class() == Class::Refused) {
                     Some(broken) if may_be_other(text.as_bytes()) => {
@@ -448,12 +450,12 @@ impl<'c> Gathered<'c> {
 }
 
 /// What to do about a file that cannot be read, where something about it says that it never was a manifest.
-fn other_than_manifest(path: &Path, text: &str) -> Option<&'static str> {
+fn other_than_manifest(path: &Path, text: &str, finding: &Finding) -> Option<&'static str> {
     if walk::is_chart_template(path) {
         return Some("it is a template of a Helm chart: render it first, for example with `helm template`");
     }
     let may_be_manifest = walk::is_manifest(path) && shows_manifest(text.as_bytes());
-    let says_more = may_be_manifest || text.contains("{{");
+    let says_more = may_be_manifest || finding.help.as_deref() != Some(CORRECT_IT);
     (!says_more).then_some("correct the document, if it is a manifest at all")
 }
 

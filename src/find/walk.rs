@@ -5,7 +5,7 @@
 //! spec: {template: …}    # seen
 //! ```
 
-use super::{Next, Templates, Way, containers, holder, merged_member};
+use super::{Next, Templates, Way, holder, merged_member};
 use crate::patch::escape;
 use crate::yaml::{Kind, NodeId, Tree};
 use std::collections::HashSet;
@@ -21,17 +21,6 @@ pub(crate) struct Hidden {
     pub(crate) pointer: String,
     /// The template.
     pub(crate) node: NodeId,
-    /// In its place.
-    pub(crate) seen: Seen,
-}
-
-/// What is seen in the place of a hidden template.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Seen {
-    /// Nothing but templates with containers.
-    WithContainers,
-    /// Nothing, or a template without containers among others.
-    Less,
 }
 
 /// What hides it.
@@ -39,7 +28,6 @@ pub(crate) enum Seen {
 struct By {
     key: NodeId,
     next: NodeId,
-    seen: Seen,
 }
 
 pub(super) struct Walk<'a, 't> {
@@ -47,7 +35,7 @@ pub(super) struct Walk<'a, 't> {
     pub(super) found: Templates,
     /// Where something is hidden, and what aliases and merge keys lead to from there, with what was left of the way. However
     /// many lead to it, it is the same.
-    shared: HashSet<(NodeId, usize, Seen)>,
+    shared: HashSet<(NodeId, usize)>,
 }
 
 impl<'a, 't> Walk<'a, 't> {
@@ -69,14 +57,10 @@ impl<'a, 't> Walk<'a, 't> {
                 if !member.stands_twice {
                     return self.seen(member.value, rest, pointer);
                 }
-                let before = self.found.seen.len();
                 self.seen(member.value, rest, pointer.clone());
-                let mut seen = self.found.seen.iter().skip(before).peekable();
-                let is_whole = seen.peek().is_some() && seen.all(|(_, template)| containers(tree, *template).is_some());
-                let seen = if is_whole { Seen::WithContainers } else { Seen::Less };
-                if self.shared.insert((member.holder, way.left(), seen)) {
+                if self.shared.insert((member.holder, way.left())) {
                     for Earlier { key, value, next } in earlier(tree, member.holder, key) {
-                        self.hidden(By { key, next, seen }, value, rest, pointer.clone());
+                        self.hidden(By { key, next }, value, rest, pointer.clone());
                     }
                 }
             }
@@ -92,18 +76,18 @@ impl<'a, 't> Walk<'a, 't> {
     #[cold]
     fn hidden(&mut self, by: By, node: NodeId, way: Way<'_>, pointer: String) {
         let tree = self.tree;
-        if tree.kind(node) == Kind::Alias && !self.shared.insert((tree.resolve(node), way.left(), by.seen)) {
+        if tree.kind(node) == Kind::Alias && !self.shared.insert((tree.resolve(node), way.left())) {
             return;
         }
         match way.split() {
             None => {
                 if tree.kind(tree.resolve(node)) == Kind::Mapping {
-                    self.found.hidden.push(Hidden { key: by.key, next: by.next, pointer, node, seen: by.seen });
+                    self.found.hidden.push(Hidden { key: by.key, next: by.next, pointer, node });
                 }
             }
             Some((Next::Key(key), rest)) => {
                 let Some(holder) = holder(tree, node, key) else { return };
-                if holder != tree.resolve(node) && !self.shared.insert((holder, way.left(), by.seen)) {
+                if holder != tree.resolve(node) && !self.shared.insert((holder, way.left())) {
                     return;
                 }
                 let pointer = pointer + "/" + &escape(key);

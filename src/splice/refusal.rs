@@ -79,7 +79,7 @@ refusals! {
         "write the field out behind the merge key, or write the merged fields out";
     DuplicateKey = "duplicate-key",
         "this key stands twice in its mapping",
-        "remove one of them; Kubernetes reads the last one";
+        "write the two as one; Kubernetes reads the last one";
     ExplicitKey = "explicit-key",
         "a key of this mapping is written with `? `",
         "write the key as `key: value`";

@@ -1,0 +1,65 @@
+//! Whether anybody would miss an agent in what Kubernetes does not see: only then is that refused.
+
+use crate::annotations::{self, Annotation};
+use crate::config::Injection;
+use crate::decide::{Terms, is_skipped};
+use crate::find::{Table, Templates, is_list};
+use crate::inject::Direction;
+use crate::pod_template::PodTemplate;
+use crate::resource::Resource;
+use crate::template_form::{self, MOST_LOOKED_AT};
+use crate::yaml::{NodeId, Tree};
+
+/// Who asks.
+#[derive(Clone, Copy)]
+pub(crate) struct Missed<'a> {
+    pub(crate) table: Table<'a>,
+    pub(crate) terms: Terms<'a>,
+    pub(crate) direction: Direction,
+}
+
+impl<'a> Missed<'a> {
+    /// Tells of templates of one resource, by their pointers, whether they would be missed.
+    pub(crate) fn of<'r, 't>(
+        self,
+        tree: &'r Tree<'t>,
+        resource: &'r Resource,
+    ) -> impl FnMut(&str, NodeId) -> bool + use<'a, 'r, 't> {
+        let mut asked = 0;
+        move |pointer, template| match self.direction {
+            Direction::Uninject => PodTemplate::view(tree, template).ours.is_some(),
+            Direction::Inject => {
+                asked += 1;
+                // What is not asked any more is not silent, either.
+                asked > MOST_LOOKED_AT || !is_skipped(tree, resource, pointer, template, self.terms)
+            }
+        }
+    }
+
+    /// True where one of them would be.
+    pub(crate) fn is_in(self, tree: &Tree<'_>, resource: &Resource) -> bool {
+        let Some(gvk) = &resource.gvk else { return false };
+        let Templates { seen, hidden } = self.table.templates(tree, resource.node, gvk);
+        let mut is_missed = self.of(tree, resource);
+        seen.iter().any(|(pointer, template)| is_missed(pointer, *template))
+            || hidden.iter().any(|hidden| is_missed(&hidden.pointer, hidden.node))
+    }
+
+    /// True where one might be in a text of such a kind, which cannot be read.
+    pub(crate) fn may_be_in(self, text: &str, kind: &str) -> bool {
+        let may_hold = self.table.knows_kind(kind) || is_list(kind);
+        may_hold && template_form::may_be_in(text) && !self.wants_nothing_of(text)
+    }
+
+    /// True under the kill switch, and where there is nothing to take out: what cannot be read in such a text holds nobody
+    /// up.
+    pub(crate) fn wants_nothing_of(self, text: &str) -> bool {
+        match self.direction {
+            Direction::Inject => self.terms.config.spec.injection == Injection::Disabled,
+            // JSON may write the slash between the two as `\/`.
+            Direction::Uninject => {
+                !(text.contains(annotations::PREFIX.trim_end_matches('/')) && text.contains(Annotation::Record.name()))
+            }
+        }
+    }
+}
