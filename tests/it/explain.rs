@@ -83,7 +83,7 @@ deploy/job.yaml
       line 6:73: error[invalid-annotation]: the annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`
         help: write `\"true\"` or `\"false\"`, in quotes
 
-needed before the pods start; an agent that does not find it exits, and its pod is not ready:
+needed before the pods start; without it an agent does not start or exits, and its pod is not ready:
   Secret shop/mackerel-container-agent, key MACKEREL_APIKEY: deploy/job.yaml:9:1
 
 to be permitted, as the command `rbac` prints it; without it an agent reports nothing, though its pod is ready:
