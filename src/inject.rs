@@ -396,7 +396,7 @@ impl Run<'_> {
     }
 
     fn missed(&self) -> Missed<'_> {
-        Missed { table: self.table, terms: self.terms(), direction: self.options.direction }
+        Missed { table: self.table, terms: self.terms(), options: self.options }
     }
 
     /// Carries the changes out, and tells the outcomes their patches. A change that cannot be carried out is refused, and

@@ -2,10 +2,12 @@
 
 use crate::annotations::{self, Annotation};
 use crate::config::Injection;
-use crate::decide::{Terms, is_skipped};
+use crate::decide::Terms;
 use crate::find::{Table, Templates, is_list};
-use crate::inject::Direction;
+use crate::inject::{Direction, Options};
+use crate::judge::judge;
 use crate::pod_template::PodTemplate;
+use crate::report::{Class, Reason};
 use crate::resource::Resource;
 use crate::template_form::{self, MOST_LOOKED_AT};
 use crate::yaml::{NodeId, Tree};
@@ -15,7 +17,7 @@ use crate::yaml::{NodeId, Tree};
 pub(crate) struct Missed<'a> {
     pub(crate) table: Table<'a>,
     pub(crate) terms: Terms<'a>,
-    pub(crate) direction: Direction,
+    pub(crate) options: Options,
 }
 
 impl<'a> Missed<'a> {
@@ -26,13 +28,21 @@ impl<'a> Missed<'a> {
         resource: &'r Resource,
     ) -> impl FnMut(&str, NodeId) -> bool + use<'a, 'r, 't> {
         let mut asked = 0;
-        move |pointer, template| match self.direction {
-            Direction::Uninject => PodTemplate::view(tree, template).ours.is_some(),
-            Direction::Inject => {
-                asked += 1;
-                // What is not asked any more is not silent, either.
-                asked > MOST_LOOKED_AT || !is_skipped(tree, resource, pointer, template, self.terms)
-            }
+        move |pointer, template| {
+            asked += 1;
+            // What is not asked any more is not silent, either.
+            asked > MOST_LOOKED_AT || self.is(tree, resource, pointer, template)
+        }
+    }
+
+    fn is(self, tree: &Tree<'_>, resource: &Resource, pointer: &str, template: NodeId) -> bool {
+        let template = PodTemplate::view(tree, template);
+        let decision = judge(tree, resource, (pointer, pointer), &template, self.terms, self.options).decision;
+        match decision.reason.class() {
+            // An agent that nobody wants is none to miss.
+            Class::Done => decision.reason != Reason::Removed || self.options.direction == Direction::Uninject,
+            Class::Refused => true,
+            Class::Skipped | Class::Warning | Class::Note => false,
         }
     }
 
@@ -54,7 +64,7 @@ impl<'a> Missed<'a> {
     /// True under the kill switch, and where there is nothing to take out: what cannot be read in such a text holds nobody
     /// up.
     pub(crate) fn wants_nothing_of(self, text: &str) -> bool {
-        match self.direction {
+        match self.options.direction {
             Direction::Inject => self.terms.config.spec.injection == Injection::Disabled,
             // JSON may write the slash between the two as `\/`.
             Direction::Uninject => {

@@ -162,7 +162,9 @@ fn needed(text: &mut String, needed: &[Needed]) {
     let gap = if text.is_empty() { "" } else { "\n" };
     line(
         text,
-        &format!("{gap}needed before the pods start; without it an agent does not start or exits, and its pod is not ready:"),
+        &format!(
+            "{gap}needed before the pods start; without it an agent does not start or exits, and its pod is not ready:"
+        ),
     );
     // What is lacking alike in several namespaces takes one line.
     let mut groups: Vec<(&Needed, Vec<Option<&String>>)> = Vec::new();
