@@ -43,7 +43,11 @@ pub(crate) fn misplaced_template(
     let (pointer, help) = match typo {
         Some((pointer, meant)) => (pointer, format!("did you mean `{meant}`?")),
         None => {
+            let is_beside_spec = |(template, _): &(String, NodeId)| {
+                there.strip_prefix(&**template).is_some_and(|rest| rest.matches('/').count() == 1)
+            };
             let help = match templates.seen.first() {
+                _ if templates.seen.iter().any(is_beside_spec) => "put them below `spec`".to_owned(),
                 Some((pointer, _)) if !pointer.is_empty() => {
                     format!("move them to its pod template, {}, which has none", shown(pointer))
                 }
@@ -56,21 +60,28 @@ pub(crate) fn misplaced_template(
     Some(Finding::new(Reason::MisplacedTemplate, message, offset, &pointer).with_help(help))
 }
 
-/// Something like a list of containers in a template that has none.
+/// Something like a list of containers in a template that has none, in its `spec` or beside it.
 fn misspelt_list(tree: &Tree<'_>, templates: &Templates) -> Option<(String, NodeId)> {
     const LISTS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
     // Aliases may lead to one from many templates.
     let mut looked_at = HashSet::new();
     templates.seen.iter().find_map(|(pointer, template)| {
-        let spec = tree.resolve(member(tree, *template, "spec")?);
-        if !looked_at.insert(spec) || member(tree, spec, "containers").is_some() {
+        let spec = member(tree, *template, "spec").map(|spec| tree.resolve(spec));
+        if spec.is_some_and(|spec| member(tree, spec, "containers").is_some()) {
             return None;
         }
-        let is_list = |node: NodeId| tree.items(tree.resolve(node)).any(|item| tree.kind(item) == Kind::Mapping);
-        tree.entries(spec).filter(|(_, list)| is_list(*list)).find_map(|(key, _)| {
-            let name = tree.scalar(key)?;
-            closest(&name, LISTS).filter(|list| *list == "containers")?;
-            Some((format!("{pointer}/spec/{}", escape(&name)), key))
+        let in_spec = spec.map(|spec| (format!("{pointer}/spec"), spec));
+        let mut places = in_spec.into_iter().chain([(pointer.clone(), tree.resolve(*template))]);
+        places.find_map(|(pointer, mapping)| {
+            if !looked_at.insert(mapping) {
+                return None;
+            }
+            let is_list = |node: NodeId| tree.items(tree.resolve(node)).any(|item| tree.kind(item) == Kind::Mapping);
+            tree.entries(mapping).filter(|(_, list)| is_list(*list)).find_map(|(key, _)| {
+                let name = tree.scalar(key)?;
+                closest(&name, LISTS).filter(|list| *list == "containers")?;
+                Some((format!("{pointer}/{}", escape(&name)), key))
+            })
         })
     })
 }
