@@ -7,7 +7,7 @@ use crate::judge::Action;
 use crate::lost_manifest::{Parting, second_manifest};
 use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
-use crate::splice::{self, Memo, Operation, Spelling, Uneditable, splice_operations};
+use crate::splice::{self, Again, Memo, Operation, Spelling, Uneditable, splice_operations};
 use crate::yaml::{self, Buffer, Kind, NodeId, Tree};
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
@@ -144,16 +144,18 @@ fn goes_in(
     })
 }
 
-/// Nodes by JSON Pointer, many of them in long lists.
+/// Nodes by JSON Pointer, many of them in long lists, and what is said of them.
 struct Nodes<'a, 't> {
     tree: &'a Tree<'t>,
     /// Of each list on the way.
     items: HashMap<NodeId, Vec<NodeId>>,
+    /// Of keys that stand twice, by the offsets of both. Many templates may stand below one.
+    again: HashMap<(usize, usize), Again>,
 }
 
 impl<'a, 't> Nodes<'a, 't> {
     fn of(tree: &'a Tree<'t>) -> Self {
-        Self { tree, items: HashMap::new() }
+        Self { tree, items: HashMap::new(), again: HashMap::new() }
     }
 
     fn node(&mut self, pointer: &str) -> Option<NodeId> {
@@ -167,6 +169,15 @@ impl<'a, 't> Nodes<'a, 't> {
                 _ => find::step(tree, node, token),
             }
         })
+    }
+
+    fn refusal(&mut self, uneditable: &Uneditable) -> Refusal {
+        let text = self.tree.text();
+        let again = uneditable.again.map(|next| {
+            let places = (uneditable.offset, next);
+            *self.again.entry(places).or_insert_with(|| Again::of(text, uneditable.offset, next))
+        });
+        refusal(uneditable, again)
     }
 }
 
@@ -208,10 +219,10 @@ fn culprits(
     let mut nodes = Nodes::of(tree);
     let alone = changes.iter().zip(patches).enumerate().filter_map(|(index, (change, patch))| {
         let alone = splice_operations(tree, patch.operations, &patch.spellings, memo).err()?;
-        Some((index, without_marker(&mut nodes, change, &alone).unwrap_or_else(|| refusal(&alone))))
+        Some((index, without_marker(&mut nodes, change, &alone).unwrap_or_else(|| nodes.refusal(&alone))))
     });
     let culprits: Vec<(usize, Refusal)> = alone.collect();
-    if culprits.is_empty() { vec![(0, refusal(together))] } else { culprits }
+    if culprits.is_empty() { vec![(0, nodes.refusal(together))] } else { culprits }
 }
 
 /// Whoever were to remove one of two keys would take half of a manifest away.
@@ -222,15 +233,15 @@ fn without_marker(nodes: &mut Nodes<'_, '_>, change: &Change, uneditable: &Unedi
     let tree = nodes.tree;
     let to_resource = change.resource.match_indices('/').map(|(at, _)| at).chain([change.resource.len()]);
     // The resource itself, or one of the lists that it stands in.
-    let (at, offset) = to_resource.filter_map(|end| change.resource.get(..end)).find_map(|at| {
+    let (parting, offset) = to_resource.filter_map(|end| change.resource.get(..end)).find_map(|at| {
         let mapping = nodes.node(at)?;
         tree.entries(tree.resolve(mapping)).find(|(key, _)| tree.span(*key).start == uneditable.offset)?;
-        Some((at, second_manifest(tree, mapping)?))
+        Some((Parting::of(tree, mapping, "", at), second_manifest(tree, mapping)?))
     })?;
     let message = "a second manifest begins here, and nothing parts it from the first";
     Some(Refusal {
         message: format!("{}: {message}", uneditable.refusal.word()),
-        help: Parting::at("", at).help().to_owned(),
+        help: parting.help().to_owned(),
         offset,
     })
 }
@@ -245,14 +256,15 @@ fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[Change]) -> Vec<(usize
     let mut refused = BTreeMap::new();
     for tab in tabs {
         let index = starts.range(..=tab).next_back().map_or(0, |(_, index)| *index);
-        refused.entry(index).or_insert_with(|| refusal(&splice::Refusal::Tabs.at(*tab)));
+        refused.entry(index).or_insert_with(|| refusal(&splice::Refusal::Tabs.at(*tab), None));
     }
     refused.into_iter().collect()
 }
 
-fn refusal(uneditable: &Uneditable) -> Refusal {
+fn refusal(uneditable: &Uneditable, again: Option<Again>) -> Refusal {
+    let again = again.map(|again| format!(", {again}")).unwrap_or_default();
     Refusal {
-        message: format!("{}: {uneditable}", uneditable.refusal.word()),
+        message: format!("{}: {uneditable}{again}", uneditable.refusal.word()),
         help: uneditable.refusal.help().to_owned(),
         offset: uneditable.offset,
     }

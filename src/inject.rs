@@ -255,7 +255,8 @@ impl Run<'_> {
         let found = with_lists(tree, root.node, root.inherited.as_deref().unwrap_or(&untyped));
         let mut changes = Vec::new();
         for list in &found.lists {
-            self.look_for_lost(tree, list.node, Parting::at(root.pointer, &list.pointer), base);
+            let parting = Parting::of(tree, list.node, root.pointer, &list.pointer);
+            self.look_for_lost(tree, list.node, None, parting, base);
         }
         for resource in &found.resources {
             let before = self.injection.outcomes.len();
@@ -333,7 +334,8 @@ impl Run<'_> {
             Some(gvk) => self.table.templates(tree, resource.node, gvk),
             None => Templates::default(),
         };
-        let is_lost = self.look_for_lost(tree, resource.node, Parting::at(root, &resource.pointer), base)
+        let parting = Parting::of(tree, resource.node, root, &resource.pointer);
+        let is_lost = self.look_for_lost(tree, resource.node, resource.gvk.as_ref(), parting, base)
             || self.refuse_hidden(tree, resource, &templates.hidden, base);
         let templates = templates.seen;
         if templates.is_empty() && !is_lost {

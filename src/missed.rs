@@ -3,7 +3,7 @@
 use crate::annotations::{self, Annotation};
 use crate::config::Injection;
 use crate::decide::Terms;
-use crate::find::{Table, Templates, is_list};
+use crate::find::{Table, Templates, containers};
 use crate::inject::{Direction, Options};
 use crate::judge::judge;
 use crate::pod_template::PodTemplate;
@@ -31,7 +31,7 @@ impl<'a> Missed<'a> {
         move |pointer, template| {
             asked += 1;
             // What is not asked any more is not silent, either.
-            asked > MOST_LOOKED_AT || self.is(tree, resource, pointer, template)
+            if asked > MOST_LOOKED_AT { !self.is_disabled() } else { self.is(tree, resource, pointer, template) }
         }
     }
 
@@ -46,30 +46,36 @@ impl<'a> Missed<'a> {
         }
     }
 
-    /// True where one of them would be.
+    /// True where one of them would be that has containers.
     pub(crate) fn is_in(self, tree: &Tree<'_>, resource: &Resource) -> bool {
         let Some(gvk) = &resource.gvk else { return false };
         let Templates { seen, hidden } = self.table.templates(tree, resource.node, gvk);
-        let mut is_missed = self.of(tree, resource);
+        let mut missed = self.of(tree, resource);
+        let mut is_missed =
+            |pointer: &str, template: NodeId| containers(tree, template).is_some() && missed(pointer, template);
         seen.iter().any(|(pointer, template)| is_missed(pointer, *template))
             || hidden.iter().any(|hidden| is_missed(&hidden.pointer, hidden.node))
     }
 
-    /// True where one might be in a text of such a kind, which cannot be read.
-    pub(crate) fn may_be_in(self, text: &str, kind: &str) -> bool {
-        let may_hold = self.table.knows_kind(kind) || is_list(kind);
-        may_hold && template_form::may_be_in(text) && !self.wants_nothing_of(text)
+    /// True where one might be in a text that cannot be read.
+    pub(crate) fn may_be_in(self, text: &str) -> bool {
+        template_form::may_be_in(text) && !self.wants_nothing_of(text)
     }
 
     /// True under the kill switch, and where there is nothing to take out: what cannot be read in such a text holds nobody
     /// up.
     pub(crate) fn wants_nothing_of(self, text: &str) -> bool {
         match self.options.direction {
-            Direction::Inject => self.terms.config.spec.injection == Injection::Disabled,
+            Direction::Inject => self.is_disabled(),
             // JSON may write the slash between the two as `\/`.
             Direction::Uninject => {
                 !(text.contains(annotations::PREFIX.trim_end_matches('/')) && text.contains(Annotation::Record.name()))
             }
         }
+    }
+
+    /// The kill switch.
+    fn is_disabled(self) -> bool {
+        self.options.direction == Direction::Inject && self.terms.config.spec.injection == Injection::Disabled
     }
 }

@@ -57,7 +57,7 @@
 /// `serde_json`, or put together from that crate's operations.
 pub use json_patch::Patch;
 
-pub use crate::splice::{Again, Refusal, Uneditable};
+pub use crate::splice::{Refusal, Uneditable};
 pub use crate::verify::Mismatch;
 pub use crate::yaml::YamlError;
 

@@ -105,6 +105,7 @@ impl<'a, 't> Walk<'a, 't> {
 }
 
 /// A key that one more of its name hides.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Earlier {
     pub(crate) key: NodeId,
     pub(crate) value: NodeId,

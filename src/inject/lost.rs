@@ -8,6 +8,7 @@ use crate::report::{Finding, Outcome, Reason, Rule};
 use crate::resource::{Resource, file};
 use crate::yaml::{NodeId, Tree};
 use json_patch::Patch;
+use kube_core::GroupVersionKind;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
@@ -22,8 +23,15 @@ pub(super) struct Lost {
 
 impl Run<'_> {
     /// Looks for manifests and items that are not seen in a mapping. False: there are none, or nobody would miss them.
-    pub(super) fn look_for_lost(&mut self, tree: &Tree<'_>, mapping: NodeId, parting: Parting, base: usize) -> bool {
-        let mut lost = lost_manifests(tree, mapping, parting, self.missed());
+    pub(super) fn look_for_lost(
+        &mut self,
+        tree: &Tree<'_>,
+        mapping: NodeId,
+        gvk: Option<&GroupVersionKind>,
+        parting: Parting,
+        base: usize,
+    ) -> bool {
+        let mut lost = lost_manifests(tree, mapping, gvk, parting, self.missed());
         if lost.is_empty() {
             lost.extend(lost_items(tree, mapping, self.missed()));
         }

@@ -31,8 +31,11 @@ pub(super) fn spliced(
     dress: impl Fn(&str) -> String,
 ) -> Result<Vec<Edit>, Failure> {
     let fault = |message: String| Failure::Fault { message, offset: base };
-    let spliced = splice(tree, &Patch(operations), &[])
-        .map_err(|refused| Uneditable { offset: refused.offset + base, ..refused })?;
+    let spliced = splice(tree, &Patch(operations), &[]).map_err(|refused| Uneditable {
+        offset: refused.offset + base,
+        again: None,
+        ..refused
+    })?;
     let edits: Vec<Edit> =
         spliced.edits.iter().map(|edit| Edit::replace(edit.range.clone(), dress(&edit.text))).collect();
     let text = edit::apply(tree.text(), &edits);

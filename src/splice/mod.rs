@@ -28,7 +28,8 @@ mod writer;
 
 pub(crate) use memo::Memo;
 pub(crate) use operation::Operation;
-pub use refusal::{Again, Refusal, Uneditable};
+pub(crate) use refusal::Again;
+pub use refusal::{Refusal, Uneditable};
 
 use crate::edit::Edit;
 use crate::verify::{self, Mismatch};

@@ -2,7 +2,7 @@
 
 use super::Spelling;
 use super::operation::Operation;
-use super::refusal::{Again, Refusal, Uneditable};
+use super::refusal::{Refusal, Uneditable};
 use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree};
 use json_patch::jsonptr::{Pointer, Token, index::Index};
 use serde_json::{Map, Value};
@@ -428,12 +428,11 @@ fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Re
         };
         if same {
             if let Some(Member { key: Key::Old(key), .. }) = found.and_then(|at: usize| members.get(at)) {
-                let offset = tree.span(*key).start;
                 let again = match &member.key {
-                    Key::Old(next) => Some(Again::of(tree.text(), offset, tree.span(*next).start)),
+                    Key::Old(next) => Some(tree.span(*next).start),
                     Key::New(_) => None,
                 };
-                return Err(Uneditable { again, ..Refusal::DuplicateKey.at(offset) });
+                return Err(Uneditable { again, ..Refusal::DuplicateKey.at(tree.span(*key).start) });
             }
             found = Some(at);
         }

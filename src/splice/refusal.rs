@@ -4,23 +4,21 @@ use std::fmt;
 
 /// The text is left alone, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{}{}", .refusal.sentence(), .again.map(|again| format!(", {again}")).unwrap_or_default())]
+#[error("{}", .refusal.sentence())]
 #[non_exhaustive]
 pub struct Uneditable {
     /// Byte offset into the text of the place that cannot be edited.
     pub offset: usize,
     /// What stands there.
     pub refusal: Refusal,
-    /// Of a key that stands twice: where it does so.
-    pub again: Option<Again>,
+    /// Of a key that stands twice: the byte offset of the next one.
+    pub again: Option<usize>,
 }
 
-/// Where a key stands once more.
+/// Where a key stands once more: that many lines below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Again {
-    /// That many lines below.
-    pub lines: usize,
+pub(crate) struct Again {
+    lines: usize,
 }
 
 impl Again {

@@ -31,16 +31,18 @@ const WITHOUT_A_KIND: [&str; 1] = ["list-typed-of-secrets"];
 const WITHOUT_A_NAME: [&str; 4] =
     ["immutable-template", "list-of-pods-without-metadata", "pod-metadata-null", "pod-without-name-and-namespace"];
 /// sigs.k8s.io/yaml reads the last of them, kyaml refuses them.
-const WITH_A_KEY_TWICE: [&str; 4] = [
+const WITH_A_KEY_TWICE: [&str; 5] = [
     "duplicate-annotations",
     "duplicate-keys-elsewhere",
+    "kind-twice-in-one-manifest",
     "list-that-another-kind-hides",
     "template-hidden-by-a-second-key",
 ];
 /// To kpt a resource has a name, and a list has none.
-const LISTS: [&str; 10] = [
+const LISTS: [&str; 11] = [
     "controller-owned",
     "json-list",
+    "kind-twice-in-one-manifest",
     "list",
     "list-kind-before-apiversion",
     "list-nested",
