@@ -46,13 +46,14 @@ impl<'a> Missed<'a> {
         }
     }
 
-    /// True where one of them would be that has containers.
+    /// True where one of them would be.
     pub(crate) fn is_in(self, tree: &Tree<'_>, resource: &Resource) -> bool {
         let Some(gvk) = &resource.gvk else { return false };
         let Templates { seen, hidden } = self.table.templates(tree, resource.node, gvk);
         let mut missed = self.of(tree, resource);
-        let mut is_missed =
-            |pointer: &str, template: NodeId| containers(tree, template).is_some() && missed(pointer, template);
+        // A record without containers may be the half of a manifest in which a key stands twice.
+        let is_half = |template| self.options.direction == Direction::Uninject && containers(tree, template).is_none();
+        let mut is_missed = |pointer: &str, template: NodeId| !is_half(template) && missed(pointer, template);
         seen.iter().any(|(pointer, template)| is_missed(pointer, *template))
             || hidden.iter().any(|hidden| is_missed(&hidden.pointer, hidden.node))
     }

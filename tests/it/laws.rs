@@ -248,9 +248,7 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
                 one.strip_suffix(other).is_some_and(|rest| is_empty(rest) && rest.ends_with(['\n', '\r']))
             };
             let is_parted = || is_in_front(text, result) || is_in_front(result, text);
-            if text != result
-                && !(has_permissions && (is_parted() || says(text).is_some() && says(text) == says(result)))
-            {
+            if text != result && !(has_permissions && (is_parted() || says(text) == says(result))) {
                 return Err(format!("law 1: a document without an outcome was changed: {text:?}"));
             }
             continue;
