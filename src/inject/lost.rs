@@ -69,16 +69,16 @@ impl Run<'_> {
             return;
         }
         let templates: HashSet<usize> = templates.into_iter().collect();
-        let edits = self.injection.outcomes.iter().enumerate().skip(from).filter(|(at, _)| !templates.contains(at));
+        let outcomes: Vec<(usize, Outcome)> = (from..).zip(self.injection.outcomes.drain(from..)).collect();
+        let edits = outcomes.iter().filter(|(at, _)| !templates.contains(at));
         let refused = edits.filter(|(_, outcome)| outcome.decision.reason == Reason::Uneditable);
         let told: BTreeMap<usize, Option<String>> = refused
             .filter_map(|(_, outcome)| Some((outcome.decision.offset?, outcome.decision.help.clone())))
             .collect();
-        let mut at = 0;
-        self.injection.outcomes.retain(|outcome| {
-            at += 1;
-            !(templates.contains(&(at - 1)) && outcome.decision.offset.is_some_and(|offset| told.contains_key(&offset)))
-        });
+        let is_news = |(at, outcome): &(usize, Outcome)| {
+            !(templates.contains(at) && outcome.decision.offset.is_some_and(|offset| told.contains_key(&offset)))
+        };
+        self.injection.outcomes.extend(outcomes.into_iter().filter(is_news).map(|(_, outcome)| outcome));
         let is_told = |finding: &Finding, mapping: &Range<usize>| {
             let same_place = finding.offset.is_some_and(|offset| told.contains_key(&offset));
             same_place || told.range(mapping.clone()).any(|(_, help)| *help == finding.help)
