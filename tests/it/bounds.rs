@@ -112,6 +112,17 @@ fn many_of_what_is_looked_at_in_search_of_templates() {
         ),
         format!("{list}{}- {}    \t\n", of_each(20_000, &|_| format!("- {pod_item}")), pod_item),
         format!("{custom}base: &b\n{}list:\n{}# containers\n", of_each(20_000, &key), "- {<<: *b}\n".repeat(20_000)),
+        // Manifests in one line of JSON, lists that share their items, and documents that hide a template each.
+        format!(
+            "{{{}\"kind\": \"Pod\"}}\n",
+            r#""apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "#.repeat(20_000)
+        ),
+        format!(
+            "kind: List\nx: &x\n{}{}items: []\n",
+            "- {apiVersion: v1, kind: Pod}\n".repeat(10_000),
+            "items: *x\n".repeat(10_000)
+        ),
+        format!("{deployment}{pod}spec: 1\n---\n").repeat(20_000),
     ] {
         for direction in [Direction::Inject, Direction::Uninject] {
             assert!(inject(&text, &Config::default(), Options::new(direction)).faults.is_empty());
