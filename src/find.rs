@@ -49,11 +49,6 @@ pub fn built_in_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILT_IN.iter().map(|(group, kind, _)| (*group, *kind))
 }
 
-/// The JSON Pointers of the built-in places of a kind, with `*` for every item of a list.
-pub(crate) fn built_in_paths(group: &str, kind: &str) -> impl Iterator<Item = &'static str> {
-    BUILT_IN.iter().filter(move |(of, known, _)| *of == group && *known == kind).map(|(_, _, path)| *path)
-}
-
 /// The built-in places and the configured ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Table<'c> {

@@ -342,7 +342,6 @@ impl Run<'_> {
             self.injection.without_template += 1;
             self.remark(tree, resource, base);
         }
-        let before = self.injection.outcomes.len();
         for (at, node) in templates {
             let template = PodTemplate::view(tree, node);
             let (pod_spec, automount) = (template.spec, template.automount);
@@ -385,11 +384,6 @@ impl Run<'_> {
             };
             shift(&mut outcome, base);
             self.injection.outcomes.push(outcome);
-        }
-        let decided = self.injection.outcomes.get(before..).unwrap_or_default();
-        let none_has_containers = decided.iter().all(|outcome| outcome.decision.reason == Reason::NoContainers);
-        if none_has_containers && !decided.is_empty() && !is_lost {
-            self.remark_misplaced(tree, resource, base);
         }
     }
 

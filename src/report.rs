@@ -148,8 +148,6 @@ reasons! {
     IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect, since its template does not ask for the agent";
     UnknownKind = "unknown-kind", Warning, "a pod template asks for the agent, in a kind that is not known to hold one there";
     UnknownTemplate = "unknown-template", Note, "what looks like a pod template stands in a kind that is not known to hold one there";
-    NoSuchKind = "no-such-kind", Warning, "a workload by its form, of a kind that Kubernetes does not have";
-    MisplacedTemplate = "misplaced-template", Warning, "containers stand in a workload where nothing looks for them";
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is to be done in it";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
     NoResources = "no-resources", Warning, "what was named holds no manifest, so nothing was looked at";

@@ -7,9 +7,8 @@
 use crate::annotations::Annotation;
 use crate::config::{Config, Injection};
 use crate::decide::{Decision, Terms, decide};
-use crate::find::{Table, containers, member};
+use crate::find::{containers, member};
 use crate::merge_patch::{self, Images};
-use crate::no_such_kind::{group, group_of, is_custom, is_well_known};
 use crate::owner::owned;
 use crate::parts::{Kinds, Parts};
 use crate::pod_template::PodTemplate;
@@ -56,6 +55,21 @@ pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> 
         && api_version.is_none_or(|api_version| is_looked_at(group(api_version)))
 }
 
+/// Kinds of Kubernetes that run nothing, and are most of what is not a workload.
+fn is_well_known(kind: &str) -> bool {
+    matches!(kind, "Service" | "ConfigMap" | "Secret")
+}
+
+/// A custom resource's group has a dot; the groups of Kubernetes that have one hold no workloads.
+fn is_custom(group: &str) -> bool {
+    group.contains('.')
+}
+
+/// The API group of an `apiVersion`.
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
 /// API groups whose resources hold pod templates as schemas, patterns or patches, or in manifests that a tool is to complete.
 fn is_for_tools(group: &str) -> bool {
     const GROUPS: [&str; 8] = [
@@ -81,12 +95,7 @@ struct Candidate {
 
 /// What is told of a resource in which no pod template is known. Silent where the configuration would pass its templates by
 /// if they were.
-pub(crate) fn unknown_kind(
-    tree: &Tree<'_>,
-    resource: &Resource,
-    table: &Table<'_>,
-    terms: Terms<'_>,
-) -> Option<Finding> {
+pub(crate) fn unknown_kind(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_>) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
     let candidates = candidates(tree, resource, terms);
     let group = if gvk.group.is_empty() { "the core API group" } else { &gvk.group };
@@ -98,12 +107,12 @@ pub(crate) fn unknown_kind(
         let offset = annotation.unwrap_or(tree.span(formed.node).start);
         let message = format!("a pod template asks for {}, but {nothing_says}", what.subject());
         let finding = Finding::new(Reason::UnknownKind, message, offset, &formed.pointer);
-        return Some(finding.with_help(help(gvk, table, &candidates)));
+        return Some(finding.with_help(help(gvk, &candidates)));
     }
     let Formed { pointer, node, .. } = &candidates.first()?.formed;
     let message = format!("what looks like a pod template gets no agent: {nothing_says}");
     let finding = Finding::new(Reason::UnknownTemplate, message, tree.span(*node).start, pointer);
-    Some(finding.with_help(format!("if it does, {}", help(gvk, table, &candidates))))
+    Some(finding.with_help(format!("if it does, {}", help(gvk, &candidates))))
 }
 
 /// Everything in a resource that would get something if its kind were known.
@@ -140,14 +149,11 @@ fn names_an_image(tree: &Tree<'_>, template: NodeId) -> bool {
     items.any(|item| ["name", "image"].into_iter().all(|key| text(tree, item, key).is_some()))
 }
 
-fn help(gvk: &GroupVersionKind, table: &Table<'_>, candidates: &[Candidate]) -> String {
+fn help(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
     if !gvk.group.is_empty() {
         return format!("add to the configuration: `{}`", line(gvk, candidates));
     }
-    match group_of(table, &gvk.kind) {
-        Some(group) => format!("is its `apiVersion` right? a {} is of {group}", gvk.kind),
-        None => "write its API group into `apiVersion`, such as example.com/v1".to_owned(),
-    }
+    "is its `apiVersion` right? A kind that is not Kubernetes' own has an API group, such as example.com/v1".to_owned()
 }
 
 /// Places that one line of configuration names. What has more is no kind with so many templates, but one without a form.

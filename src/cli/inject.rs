@@ -285,10 +285,7 @@ impl<'c> Gathered<'c> {
             });
         }
         injection.surroundings.clear();
-        let is_of_a_kind = |reason| {
-            use Reason::{MisplacedTemplate, NoSuchKind, UnknownKind, UnknownTemplate};
-            matches!(reason, MisplacedTemplate | NoSuchKind | UnknownKind | UnknownTemplate)
-        };
+        let is_of_a_kind = |reason| matches!(reason, Reason::UnknownKind | Reason::UnknownTemplate);
         injection.remarks.retain(|remark| is_of_a_kind(remark.finding.reason));
     }
 

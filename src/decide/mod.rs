@@ -24,7 +24,7 @@ use crate::parts::{Kinds, Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason, Rule};
 use crate::resource::Resource;
-use crate::yaml::{NodeId, Tree};
+use crate::yaml::Tree;
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -94,13 +94,6 @@ pub(crate) fn decide(
     let rule = case.rule.take().unwrap_or_else(|| case.rule_of(&decision));
     let Case { warnings, no_agent, asked_to_wait, .. } = case;
     Verdict { decision, warnings, rule, no_agent, asked_to_wait }
-}
-
-/// True where a template would be passed by anyway: nothing need be said of what keeps the agent out of it.
-#[must_use]
-pub(crate) fn is_skipped(tree: &Tree<'_>, resource: &Resource, at: &str, template: NodeId, terms: Terms<'_>) -> bool {
-    let verdict = decide(tree, resource, at, &PodTemplate::view(tree, template), terms);
-    matches!(verdict.decision, Decision::Skip(_))
 }
 
 struct Case<'a, 't> {

@@ -1,8 +1,6 @@
-//! What is said of resources in which no pod template is found, or not all of theirs.
+//! What is said of resources in which no pod template is found.
 
 use super::{Direction, Run};
-use crate::misplaced_template::misplaced_template;
-use crate::no_such_kind::{self, no_such_kind};
 use crate::report::{Finding, Identity, Remark};
 use crate::resource::{Resource, file};
 use crate::template_form;
@@ -15,8 +13,7 @@ impl Run<'_> {
         // Nobody misses an agent that is to be taken out.
         self.options.direction == Direction::Inject
             && (self.may_ask(text)
-                || (no_such_kind::may_be(kind, api_version) || unknown_kind::may_be(kind, api_version, self.config))
-                    && template_form::may_be_in(text))
+                || unknown_kind::may_be(kind, api_version, self.config) && template_form::may_be_in(text))
     }
 
     fn may_ask(&self, text: &str) -> bool {
@@ -30,26 +27,12 @@ impl Run<'_> {
         if self.options.direction == Direction::Uninject {
             return;
         }
-        let (table, terms) = (&self.table, self.terms());
         let Identity { api_version, kind, .. } = &resource.identity;
-        let finding = no_such_kind(tree, resource, table, terms).or_else(|| {
-            if !template_form::may_be_in(text) {
-                return None;
-            }
-            misplaced_template(tree, resource, table, terms).or_else(|| {
-                let may_be = self.may_ask(text) || unknown_kind::may_be(kind, Some(api_version), self.config);
-                may_be.then(|| unknown_kind(tree, resource, table, terms)).flatten()
-            })
-        });
-        if let Some(finding) = finding {
-            self.tell(tree, resource, finding, base);
+        let may_be = self.may_ask(text) || unknown_kind::may_be(kind, Some(api_version), self.config);
+        if !(may_be && template_form::may_be_in(text)) {
+            return;
         }
-    }
-
-    /// Says where the containers are that a resource's pod templates do not have.
-    #[cold]
-    pub(super) fn remark_misplaced(&mut self, tree: &Tree<'_>, resource: &Resource, base: usize) {
-        if let Some(finding) = misplaced_template(tree, resource, &self.table, self.terms()) {
+        if let Some(finding) = unknown_kind(tree, resource, self.terms()) {
             self.tell(tree, resource, finding, base);
         }
     }
