@@ -37,7 +37,7 @@
 //!       labels: {app: web}
 //!       annotations:
 //!         agent-injector.contrib.mackerel.io/status: injected
-//!         agent-injector.contrib.mackerel.io/record: v1;agent=container;plan=d35ea025;value=13ae9852;image=224712f3;secret=ad864de1;volumes=tmp;created=annotations+volumes
+//!         agent-injector.contrib.mackerel.io/record: v1;agent=container;plan=9c169ab9;value=f4d75fcf;image=224712f3;secret=ad864de1;volumes=tmp;created=annotations+volumes
 //!     spec:
 //!       containers:
 //!       - name: web   # the app
@@ -68,7 +68,7 @@
 //!               name: mackerel-container-agent
 //!               key: MACKEREL_APIKEY
 //!         - name: MACKEREL_HOST_ID_STORE
-//!           value: memory
+//!           value: file
 //!         - name: MACKEREL_IGNORE_CONTAINER
 //!           value: ^mackerel-container-agent$
 //!         - name: TMPDIR

@@ -81,6 +81,8 @@ pub(crate) struct Needs {
     pub(crate) optional: Vec<String>,
     /// What somebody set that the file could say too.
     pub(crate) outranked: Vec<Outranked>,
+    /// The agent keeps the host's id in a file.
+    pub(crate) host_id_in_file: bool,
     /// Who sees to what it may read.
     pub(crate) permission: Permission,
 }
@@ -114,7 +116,9 @@ impl Needs {
             push(&mut objects, need.clone());
         }
         let (without, takes) = amounts(&container["resources"]);
-        Self { objects, agent_config, without, takes, optional: optional.to_vec(), ..Self::default() }
+        let host_id_in_file =
+            env.iter().any(|variable| variable["name"] == "MACKEREL_HOST_ID_STORE" && variable["value"] == "file");
+        Self { objects, agent_config, without, takes, optional: optional.to_vec(), host_id_in_file, ..Self::default() }
     }
 }
 

@@ -23,7 +23,7 @@ use std::rc::Rc;
 const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// The one writable folder.
-const TMP_FOLDER: &str = "/var/tmp";
+pub(crate) const TMP_FOLDER: &str = "/var/tmp";
 
 /// The agents that one configuration gives. There are few: most templates of a stream get the same.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ pub(crate) mod order;
 pub(crate) mod record;
 pub(crate) mod variable;
 
-pub(crate) use container::{Agent, Agents};
+pub(crate) use container::{Agent, Agents, TMP_FOLDER};
 pub(crate) use record::{AgentRecord, Record};
 
 /// Name of the agent's container, native or not.

@@ -34,8 +34,8 @@ settings! {
         "logLevel" log_level: Option<LogLevel> = None;
         /// The URL of the Mackerel API (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
         "apiBase" api_base: Option<String> = None, HttpUrl;
-        /// Where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `memory`.
-        "hostIdStore" host_id_store: HostIdStore = HostIdStore::Memory;
+        /// Where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`.
+        "hostIdStore" host_id_store: HostIdStore = HostIdStore::File;
         /// The agent's own configuration file, from a ConfigMap or from a URL.
         "config" config: AgentConfig = AgentConfig::default();
         /// Further environment variables, as a Kubernetes EnvVar list, merged by name: one of ours with the same name gives way. Not together with the setting that gives it, and an annotation for that setting wins; `MACKEREL_CONTAINER_PLATFORM` and what `kubelet.readOnlyPort` and `kubelet.insecureTLS` give cannot stand here. Where the agent is native, a reference to a Secret or ConfigMap is `optional` unless it says otherwise. Default: none.
@@ -131,10 +131,10 @@ choices! {
 choices! {
     /// Where the agent keeps the host's id.
     pub(crate) enum HostIdStore {
-        /// In memory: nothing is written
-        Memory = "memory",
-        /// In a file below /var/tmp
+        /// In a file below /var/tmp: the id outlives restarts of the container, not the pod
         File = "file",
+        /// In memory: after a restart the agent finds its host by the pod's UID, and makes a second one where the kubelet does not answer
+        Memory = "memory",
     }
 }
 

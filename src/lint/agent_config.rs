@@ -14,8 +14,17 @@ use crate::yaml::Style;
 use check::{Fault, Pod, Sudo, check};
 use std::collections::HashMap;
 
-/// The keys of a ConfigMap that agents read their configuration from, each with what it outranks in their pods.
-type Keys<'n> = HashMap<&'n str, Vec<Outranked>>;
+/// The keys of a ConfigMap that agents read their configuration from, each with those agents.
+type Keys<'n> = HashMap<&'n str, Readers>;
+
+/// The agents that read one configuration.
+#[derive(Default)]
+struct Readers {
+    /// What the configuration outranks in their pods.
+    outranked: Vec<Outranked>,
+    /// One of them keeps the host's id in a file.
+    host_id_in_file: bool,
+}
 
 pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
@@ -24,19 +33,22 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
         let Some(needs) = outcome.needs.as_ref() else { continue };
         let Some(Need { name, key: Some(key), .. }) = needs.agent_config.as_ref() else { continue };
         let namespace = outcome.identity.namespace_in(config).map(String::as_str);
-        let outranked = files.entry((namespace, name)).or_default().entry(key).or_default();
+        let readers = files.entry((namespace, name)).or_default().entry(key).or_default();
         for one in &needs.outranked {
-            if !outranked.contains(one) {
-                outranked.push(*one);
+            if !readers.outranked.contains(one) {
+                readers.outranked.push(*one);
             }
         }
+        readers.host_id_in_file |= needs.host_id_in_file;
     }
     for object in objects.of(Surrounding::Holds(Source::ConfigMap)) {
         let Some(keys) = files.get(&(object.namespace.as_deref(), &*object.identity.name)) else { continue };
         let around = parts.get(object.part).map_or("", |part| part.text);
         for entry in &object.entries {
-            let Some((outranked, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else { continue };
-            let faults = check(text, &Pod { sudo: Sudo::of(config), outranked });
+            let Some((readers, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else { continue };
+            let Readers { outranked, host_id_in_file } = readers;
+            let pod = Pod { sudo: Sudo::of(config), outranked, host_id_in_file: *host_id_in_file };
+            let faults = check(text, &pod);
             let mut lines = Lines::new(text.as_bytes());
             let mut below = Below::new(around, entry.offset);
             for Fault { reason, offset, message, help } in faults {

@@ -158,7 +158,7 @@ pub(crate) const DOORS: &[Door] = &[
     ),
     ("agent.logLevel", "DEBUG", "{agent: {logLevel: DEBUG}}", Some(("log-level", "DEBUG"))),
     ("agent.apiBase", "https://a.b/", "{agent: {apiBase: 'https://a.b/'}}", None),
-    ("agent.hostIdStore", "file", "{agent: {hostIdStore: file}}", None),
+    ("agent.hostIdStore", "memory", "{agent: {hostIdStore: memory}}", None),
     ("agent.env", "[{name: A, value: b=c}]", "{agent: {env: [{name: A, value: b=c}]}}", None),
     ("agent.resources", "{limits: {cpu: 1}}", "{agent: {resources: {limits: {cpu: '1'}}}}", Some(("cpu-limit", "1"))),
     ("agent.resources", "null", "{agent: {resources: null}}", None),

@@ -637,7 +637,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
             "config: {url: \"https://example.com/a.yaml\"}",
         ],
         &["", "", "displayName: \"売り場 $(MACKEREL_KUBERNETES_POD_NAME)\"", "memo: \"- a\\n# b: c\\n\""],
-        &["", "", "", "hostStatusOnStart: standby", "hostIdStore: file"],
+        &["", "", "", "hostStatusOnStart: standby", "hostIdStore: memory"],
         &["", "", "", "ignoreContainer: '^(istio-proxy|\\Qa*\\E)$(b)'"],
         &["", "", "", "logLevel: DEBUG", "apiBase: 'https://mackerel.example.com/'"],
         &["", "", "", "imagePullPolicy: Always"],

@@ -2,13 +2,14 @@
 
 use super::fields::{Fields, Form, HEADER, Least, PLUGIN, PROBE, ROOT};
 use super::merge_keys::{Entry, merged, text};
-use crate::agent::CONTAINER;
+use crate::agent::{CONTAINER, TMP_FOLDER};
 use crate::config::{Config, closest, go_regexp};
 use crate::needs::Outranked;
 use crate::read;
 use crate::report::Reason;
 use crate::yaml::{self, Kind, NodeId, Resolved, Tree, resolve};
 use std::collections::HashSet;
+use std::path::Path;
 
 /// Whether a plugin of the agent can become another user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub(super) struct Pod<'o> {
     pub(super) sudo: Sudo,
     /// What the file outranks there.
     pub(super) outranked: &'o [Outranked],
+    /// The pod's settings let the agent keep the host's id in a file.
+    pub(super) host_id_in_file: bool,
 }
 
 /// One thing that is wrong with a configuration of the agent.
@@ -91,14 +94,29 @@ struct Check<'a, 't> {
 
 impl Check<'_, '_> {
     fn root(&mut self, root: NodeId) {
-        for (key, node, value) in self.mapping(root, "", ROOT) {
-            if self.is_blank(value) {
-                continue;
-            }
+        let mut given = self.mapping(root, "", ROOT);
+        given.retain(|(.., value)| !self.is_blank(*value));
+        self.folder_of_the_host_id(&given);
+        for (key, node, _) in given {
             for Outranked { setting, .. } in self.pod.outranked.iter().filter(|outranked| outranked.in_file == key) {
                 let message = format!("`{key}` wins over what `{setting}` says, which has no effect");
                 self.invalid(node, &message, Some("keep one of them".to_owned()));
             }
+        }
+    }
+
+    /// The agent writes the host's id below `root`, and all but /var/tmp is read-only or lost at the next restart.
+    fn folder_of_the_host_id(&mut self, given: &[Entry]) {
+        let value = |name: &str| given.iter().find(|(key, ..)| key == name).map(|(.., value)| *value);
+        let is_kept = value("hostIdStore").map_or(self.pod.host_id_in_file, |store| self.is_word(store, "file"));
+        let Some(folder) = value("root").filter(|_| is_kept) else { return };
+        let Some(path) = self.text(folder) else { return };
+        let is_below_tmp = Path::new(&path).starts_with(TMP_FOLDER) && !path.split('/').any(|part| part == "..");
+        if !is_below_tmp {
+            let message =
+                format!("`root` is outside {TMP_FOLDER}, the only place where the agent can keep the host's id");
+            let help = format!("name a folder below {TMP_FOLDER}, or set `agent.hostIdStore` to `memory`");
+            self.invalid(folder, &message, Some(help));
         }
     }
 
@@ -316,6 +334,10 @@ impl Check<'_, '_> {
         matches!(resolve(self.tree, self.tree.resolve(node)), Ok(Resolved::Null))
     }
 
+    fn is_word(&self, node: NodeId, word: &str) -> bool {
+        self.text(node).is_some_and(|text| text == word)
+    }
+
     /// None for a list and a mapping.
     fn text(&self, node: NodeId) -> Option<String> {
         text(self.tree, node)
@@ -351,7 +373,7 @@ mod tests {
         let outranked = [Outranked { in_file: "memo", setting: "agent.memo" }];
         let mut lines = Lines::new(text.as_bytes());
         let mut line = |offset| lines.position(offset).line;
-        check(text, &Pod { sudo: Sudo::Fails, outranked: &outranked })
+        check(text, &Pod { sudo: Sudo::Fails, outranked: &outranked, host_id_in_file: true })
             .into_iter()
             .map(|fault| format!("{} {}: {}", line(fault.offset), fault.reason.id(), fault.message))
             .collect()
@@ -384,11 +406,13 @@ plugin:
             "apikey: ''\nmemo: ''\nroles: []\n---\nnot: [read\n",
             "plugin:\n  metrics:\n    a: &a {command: x}\n    b: {<<: *a, timeoutSeconds: 1}\n",
             "readinessProbe: {tcp: {port: http}}",
+            "root: /var/tmp/agent",
+            "root: /data\nhostIdStore: memory",
         ] {
             assert_eq!(faults(text), [""; 0], "{text}");
         }
         let users = "plugin: {metrics: {a: {command: x, user: y}}}";
-        let with = |sudo| check(users, &Pod { sudo, outranked: &[] }).len();
+        let with = |sudo| check(users, &Pod { sudo, outranked: &[], host_id_in_file: true }).len();
         assert_eq!((with(Sudo::Works), with(Sudo::Fails)), (0, 1));
     }
 
@@ -480,6 +504,8 @@ plugin:
             ("displayName: [x]", "`displayName` must be text, found a list"),
             ("hostStatusOnStart: ''", "must be one of"),
             ("hostIdStore: disk", "must be one of"),
+            ("root: /data", "`root` is outside /var/tmp"),
+            ("root: /var/tmp/../lib\nhostIdStore: file", "`root` is outside /var/tmp"),
             ("ignoreContainer: ''", "matches every container"),
             ("ignoreContainer: ^proxy$", "takes the place of ours"),
             ("memo: shop", "`memo` wins over what `agent.memo` says"),
