@@ -1,22 +1,45 @@
-//! Settings of Kubernetes' own types. What a field may be called and what type it has is asked of the type itself,
-//! through its `Deserialize`; so is the schema.
-
-mod located;
-mod merged;
-mod probe;
-
-use located::read as read_located;
-use probe::schema;
+//! Settings of Kubernetes' own types. A type's JSON Schema says what its fields are called and which types they have.
 
 use super::collection::Item;
+use super::quantity;
 use super::reading::{Complaint, Reading};
+use super::scalar::{Form, Scalar};
+use super::setting::Setting;
 use super::value::Value;
-use k8s_openapi::api::core::v1::EnvVar;
-use serde_json::{Value as Json, json};
+use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
+use k8s_openapi::schemars::JsonSchema;
+use k8s_openapi::schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json, json};
+use std::sync::LazyLock;
+
+trait KubernetesType: Serialize + DeserializeOwned + JsonSchema {
+    /// The type's schema, made once.
+    fn known() -> &'static Json;
+}
+
+macro_rules! kubernetes_types {
+    ($($Type:ty),*) => {$(
+        impl KubernetesType for $Type {
+            fn known() -> &'static Json {
+                static KNOWN: LazyLock<Json> = LazyLock::new(schema_of::<$Type>);
+                &KNOWN
+            }
+        }
+    )*};
+}
+
+kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext);
 
 impl Item for EnvVar {
     fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self> {
-        let (variable, _): (EnvVar, _) = read_located(value, &[], reading)?;
+        let before = reading.problems.len();
+        let given = read(Self::known(), &[], value, reading);
+        if reading.problems.len() > before {
+            return None;
+        }
+        let variable: EnvVar = typed(given, value, reading)?;
         let complaint = if variable.name.is_empty() {
             Complaint::new("needs a `name`")
         } else if !variable.name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'=') {
@@ -36,7 +59,7 @@ impl Item for EnvVar {
     }
 
     fn item_schema() -> Json {
-        let mut schema = schema::<EnvVar>();
+        let mut schema = Self::known().clone();
         if let Some(object) = schema.as_object_mut() {
             object.insert("required".to_owned(), json!(["name"]));
         }
@@ -45,5 +68,188 @@ impl Item for EnvVar {
 
     fn identity(&self) -> Option<&str> {
         Some(&self.name)
+    }
+}
+
+/// A setting that has a default: fields that are given are merged into it, lists as a whole, and `null` takes a field away.
+macro_rules! merged {
+    ($($Type:ty),*) => {$(
+        impl Setting for $Type {
+            fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
+                merge(self, &[], value, reading);
+            }
+
+            fn set(&mut self, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>) {
+                merge(self, path, value, reading);
+            }
+
+            fn takes_null(&self) -> bool {
+                true
+            }
+
+            fn json(&self) -> Json {
+                // `{}` would mean: nothing to merge.
+                if *self == <$Type>::default() { Json::Null } else { json!(self) }
+            }
+
+            fn schema(&self) -> Json {
+                optional(Self::known().clone())
+            }
+        }
+    )*};
+}
+
+merged!(ResourceRequirements, SecurityContext);
+
+fn merge<T: KubernetesType + Default>(into: &mut T, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>) {
+    if path.is_empty() && is_null(value) {
+        reading.given(value);
+        *into = T::default();
+        return;
+    }
+    let before = reading.problems.len();
+    let given = read(T::known(), path, value, reading);
+    if reading.problems.len() > before {
+        return;
+    }
+    let mut merged = json!(into);
+    json_patch::merge(&mut merged, &given);
+    remove_empty(&mut merged);
+    if let Some(merged) = typed(merged, value, reading) {
+        *into = merged;
+    }
+}
+
+fn typed<T: DeserializeOwned>(json: Json, value: &Value<'_>, reading: &mut Reading<'_>) -> Option<T> {
+    let refused = |error| reading.problem(value.range(), Complaint::new(format!("is not accepted: {error}")));
+    serde_json::from_value(json).map_err(refused).ok()
+}
+
+/// Takes away the mappings in which nothing is left.
+fn remove_empty(json: &mut Json) {
+    let Some(object) = json.as_object_mut() else { return };
+    object.values_mut().for_each(remove_empty);
+    object.retain(|_, inner| inner.as_object().is_none_or(|inner| !inner.is_empty()));
+}
+
+fn is_null(value: &Value<'_>) -> bool {
+    value.is_null() || matches!(value, Value::Text { text: "null", .. })
+}
+
+/// Reads what was given of a type, `value` being its part `path` (all of it, with an empty path). What is wrong goes to
+/// `reading`, and reading goes on behind it, so that everything wrong is found at once.
+fn read(schema: &Json, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>) -> Json {
+    let is_of = |name: &str| {
+        schema["type"] == name || schema["type"].as_array().is_some_and(|types| types.contains(&name.into()))
+    };
+    if path.is_empty() && is_of("null") && is_null(value) {
+        reading.given(value);
+        return Json::Null;
+    }
+    if is_of("object") {
+        let mut fields = Map::new();
+        let mut field = |name: &str, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>| {
+            let known = schema["properties"].as_object();
+            let Some(inner) = known.map_or(schema.get("additionalProperties"), |known| known.get(name)) else {
+                return reading.no_field(name, known.into_iter().flatten().map(|(known, _)| known.as_str()));
+            };
+            reading.within(name, None, |reading| {
+                fields.insert(name.to_owned(), read(inner, path, value, reading));
+            });
+        };
+        match path {
+            [part, rest @ ..] => field(part, rest, value, reading),
+            [] => value.mapping(reading, |name, value, reading| field(name, &[], value, reading)),
+        }
+        return Json::Object(fields);
+    }
+    if let [part, ..] = path {
+        reading.no_parts(part);
+        return Json::Null;
+    }
+    if is_of("array") {
+        let mut items = Vec::new();
+        reading.given(value);
+        value.list(reading, |index, value, reading| {
+            reading.within_item(index, |reading| items.push(read(&schema["items"], &[], value, reading)));
+        });
+        return Json::Array(items);
+    }
+    let read = if is_of("number") {
+        value.scalar(Form::Quantity).and_then(|text| quantity::check(&text).map(|()| json!(text)))
+    } else if is_of("integer") {
+        let whole = |text: &str| {
+            let complaint = |_| Complaint::new(format!("must be a whole number, found `{text}`"));
+            text.parse::<i64>().map(Json::from).map_err(complaint)
+        };
+        value.scalar(Form::Integer).and_then(|text| whole(&text))
+    } else if is_of("boolean") {
+        value.scalar(Form::Boolean).and_then(|text| bool::parse(&text)).map(Json::from)
+    } else {
+        value.scalar(Form::Text).map(|text| json!(text))
+    };
+    match read {
+        Ok(read) => {
+            reading.given(value);
+            read
+        }
+        Err(complaint) => {
+            reading.problem(value.range(), complaint);
+            Json::Null
+        }
+    }
+}
+
+/// The schema of a type as a configuration is held against it: without references, every field optional and, as in
+/// Kubernetes' own reading, `null` at will.
+fn schema_of<T: JsonSchema>() -> Json {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let root = generator.subschema_for::<T>();
+    plain(root.as_value(), generator.definitions())
+}
+
+fn plain(schema: &Json, definitions: &Map<String, Json>) -> Json {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.trim_start_matches("#/$defs/");
+        if name.ends_with(".Quantity") {
+            return json!({"type": ["string", "number"]});
+        }
+        return definitions.get(name).map_or(Json::Bool(true), |schema| plain(schema, definitions));
+    }
+    let mut out = json!({"type": schema["type"]});
+    if let Some(fields) = schema["properties"].as_object() {
+        out["additionalProperties"] = false.into();
+        out["properties"] =
+            fields.iter().map(|(name, field)| (name.clone(), optional(plain(field, definitions)))).collect();
+    } else if schema["additionalProperties"].is_object() {
+        out["additionalProperties"] = optional(plain(&schema["additionalProperties"], definitions));
+    } else if schema["items"].is_object() {
+        out["items"] = plain(&schema["items"], definitions);
+    }
+    out
+}
+
+fn optional(mut schema: Json) -> Json {
+    match &mut schema["type"] {
+        Json::Array(types) => types.push("null".into()),
+        one => *one = json!([one.take(), "null"]),
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_has_the_types_fields_and_their_types() {
+        let context = SecurityContext::known();
+        assert_eq!(context["additionalProperties"], json!(false));
+        assert_eq!(context["properties"]["runAsUser"], json!({"type": ["integer", "null"]}));
+        assert_eq!(context["properties"]["capabilities"]["properties"]["drop"]["items"], json!({"type": "string"}));
+        let limit = &ResourceRequirements::known()["properties"]["limits"]["additionalProperties"];
+        assert_eq!(*limit, json!({"type": ["string", "number", "null"]}));
+        let selector = &EnvVar::known()["properties"]["valueFrom"]["properties"]["secretKeyRef"]["properties"];
+        assert_eq!(selector["optional"], json!({"type": ["boolean", "null"]}));
     }
 }

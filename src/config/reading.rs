@@ -196,6 +196,15 @@ impl<'a> Reading<'a> {
         self.problems.push(Problem { range: self.name.clone(), subject: String::new(), complaint });
     }
 
+    /// Complains about a field that a Kubernetes type does not have.
+    pub(crate) fn no_field<'k>(&mut self, name: &str, known: impl Iterator<Item = &'k str> + Clone) {
+        let help = match suggestion::closest(name, known.clone()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => format!("it has {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        };
+        self.problem_at_name(Complaint::new(format!("has no field `{name}`")).with_help(help));
+    }
+
     /// Complains about a path that goes further than the settings do.
     pub(crate) fn no_parts(&mut self, part: &str) {
         let complaint = Complaint::new(format!("is a single setting and has no `{part}`"));

@@ -319,7 +319,7 @@ fn a_bad_argument_is_named_with_its_number() {
         (&["agent.securityContext.runAsUsr=1"], "--set #1: error: `agent.securityContext` has no field `runAsUsr`"),
         (
             &["agent.securityContext.runAsUser.a=1"],
-            "--set #1: error: `agent.securityContext.runAsUser` is a single value and has no `a`",
+            "--set #1: error: `agent.securityContext.runAsUser` is a single setting and has no `a`",
         ),
         (
             &["kubelet.port=1", "kubelet.readOnlyPort=2"],
