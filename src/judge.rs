@@ -197,7 +197,7 @@ impl Bench<'_, '_> {
 
     /// A template with an agent of somebody else. What there may be of ours has none, and goes in anew.
     #[cold]
-    fn adopt(&self, ours: Option<&Ours>, adoption: &Adoption, mut verdict: Verdict) -> Judgement {
+    fn adopt(&self, ours: Option<&Ours>, adoption: &Adoption, verdict: Verdict) -> Judgement {
         let Decision::Add(plan) = &verdict.decision else { return self.anew(verdict) };
         let Some(agent) = plan.agent() else { return self.anew(verdict) };
         let old = &adoption.old;
@@ -209,14 +209,11 @@ impl Bench<'_, '_> {
             let decision = refusal.with_help("write the container out instead of `*name`");
             return Judgement::of(decision, verdict.warnings);
         }
+        let mut decision = at_old(Reason::Adopted, adoption::told(self.tree, old, agent, self.options.tense));
         for volume in adoption::left_behind(self.tree, self.template, adoption, agent) {
             let name = volume.name.as_deref().unwrap_or_default();
-            let message = format!("the volume {name} stays, which nothing mounts any more");
-            let pointer = format!("{}/spec/volumes/{}", self.at, volume.index);
-            let finding = Finding::new(Reason::VolumeLeft, message, self.tree.span(volume.node).start, &pointer);
-            verdict.warnings.push(finding.with_help("delete it if it is of no use"));
+            decision.message += &format!("; the volume {name} stays, which nothing mounts any more");
         }
-        let mut decision = at_old(Reason::Adopted, adoption::told(self.tree, old, agent, self.options.tense));
         if plan.wait_for().is_some() && ours.is_none() {
             decision.message += &format!("; {}", Kinds::WaitFor(()).passive(self.options.tense, "added"));
         }

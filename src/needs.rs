@@ -75,8 +75,6 @@ pub(crate) struct Needs {
     pub(crate) agent_config: Option<Need>,
     /// Requests and limits that the container does not have, as a ResourceQuota names them.
     pub(crate) without: Vec<&'static str>,
-    /// Those that it has, in the same way.
-    pub(crate) takes: Vec<(&'static str, String)>,
     /// Variables whose references may lead nowhere, because their owner says so.
     pub(crate) optional: Vec<String>,
     /// What somebody set that the file could say too.
@@ -115,10 +113,10 @@ impl Needs {
         if let Some(need) = &agent_config {
             push(&mut objects, need.clone());
         }
-        let (without, takes) = amounts(&container["resources"]);
+        let without = without(&container["resources"]);
         let host_id_in_file =
             env.iter().any(|variable| variable["name"] == "MACKEREL_HOST_ID_STORE" && variable["value"] == "file");
-        Self { objects, agent_config, without, takes, optional: optional.to_vec(), host_id_in_file, ..Self::default() }
+        Self { objects, agent_config, without, optional: optional.to_vec(), host_id_in_file, ..Self::default() }
     }
 }
 
@@ -128,25 +126,22 @@ fn push(needs: &mut Vec<Need>, need: Need) {
     }
 }
 
-/// What is missing, and what is there. A limit is a request too, where there is no other. Kubernetes asks every container
-/// for no other resources than these.
-fn amounts(resources: &Value) -> (Vec<&'static str>, Vec<(&'static str, String)>) {
-    let given = |list: &str, resource: &str| resources[list][resource].as_str();
-    let (mut without, mut takes) = (Vec::new(), Vec::new());
-    for (resource, requests, limits) in [
-        ("cpu", &["cpu", "requests.cpu"][..], "limits.cpu"),
-        ("memory", &["memory", "requests.memory"], "limits.memory"),
-    ] {
-        let limit = given("limits", resource);
-        let request = given("requests", resource).or(limit);
-        for (hard, amount) in std::iter::once((limits, limit)).chain(requests.iter().map(|hard| (*hard, request))) {
-            match amount {
-                Some(amount) => takes.push((hard, amount.to_owned())),
-                None => without.push(hard),
+/// What is missing, as a ResourceQuota names it. A limit is a request too, where there is no other. Kubernetes asks every
+/// container for no other resources than these.
+fn without(resources: &Value) -> Vec<&'static str> {
+    let mut without = Vec::new();
+    for (resource, requests, limit) in
+        [("cpu", ["cpu", "requests.cpu"], "limits.cpu"), ("memory", ["memory", "requests.memory"], "limits.memory")]
+    {
+        let is_given = |list: &str| resources[list][resource].is_string();
+        if !is_given("limits") {
+            without.push(limit);
+            if !is_given("requests") {
+                without.extend(requests);
             }
         }
     }
-    (without, takes)
+    without
 }
 
 #[cfg(test)]
@@ -172,7 +167,5 @@ mod tests {
             ["Secret key with the key k", "ConfigMap proxy with the key url", "ConfigMap conf with the key agent.yaml"]
         );
         assert_eq!(needs.without, ["limits.memory"]);
-        let takes: Vec<String> = needs.takes.iter().map(|(hard, amount)| format!("{hard} {amount}")).collect();
-        assert_eq!(takes, ["limits.cpu 1", "cpu 1", "requests.cpu 1", "memory 1", "requests.memory 1"]);
     }
 }

@@ -151,7 +151,6 @@ reasons! {
     UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is to be done in it";
     UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
     NoResources = "no-resources", Warning, "what was named holds no manifest, so nothing was looked at";
-    WorkloadAnnotation = "workload-annotation", Note, "an annotation of the workload was read, which a webhook never sees";
     NamespaceUnknown = "namespace-unknown", Warning, "`select` asks for a namespace and the resource names none";
     ControllerOwned = "controller-owned", Warning, "a controller made the resource, and the change will not last";
     NeverCompletes = "never-completes", Warning, "the pod is to complete, but waits for its agent";
@@ -160,17 +159,14 @@ reasons! {
     SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount of the input gives its pods no token, and the agent relies on it";
     SaAutomountUnknown = "sa-automount-unknown", Note, "the pod's ServiceAccount may turn its tokens off, and was not looked at";
     PullSecrets = "pull-secrets", Warning, "the pod names no pull secrets, so none were added";
-    VolumeLeft = "volume-left", Note, "a volume stays that only the agent mounted which was taken over";
     QosChanged = "qos-changed", Warning, "the pod is no longer Guaranteed";
     ImmutableTemplate = "immutable-template", Warning, "the cluster does not take a changed template for one that is there";
     KnativeFeatures = "knative-features", Note, "Knative takes the pod only with features that are off by default";
-    KnativePorts = "knative-ports", Warning, "Knative takes several containers only where one of them has ports";
     InsecureTls = "insecure-tls", Warning, "the kubelet's certificate is not verified";
     MissingKey = "missing-key", Warning, "a Secret or ConfigMap of the input lacks the key that the agent needs";
     AgentConfigInvalid = "agent-config-invalid", Warning, "the agent would refuse or ignore what its configuration says";
     PlainApiKey = "plain-api-key", Warning, "the API key stands in the manifest for all to read";
-    PodResources = "pod-resources", Warning, "the pod's own requests or limits are too small for what the agent is to have";
-    Quota = "quota", Warning, "a ResourceQuota or LimitRange of the input would refuse the injected pods";
+    Quota = "quota", Warning, "a ResourceQuota of the input counts what the agent's container does not say";
     ShortTermination = "short-termination", Warning, "the pod ends before its agent can retire the host";
     NodesProxy = "nodes-proxy", Warning, "the agent is permitted `nodes/proxy`, which is more than reading";
     RbacPresent = "rbac-present", Warning, "permissions of the same name are there already and are not ours";
@@ -195,9 +191,8 @@ impl Reason {
     #[must_use]
     pub(crate) fn is_about_change(self) -> bool {
         use Reason::{
-            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, KnativeFeatures, KnativePorts,
-            NeverCompletes, NodesProxy, PullSecrets, QosChanged, ShortTermination, TokenAutomountOff, VolumeLeft,
-            WorkloadAnnotation,
+            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, KnativeFeatures, NeverCompletes, NodesProxy,
+            PullSecrets, QosChanged, ShortTermination, TokenAutomountOff,
         };
         matches!(
             self,
@@ -211,9 +206,6 @@ impl Reason {
                 | ShortTermination
                 | InsecureTls
                 | KnativeFeatures
-                | KnativePorts
-                | VolumeLeft
-                | WorkloadAnnotation
                 | NodesProxy
         )
     }
@@ -221,8 +213,8 @@ impl Reason {
     /// The same for every template, so that one of them is enough to say it.
     #[must_use]
     pub(crate) fn is_said_once(self) -> bool {
-        use Reason::{InsecureTls, KnativeFeatures, NodesProxy, UnknownTemplate, WorkloadAnnotation};
-        matches!(self, InsecureTls | KnativeFeatures | NodesProxy | UnknownTemplate | WorkloadAnnotation)
+        use Reason::{InsecureTls, KnativeFeatures, NodesProxy, UnknownTemplate};
+        matches!(self, InsecureTls | KnativeFeatures | NodesProxy | UnknownTemplate)
     }
 }
 

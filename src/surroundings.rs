@@ -25,7 +25,7 @@ pub(crate) enum Surrounding {
     Holds(Source),
     /// May refuse a pod whose containers do not say what they take.
     Quota,
-    /// May say for them what they take, or bound it.
+    /// May say for them what they take.
     LimitRange,
     /// May give its pods no token.
     ServiceAccount,

@@ -122,7 +122,7 @@ impl Agent {
         let mut needs = Needs::of(&agent.container, &agent.volume_list, &optional);
         if shape.amounts == Amounts::Explicit {
             // The pod's own budget is what a quota counts.
-            (needs.without, needs.takes) = (Vec::new(), Vec::new());
+            needs.without = Vec::new();
         }
         needs.outranked = outranked(config);
         if access != Access::ReadOnlyPort && !config.spec.rbac.generate {
@@ -212,7 +212,7 @@ impl Agent {
         }
         let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.access, self.record());
         let mut needs = Needs::of(&agent.container, &agent.volume_list, &self.needs.optional);
-        (needs.without, needs.takes) = (self.needs.without.clone(), self.needs.takes.clone());
+        needs.without.clone_from(&self.needs.without);
         needs.outranked.clone_from(&self.needs.outranked);
         needs.permission = self.needs.permission;
         Self { needs: Rc::new(needs), annotated: self.annotated.clone(), ..agent }

@@ -2,10 +2,8 @@
 
 use super::Case;
 use crate::agent::Sidecar;
-use crate::find::member;
 use crate::parts::Plan;
-use crate::pod_template::{Container, ContainerList};
-use crate::report::{Finding, Reason};
+use crate::report::Reason;
 
 const GROUP: &str = "serving.knative.dev";
 
@@ -30,27 +28,5 @@ impl Case<'_, '_> {
         );
         let note = self.finding(Reason::KnativeFeatures, message).with_help(help);
         self.warnings.push(note);
-        if agent == Some(Sidecar::Container) {
-            self.warn_of_missing_ports();
-        }
-    }
-
-    /// Of several containers, the one that has `ports` gets the requests.
-    #[cold]
-    fn warn_of_missing_ports(&mut self) {
-        let mut own = self.template.containers.iter().filter(|container| container.list == ContainerList::Containers);
-        let has_ports = |container: &Container| {
-            let ports = member(self.tree, container.node, "ports").map(|ports| self.tree.resolve(ports));
-            ports.is_some_and(|ports| self.tree.items(ports).next().is_some())
-        };
-        let Some(first) = own.clone().next() else { return };
-        if own.any(has_ports) {
-            return;
-        }
-        let message = "no container has `ports`, by which Knative tells the one that serves from the agent";
-        let pointer = format!("{}/spec/{}/{}", self.at, first.list.field(), first.index);
-        let warning = Finding::new(Reason::KnativePorts, message, self.tree.span(first.node).start, &pointer);
-        let help = "say where the container listens, for example `ports: [{containerPort: 8080}]`";
-        self.warnings.push(warning.with_help(help));
     }
 }

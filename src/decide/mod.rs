@@ -5,7 +5,6 @@
 //! about it can be refused. The rules on which templates are looked at, and which can run anything of ours, hold for both;
 //! each is asked for by itself, and where both are wanted, one that is refused holds back the other.
 
-mod budget;
 mod conflict;
 mod knative;
 mod misplaced;
@@ -179,9 +178,6 @@ impl<'a> Case<'a, '_> {
         self.permissions(&config).map_err(Decision::Refuse)?;
         let shape = self.shape(&config, sidecar).map_err(Decision::Refuse)?;
         let agent = self.agents.agent(config, shape);
-        if self.template.pod_resources {
-            self.warn_of_the_pods_own_resources(&agent);
-        }
         match self.conflict(&agent) {
             Some(refusal) => Err(Decision::Refuse(refusal)),
             None => Ok(agent),

@@ -17,7 +17,6 @@ pub(super) struct Asked {
     value: Option<String>,
     offset: usize,
     pointer: String,
-    stands: Stands,
 }
 
 impl Asked {
@@ -25,13 +24,6 @@ impl Asked {
     pub(super) fn rule(&self) -> Rule {
         Rule::Manifest { offset: self.offset, pointer: self.pointer.clone() }
     }
-}
-
-/// What the annotation stands on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
-    OnTemplate,
-    OnWorkload,
 }
 
 impl Case<'_, '_> {
@@ -47,7 +39,6 @@ impl Case<'_, '_> {
                 value: annotation.value.clone(),
                 offset: annotation.value_offset,
                 pointer: self.annotation_pointer(&annotation.key),
-                stands: Stands::OnTemplate,
             },
             None => further.iter().find_map(|key| self.asked_on_workload(key))?,
         };
@@ -64,7 +55,6 @@ impl Case<'_, '_> {
             value: Some(text(self.tree, annotations, key)?),
             offset: self.tree.span(node).start,
             pointer: format!("/metadata/annotations/{}", escape(key)),
-            stands: Stands::OnWorkload,
         })
     }
 
@@ -72,7 +62,7 @@ impl Case<'_, '_> {
     // Few templates ask for it: apart from what all of them run.
     #[inline(never)]
     pub(super) fn wait_for(&mut self, asked: Asked, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
-        let Asked { key, value, offset, pointer, stands } = asked;
+        let Asked { key, value, offset, pointer } = asked;
         let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
         let Some(value) = value else {
             let message = format!("the value of the annotation `{key}` is not a string");
@@ -88,11 +78,6 @@ impl Case<'_, '_> {
             let help = "set `waitFor.image` to an image of this program, or take the annotation away";
             return Err(finding(Reason::WaitForImage, message).with_help(help));
         };
-        if stands == Stands::OnWorkload {
-            let message = format!("`{key}` is read on the {}, which a webhook never sees", self.resource.identity.kind);
-            let help = "move it to the pod template, to have the same by every door";
-            self.warnings.push(finding(Reason::WorkloadAnnotation, message).with_help(help));
-        }
         let amounts = if self.template.pod_resources { Amounts::OfThePod } else { Amounts::Own };
         let pull_secrets = match agent {
             Some(_) => Vec::new(),

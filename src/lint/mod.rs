@@ -2,8 +2,6 @@
 //! place and what to do.
 
 mod agent_config;
-mod agents;
-mod limit_range;
 mod missing_key;
 mod plain_api_key;
 mod quota;
@@ -24,9 +22,7 @@ pub(crate) fn surroundings(
 ) -> Vec<(usize, Remark)> {
     let mut remarks = missing_key::remarks(objects, requirements);
     remarks.extend(agent_config::remarks(parts, objects, config));
-    let agents = agents::agents(parts, config);
-    remarks.extend(quota::remarks(objects, &agents));
-    remarks.extend(limit_range::remarks(objects, &agents));
+    remarks.extend(quota::remarks(parts, objects, config));
     remarks.extend(service_account::remarks(parts, objects, config));
     remarks.sort_by_key(|(part, remark)| (*part, remark.finding.offset));
     remarks

@@ -79,11 +79,9 @@ pub(crate) struct Object {
     /// Where it stands in its text.
     pub(crate) offset: usize,
     pub(crate) entries: Vec<Entry>,
-    /// Of a LimitRange, bounds of what all containers of a pod take together.
-    pub(crate) of_pods: Vec<Entry>,
 }
 
-/// A key of a Secret or ConfigMap, a line of a quota, a default or bound of a LimitRange.
+/// A key of a Secret or ConfigMap, a line of a quota, what a LimitRange says of a container.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) key: String,
@@ -190,7 +188,6 @@ fn object(tree: &Tree<'_>, spot: &Spot, part: usize, named: &Named<'_>, config: 
         identity: resource.identity,
         offset: spot.piece.start + tree.span(node).start,
         entries: Vec::new(),
-        of_pods: Vec::new(),
     };
     match spot.surrounding {
         Surrounding::Holds(Source::Secret) => {
@@ -222,13 +219,9 @@ fn object(tree: &Tree<'_>, spot: &Spot, part: usize, named: &Named<'_>, config: 
                     let pointer = format!("/spec/limits/{index}/{field}");
                     entries(tree, spot, member(tree, item, field), &pointer)
                 };
-                match resource::text(tree, item, "type").as_deref() {
-                    Some("Container") => {
-                        let fields = ["default", "defaultRequest", "max", "min"];
-                        object.entries.extend(fields.into_iter().flat_map(given));
-                    }
-                    Some("Pod") => object.of_pods.extend(given("max")),
-                    _ => {}
+                if resource::text(tree, item, "type").is_some_and(|of| of == "Container") {
+                    let fields = ["default", "defaultRequest", "max", "min"];
+                    object.entries.extend(fields.into_iter().flat_map(given));
                 }
             }
         }

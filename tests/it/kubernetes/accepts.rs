@@ -21,12 +21,9 @@ pub(super) fn kinds_of_sidecar(case: &Case) -> Vec<(&'static str, Config)> {
     [("as configured", case.config.clone())].into_iter().chain(others.into_iter().flatten()).collect()
 }
 
-/// The cases whose injected pods Kubernetes is to take: all but what our own report says it refuses, and `pod_resources.rs`
-/// shows that it does.
+/// The cases whose injected pods Kubernetes is to take.
 pub(super) fn to_be_accepted() -> Vec<Case> {
-    let is_refused = |case: &Case| case.name == "pod-resources-too-small-for-the-agent";
-    let cases = cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject);
-    cases.filter(|case| !is_refused(case)).collect()
+    cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject).collect()
 }
 
 #[test]

@@ -214,14 +214,6 @@ impl Cluster {
         }
     }
 
-    /// Why it would not take a Pod's text.
-    pub(crate) fn why_refused(&self, namespace: &str, pod: &str) -> Option<String> {
-        match self.create_text(PODS, namespace, pod) {
-            Verdict::Accepted { .. } => None,
-            Verdict::Refused(why) => Some(why),
-        }
-    }
-
     fn post(&self, path: &str, content_type: &str, body: &str) -> Verdict {
         self.post_and_get(path, content_type, body, WHOLE)
     }
