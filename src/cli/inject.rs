@@ -6,7 +6,6 @@ use super::findings::{self, Input, Wording, resource};
 use super::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
 use super::kustomizations::NamedPatches;
 use super::messages::{Ending, Loudness, Message, Messages};
-use super::progress::Progress;
 use super::stdin::Door;
 use super::walk::{self, Found, Why, plain};
 use super::{Exit, diff, in_place, stdout, stream};
@@ -190,12 +189,9 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
     }
     let patches = NamedPatches::of(&found.kustomizations);
     let mut gathered = Gathered::new(run);
-    let mut progress = Progress::over(found.files.len());
-    for (done, file) in found.files.iter().enumerate() {
-        progress.at(done);
+    for file in &found.files {
         gathered.file(file, patches.get(&file.path), messages)?;
     }
-    drop(progress);
     for folder in &found.empty {
         let is_within = |templates: &PathBuf| folder.as_os_str() == "." || templates.starts_with(folder);
         let why = match found.chart_templates.iter().any(is_within) {

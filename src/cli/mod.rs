@@ -6,7 +6,7 @@
 //! - `inject`, `stdin`: what is done with them
 //! - `wait_for`: the command of the init container, which has nothing to do with them
 //! - `stdout`, `stream`, `diff`, `in_place`, `explain`: the ways out
-//! - `messages`, `findings`, `needed`, `progress`: what is said beside
+//! - `messages`, `findings`, `needed`: what is said beside
 
 mod args;
 mod configuration;
@@ -20,7 +20,6 @@ mod input;
 mod kustomizations;
 mod messages;
 mod needed;
-mod progress;
 mod stdin;
 mod stdout;
 mod stream;

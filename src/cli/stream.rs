@@ -8,41 +8,29 @@ use crate::yaml;
 
 /// What has to stand before each text so that all of them are one valid stream; as many as there are texts.
 pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
-    // A document is open: without a separator the next text would become part of it.
-    let mut open = false;
-    let mut started = false;
-    let mut last = "";
     let several = texts.iter().filter(|text| first_line(text).is_some()).count() > 1;
+    let (mut started, mut last) = (false, "");
     let mut separators = Vec::with_capacity(texts.len());
-    // A directive may stand only in front of everything, or behind `...`.
-    let mut ended = true;
     for text in texts {
         let mut separator = String::new();
         let line_break = if last.ends_with("\r\n") { "\r\n" } else { "\n" };
-        if let Some(first) = first_line(text) {
-            let marker = match first {
-                first if is_separator(first) => None,
-                first if first.starts_with('%') => (!ended).then_some("..."),
-                _ if open => Some("---"),
-                // kubectl takes a stream that begins with `{` for JSON to its end.
-                first if several && !started && first.starts_with('{') => Some("---"),
-                _ => None,
-            };
+        let needs_marker = started && !last.trim_end().ends_with("\n---");
+        if !text.is_empty() {
             if !last.is_empty() && !last.ends_with('\n') {
                 separator.push_str(line_break);
             }
-            if let Some(marker) = marker {
-                separator.push_str(marker);
-                separator.push_str(line_break);
-            }
-            started = true;
-            let last = last_line(text).unwrap_or_default();
-            (open, ended) = (!is_bare_separator(last), is_end(last));
-        } else if !text.is_empty() && !last.is_empty() && !last.ends_with('\n') {
-            separator.push_str(line_break);
-        }
-        if !text.is_empty() {
             last = text;
+        }
+        if let Some(first) = first_line(text) {
+            let marker = match first {
+                first if is_separator(first) => None,
+                // A directive may stand only in front of everything, or behind `...`.
+                first if first.starts_with('%') => started.then_some("..."),
+                // kubectl takes a stream that begins with `{` for JSON to its end.
+                first => (needs_marker || several && !started && first.starts_with('{')).then_some("---"),
+            };
+            separator.extend(marker.into_iter().flat_map(|marker| [marker, line_break]));
+            started = true;
         }
         separators.push(separator);
     }
@@ -72,35 +60,13 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The first line that is neither blank nor a comment.
 fn first_line(text: &str) -> Option<&str> {
-    lines(text).find(|line| is_significant(line))
-}
-
-fn last_line(text: &str) -> Option<&str> {
-    lines(text).rev().find(|line| is_significant(line))
-}
-
-fn lines(text: &str) -> std::str::Lines<'_> {
-    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).lines()
-}
-
-fn is_significant(line: &str) -> bool {
-    let line = line.trim_start();
-    !line.is_empty() && !line.starts_with('#')
+    let mut lines = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).lines();
+    lines.find(|line| !matches!(line.trim_start().as_bytes(), [] | [b'#', ..]))
 }
 
 /// `---` alone or with a document behind it. Not `...`: readers that split streams by lines do not know it.
 fn is_separator(line: &str) -> bool {
     line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
-}
-
-/// `...`, behind which directives may stand.
-fn is_end(line: &str) -> bool {
-    line.strip_prefix("...").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
-}
-
-/// No document follows on the line of the separator itself, as one would in `--- {a: 1}`.
-fn is_bare_separator(line: &str) -> bool {
-    is_separator(line) && matches!(line[3..].trim_start().as_bytes(), [] | [b'#', ..])
 }
 
 #[cfg(test)]
@@ -205,7 +171,6 @@ mod tests {
             (&["", "a: 1\n", "", "b: 2\n"], "a: 1\n---\nb: 2\n"),
             (&["# only comments\n", "a: 1\n"], "# only comments\na: 1\n"),
             (&["a: 1", "# only comments", "b: 2"], "a: 1\n# only comments\n---\nb: 2"),
-            (&["a: 1\n---\n", "# only comments\n", "b: 2\n"], "a: 1\n---\n# only comments\nb: 2\n"),
         ];
         for (texts, expected) in cases {
             assert_eq!(joined(texts), *expected, "{texts:?}");
