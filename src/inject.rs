@@ -433,10 +433,9 @@ fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, 
     (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
     (outcome.token_of, outcome.bearer) = (None, None);
     let kinds = change.view.ours.as_ref().map_or(Parts::Agent(()), Ours::kinds);
-    let stay = kinds.verb("stays", "stay");
     let still = Finding {
         reason: Reason::StillInjected,
-        message: format!("{} of an earlier run {stay}: {}", kinds.subject(), refusal.message),
+        message: format!("{} of an earlier run stays: {}", kinds.subject(), refusal.message),
         ..refusal.clone()
     };
     match change.action.unwanted {

@@ -167,9 +167,7 @@ impl Bench<'_, '_> {
         let message = match (about, reason.done()) {
             (None, _) => reason.sentence().to_owned(),
             (Some(kinds), Some(done)) => kinds.passive(self.options.tense, done),
-            (Some(kinds), None) => {
-                format!("{} {} there and up to date", kinds.subject(), kinds.verb("is", "are"))
-            }
+            (Some(kinds), None) => format!("{} is there and up to date", kinds.subject()),
         };
         Judgement { about, ..Judgement::of(self.finding(reason, message), warnings) }
     }
@@ -296,16 +294,14 @@ impl Bench<'_, '_> {
             (Decision::Refuse(refusal), _) => self.refused(ours, refusal, warnings),
             // No reason to take an agent out: an app's container that lost its `image` to a slip of the pen looks like a patch's.
             (Decision::Skip(skip), _) if matches!(skip.reason, Reason::Disabled | Reason::Patch) => {
-                let (stay, them) = (kinds.verb("stays", "stay"), kinds.verb("it", "them"));
-                let message = format!("{} of an earlier run {stay}; `uninject` takes {them} out", kinds.subject());
+                let message = format!("{} of an earlier run stays; `uninject` takes it out", kinds.subject());
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), edit) => {
                 let told = edit.map(|edit| edit.told(self.tree, ours, None).message);
                 let held = told.or_else(|| Some(self.still_mounted(ours, None)?.message));
                 if let Some(why) = held {
-                    let (are, stay) = (kinds.verb("is", "are"), kinds.verb("stays", "stay"));
-                    let message = format!("{} {are} no longer wanted, but {stay}: {why}", kinds.subject());
+                    let message = format!("{} is no longer wanted, but stays: {why}", kinds.subject());
                     return stays(skip, warnings, &message);
                 }
                 let message = format!("{}: {}", kinds.passive(self.options.tense, "taken out"), skip.message);
@@ -320,9 +316,7 @@ impl Bench<'_, '_> {
     #[cold]
     fn refused(&self, ours: &Ours, refusal: Finding, mut warnings: Vec<Finding>) -> Judgement {
         if self.config.spec.on_refusal == OnRefusal::Skip {
-            let kinds = ours.kinds();
-            let (stay, are) = (kinds.verb("stays", "stay"), kinds.verb("it is", "they are"));
-            let message = format!("{} of an earlier run {stay} as {are}", kinds.subject());
+            let message = format!("{} of an earlier run stays as it is", ours.kinds().subject());
             warnings.push(self.finding(Reason::StillInjected, message));
         }
         Judgement::of(refusal, warnings)

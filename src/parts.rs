@@ -74,29 +74,20 @@ impl<A, W> Parts<A, W> {
 }
 
 impl Kinds {
-    /// As the subject of a sentence.
+    /// As the subject of a sentence, in the singular.
     #[must_use]
     pub(crate) fn subject(self) -> &'static str {
         match self {
             Parts::Agent(()) => "the agent",
             Parts::WaitFor(()) => "wait-for",
-            Parts::Both((), ()) => "the agent and wait-for",
-        }
-    }
-
-    /// The form of a verb that goes with the subject.
-    #[must_use]
-    pub(crate) fn verb(self, of_one: &'static str, of_both: &'static str) -> &'static str {
-        match self {
-            Parts::Agent(()) | Parts::WaitFor(()) => of_one,
-            Parts::Both((), ()) => of_both,
+            Parts::Both((), ()) => "the agent with wait-for",
         }
     }
 
     /// `the agent was added`, `wait-for would be taken out`
     #[must_use]
     pub(crate) fn passive(self, tense: Tense, done: &str) -> String {
-        format!("{} {} {done}", self.subject(), tense.auxiliary(self.verb("was", "were")))
+        format!("{} {} {done}", self.subject(), tense.auxiliary())
     }
 }
 

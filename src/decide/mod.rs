@@ -257,11 +257,7 @@ impl<'a> Case<'a, '_> {
             return Some(patch);
         }
         if let Some(field) = &self.template.windows {
-            let message = format!(
-                "the pod is for Windows nodes, where {} {} not run",
-                wanted.subject(),
-                wanted.verb("does", "do")
-            );
+            let message = format!("the pod is for Windows nodes, where {} does not run", wanted.subject());
             let pointer = format!("{}/spec{}", self.at, field.pointer);
             return Some(Finding::new(Reason::Windows, message, self.tree.span(field.node).start, &pointer));
         }

@@ -79,11 +79,11 @@ pub(crate) enum Tense {
 }
 
 impl Tense {
-    /// The verb in front of a participle, of which this is the past.
+    /// The verb in front of a participle.
     #[must_use]
-    pub(crate) fn auxiliary(self, past: &'static str) -> &'static str {
+    pub(crate) fn auxiliary(self) -> &'static str {
         match self {
-            Tense::Past => past,
+            Tense::Past => "was",
             Tense::Conditional => "would be",
         }
     }
