@@ -4,6 +4,7 @@
 //! not is told by name, never by value: an API key may be among it. Volumes stay, whoever mounted them; only one that bears a
 //! name of ours and that nobody else mounts gives way to ours.
 
+use crate::agent::difference::{Became, Difference, differences};
 use crate::agent::normal::normal;
 use crate::agent::variable::VARIABLES;
 use crate::agent::{Agent, CONTAINER, Volume};
@@ -84,11 +85,7 @@ pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: Tense
     let before = to_json(tree, old.node).unwrap_or_default();
     let name = old.name.as_deref().unwrap_or("without a name");
     let Lost { gone, changed } = Lost::of(&comparable(before), &comparable(Value::clone(&agent.container)));
-    let becomes = match tense {
-        Tense::Past => "is ours now",
-        Tense::Conditional => "would be ours",
-    };
-    let mut message = format!("container {name} {becomes}");
+    let mut message = format!("container {name} {} taken over", tense.auxiliary());
     // Somebody may refer to it by its name: an annotation, another container's `resourceFieldRef`.
     if name != CONTAINER {
         message += &format!(", as {CONTAINER}");
@@ -128,52 +125,42 @@ impl Lost {
     /// Compares containers in their normal form.
     fn of(old: &Value, new: &Value) -> Self {
         let mut lost = Self::default();
-        for (key, value) in old.as_object().into_iter().flatten() {
-            match key.as_str() {
-                "name" => {}
-                "env" => lost.items(value, new.get(key), "name", |name| {
+        for Difference { became, old: at, .. } in differences(old, new) {
+            let tokens: Vec<&str> = at.split('/').skip(1).collect();
+            let text = |pointer: String, field: &str| old.pointer(&pointer)?.get(field)?.as_str();
+            let (label, is_inside) = match tokens[..] {
+                ["name"] => continue,
+                ["env", item, ..] => {
+                    let name = text(format!("/env/{item}"), "name").unwrap_or("without a name");
                     let variable = VARIABLES.iter().find(|variable| variable.name == name);
-                    format!("env {name} (`{}`)", variable.map_or("agent.env", |variable| variable.setting))
-                }),
-                "volumeMounts" => lost.items(value, new.get(key), "mountPath", |path| format!("the mount at {path}")),
-                _ => lost.field(key, value, new.get(key)),
+                    let setting = variable.map_or("agent.env", |variable| variable.setting);
+                    (format!("env {name} (`{setting}`)"), tokens.len() > 2)
+                }
+                ["volumeMounts", item, ..] => {
+                    let path = text(format!("/volumeMounts/{item}"), "mountPath").unwrap_or("without a path");
+                    (format!("the mount at {path}"), tokens.len() > 2)
+                }
+                [top, ..] => {
+                    // Lists are replaced as a whole.
+                    let fields = tokens.iter().copied().take_while(|token| token.parse::<usize>().is_err());
+                    let path = fields.collect::<Vec<_>>().join(".");
+                    match FIELDS.iter().find(|(field, _)| *field == top) {
+                        Some((_, setting)) => (format!("{path} (`{setting}`)"), false),
+                        None => (path, false),
+                    }
+                }
+                [] => continue,
+            };
+            let list = match became {
+                Became::Gone if !is_inside => &mut lost.gone,
+                Became::New if !is_inside => continue,
+                _ => &mut lost.changed,
+            };
+            if !list.contains(&label) {
+                list.push(label);
             }
         }
         lost
-    }
-
-    /// Lists whose items are told apart by one of their fields.
-    fn items(&mut self, old: &Value, new: Option<&Value>, by: &str, name: impl Fn(&str) -> String) {
-        let new = new.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        for item in old.as_array().into_iter().flatten() {
-            let key = item.get(by);
-            let label = || name(key.and_then(Value::as_str).unwrap_or("without a name"));
-            match new.iter().find(|other| other.get(by) == key) {
-                None => self.gone.push(label()),
-                Some(other) if other != item => self.changed.push(label()),
-                Some(_) => {}
-            }
-        }
-    }
-
-    fn field(&mut self, path: &str, old: &Value, new: Option<&Value>) {
-        let label = || {
-            let top = path.split('.').next().unwrap_or_default();
-            match FIELDS.iter().find(|(field, _)| *field == top) {
-                Some((_, setting)) => format!("{path} (`{setting}`)"),
-                None => path.to_owned(),
-            }
-        };
-        match (old, new) {
-            (_, None) => self.gone.push(label()),
-            (Value::Object(fields), Some(Value::Object(others))) => {
-                for (key, value) in fields {
-                    self.field(&format!("{path}.{key}"), value, others.get(key));
-                }
-            }
-            (old, Some(new)) if old != new => self.changed.push(label()),
-            _ => {}
-        }
     }
 }
 

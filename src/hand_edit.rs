@@ -1,6 +1,7 @@
 //! What somebody changed in what we added, but for the names that others may change.
 
 use crate::agent::CONTAINER;
+use crate::agent::difference::{Became, Difference, differences};
 use crate::agent::normal::Digest;
 use crate::agent::record::Unreadable;
 use crate::annotations::Annotation;
@@ -140,11 +141,15 @@ fn changed(tree: &Tree<'_>, ours: &Ours, part: Kinds, wanted: Option<&Plan>) -> 
         let wait_for = wanted.wait_for()?;
         (record.wait_for()?.plan == wait_for.record().plan, wait_for.normal(), &ours.wait_for_value.as_ref()?.0)
     };
-    let path = difference(&normal, Some(is).filter(|_| same_plan)?)?;
+    let Difference { became, old, new } = differences(&normal, Some(is).filter(|_| same_plan)?).into_iter().next()?;
     // The first part is the container, the others are volumes.
-    let path = path.strip_prefix('/')?;
-    let (item, field) = path.split_at(path.find('/').unwrap_or(path.len()));
-    let Compared { name, list, index, node, was } = match item.parse::<usize>().ok()?.checked_sub(1) {
+    let split = |pointer: &str| -> Option<(usize, String)> {
+        let path = pointer.strip_prefix('/')?;
+        let (item, field) = path.split_at(path.find('/').unwrap_or(path.len()));
+        Some((item.parse().ok()?, field.to_owned()))
+    };
+    let ((item, injected), (_, there)) = (split(&old)?, split(&new)?);
+    let Compared { name, list, index, node, was } = match item.checked_sub(1) {
         None if part.agent().is_some() => {
             Compared::container(CONTAINER, ours.agent.as_ref()?, &wanted.agent()?.container)
         }
@@ -156,28 +161,18 @@ fn changed(tree: &Tree<'_>, ours: &Ours, part: Kinds, wanted: Option<&Plan>) -> 
             Compared { name: volume.name(), list: "volumes", index: there.index, node: there.node, was }
         }
     };
+    let field = if became == Became::Gone { &injected } else { &there };
     let shown = field_path(&format!("/{name}{field}"));
     let (is, nearest) = find(tree, node, field);
-    let mut was = was.pointer(field);
-    let mut is = is.as_ref();
-    // Two items that have nothing to do with each other: one of them is new, or the other is gone.
-    if let (Some(there), Some(injected), Some((list, _))) = (is, was, field.rsplit_once('/'))
-        && there.get("name") != injected.get("name")
-    {
-        let items = find(tree, node, list).0.unwrap_or_default();
-        let is_there = |item: &Value| item.get("name") == injected.get("name");
-        match items.as_array().is_some_and(|items| items.iter().any(is_there)) {
-            true => was = None,
-            false => is = None,
-        }
-    }
+    let is = is.filter(|_| became != Became::Gone);
+    let was = was.pointer(&injected).filter(|_| became != Became::New);
     // What a variable holds may be secret, and messages end in logs.
-    let told = |value: &Value| match field.strip_prefix("/env/") {
-        Some(inner) if inner.ends_with("/value") => None,
+    let told = |value: &Value| match field.strip_prefix("/env").map(|inner| inner.trim_start_matches('/')) {
+        Some(inner) if inner.is_empty() || inner.ends_with("/value") => None,
         Some(inner) if !inner.contains('/') => value.get("name").map(brief),
         _ => Some(brief(value)),
     };
-    let message = match (is.and_then(told), was.and_then(told)) {
+    let message = match (is.as_ref().and_then(told), was.and_then(told)) {
         (Some(is), Some(was)) => format!("`{shown}` is `{is}`, and was injected as `{was}`"),
         (Some(is), None) => format!("`{shown}` is `{is}`, which was not injected"),
         (None, Some(was)) => format!("`{shown}` is gone, which was injected as `{was}`"),
@@ -206,45 +201,3 @@ fn brief(value: &Value) -> String {
 
 /// Characters of a value that are shown.
 const LONGEST: usize = 80;
-
-/// JSON Pointer of the first place where two values differ.
-fn difference(left: &Value, right: &Value) -> Option<String> {
-    let below = |key: &str, inner: String| format!("/{}{inner}", escape(key));
-    let name = |value: &Value| value.get("name").cloned();
-    match (left, right) {
-        // Two items of a list that have nothing to do with each other: the first of them is gone, or new.
-        _ if name(left) != name(right) => Some(String::new()),
-        (Value::Object(left), Value::Object(right)) => {
-            let keys = left.keys().chain(right.keys().filter(|key| !left.contains_key(*key)));
-            keys.into_iter().find_map(|key| {
-                let inner = difference(left.get(key).unwrap_or(&Value::Null), right.get(key).unwrap_or(&Value::Null))?;
-                Some(below(key, inner))
-            })
-        }
-        (Value::Array(left), Value::Array(right)) => (0..left.len().max(right.len())).find_map(|index| {
-            let inner = difference(left.get(index).unwrap_or(&Value::Null), right.get(index).unwrap_or(&Value::Null))?;
-            Some(below(&index.to_string(), inner))
-        }),
-        _ => (left != right).then(String::new),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::difference;
-    use serde_json::json;
-
-    #[test]
-    fn the_first_difference_is_named() {
-        let one = json!({"a": [{"b": 1}, {"c": {"d": "x"}}]});
-        for (other, expected) in [
-            (one.clone(), None),
-            (json!({"a": [{"b": 1}, {"c": {"d": "y"}}]}), Some("/a/1/c/d")),
-            (json!({"a": [{"b": 1}]}), Some("/a/1")),
-            (json!({"a": [{"b": 1}, {"c": {"d": "x"}}], "e": 1}), Some("/e")),
-            (json!({"a": [{"name": "other", "b": 1}, {"c": {"d": "x"}}]}), Some("/a/0")),
-        ] {
-            assert_eq!(difference(&one, &other).as_deref(), expected, "{other}");
-        }
-    }
-}

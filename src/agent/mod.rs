@@ -1,6 +1,7 @@
 //! The agent that goes in: its container and volumes, and the record that lets us find and judge it again.
 
 pub(crate) mod container;
+pub(crate) mod difference;
 pub(crate) mod normal;
 pub(crate) mod order;
 pub(crate) mod record;

@@ -344,10 +344,10 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
     let ran = folder.run(&["inject", "--check", "--adopt", "web.yaml"]);
     let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent would be taken over\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), would));
-    let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel would be ours, as mackerel-container-agent; changed: image (`agent.image`)";
+    let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel would be taken over, as mackerel-container-agent; changed: image (`agent.image`)";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let adopted = folder.run_with(&["inject", "--adopt", "-"], &by_hand);
-    assert!(adopted.stderr.contains(&said.replace("would be ours", "is ours now")), "{}", adopted.stderr);
+    assert!(adopted.stderr.contains(&said.replace("would be taken over", "was taken over")), "{}", adopted.stderr);
     assert!(adopted.stderr.ends_with(&format!("\n1 adopted\n{NEEDED}")), "{}", adopted.stderr);
     let items: String = by_hand.lines().map(|line| format!("  {line}\n")).collect();
     let call = format!("kind: ResourceList\nitems:\n- {}", items.trim_start());

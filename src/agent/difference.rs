@@ -1,0 +1,104 @@
+//! How two containers or volumes differ, both in their normal form.
+
+use crate::patch::escape;
+use serde_json::Value;
+
+/// What became of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Became {
+    /// Only the old one has it.
+    Gone,
+    /// Only the new one has it.
+    New,
+    /// Both have it, each its own.
+    Changed,
+}
+
+/// One value that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) became: Became,
+    /// JSON Pointer in the old one; of the list, where that has no such item.
+    pub(crate) old: String,
+    /// JSON Pointer in the new one, in the same way.
+    pub(crate) new: String,
+}
+
+/// Every value that differs, as deep as it can be told. Items of lists are the same where their names are (of mounts, their
+/// paths), of others their places, as long as none is added or gone.
+pub(crate) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    compare(old, new, ("", ""), &mut found);
+    found
+}
+
+fn compare(old: &Value, new: &Value, at: (&str, &str), found: &mut Vec<Difference>) {
+    let below = |at: &str, token: &dyn std::fmt::Display| format!("{at}/{token}");
+    match (old, new) {
+        (Value::Object(before), Value::Object(after)) => {
+            for (key, old) in before {
+                let (in_old, in_new) = (below(at.0, &escape(key)), below(at.1, &escape(key)));
+                match after.get(key) {
+                    Some(new) => compare(old, new, (&in_old, &in_new), found),
+                    None => found.push(Difference { became: Became::Gone, old: in_old, new: in_new }),
+                }
+            }
+            for key in after.keys().filter(|key| !before.contains_key(*key)) {
+                let (in_old, in_new) = (below(at.0, &escape(key)), below(at.1, &escape(key)));
+                found.push(Difference { became: Became::New, old: in_old, new: in_new });
+            }
+        }
+        (Value::Array(before), Value::Array(after)) if before.iter().chain(after).all(|item| name(item).is_some()) => {
+            for (index, old) in before.iter().enumerate() {
+                let in_old = below(at.0, &index);
+                match after.iter().enumerate().find(|(_, new)| name(new) == name(old)) {
+                    Some((index, new)) => compare(old, new, (&in_old, &below(at.1, &index)), found),
+                    None => found.push(Difference { became: Became::Gone, old: in_old, new: at.1.to_owned() }),
+                }
+            }
+            for (index, new) in after.iter().enumerate() {
+                if !before.iter().any(|old| name(old) == name(new)) {
+                    found.push(Difference { became: Became::New, old: at.0.to_owned(), new: below(at.1, &index) });
+                }
+            }
+        }
+        (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+            for (index, (old, new)) in before.iter().zip(after).enumerate() {
+                compare(old, new, (&below(at.0, &index), &below(at.1, &index)), found);
+            }
+        }
+        _ if old != new => {
+            found.push(Difference { became: Became::Changed, old: at.0.to_owned(), new: at.1.to_owned() });
+        }
+        _ => {}
+    }
+}
+
+/// What tells an item of a list from the others.
+fn name(item: &Value) -> Option<&Value> {
+    item.get("mountPath").or_else(|| item.get("name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Became, differences};
+    use serde_json::json;
+
+    #[test]
+    fn items_are_the_same_where_their_names_are() {
+        let old = json!({"a": [{"name": "b", "c": 1}, {"name": "d"}], "e": ["f"], "g": {"h/i": 1}, "k": [1, 2]});
+        let new = json!({"a": [{"name": "x"}, {"name": "b", "c": 2}], "e": ["f", "g"], "j": 1, "g": {}, "k": [1, 3]});
+        let found: Vec<_> = differences(&old, &new).into_iter().map(|one| (one.became, one.old, one.new)).collect();
+        let expected = [
+            (Became::Changed, "/a/0/c", "/a/1/c"),
+            (Became::Gone, "/a/1", "/a"),
+            (Became::New, "/a", "/a/0"),
+            (Became::Changed, "/e", "/e"),
+            (Became::Gone, "/g/h~1i", "/g/h~1i"),
+            (Became::Changed, "/k/1", "/k/1"),
+            (Became::New, "/j", "/j"),
+        ];
+        assert_eq!(found, expected.map(|(became, old, new)| (became, old.to_owned(), new.to_owned())));
+        assert_eq!(differences(&old, &old), []);
+    }
+}
