@@ -9,13 +9,13 @@ use crate::edit::Edit;
 use crate::inject::Injection;
 use crate::read;
 use crate::read::list::{self, Cut};
-use crate::report::{Class, Severity};
+use crate::report::Severity;
 use crate::splice::splice;
 use crate::tolerance::Tolerance;
 use crate::yaml::{self, Kind, NodeId, Tree, YamlError, to_json};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation};
-use results::{reason, removed, subject, tell};
+use results::{Earlier, FunctionResult, block, tell};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -173,20 +173,15 @@ impl<'c> Envelope<'c> {
     #[must_use]
     pub(crate) fn answer(&self, injection: Injection, tolerance: Tolerance) -> Answer {
         let earlier = self.earlier_results();
-        let told = tell(&injection, tolerance);
-        let refused = told.iter().any(|(severity, _)| *severity == Severity::Error);
-        let (mut given, removed): (HashSet<&Value>, _) = (earlier.iter().collect(), removed(&earlier));
-        let is_skip = |result: &Value| reason(result).is_some_and(|reason| reason.class() == Class::Skipped);
-        let news = told.iter().map(|(severity, result)| {
-            // What was refused did not happen to the others either.
-            let counts = !refused || *severity == Severity::Error;
-            counts && given.insert(result) && !(is_skip(result) && removed.contains(&subject(result)))
-        });
-        let news: Vec<bool> = news.collect();
-        let results =
-            told.into_iter().zip(news).filter_map(|((_, result), is_news)| is_news.then_some(result)).collect();
+        let mut told = tell(&injection, tolerance);
+        let refused = told.iter().any(|result| result.severity == Severity::Error);
+        let mut given = HashSet::new();
+        // What was refused did not happen to the others either.
+        told.retain(|result| !refused || result.severity == Severity::Error);
+        told.retain(|result| given.insert(*result) && earlier.lacks(*result));
+        let added = self.add_results(&told);
         let mut edits = if refused { Vec::new() } else { injection.edits };
-        edits.extend(self.add_results(results));
+        edits.extend(added);
         // Stable: where the last item and the envelope end together, the item's lines come first.
         edits.sort_by_key(|edit| edit.range.start);
         Answer { edits, verdict: if refused { Verdict::Refused } else { Verdict::Done } }
@@ -195,54 +190,56 @@ impl<'c> Envelope<'c> {
     /// The answer where no item was looked at, because of the configuration or the arguments.
     pub(crate) fn failure(&self, messages: impl Iterator<Item = String>) -> Answer {
         let earlier = self.earlier_results();
-        let results = messages.map(|message| json!({ "message": message, "severity": Severity::Error.name() }));
-        let edits = self.add_results(results.filter(|result| !earlier.contains(result)).collect());
-        Answer { edits, verdict: Verdict::Refused }
+        let messages: Vec<String> = messages.collect();
+        let results = messages.iter().map(|message| FunctionResult::error(message));
+        let results: Vec<_> = results.filter(|result| earlier.lacks(*result)).collect();
+        Answer { edits: self.add_results(&results), verdict: Verdict::Refused }
     }
 
     /// The results of the functions before us, or of ourselves in an earlier run.
-    fn earlier_results(&self) -> Vec<Value> {
+    fn earlier_results(&self) -> Earlier {
         let results = self.tree.get(self.root, "results").and_then(|node| to_json(&self.tree, node).ok());
-        match results {
+        Earlier::new(match results {
             Some(Value::Array(results)) => results,
             Some(Value::Object(mut wrapped)) => match wrapped.remove("items") {
                 Some(Value::Array(results)) => results,
                 _ => Vec::new(),
             },
             _ => Vec::new(),
-        }
+        })
     }
 
     /// Adds to the results that are there. Where the splicer cannot, the messages on stderr have to do.
-    fn add_results(&self, results: Vec<Value>) -> Vec<Edit> {
+    fn add_results(&self, results: &[FunctionResult<'_>]) -> Vec<Edit> {
         if results.is_empty() {
             return Vec::new();
         }
         let tree = &self.tree;
         let sequence =
             |node: NodeId| (tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()).then_some(node);
+        let values = || results.iter().map(|result| result.value());
+        let append = |list: &str| values().map(|value| add(&format!("{list}/-"), value)).collect();
         let there = tree.get(self.root, "results");
-        let append = |list: &str| results.iter().map(|result| add(&format!("{list}/-"), result.clone())).collect();
+        let lines = self.indent_of_items().filter(|_| there.is_none()).map(|indent| block(results, indent));
         let operations: Vec<PatchOperation> = match there {
-            None => vec![add("/results", Value::Array(results))],
+            // Only the place is asked.
+            None if lines.is_some() => vec![add("/results", json!([""]))],
+            None => vec![add("/results", values().collect())],
             Some(node) if sequence(node).is_some() => append("/results"),
             // kpt still reads the form of v1alpha1 times.
             Some(node) if tree.get(node, "items").and_then(sequence).is_some() => append("/results/items"),
             Some(_) => vec![PatchOperation::Replace(ReplaceOperation {
                 path: PointerBuf::from_tokens(["results"]),
-                value: Value::Array(results),
+                value: values().collect(),
             })],
         };
-        let body = there.is_none().then(|| self.as_the_items_stand(&operations)).flatten();
-        // With it, only the place is asked.
-        let operations = if body.is_some() { vec![add("/results", json!([""]))] } else { operations };
         let edits = splice(tree, &Patch(operations), &[]).map(|spliced| spliced.edits).unwrap_or_default();
-        let in_style = |edit: Edit| match &body {
-            Some(body) => Edit::replace(edit.range, edit.text.replace(edit.text.trim_matches('\n'), body)),
+        let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
+        let with_lines = |edit: Edit| match &lines {
+            Some(lines) => Edit::replace(edit.range, edit.text.replace(edit.text.trim_matches('\n'), lines)),
             None => edit,
         };
-        let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
-        edits.into_iter().map(|edit| self.with_its_breaks(self.in_document(in_style(with_feeds(edit))))).collect()
+        edits.into_iter().map(|edit| self.with_its_breaks(with_lines(self.in_document(with_feeds(edit))))).collect()
     }
 
     /// Lines end as the call's do.
@@ -254,16 +251,12 @@ impl<'c> Envelope<'c> {
         }
     }
 
-    /// The lines of new results as the splicer writes them where it sees how the items' dashes stand, which the envelope
-    /// without its items does not show.
-    fn as_the_items_stand(&self, operations: &[PatchOperation]) -> Option<String> {
+    /// The white space before the items' dashes, behind which those of results stand, too. The envelope without its items
+    /// does not show it to the splicer.
+    fn indent_of_items(&self) -> Option<&'c str> {
         let first = self.call.cut.as_ref().filter(|_| self.is_cut())?.items.first()?;
         let item = &self.call.document[first.clone()];
-        let indent = &item[..item.len() - item.trim_start_matches(' ').len()];
-        let model = format!("items:\n{indent}- a: 1\n");
-        let tree = yaml::read(&model).ok()?;
-        let spliced = splice(&tree, &Patch(operations.to_vec()), &[]).ok()?;
-        spliced.edits.first().map(|edit| edit.text.trim_matches('\n').to_owned())
+        Some(&item[..item.len() - item.trim_start_matches(' ').len()])
     }
 
     /// An edit of the envelope as one of the call's text.

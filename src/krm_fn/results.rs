@@ -2,32 +2,43 @@
 
 use crate::field_path::field_path;
 use crate::inject::Injection;
-use crate::report::{Finding, Identity, Reason, Severity, Subject};
+use crate::report::{Class, Finding, Identity, Reason, Severity, Subject};
 use crate::tolerance::Tolerance;
-use serde_json::{Map, Value, json};
+use crate::yaml::{Where, spell};
+use serde_json::{Value, json};
 use std::collections::HashSet;
 
+/// One result, without a copy of what the outcome says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FunctionResult<'r> {
+    pub(super) severity: Severity,
+    message: &'r str,
+    help: Option<&'r str>,
+    resource: Option<Resource<'r>>,
+    reason: Option<Reason>,
+}
+
+/// The resource that a result is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Resource<'r> {
+    identity: &'r Identity,
+    /// JSON Pointer of the field; empty for the resource as a whole.
+    pointer: &'r str,
+    file: Option<&'r (String, Option<i64>)>,
+}
+
 /// Everything worth a result, in order of the text.
-pub(super) fn tell(injection: &Injection, tolerance: Tolerance) -> Vec<(Severity, Value)> {
+pub(super) fn tell(injection: &Injection, tolerance: Tolerance) -> Vec<FunctionResult<'_>> {
+    let result = |finding, subject| FunctionResult::new(tolerance.severity(finding), finding, subject);
     let mut told = Vec::new();
-    for fault in &injection.faults {
-        told.push((Severity::Error, result(Severity::Error, fault, None)));
-    }
-    for finding in &injection.findings {
-        let severity = tolerance.severity(finding);
-        told.push((severity, result(severity, finding, None)));
-    }
+    told.extend(injection.faults.iter().map(|fault| FunctionResult::new(Severity::Error, fault, None)));
+    told.extend(injection.findings.iter().map(|finding| result(finding, None)));
     for outcome in &injection.outcomes {
         let decision = is_worth_telling(outcome.decision.reason).then_some(&outcome.decision);
-        for finding in decision.into_iter().chain(&outcome.warnings) {
-            let severity = tolerance.severity(finding);
-            told.push((severity, result(severity, finding, Some(outcome.subject()))));
-        }
+        let findings = decision.into_iter().chain(&outcome.warnings);
+        told.extend(findings.map(|finding| result(finding, Some(outcome.subject()))));
     }
-    for remark in &injection.remarks {
-        let severity = tolerance.severity(&remark.finding);
-        told.push((severity, result(severity, &remark.finding, Some(remark.subject()))));
-    }
+    told.extend(injection.remarks.iter().map(|remark| result(&remark.finding, Some(remark.subject()))));
     told
 }
 
@@ -38,54 +49,137 @@ fn is_worth_telling(reason: Reason) -> bool {
     !matches!(reason, Unchanged | NotRequested | NotSelected | Disabled | LocalConfig)
 }
 
-/// Whose agent an earlier result says was taken out: such a template is skipped from then on, which is no news.
-pub(super) fn removed(earlier: &[Value]) -> HashSet<[Option<&Value>; 2]> {
-    earlier.iter().filter(|result| reason(result) == Some(Reason::Removed)).map(subject).collect()
+/// Results that a list holds already, of other functions or of an earlier run.
+pub(super) struct Earlier {
+    results: HashSet<Value>,
+    /// Resources and files whose agent an earlier result says was removed: such a template is skipped from then on, which
+    /// is no news.
+    removed: HashSet<[Value; 2]>,
 }
 
-/// Whose a result is.
-pub(super) fn subject(result: &Value) -> [Option<&Value>; 2] {
-    ["resourceRef", "file"].map(|field| result.get(field))
-}
+impl Earlier {
+    pub(super) fn new(results: Vec<Value>) -> Self {
+        let is_removal = |result: &&Value| result["tags"]["reason"] == Reason::Removed.id();
+        Self { removed: results.iter().filter(is_removal).map(about).collect(), results: results.into_iter().collect() }
+    }
 
-/// Why it was told; none for what is not ours.
-pub(super) fn reason(result: &Value) -> Option<Reason> {
-    let id = result.pointer("/tags/reason")?.as_str()?;
-    Reason::ALL.iter().copied().find(|known| known.id() == id)
-}
-
-fn result(severity: Severity, finding: &Finding, subject: Option<Subject<'_>>) -> Value {
-    let mut result = Map::new();
-    let message = match &finding.help {
-        Some(help) => format!("{}; {help}", finding.message),
-        None => finding.message.clone(),
-    };
-    result.insert("message".to_owned(), message.into());
-    result.insert("severity".to_owned(), severity.name().into());
-    if let Some(subject) = subject {
-        result.insert("resourceRef".to_owned(), resource_ref(subject.identity));
-        let pointer = if finding.pointer.is_empty() { subject.template } else { &finding.pointer };
-        let path = field_path(pointer);
-        if !path.is_empty() {
-            result.insert("field".to_owned(), json!({ "path": path }));
+    /// True for a result that does not repeat one of these.
+    pub(super) fn lacks(&self, result: FunctionResult<'_>) -> bool {
+        if self.results.is_empty() {
+            return true;
         }
-        match subject.file {
-            Some((path, Some(index))) => result.insert("file".to_owned(), json!({ "path": path, "index": index })),
-            Some((path, None)) => result.insert("file".to_owned(), json!({ "path": path })),
-            None => None,
-        };
+        let is_skip = result.reason.is_some_and(|reason| reason.class() == Class::Skipped);
+        let value = result.value();
+        !(self.results.contains(&value) || is_skip && self.removed.contains(&about(&value)))
     }
-    result.insert("tags".to_owned(), json!({ "reason": finding.reason.id() }));
-    Value::Object(result)
 }
 
-fn resource_ref(identity: &Identity) -> Value {
-    let mut reference = Map::new();
-    reference.insert("apiVersion".to_owned(), identity.api_version.clone().into());
-    reference.insert("kind".to_owned(), identity.kind.clone().into());
-    if let Some(namespace) = &identity.namespace {
-        reference.insert("namespace".to_owned(), namespace.clone().into());
+/// The resource and the file of a result.
+fn about(result: &Value) -> [Value; 2] {
+    ["resourceRef", "file"].map(|field| result[field].clone())
+}
+
+impl<'r> FunctionResult<'r> {
+    fn new(severity: Severity, finding: &'r Finding, subject: Option<Subject<'r>>) -> Self {
+        let resource = subject.map(|Subject { identity, template, file, .. }| {
+            let pointer = if finding.pointer.is_empty() { template } else { &finding.pointer };
+            Resource { identity, pointer, file }
+        });
+        let (message, help, reason) = (&*finding.message, finding.help.as_deref(), Some(finding.reason));
+        Self { severity, message, help, resource, reason }
     }
-    reference.insert("name".to_owned(), identity.name.clone().into());
-    Value::Object(reference)
+
+    /// An error that is about no item.
+    pub(super) fn error(message: &'r str) -> Self {
+        Self { severity: Severity::Error, message, help: None, resource: None, reason: None }
+    }
+
+    /// Passes on each field in its order: the mapping that it stands in, if any, its key, its value.
+    fn fields(self, mut field: impl FnMut(Option<&'static str>, &str, Value)) {
+        let message = self.help.map_or(self.message.into(), |help| format!("{}; {help}", self.message).into());
+        field(None, "message", message);
+        field(None, "severity", self.severity.name().into());
+        if let Some(Resource { identity, pointer, file }) = self.resource {
+            let reference = Some("resourceRef");
+            field(reference, "apiVersion", (&*identity.api_version).into());
+            field(reference, "kind", (&*identity.kind).into());
+            if let Some(namespace) = &identity.namespace {
+                field(reference, "namespace", (&**namespace).into());
+            }
+            field(reference, "name", (&*identity.name).into());
+            let path = field_path(pointer);
+            if !path.is_empty() {
+                field(Some("field"), "path", path.into());
+            }
+            if let Some((path, index)) = file {
+                field(Some("file"), "path", (&**path).into());
+                if let Some(index) = index {
+                    field(Some("file"), "index", (*index).into());
+                }
+            }
+        }
+        if let Some(reason) = self.reason {
+            field(Some("tags"), "reason", reason.id().into());
+        }
+    }
+
+    /// The result as JSON, for a list in brackets or with results of others.
+    pub(super) fn value(self) -> Value {
+        let mut result = json!({});
+        self.fields(|parent, key, value| match parent {
+            Some(parent) => result[parent][key] = value,
+            None => result[key] = value,
+        });
+        result
+    }
+
+    /// Writes the result as an item of a block sequence whose dashes stand behind `indent`.
+    fn write(self, indent: &str, lines: &mut String) {
+        let mut lead = "- ";
+        let mut within = None;
+        self.fields(|parent, key, value| {
+            if let Some(parent) = parent.filter(|_| parent != within) {
+                lines.extend(["\n", indent, lead, parent, ":"]);
+            }
+            within = parent;
+            let step = if parent.is_some() { "  " } else { "" };
+            let value = value.as_str().map_or_else(|| value.to_string(), |text| spell(text, Where::Block).into_owned());
+            lines.extend(["\n", indent, lead, step, key, ": ", &value]);
+            lead = "  ";
+        });
+    }
+}
+
+/// The key with its results in block style, dashes behind `indent`, without a line break at the end. A long list gets
+/// thousands of results, and as JSON they would take more memory than the list itself.
+pub(super) fn block(results: &[FunctionResult<'_>], indent: &str) -> String {
+    let mut lines = "results:".to_owned();
+    results.iter().for_each(|result| result.write(indent, &mut lines));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::{read, to_json};
+
+    #[test]
+    fn lines_say_what_the_values_say() {
+        let identity = Identity { api_version: "v1".into(), kind: "Pod".into(), namespace: None, name: "0x1".into() };
+        let file = ("a: b.yaml".to_owned(), Some(12));
+        let resource = Resource { identity: &identity, pointer: "/spec/0", file: Some(&file) };
+        let about_pod = FunctionResult {
+            resource: Some(resource),
+            help: Some("do #this"),
+            reason: Some(Reason::QosChanged),
+            ..FunctionResult::error("no:\n\"quote\"")
+        };
+        let results = [about_pod, FunctionResult::error("null")];
+        let values: Value = results.iter().map(|result| result.value()).collect();
+        for indent in ["", "   "] {
+            let text = block(&results, indent);
+            let tree = read(&text).unwrap();
+            assert_eq!(to_json(&tree, tree.root().unwrap()), Ok(json!({ "results": values })), "{text}");
+        }
+    }
 }

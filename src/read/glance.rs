@@ -78,7 +78,9 @@ fn is_indented(document: &str) -> bool {
 
 /// Characters that end a line, and so a comment, for readers of YAML 1.1.
 fn has_odd_breaks(document: &str) -> bool {
-    !document.is_ascii() && document.contains(['\u{85}', '\u{2028}', '\u{2029}'])
+    let bytes = document.as_bytes();
+    memchr::memchr2_iter(0xc2, 0xe2, bytes)
+        .any(|at| matches!(bytes.get(at..), Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..])))
 }
 
 /// An indented line below `kind: X` would go on with the value; `end` is where that line ends.
