@@ -12,8 +12,8 @@ use crate::find::member;
 use crate::inject::Tense;
 use crate::pod_template::{Container, ContainerList, PodTemplate, PodVolume, is_agent};
 use crate::resource::text;
-use crate::yaml::{Kind, Tree, to_json};
 use serde_json::Value;
+use yaml_json_patch::{Kind, Tree, to_json};
 
 /// An agent that can be taken over.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,16 +1,17 @@
 //! Carries out what was judged: splices operations into the text and checks the result, in at most two steps.
 
-use crate::edit::{self, Edit};
 use crate::find;
 use crate::inject::Patches;
 use crate::judge::Action;
 use crate::lost_manifest::{Parting, second_manifest};
 use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
-use crate::splice::{self, Again, Memo, Operation, Spelling, Uneditable, splice_operations};
-use crate::yaml::{self, Buffer, Kind, NodeId, Tree};
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use yaml_json_patch::edit::{self, Edit};
+use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, Tree};
+use yaml_json_patch::{Cache, ErrorKind, Operation, SpliceError, splice, verify};
 
 /// What becomes of one template of the piece in hand.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,11 +63,11 @@ pub(crate) fn carry_out(
     tree: &Tree<'_>,
     changes: &[Change],
     keep: Patches,
-    memo: &Memo,
+    cache: &Cache,
     records: &Records,
 ) -> Result<Done, Failure> {
     let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
-    let (taken, between) = step(tree, changes, first, memo)?;
+    let (taken, between) = step(tree, changes, first, cache)?;
     let between = match &between {
         Some(text) => Some(reread(text, &mut Buffer::default())?),
         None => None,
@@ -92,8 +93,10 @@ pub(crate) fn carry_out(
             .collect(),
     };
     let (added, _) = match &between {
-        None => step(tree, changes, second, memo)?,
-        Some(between) => step(between, changes, second, memo).map_err(|failure| in_original(failure, tree, changes))?,
+        None => step(tree, changes, second, cache)?,
+        Some(between) => {
+            step(between, changes, second, cache).map_err(|failure| in_original(failure, tree, changes))?
+        }
     };
     let edits = match (taken.is_empty(), added.is_empty()) {
         (_, true) => taken,
@@ -171,7 +174,7 @@ impl<'a, 't> Nodes<'a, 't> {
         })
     }
 
-    fn refusal(&mut self, uneditable: &Uneditable) -> Refusal {
+    fn refusal(&mut self, uneditable: &SpliceError) -> Refusal {
         let text = self.tree.text();
         let again = uneditable.again.map(|next| {
             let places = (uneditable.offset, next);
@@ -186,20 +189,19 @@ fn step(
     tree: &Tree<'_>,
     changes: &[Change],
     patches: Vec<TemplatePatch>,
-    memo: &Memo,
+    cache: &Cache,
 ) -> Result<(Vec<Edit>, Option<String>), Failure> {
     let operations: Vec<Operation> = patches.iter().flat_map(|patch| patch.operations.iter().cloned()).collect();
     if operations.is_empty() {
         return Ok((Vec::new(), None));
     }
-    let spellings: Vec<Spelling> = patches.iter().flat_map(|patch| patch.spellings.iter().cloned()).collect();
-    let spliced = splice_operations(tree, operations, &spellings, memo);
+    let spliced = splice(tree, operations, cache);
     let spliced =
-        spliced.map_err(|uneditable| Failure::Refused(culprits(tree, changes, patches, &uneditable, memo)))?;
+        spliced.map_err(|uneditable| Failure::Refused(culprits(tree, changes, patches, &uneditable, cache)))?;
     let text = edit::apply(tree.text(), &spliced.edits);
-    let mut buffer = memo.buffer();
+    let mut buffer = cache.buffer();
     let new = reread(&text, &mut buffer)?;
-    spliced.verify_again(tree, &new, memo).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
+    verify(tree, &spliced, &new, cache).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
     let tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
     if !tabs.is_empty() {
         return Err(Failure::Refused(above_tabs(&tabs, tree, changes)));
@@ -213,12 +215,12 @@ fn culprits(
     tree: &Tree<'_>,
     changes: &[Change],
     patches: Vec<TemplatePatch>,
-    together: &Uneditable,
-    memo: &Memo,
+    together: &SpliceError,
+    cache: &Cache,
 ) -> Vec<(usize, Refusal)> {
     let mut nodes = Nodes::of(tree);
     let alone = changes.iter().zip(patches).enumerate().filter_map(|(index, (change, patch))| {
-        let alone = splice_operations(tree, patch.operations, &patch.spellings, memo).err()?;
+        let alone = splice(tree, patch.operations, cache).err()?;
         Some((index, without_marker(&mut nodes, change, &alone).unwrap_or_else(|| nodes.refusal(&alone))))
     });
     let culprits: Vec<(usize, Refusal)> = alone.collect();
@@ -226,8 +228,8 @@ fn culprits(
 }
 
 /// Whoever were to remove one of two keys would take half of a manifest away.
-fn without_marker(nodes: &mut Nodes<'_, '_>, change: &Change, uneditable: &Uneditable) -> Option<Refusal> {
-    if uneditable.refusal != splice::Refusal::DuplicateKey {
+fn without_marker(nodes: &mut Nodes<'_, '_>, change: &Change, uneditable: &SpliceError) -> Option<Refusal> {
+    if uneditable.kind != ErrorKind::DuplicateKey {
         return None;
     }
     let tree = nodes.tree;
@@ -239,11 +241,7 @@ fn without_marker(nodes: &mut Nodes<'_, '_>, change: &Change, uneditable: &Unedi
         Some((Parting::of(tree, mapping, "", at), second_manifest(tree, mapping)?))
     })?;
     let message = "a second manifest begins here, and nothing parts it from the first";
-    Some(Refusal {
-        message: format!("{}: {message}", uneditable.refusal.word()),
-        help: parting.help().to_owned(),
-        offset,
-    })
+    Some(Refusal { message: format!("{}: {message}", uneditable.kind.word()), help: parting.help().to_owned(), offset })
 }
 
 /// White space belongs to the value above it, which is another one now and may be indented deeper. For each template above
@@ -256,16 +254,16 @@ fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[Change]) -> Vec<(usize
     let mut refused = BTreeMap::new();
     for tab in tabs {
         let index = starts.range(..=tab).next_back().map_or(0, |(_, index)| *index);
-        refused.entry(index).or_insert_with(|| refusal(&splice::Refusal::Tabs.at(*tab), None));
+        refused.entry(index).or_insert_with(|| refusal(&ErrorKind::Tabs.at(*tab), None));
     }
     refused.into_iter().collect()
 }
 
-fn refusal(uneditable: &Uneditable, again: Option<Again>) -> Refusal {
+fn refusal(uneditable: &SpliceError, again: Option<Again>) -> Refusal {
     let again = again.map(|again| format!(", {again}")).unwrap_or_default();
     Refusal {
-        message: format!("{}: {uneditable}{again}", uneditable.refusal.word()),
-        help: uneditable.refusal.help().to_owned(),
+        message: format!("{}: {uneditable}{again}", uneditable.kind.word()),
+        help: uneditable.kind.help().to_owned(),
         offset: uneditable.offset,
     }
 }
@@ -273,4 +271,28 @@ fn refusal(uneditable: &Uneditable, again: Option<Again>) -> Refusal {
 fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, Failure> {
     yaml::read_into(text, buffer)
         .map_err(|error| Failure::Fault { message: format!("the result is not valid YAML: {}", error.message) })
+}
+
+/// The place of a duplicate key, seen from the first one: that many lines below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Again {
+    lines: usize,
+}
+
+impl Again {
+    /// From a key's offset to that of the next key of its name.
+    pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
+        let between = text.as_bytes().get(key..next).unwrap_or_default();
+        Self { lines: memchr::memchr_iter(b'\n', between).count() }
+    }
+}
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.lines {
+            0 => f.write_str("both times in this line"),
+            1 => f.write_str("here and in the next line"),
+            lines => write!(f, "here and {lines} lines below"),
+        }
+    }
 }

@@ -9,9 +9,9 @@ pub(crate) use walk::{Earlier, Hidden, earlier};
 
 use crate::config::{PodTemplatePath, Step};
 use crate::patch::unescape;
-use crate::yaml::{Kind, NodeId, Tree, is_merge};
 use kube_core::GroupVersionKind;
 use walk::Walk;
+use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
 
 /// Group, kind and pointer of every built-in place. The sources are the projects' API types.
 const BUILT_IN: &[(&str, &str, &str)] = &[
@@ -195,7 +195,7 @@ fn merged_member(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<Nod
     for (name, value) in tree.entries(mapping) {
         if tree.is_key(name, key) {
             found = Some(Member { value, holder: mapping, stands_twice: found.is_some() });
-        } else if is_merge(tree, name) {
+        } else if is_merge_key(tree, name) {
             merged = Some(value);
         }
     }

@@ -12,8 +12,8 @@ use crate::parts::{Kinds, Parts, Plan};
 use crate::patch::escape;
 use crate::pod_template::{Container, Ours};
 use crate::wait_for;
-use crate::yaml::{NodeId, Tree, to_json};
 use serde_json::Value;
+use yaml_json_patch::{NodeId, Tree, to_json};
 
 /// How what stands there differs from what the record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -16,7 +16,6 @@ use crate::agent::Agents;
 use crate::change::{Change, Failure, Refusal, carry_out};
 use crate::config::{Config, OnRefusal};
 use crate::decide::Terms;
-use crate::edit::Edit;
 use crate::find::{Table, Templates, is_list};
 use crate::judge::judge;
 use crate::kustomization::NamedPatch;
@@ -30,15 +29,16 @@ use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
 use crate::report::{Finding, Outcome, Reason, Rule, Said};
 use crate::resource::{Resource, file, item_types, with_lists};
-use crate::splice::Memo;
 use crate::surroundings::{self, Part, Spot, Surrounding};
 use crate::tolerance::Tolerance;
 use crate::unknown_kind::Search;
-use crate::yaml::{self, Buffer, NodeId, Tree, YamlError};
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use std::ops::Range;
 use std::rc::Rc;
+use yaml_json_patch::Cache;
+use yaml_json_patch::edit::Edit;
+use yaml_json_patch::{self as yaml, Buffer, NodeId, Tree, YamlError};
 
 /// Injects one text: a stream of YAML documents, JSON, a `List`, or a ResourceList. It is not written anywhere:
 /// [`Injection::apply`] gives the new text, [`Injection::outcomes`] what was decided and why.
@@ -75,7 +75,7 @@ fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, opt
         options,
         table,
         agents: Agents::default(),
-        memo: Memo::default(),
+        cache: Cache::default(),
         buffer: Buffer::default(),
         records: Records::default(),
         said: Said::new(),
@@ -112,7 +112,7 @@ struct Run<'c> {
     options: Options,
     table: Table<'c>,
     agents: Agents,
-    memo: Memo,
+    cache: Cache,
     /// Of the piece in hand.
     buffer: Buffer,
     records: Records,
@@ -270,7 +270,7 @@ impl Run<'_> {
         if changes.is_empty() {
             return;
         }
-        let edits = match yaml::unreadable(tree) {
+        let edits = match yaml::rejected_by_go_yaml(tree) {
             Some(error) => self.refuse_unreadable(tree, changes, &error, base),
             None => self.carry_out(tree, changes, base),
         };
@@ -399,7 +399,7 @@ impl Run<'_> {
     /// everything begins again without it, so that no template is left half changed.
     fn carry_out(&mut self, tree: &Tree<'_>, mut changes: Vec<Change>, base: usize) -> Vec<Edit> {
         while !changes.is_empty() {
-            match carry_out(tree, &changes, self.options.patches, &self.memo, &self.records) {
+            match carry_out(tree, &changes, self.options.patches, &self.cache, &self.records) {
                 Ok(done) => {
                     for (change, patch) in changes.iter().zip(done.patches) {
                         if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {

@@ -6,6 +6,7 @@ pub use crate::find::built_in_kinds;
 pub use crate::krm_fn::is_call;
 
 use crate::config::{Base, Sources};
+use yaml_json_patch as yaml;
 
 /// A configuration that stands within a document, as the one of a function call does. The text of `tree` begins at `start`.
 #[must_use]
@@ -29,17 +30,5 @@ pub mod annotations {
 
 /// Documents of a stream, items of a list.
 pub mod read {
-    pub use crate::read::{Document, Documents, Glance, documents, glance, list};
-}
-
-/// Operations into edits, without the check of the result.
-pub mod splice {
-    pub use crate::splice::{Spelling, Spliced, gave_way, splice};
-}
-
-/// The located tree, and what it means.
-pub mod yaml {
-    pub use crate::yaml::{
-        Buffer, Kind, NodeId, Resolved, Style, Tree, read, read_into, read_plain, read_reference, resolve, to_json,
-    };
+    pub use crate::read::{Glance, glance, list};
 }

@@ -22,8 +22,8 @@ use crate::pod_template::{Ours, PodTemplate, is_agent};
 use crate::report::{Class, Finding, Reason, Rule, Waiting};
 use crate::resource::{Resource, text};
 use crate::standing::{Standing, others};
-use crate::yaml::{Kind, Tree};
 use std::rc::Rc;
+use yaml_json_patch::{Kind, Tree};
 
 /// The decision as it is told, and what it takes to carry it out.
 #[derive(Debug, Clone, PartialEq)]

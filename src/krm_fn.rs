@@ -5,19 +5,19 @@ mod results;
 
 pub(crate) use function_config::FunctionConfig;
 
-use crate::edit::Edit;
 use crate::inject::Injection;
 use crate::read;
 use crate::read::list::{self, Cut};
 use crate::report::Severity;
-use crate::splice::splice;
 use crate::tolerance::Tolerance;
-use crate::yaml::{self, Kind, NodeId, Tree, YamlError, to_json};
 use json_patch::jsonptr::PointerBuf;
-use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation};
+use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
 use results::{Earlier, FunctionResult, block, tell};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use yaml_json_patch::edit::Edit;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Tree, YamlError, to_json};
+use yaml_json_patch::{Cache, splice};
 
 /// A ResourceList in pieces: a long one is never in memory as one tree.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl<'t> Call<'t> {
         let first = documents.next().unwrap_or(0..text.len());
         if let Some(next) = documents.next() {
             let message = "another document follows, and a function call is a single one".to_owned();
-            return Err(YamlError { offset: next.start, message });
+            return Err(YamlError::new(next.start, message));
         }
         let document = &text[first.clone()];
         Ok(Self { document, base: first.start, cut: list::cut(document) })
@@ -114,10 +114,10 @@ impl<'t> Call<'t> {
         let tree = match self.cut.as_ref().and_then(Cut::envelope) {
             Some(tree) => tree,
             None => {
-                yaml::read(self.document).map_err(|error| YamlError { offset: error.offset + self.base, ..error })?
+                yaml::read(self.document).map_err(|error| YamlError::new(error.offset + self.base, error.message))?
             }
         };
-        let error = |offset: usize, message: String| YamlError { offset, message };
+        let error = |offset: usize, message: String| YamlError::new(offset, message);
         let root = tree.root().ok_or_else(|| error(self.base, "it is empty".to_owned()))?;
         let envelope = Envelope { call: self, tree, root };
         let tree = &envelope.tree;
@@ -233,7 +233,8 @@ impl<'c> Envelope<'c> {
                 value: values().collect(),
             })],
         };
-        let edits = splice(tree, &Patch(operations), &[]).map(|spliced| spliced.edits).unwrap_or_default();
+        let operations = operations.into_iter().map(Into::into).collect();
+        let edits = splice(tree, operations, &Cache::default()).map(|spliced| spliced.edits).unwrap_or_default();
         let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
         let with_lines = |edit: Edit| match &lines {
             Some(lines) => Edit::replace(edit.range, edit.text.replace(edit.text.trim_matches('\n'), lines)),
@@ -298,9 +299,9 @@ fn is_resource_list(tree: &Tree<'_>, root: NodeId) -> bool {
 mod tests {
     use super::*;
     use crate::config::OnRefusal;
-    use crate::edit::apply;
     use crate::inject::Warnings;
     use crate::report::{Finding, Identity, Outcome, Reason, Remark};
+    use yaml_json_patch::edit::apply;
 
     const TOLERANCE: Tolerance = Tolerance { on_refusal: OnRefusal::Fail, warnings: Warnings::Tell };
 
@@ -323,7 +324,7 @@ mod tests {
             agent: None,
             wait_for: None,
             bearer: None,
-            patch: Patch::default(),
+            patch: json_patch::Patch::default(),
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::find::member;
 use crate::read;
 use crate::resource::text;
-use crate::yaml::{self, Kind, NodeId, Resolved, Tree, resolve};
+use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree, resolve};
 
 /// The names under which kustomize looks for one in a folder.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];

@@ -112,8 +112,8 @@
 //! | [`mod@inject`] | a manifest in, edits and outcomes out |
 //! | [`report`] | what was decided for each pod template, and why |
 //! | [`diagnostic`] | what is wrong, shown with line and caret |
-//! | [`edit`] | edits of a text, as values |
-//! | [`patcher`] | a JSON Patch applied to any YAML text, with every other byte kept; it knows nothing of Mackerel |
+//!
+//! The text is edited by the crate [`yaml_json_patch`], which knows nothing of Mackerel.
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0; lines and columns count from 1, columns in characters.
 //! Pointers are JSON Pointers (RFC 6901).
@@ -122,11 +122,11 @@
 //!
 //! Versions follow Semantic Versioning: before 1.0, a minor version may break things, and the changelog says so.
 //!
-//! - What is listed above is the surface, along with the ids of [`report::Reason`], the words of [`patcher::Refusal`], and the
+//! - What is listed above is the surface, along with the ids of [`report::Reason`], the words of [`yaml_json_patch::ErrorKind`], and the
 //!   configuration's fields. Types that will grow are `#[non_exhaustive]`.
 //! - Neither the wording of messages nor the bytes of the injected agent are part of it: a newer version may inject another
 //!   one.
-//! - Of other crates' types only these are part of it: `serde_json::Value` (1), [`patcher::Patch`] of `json-patch` (4), and the
+//! - Of other crates' types only these are part of it: `serde_json::Value` (1), [`json_patch::Patch`] (4), those of [`yaml_json_patch`], and the
 //!   traits of `serde` (1). A new major version of one of them is a breaking change here.
 //! - Rust 1.89 or newer; a minor version may ask for a newer one.
 //!
@@ -143,13 +143,8 @@ pub mod report;
 
 pub mod diagnostic;
 
-pub mod edit;
-
-pub mod patcher;
-
 // The way of the data. None of these does I/O, reads a clock or the environment.
 mod read;
-mod yaml;
 
 mod find;
 mod resource;
@@ -179,8 +174,6 @@ mod wait_for;
 
 mod change;
 mod patch;
-mod splice;
-mod verify;
 
 mod explain;
 mod field_path;

@@ -10,16 +10,17 @@
 //!
 //! And of a list with `items` twice, the last ones are all that it has.
 
+use crate::change::Again;
 use crate::find::{Earlier, earlier, holder, is_list, member};
 use crate::lost_template::unseen;
 use crate::missed::Missed;
 use crate::report::{Finding, Reason};
 use crate::resource::{self, item_types, resources};
-use crate::splice::{Again, Refusal};
-use crate::yaml::{self, NodeId, Style, Tree};
 use kube_core::{GroupVersionKind, TypeMeta};
 use std::collections::HashSet;
 use std::ops::Range;
+use yaml_json_patch::ErrorKind;
+use yaml_json_patch::{self as yaml, NodeId, Style, Tree};
 
 /// What is to part two manifests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,7 +168,7 @@ fn lost_manifest(tree: &Tree<'_>, mapping: NodeId, key: &Earlier, parting: Parti
     let kind = kind.and_then(|kind| tree.scalar(tree.resolve(kind))).unwrap_or_default();
     let message = format!(
         "{}: `{name}` stands twice in one {}, {}, and Kubernetes reads the last one: nothing becomes of this {kind}",
-        Refusal::DuplicateKey.word(),
+        ErrorKind::DuplicateKey.word(),
         if parting == Parting::Marker { "document" } else { "mapping" },
         Again::of(tree.text(), start(key.key), start(key.next)),
     );

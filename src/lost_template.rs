@@ -9,13 +9,14 @@
 //!
 //! Where an edit meets both keys, it is refused for them, and nothing else is said: see `Run::tell_lost`.
 
+use crate::change::Again;
 use crate::find::{Earlier, Hidden, earlier, holder, member};
 use crate::missed::Missed;
 use crate::report::{Finding, Reason};
 use crate::resource::Resource;
-use crate::splice::{Again, Refusal};
 use crate::template_form::MOST_LOOKED_AT;
-use crate::yaml::{NodeId, Tree};
+use yaml_json_patch::ErrorKind;
+use yaml_json_patch::{NodeId, Tree};
 
 /// What to do about it.
 const HELP: &str = "write the two as one";
@@ -57,7 +58,7 @@ pub(crate) fn unseen(tree: &Tree<'_>, key: NodeId, next: NodeId, what: &str, poi
     let offset = tree.span(key).start;
     let message = format!(
         "{}: `{}` stands twice in its mapping, {}, and Kubernetes reads the last one: {what} in this one goes unseen",
-        Refusal::DuplicateKey.word(),
+        ErrorKind::DuplicateKey.word(),
         tree.scalar(key).unwrap_or_default(),
         Again::of(tree.text(), offset, tree.span(next).start),
     );

@@ -7,7 +7,7 @@
 use crate::find::member;
 use crate::pod_template::{Container, ContainerList, PodTemplate};
 use crate::resource::{Resource, text};
-use crate::yaml::{Kind, NodeId, Tree};
+use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// What shows that a resource is a patch.
 #[derive(Debug, Clone, Copy, PartialEq)]

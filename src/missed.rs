@@ -10,7 +10,7 @@ use crate::pod_template::PodTemplate;
 use crate::report::{Class, Reason};
 use crate::resource::Resource;
 use crate::template_form::{self, MOST_LOOKED_AT};
-use crate::yaml::{NodeId, Tree};
+use yaml_json_patch::{NodeId, Tree};
 
 /// Who asks.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use crate::find::member;
 use crate::report::{Finding, Reason};
 use crate::resource::text;
-use crate::yaml::{NodeId, Resolved, Tree, resolve};
+use yaml_json_patch::{NodeId, Resolved, Tree, resolve};
 
 /// The warning about a resource that a controller owns: what is edited there is undone or refused.
 #[must_use]

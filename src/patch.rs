@@ -14,25 +14,23 @@ use crate::annotations::Annotation;
 use crate::config::WaitForPosition;
 use crate::parts::{Parts, Plan};
 use crate::pod_template::{ContainerList, Ours, PodTemplate, PodVolume};
-use crate::splice::{Operation, Spelling, gave_way};
-use crate::yaml::{Kind, NodeId, Resolved, Style, Tree, resolve};
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
 use own_annotations::{OwnAnnotations, status_is_ours};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::rc::Rc;
+use yaml_json_patch::{Kind, NodeId, Resolved, Style, Tree, resolve};
+use yaml_json_patch::{Operation, null_source};
 
 /// What `status` says beside an agent: the original injector then leaves the pod alone.
 pub(crate) const INJECTED: &str = "injected";
 
-/// Operations, and how restored nulls are to be spelled.
+/// Operations on one template.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct TemplatePatch {
     /// Pointers from the document's root.
     pub(crate) operations: Vec<Operation>,
-    /// For the operations that put a null back.
-    pub(crate) spellings: Vec<Spelling>,
 }
 
 impl TemplatePatch {
@@ -40,7 +38,6 @@ impl TemplatePatch {
     pub(crate) fn then(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.operations.extend(other.operations.iter().cloned());
-        both.spellings.extend(other.spellings.iter().cloned());
         both
     }
 
@@ -49,9 +46,12 @@ impl TemplatePatch {
         let near = |path: PointerBuf| pointer(path.as_str().strip_prefix(prefix).unwrap_or(path.as_str()));
         let operations = self.operations.into_iter().map(|operation| match operation {
             Operation::Add { path, value } => Operation::Add { path: near(path), value },
-            Operation::AddInFront { path, value, of } => Operation::AddInFront { path: near(path), value, of },
+            Operation::InsertBefore { path, value, before } => {
+                Operation::InsertBefore { path: near(path), value, before }
+            }
             Operation::Remove { path } => Operation::Remove { path: near(path) },
             Operation::Replace { path, value } => Operation::Replace { path: near(path), value },
+            Operation::RestoreNull { path, source } => Operation::RestoreNull { path: near(path), source },
             // Nothing here moves, copies or tests.
             other => other,
         });
@@ -338,10 +338,7 @@ pub(crate) fn replacement(at: &str, ours: &Ours, old: &Record, plan: &Plan) -> T
     let volumes = volumes.filter_map(|((_, old), (_, new))| {
         Some(replace(format!("/spec/volumes/{}", old.as_ref()?.index), Rc::clone(new)))
     });
-    TemplatePatch {
-        operations: std::iter::once(annotation).chain(containers).chain(volumes).collect(),
-        spellings: Vec::new(),
-    }
+    TemplatePatch { operations: std::iter::once(annotation).chain(containers).chain(volumes).collect() }
 }
 
 fn has_created(record: Option<&Record>, parent: Parent) -> bool {
@@ -364,7 +361,7 @@ impl Builder<'_, '_> {
         }
         match resolve(self.tree, value) {
             Ok(Resolved::Null) if self.tree.kind(value) == Kind::Scalar => {
-                Ok(Found::Null { raw: gave_way(self.tree, self.tree.resolve(holder), node) })
+                Ok(Found::Null { raw: null_source(self.tree, self.tree.resolve(holder), node) })
             }
             _ => Err(WrongKind { parent, wanted: kind, offset: self.tree.span(node).start }),
         }
@@ -427,7 +424,7 @@ impl Builder<'_, '_> {
             // An author writes them so, and a reader would not look for them behind the containers.
             _ => {
                 let (path, value) = (pointer(&[self.at, "/metadata"].concat()), Rc::clone(&ours.metadata));
-                self.patch.operations.push(Operation::AddInFront { path, value, of: "spec" });
+                self.patch.operations.push(Operation::InsertBefore { path, value, before: "spec" });
             }
         }
     }
@@ -446,9 +443,8 @@ impl Builder<'_, '_> {
             return false;
         }
         let path = pointer(&[self.at, path].concat());
-        let raw = was.map(|(_, raw)| raw.clone()).unwrap_or_default();
-        self.patch.spellings.push(Spelling { pointer: path.to_string(), raw });
-        self.patch.operations.push(Operation::Replace { path, value: Rc::new(Value::Null) });
+        let source = was.map(|(_, raw)| raw.clone()).unwrap_or_default();
+        self.patch.operations.push(Operation::RestoreNull { path, source });
         true
     }
 }

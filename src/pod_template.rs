@@ -11,8 +11,8 @@ use crate::find::member;
 use crate::parts::{Kinds, Parts};
 use crate::resource::text;
 use crate::wait_for;
-use crate::yaml::{Kind, NodeId, Resolved, Tree, resolve, to_json};
 use serde_json::Value;
+use yaml_json_patch::{Kind, NodeId, Resolved, Tree, resolve, to_json};
 
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,8 @@
 //! objects, and `helm template --output-dir` of Helm 3, give blank input.
 
 use crate::config::Config;
-use crate::edit::Edit;
 use crate::inject::{Injection, Options, Permissions, inject};
+use yaml_json_patch::edit::Edit;
 
 /// What stands for a stream without anything in it.
 pub(crate) const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
@@ -23,7 +23,7 @@ pub(crate) fn render(text: &str, config: &Config, options: Options) -> Injection
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edit::apply;
+    use yaml_json_patch::edit::apply;
 
     fn rendered(text: &str) -> String {
         apply(text, &render(text, &Config::default(), Options::default()).edits)

@@ -5,10 +5,10 @@ use crate::config::quantity::nanos;
 use crate::find::member;
 use crate::pod_template::{ContainerList, PodTemplate};
 use crate::resource::text;
-use crate::yaml::Tree;
 use k8s_openapi::api::core::v1::ResourceRequirements;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::collections::BTreeMap;
+use yaml_json_patch::Tree;
 
 /// The resources that decide.
 const DECISIVE: [&str; 2] = ["cpu", "memory"];
@@ -88,7 +88,7 @@ mod tests {
                 |items: &[&str]| items.iter().map(|item| format!("{{name: a, {item}}}")).collect::<Vec<_>>().join(", ");
             let text =
                 format!("{{spec: {{{pod}containers: [{}], initContainers: [{}]}}}}", list(containers), list(init));
-            let tree = crate::yaml::read(&text).unwrap();
+            let tree = yaml_json_patch::read(&text).unwrap();
             let template = PodTemplate::view(&tree, tree.root().unwrap());
             assert_eq!(is_guaranteed(&tree, &template), expected, "{text}");
         }

@@ -2,8 +2,8 @@
 
 use crate::find::{is_list, member};
 use crate::report::Identity;
-use crate::yaml::{Kind, NodeId, Resolved, Tree, resolve};
 use kube_core::{GroupVersionKind, TypeMeta};
+use yaml_json_patch::{Kind, NodeId, Resolved, Tree, resolve};
 
 /// One resource: who it is and where it stands.
 #[derive(Debug, Clone, PartialEq)]

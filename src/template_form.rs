@@ -3,9 +3,9 @@
 use crate::config::{Step, TemplatePath};
 use crate::find::MOST_MERGES;
 use crate::patch::escape;
-use crate::yaml::{Kind, NodeId, Tree, is_merge};
 use memchr::memmem;
 use std::collections::HashMap;
+use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
 
 /// Of one resource, that are decided about: each decision looks at all of the resource.
 pub(crate) const MOST_LOOKED_AT: usize = 100;
@@ -89,7 +89,8 @@ impl Search<'_, '_> {
             Some(list) => tree.items(tree.resolve(list)).any(|item| tree.kind(tree.resolve(item)) == Kind::Mapping),
             None if merges > MOST_MERGES => false,
             None => {
-                let merged = tree.entries(spec).filter(|(key, _)| is_merge(tree, *key)).map(|(_, value)| value).last();
+                let merged =
+                    tree.entries(spec).filter(|(key, _)| is_merge_key(tree, *key)).map(|(_, value)| value).last();
                 merged.is_some_and(|source| match tree.kind(tree.resolve(source)) {
                     Kind::Sequence => {
                         tree.items(tree.resolve(source)).any(|source| self.has_containers(source, merges + 1))
@@ -123,7 +124,7 @@ mod tests {
             ("a: {spec: {containers: [text]}, '*': {spec: {containers: [{}]}}}", &[]),
             ("a: |\n  spec: {containers: [{}]}\n", &[]),
         ] {
-            let tree = crate::yaml::read(text).unwrap();
+            let tree = yaml_json_patch::read(text).unwrap();
             let found = formed(&tree, tree.root().unwrap());
             let shown: Vec<String> = found.iter().map(|formed| format!("{}|{}", formed.pointer, formed.path)).collect();
             assert_eq!(shown, expected, "{text}");

@@ -16,10 +16,10 @@ use crate::report::{Finding, Reason};
 use crate::resource::{Resource, text};
 use crate::template_form::{Formed, MOST_LOOKED_AT, formed};
 use crate::wait_for::asks_for_nothing;
-use crate::yaml::{NodeId, Tree, Where, spell};
 use kube_core::GroupVersionKind;
 use memchr::memmem::Finder;
 use std::collections::HashSet;
+use yaml_json_patch::{Context, NodeId, Tree, quote};
 
 /// Tells whether a text can hold a template that asks at all, so that nothing is read for it in vain.
 #[derive(Debug)]
@@ -165,7 +165,7 @@ fn line(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
     let paths = candidates.iter().map(|candidate| candidate.formed.path.to_string());
     // Items of one list have the same path.
     let paths = paths.filter(|path| known.insert(path.clone())).take(MOST_PLACES);
-    let word = |text: &str| spell(text, Where::Flow).into_owned();
+    let word = |text: &str| quote(text, Context::Flow).into_owned();
     let places =
         paths.map(|path| format!("{{group: {}, kind: {}, path: {}}}", word(&gvk.group), word(&gvk.kind), word(&path)));
     format!("podTemplates: [{}]", places.collect::<Vec<_>>().join(", "))

@@ -17,7 +17,6 @@ mod streams;
 
 use clock::{Of, Taken, timed};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::{Options, inject};
 use mackerel_agent_injector::report::Reason;
 use serde::Deserialize as _;
@@ -26,6 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 use streams::Form;
+use yaml_json_patch::edit;
 
 /// Where Cargo has left the program.
 const BUILT: &str = env!("CARGO_BIN_EXE_mackerel-agent-injector");

@@ -2,8 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mackerel_agent_injector::internals::read::{documents, glance, list};
-use mackerel_agent_injector::internals::yaml::{self, Kind, NodeId, Tree};
+use mackerel_agent_injector::internals::read::{glance, list};
+use yaml_json_patch::documents;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
 fuzz_target!(|text: &str| {
     let mut at = 0;
@@ -16,8 +17,8 @@ fuzz_target!(|text: &str| {
 });
 
 fn one(text: &str) {
-    let reference = yaml::read_reference(text);
-    if let Some(plain) = yaml::read_plain(text) {
+    let reference = yaml::read_complete(text);
+    if let Some(plain) = yaml::read_fast(text) {
         assert_eq!(Ok(&plain), reference.as_ref(), "the readers differ");
     }
     let _ = glance(text, |kind| kind == "Pod");

@@ -16,7 +16,7 @@
 //! - `pull`: pull secrets that we added, behind how many others
 //! - `created`: parents that were not there before
 //! - `status`: `kept` where a stale `status` annotation was there before us and stays behind
-//! - `was`: parents that stood there as a null, with how it was written (see [`gave_way`](crate::splice::gave_way)),
+//! - `was`: parents that stood there as a null, with how it was written (see [`null_source`](yaml_json_patch::null_source)),
 //!   percent-encoded
 //!
 //! No program version, no path, no time: a newer binary that would add the same changes nothing.

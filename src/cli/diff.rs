@@ -1,10 +1,10 @@
 //! The unified diff that users see, made from the same edits that are written.
 
-use crate::edit::Edit;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::fmt::Write as _;
 use std::ops::Range;
 use std::path::{Component, Path};
+use yaml_json_patch::edit::Edit;
 
 /// Lines shown around a change, as git does.
 const CONTEXT: usize = 3;

@@ -11,17 +11,17 @@ use super::walk::{self, Found, Why, plain};
 use super::{Exit, diff, in_place, stdout, stream};
 use crate::config::{Config, Rbac};
 use crate::diagnostic::{Lines, visible};
-use crate::edit::{self, Edit, pieces};
 use crate::inject::{CORRECT_IT, Direction, Injection, Options, Permissions, Tense, inject_part};
 use crate::kustomization::NamedPatch;
 use crate::rbac::{self, Grants};
 use crate::report::{Class, Finding, Identity, Outcome, Reason, Said, Severity};
-use crate::splice::Refusal;
 use crate::surroundings::{self, Part, Requirement, Surroundings};
 use crate::tolerance::Tolerance;
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
+use yaml_json_patch::ErrorKind;
+use yaml_json_patch::edit::{self, Edit, pieces};
 
 /// What the user wants to have.
 #[derive(Debug, Clone, Copy, Default)]
@@ -362,7 +362,7 @@ impl<'c> Gathered<'c> {
         for worked in self.texts.iter().take(last).filter(|worked| !worked.text.ends_with('\n')) {
             if stream::must_be_last(&edit::apply(&worked.text, worked.edits())) {
                 let name = worked.path.display().to_string();
-                let word = Refusal::OpenBlockScalar.word();
+                let word = ErrorKind::OpenBlockScalar.word();
                 let message = format!(
                     "{word}: the file ends inside a block scalar, without a line break: another file behind it would change its value"
                 );

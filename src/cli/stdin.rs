@@ -7,10 +7,10 @@ use super::input::{STDIN, read_stdin};
 use super::messages::{Ending, Messages};
 use super::{Exit, Told, configuration, stdout};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::edit::pieces;
 use crate::inject::Permissions;
 use crate::krm_fn::{self, Call, Verdict};
 use crate::post_renderer;
+use yaml_json_patch::edit::pieces;
 
 /// Who calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

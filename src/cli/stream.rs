@@ -3,8 +3,8 @@
 //! A byte order mark is no byte of a text, and may stand only at the very beginning of a stream: that of a later text goes.
 
 use crate::read;
-use crate::splice::ends_open;
-use crate::yaml;
+use yaml_json_patch as yaml;
+use yaml_json_patch::ends_in_open_block_scalar;
 
 /// What has to stand before each text so that all of them are one valid stream; as many as there are texts.
 pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
@@ -44,7 +44,7 @@ pub(crate) fn must_be_last(text: &str) -> bool {
         return false;
     }
     let last = read::documents(text).last().and_then(|document| text.get(document.span));
-    last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_open(&tree)))
+    last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_in_open_block_scalar(&tree)))
 }
 
 /// The pieces of a text as they stand in the stream; `index`: which of the texts it is.
@@ -72,7 +72,8 @@ fn is_separator(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{must_be_last, separators};
-    use crate::{read, yaml};
+    use crate::read;
+    use yaml_json_patch as yaml;
 
     fn joined(texts: &[&str]) -> String {
         let separated = separators(texts).into_iter().zip(texts).enumerate();

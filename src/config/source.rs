@@ -9,7 +9,7 @@ use super::spec::Spec;
 use super::value::{Places, Value};
 use super::{API_VERSION, Config, KIND, path};
 use crate::diagnostic::{Diagnostic, Lines, Place};
-use crate::yaml::{self, NodeId, Tree};
+use yaml_json_patch::{self as yaml, NodeId, Tree};
 
 /// More errors than this are only counted.
 const SHOWN: usize = 20;

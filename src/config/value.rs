@@ -3,9 +3,9 @@
 
 use super::reading::{Complaint, Reading};
 use super::scalar::Form;
-use crate::yaml::{self, Kind, NodeId, Resolved, Tree};
 use std::borrow::Cow;
 use std::ops::Range;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree};
 
 /// A value with its place.
 #[derive(Debug, Clone)]

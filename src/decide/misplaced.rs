@@ -7,7 +7,7 @@ use crate::field_path::field_path;
 use crate::find::{member, step};
 use crate::pod_template::Annotation;
 use crate::report::{Finding, Reason};
-use crate::yaml::NodeId;
+use yaml_json_patch::NodeId;
 
 impl Case<'_, '_> {
     /// The most repeated mistake of all injectors' users: the annotation stands on the workload, or half-way to its pods.

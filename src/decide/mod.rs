@@ -23,9 +23,9 @@ use crate::parts::{Kinds, Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason, Rule};
 use crate::resource::Resource;
-use crate::yaml::Tree;
 use std::borrow::Cow;
 use std::rc::Rc;
+use yaml_json_patch::Tree;
 
 /// What is to become of a template. Made on the template without anything of ours.
 #[derive(Debug, Clone, PartialEq)]
@@ -388,7 +388,7 @@ mod tests {
     use crate::resource::resources;
 
     fn reason(text: &str, config: &Config) -> (Reason, Vec<Reason>) {
-        let tree = crate::yaml::read(text).unwrap();
+        let tree = yaml_json_patch::read(text).unwrap();
         let resource = &resources(&tree, tree.root().unwrap(), &kube_core::TypeMeta::default())[0];
         let templates = Table::new(&[]).templates(&tree, resource.node, resource.gvk.as_ref().unwrap());
         let (at, node) = &templates.seen[0];

@@ -5,7 +5,7 @@ use crate::config::{Exclusion, HelmHooks, Injection, KindPattern};
 use crate::find::member;
 use crate::report::{Finding, Reason, Rule};
 use crate::resource::text;
-use crate::yaml::NodeId;
+use yaml_json_patch::NodeId;
 
 impl Case<'_, '_> {
     /// Resources that never get anything, whatever their owner asks.

@@ -7,8 +7,8 @@
 
 use super::{Next, Templates, Way, holder, merged_member};
 use crate::patch::escape;
-use crate::yaml::{Kind, NodeId, Tree};
 use std::collections::HashSet;
+use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// A pod template that nobody sees.
 #[derive(Debug)]

@@ -1,10 +1,10 @@
 //! What one text gives: edits, and what was decided.
 
-use crate::edit::{self, Edit};
 use crate::rbac;
 use crate::report::{Finding, Identity, Outcome, Remark, Severity};
 use crate::surroundings::{Requirement, Spot};
 use crate::tolerance::Tolerance;
+use yaml_json_patch::edit::{self, Edit};
 
 /// What one text gives.
 #[derive(Debug, Clone, Default)]

@@ -6,11 +6,11 @@ use crate::lost_manifest::{Parting, lost_items, lost_manifests};
 use crate::lost_template::lost_templates;
 use crate::report::{Finding, Outcome, Reason, Rule};
 use crate::resource::{Resource, file};
-use crate::yaml::{NodeId, Tree};
 use json_patch::Patch;
 use kube_core::GroupVersionKind;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
+use yaml_json_patch::{NodeId, Tree};
 
 /// What was found of it in one piece.
 #[derive(Default)]

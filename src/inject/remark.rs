@@ -5,7 +5,7 @@ use crate::report::{Finding, Identity, Remark};
 use crate::resource::{Resource, file};
 use crate::template_form;
 use crate::unknown_kind::{self, unknown_kind};
-use crate::yaml::Tree;
+use yaml_json_patch::Tree;
 
 impl Run<'_> {
     /// True where a document that can be passed by may hold something to speak of.

@@ -2,8 +2,8 @@
 
 use crate::find::member;
 use crate::resource::text;
-use crate::yaml::{self, NodeId, Tree, to_json};
 use serde_json::Value;
+use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
 
 /// Annotations that orchestrators add to what they read.
 const OF_ORCHESTRATORS: &[&str] = &[

@@ -4,9 +4,9 @@ use crate::field_path::field_path;
 use crate::inject::Injection;
 use crate::report::{Class, Finding, Identity, Reason, Severity, Subject};
 use crate::tolerance::Tolerance;
-use crate::yaml::{Where, spell};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use yaml_json_patch::{Context, quote};
 
 /// One result, without a copy of what the outcome says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -161,7 +161,7 @@ pub(super) fn block(results: &[FunctionResult<'_>], indent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::{read, to_json};
+    use yaml_json_patch::{read, to_json};
 
     #[test]
     fn lines_say_what_the_values_say() {

@@ -10,9 +10,9 @@ use crate::diagnostic::Lines;
 use crate::needs::{Need, Outranked, Source};
 use crate::report::{Finding, Remark};
 use crate::surroundings::{Objects, Part, Surrounding};
-use crate::yaml::Style;
 use check::{Fault, Pod, Sudo, check};
 use std::collections::HashMap;
+use yaml_json_patch::Style;
 
 /// The keys of a ConfigMap that agents read their configuration from, each with those agents.
 type Keys<'n> = HashMap<&'n str, Readers>;

@@ -5,7 +5,7 @@ use crate::find::member;
 use crate::pod_template::{PodTemplate, is_agent};
 use crate::report::{Finding, Reason};
 use crate::resource::text;
-use crate::yaml::Tree;
+use yaml_json_patch::Tree;
 
 /// One finding for each such container of a template, which `at` points to from its resource.
 pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate) -> Vec<Finding> {

@@ -5,15 +5,15 @@ use super::manifest::document;
 use super::record::{Boundary, Record};
 use super::spliced::{Failure, spliced};
 use crate::annotations::Annotation;
-use crate::edit::Edit;
 use crate::read;
 use crate::read::list;
 use crate::resource::item_types;
-use crate::yaml::{self, Tree};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 use std::ops::Range;
+use yaml_json_patch::edit::Edit;
+use yaml_json_patch::{self as yaml, Tree};
 
 /// An object, and the comments above it where it can have some.
 #[derive(Debug, Clone, PartialEq)]

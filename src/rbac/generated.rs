@@ -12,10 +12,10 @@ use super::spliced::Failure;
 use super::{Change, Grants};
 use crate::annotations::Annotation;
 use crate::config::Config;
-use crate::edit::{self, Edit};
 use crate::inject::{Direction, Injection, Options, Permissions};
 use crate::report::{Finding, Identity, Outcome, Reason, Remark};
 use serde_json::Value;
+use yaml_json_patch::edit::{self, Edit};
 
 /// Brings the permissions in `text` to what the injection needs, and its edits with them. `again` injects another text.
 pub(crate) fn write(
@@ -40,8 +40,8 @@ pub(crate) fn write(
             injection.permissions = changes(&present, &wanted);
         }
         Err(Failure::Refused(uneditable)) => {
-            let why = format!("{}: {uneditable}", uneditable.refusal.word());
-            injection.findings.push(unchanged(&why, uneditable.offset).with_help(uneditable.refusal.help()));
+            let why = format!("{}: {uneditable}", uneditable.kind.word());
+            injection.findings.push(unchanged(&why, uneditable.offset).with_help(uneditable.kind.help()));
         }
         Err(Failure::Shared { offset }) => {
             let help =

@@ -3,8 +3,8 @@
 use super::Access;
 use crate::report::{Class, Outcome, Reason};
 use crate::resource::text;
-use crate::yaml::{NodeId, Tree};
 use std::collections::{BTreeMap, BTreeSet};
+use yaml_json_patch::{NodeId, Tree};
 
 /// Whose token the agent of one pod template has, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]

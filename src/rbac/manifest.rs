@@ -3,7 +3,6 @@
 use super::objects::objects;
 use super::{Access, Grant, Grants, PERMITS};
 use crate::config::{Config, KubernetesVersion};
-use crate::patcher;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
@@ -40,7 +39,7 @@ pub(super) fn document(object: &Value, comments: &[String]) -> String {
     let mut text: String = comments.iter().map(|line| format!("# {line}\n")).collect();
     let whole = PatchOperation::Add(AddOperation { path: PointerBuf::new(), value: object.clone() });
     // JSON is YAML, too.
-    text.push_str(&patcher::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n")));
+    text.push_str(&yaml_json_patch::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n")));
     text
 }
 

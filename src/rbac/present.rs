@@ -8,13 +8,13 @@ use crate::read;
 use crate::read::list;
 use crate::report::Identity;
 use crate::resource::{Resource, file, item_types, resources, text};
-use crate::yaml::{self, NodeId, Tree, to_json};
 use json_patch::jsonptr::PointerBuf;
 use kube_core::TypeMeta;
 use memchr::memmem;
 use serde_json::Value;
 use std::collections::HashSet;
 use std::ops::Range;
+use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
 
 /// What a text holds of our kinds.
 #[derive(Debug, Default)]

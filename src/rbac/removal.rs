@@ -3,11 +3,11 @@
 use super::present::{Place, Present, documents};
 use super::record::Boundary;
 use super::spliced::{Failure, spliced};
-use crate::edit::{self, Edit};
-use crate::yaml;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, RemoveOperation};
 use std::ops::Range;
+use yaml_json_patch as yaml;
+use yaml_json_patch::edit::{self, Edit};
 
 impl Present {
     /// Takes ours out.

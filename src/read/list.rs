@@ -33,8 +33,8 @@
 //! One difference remains: the document nests one level deeper than the items do by themselves.
 
 use super::lines::{Flush, ends_with_line_feeds, flush, is_nothing, lines};
-use crate::yaml::{self, Kind, NodeId, Style, Tree};
 use std::ops::Range;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
 
 /// A list in pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]

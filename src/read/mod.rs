@@ -4,11 +4,10 @@
 //! - [`glance()`]: documents that need not be read, since no pod template can be in them
 //! - [`list`]: a long list, item by item
 
-mod documents;
 mod glance;
 mod lines;
 pub mod list;
 
-pub use documents::{Document, Documents, documents};
 pub(crate) use glance::is_empty;
 pub use glance::{Glance, glance};
+pub(crate) use yaml_json_patch::documents;

@@ -6,10 +6,10 @@ use crate::find::{member, step};
 use crate::needs::Source;
 use crate::report::{Finding, Identity, Remark};
 use crate::resource::{self, file, item_types, resources};
-use crate::yaml::{self, Kind, NodeId, Resolved, Style, Tree, resolve};
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Style, Tree, resolve};
 
 /// An object, as a pod names it: what it is, its namespace, its own name.
 type Name<'n> = (Surrounding, Option<&'n str>, &'n str);

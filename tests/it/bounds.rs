@@ -2,8 +2,9 @@
 
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::inject::{Direction, Options, inject};
-use mackerel_agent_injector::internals::read::{Glance, documents, glance, list};
-use mackerel_agent_injector::internals::yaml;
+use mackerel_agent_injector::internals::read::{Glance, glance, list};
+use yaml_json_patch as yaml;
+use yaml_json_patch::documents;
 
 const TOO_DEEP: &str = "the document nests deeper than 255 levels";
 
@@ -72,7 +73,7 @@ fn tens_of_thousands_of_anchors_and_aliases() {
     let anchors: String = (0..20_000).map(|number| format!("- &a{number} 1\n")).collect();
     let aliases: String = (0..20_000).map(|number| format!("- *a{number}\n")).collect();
     assert!(yaml::read(&format!("{anchors}{aliases}")).is_ok());
-    assert!(yaml::read_plain(&format!("{anchors}{aliases}")).is_none(), "each would be searched for among all");
+    assert!(yaml::read_fast(&format!("{anchors}{aliases}")).is_none(), "each would be searched for among all");
 }
 
 /// What takes a step for each pair of them would take minutes here.

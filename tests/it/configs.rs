@@ -5,11 +5,12 @@ use crate::json_schema::broken;
 use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Origin, Sources, example, load, schema};
 use mackerel_agent_injector::diagnostic::{Colour, Renderer};
 use mackerel_agent_injector::internals::annotations::{self, Annotation};
-use mackerel_agent_injector::internals::{sources_of_node, yaml};
+use mackerel_agent_injector::internals::sources_of_node;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use yaml_json_patch as yaml;
 
 /// The configurations of a folder, by name.
 fn configurations(folder: &str) -> Vec<(String, PathBuf)> {

@@ -61,7 +61,9 @@ static UNPACKING: Mutex<()> = Mutex::new(());
 
 fn unpacked(archive: &str, test: &str) -> Option<PathBuf> {
     let given = std::env::var_os("MACKEREL_CORPUS").map(PathBuf::from);
-    let source = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"));
+    let beside = |root: &Path| Some(root.parent()?.join("shared/corpus"));
+    let roots = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().filter(|root| root.join("Cargo.lock").is_file());
+    let source = given.or_else(|| roots.filter_map(beside).next()).unwrap_or_default();
     let packed = source.join(format!("{archive}.tar.xz"));
     if !packed.is_file() {
         let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;

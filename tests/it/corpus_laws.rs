@@ -11,15 +11,14 @@ use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::inject::Injection;
-use mackerel_agent_injector::internals::read::documents;
-use mackerel_agent_injector::internals::splice::splice;
-use mackerel_agent_injector::internals::yaml;
 use mackerel_agent_injector::report::{Class, Outcome, Reason};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use yaml_json_patch as yaml;
+use yaml_json_patch::documents;
 
 /// What became of the texts of one way.
 #[derive(Debug, Default)]
@@ -241,7 +240,6 @@ fn annotate(document: &str, count: &mut usize) -> Option<String> {
         return None;
     }
     let value = independent::read(document)?;
-    let tree = yaml::read_reference(document).ok()?;
     if value.get("items").is_some() {
         return None;
     }
@@ -255,8 +253,7 @@ fn annotate(document: &str, count: &mut usize) -> Option<String> {
     if operations.is_empty() {
         return None;
     }
-    let spliced = splice(&tree, &Patch(operations), &[]).ok()?;
-    Some(mackerel_agent_injector::edit::apply(document, &spliced.edits))
+    yaml::apply(document, &Patch(operations)).ok()
 }
 
 fn ask(resource: &Value, template: &str) -> PatchOperation {

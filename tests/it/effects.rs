@@ -3,8 +3,8 @@
 use crate::configs::{DOORS, values};
 use crate::laws::INJECT;
 use mackerel_agent_injector::config::{Config, Sources, load};
-use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::inject;
+use yaml_json_patch::edit;
 
 /// Pods of all the kinds that settings speak of.
 const PODS: &str = "\

@@ -3,10 +3,10 @@
 use crate::cases::{self, Case};
 use crate::laws::{applied, placed};
 use mackerel_agent_injector::inject::{Direction, HandEdits, inject};
-use mackerel_agent_injector::internals::read::documents;
-use mackerel_agent_injector::internals::yaml;
 use mackerel_agent_injector::report::Reason;
 use serde_json::Value;
+use yaml_json_patch as yaml;
+use yaml_json_patch::documents;
 
 /// Without the records, which also say what stood there before, and what Kubernetes takes where nothing is said.
 fn unrecorded(mut value: Value) -> Value {

@@ -5,15 +5,15 @@
 
 use json_patch::Patch;
 use mackerel_agent_injector::config::{Config, Sources, load};
-use mackerel_agent_injector::edit::{self, Edit};
 use mackerel_agent_injector::inject::{Direction, ForeignAgents, Injection, Options, Patches, Permissions, inject};
 use mackerel_agent_injector::internals::is_call;
-use mackerel_agent_injector::internals::read::documents;
-use mackerel_agent_injector::internals::yaml::{self, NodeId, Tree};
 use mackerel_agent_injector::report::Change;
 use mackerel_agent_injector::report::{Class, Outcome, Reason, Remark};
 use serde_json::Value;
 use std::sync::LazyLock;
+use yaml_json_patch::documents;
+use yaml_json_patch::edit::{self, Edit};
+use yaml_json_patch::{self as yaml, NodeId, Tree};
 
 /// A text that was injected within the laws.
 #[derive(Debug)]
@@ -253,8 +253,8 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
             }
             continue;
         }
-        let tree = yaml::read_reference(text)
-            .map_err(|error| format!("law 3: an unreadable document was changed: {error}"))?;
+        let tree =
+            yaml::read_complete(text).map_err(|error| format!("law 3: an unreadable document was changed: {error}"))?;
         let mut value = match json(&tree) {
             Ok(value) => value,
             // The items of a list are looked at one by one: one that Kubernetes cannot read does not hold up the others.
@@ -267,7 +267,7 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
             let place = value.pointer_mut(&resource).ok_or("law 3: the resource is gone")?;
             apply(place, &outcome.patch)?;
         }
-        let result = yaml::read_reference(result)
+        let result = yaml::read_complete(result)
             .map_err(|error| format!("law 3: the result is not valid YAML at {}: {error}\n{result}", error.offset))?;
         if without_permissions(json(&result)?) != without_permissions(value.clone()) {
             return Err(format!("law 3: the text says\n{:#}\nthe patch says\n{value:#}", json(&result)?));

@@ -6,7 +6,6 @@
     reason = "clippy.toml allows them in #[test] functions only, not in their helpers"
 )]
 
-mod block_yaml;
 mod bounds;
 mod cases;
 mod cli;
@@ -25,18 +24,14 @@ mod forced;
 mod generated;
 mod independent;
 mod istio;
-mod json_patch_suite;
 mod json_schema;
 mod krm_fn;
 #[cfg(unix)]
 mod kubernetes;
 mod kustomizations;
 mod laws;
-mod layout;
 #[cfg(unix)]
 mod migration;
-mod mutate;
-mod oracles;
 #[cfg(unix)]
 mod packages;
 mod post_renderer;
@@ -50,10 +45,5 @@ mod readme;
 mod real_tools;
 mod reprint;
 mod reprint_by_tools;
-mod splice;
-mod splice_corpus;
-mod splice_everywhere;
-mod splice_properties;
 mod tools;
 mod wait_for;
-mod yaml;

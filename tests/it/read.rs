@@ -1,8 +1,9 @@
 //! Lists cut into items against the same lists read as a whole; the glance against reading.
 
 use crate::corpus;
-use mackerel_agent_injector::internals::read::{Glance, documents, glance, list};
-use mackerel_agent_injector::internals::yaml::{self, Kind, NodeId, Tree};
+use mackerel_agent_injector::internals::read::{Glance, glance, list};
+use yaml_json_patch::documents;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
 /// The same node, `shift` bytes further on, and the same below it.
 fn same(whole: &Tree<'_>, a: NodeId, part: &Tree<'_>, b: NodeId, shift: impl Fn(usize) -> usize + Copy) -> bool {

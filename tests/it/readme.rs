@@ -8,12 +8,12 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::internals::annotations::Annotation;
-use mackerel_agent_injector::patcher::Refusal;
 use mackerel_agent_injector::report::{Class, Reason};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use yaml_json_patch::ErrorKind;
 
 const READMES: [&str; 2] = ["README.md", "README.ja.md"];
 
@@ -111,7 +111,7 @@ fn decisions() -> String {
 
 /// Those of a text; a patch of ours has no faults of its own.
 fn refusals() -> String {
-    Refusal::ALL.iter().filter(|refusal| !refusal.is_fault_of_patch()).fold(String::new(), |mut rows, refusal| {
+    ErrorKind::ALL.iter().filter(|refusal| !refusal.is_fault_of_patch()).fold(String::new(), |mut rows, refusal| {
         let _ = writeln!(rows, "| `{}` | {} | {} |", refusal.word(), refusal.sentence(), refusal.help());
         rows
     })

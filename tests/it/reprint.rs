@@ -7,11 +7,11 @@
 use crate::laws::{self, configuration};
 use crate::{cases, corpus, independent};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::inject;
 use mackerel_agent_injector::report::{Class, Outcome, Reason};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use yaml_json_patch::edit;
 
 #[derive(Debug, Clone, Copy)]
 enum Tool {

@@ -10,13 +10,13 @@ use crate::real_tools::User;
 use crate::reprint::bare;
 use crate::tools;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::{Direction, inject};
-use mackerel_agent_injector::internals::yaml;
 use mackerel_agent_injector::report::Class;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use yaml_json_patch as yaml;
+use yaml_json_patch::edit;
 
 /// Go's YAML readers take no directive of YAML 1.2 and no control character in a comment, and the second document here is
 /// none.

@@ -7,9 +7,9 @@ use crate::config::{Config, closest, go_regexp};
 use crate::needs::Outranked;
 use crate::read;
 use crate::report::Reason;
-use crate::yaml::{self, Kind, NodeId, Resolved, Tree, resolve};
 use std::collections::HashSet;
 use std::path::Path;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree, resolve};
 
 /// Whether a plugin of the agent can become another user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The entries of a mapping, with those that merge keys bring: `<<: *defaults`.
 
-use crate::yaml::{Kind, NodeId, Tree};
 use std::collections::HashSet;
+use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// Merge keys inside each other. People write one.
 const MOST_MERGES: usize = 64;

@@ -8,11 +8,11 @@ use crate::corpus::Files;
 use crate::examples::{EXAMPLES, Shown};
 use crate::laws::{self, INJECT};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::{Direction, inject};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
+use yaml_json_patch::edit;
 
 /// A case's configuration as it is, and with either kind of sidecar that it can have.
 pub(super) fn kinds_of_sidecar(case: &Case) -> Vec<(&'static str, Config)> {

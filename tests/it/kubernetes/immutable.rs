@@ -3,10 +3,10 @@
 use super::cluster::{Cluster, cluster};
 use crate::laws::{INJECT, UNINJECT, of_spec};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::inject;
 use mackerel_agent_injector::report::Reason;
 use serde_json::json;
+use yaml_json_patch::edit;
 
 const CONTAINERS: &str = "containers: [{name: main, image: \"main:1\"}]";
 

@@ -2,12 +2,12 @@
 
 use crate::laws::{self, carries_record};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::{ForeignAgents, HandEdits, Injection, Options, inject};
-use mackerel_agent_injector::internals::read::documents;
-use mackerel_agent_injector::internals::yaml;
 use mackerel_agent_injector::report::{Class, Outcome};
 use serde_json::{Value, json};
+use yaml_json_patch as yaml;
+use yaml_json_patch::documents;
+use yaml_json_patch::edit;
 
 /// A resource twice.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ fn resources(text: &str, injection: &Injection) -> Vec<Read> {
     let read = |outcomes: &[Outcome]| {
         let outcome = outcomes.first()?;
         let span = documents.iter().find(|span| span.contains(&outcome.offset))?.clone();
-        let tree = yaml::read_reference(&text[span.clone()]).ok()?;
+        let tree = yaml::read_complete(&text[span.clone()]).ok()?;
         let root = tree.root()?;
         let value = yaml::to_json(&tree, root).ok()?;
         let pointer = laws::pointer_to(&tree, root, outcome.offset - span.start, "")?;

@@ -10,11 +10,11 @@ use crate::corpus::{self, Files};
 use crate::laws::{INJECT, of_spec};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::inject::inject;
-use mackerel_agent_injector::internals::read::documents;
 use mackerel_agent_injector::report::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
+use yaml_json_patch::documents;
 
 const TEMPLATES: usize = 1000;
 

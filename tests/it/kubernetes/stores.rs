@@ -6,11 +6,11 @@ use super::cluster::{Cluster, Run, Verdict, cluster, collection, for_each, witho
 use super::injected::{completed, pairs};
 use crate::laws::UNINJECT;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::edit;
 use mackerel_agent_injector::inject::inject;
 use mackerel_agent_injector::report::Reason;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use yaml_json_patch::edit;
 
 /// The kinds that the cluster has, as kubectl takes them.
 const KINDS: &str =

@@ -1,0 +1,247 @@
+//! A change to a text, as a value: which bytes give way to what. Lists of edits are sorted and do not overlap.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The bytes of `range` give way to `text`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// Bytes of the original text; empty for an insertion.
+    pub range: Range<usize>,
+    /// What stands there afterwards. Shared: a stream's pod templates mostly get the same text.
+    pub text: Arc<str>,
+}
+
+impl Edit {
+    /// An insertion before the byte at `at`.
+    #[must_use]
+    pub fn insert(at: usize, text: impl Into<Arc<str>>) -> Self {
+        Self { range: at..at, text: text.into() }
+    }
+
+    /// A deletion of these bytes.
+    #[must_use]
+    pub fn delete(range: Range<usize>) -> Self {
+        Self::replace(range, "")
+    }
+
+    /// A replacement of these bytes.
+    #[must_use]
+    pub fn replace(range: Range<usize>, text: impl Into<Arc<str>>) -> Self {
+        Self { range, text: text.into() }
+    }
+}
+
+/// The pieces of the edited text, in order: slices of the original and of the edits, to be written without a copy.
+///
+/// The edits must be sorted, must not overlap, and must fit the original, as all that this crate returns do.
+///
+/// # Panics
+/// When they are not and do not.
+pub fn pieces<'a>(original: &'a str, edits: &'a [Edit]) -> impl Iterator<Item = &'a str> {
+    let ends = edits.iter().map(|edit| edit.range.start).chain([original.len()]);
+    let starts = [0].into_iter().chain(edits.iter().map(|edit| edit.range.end));
+    let inserted = edits.iter().map(|edit| &*edit.text).chain([""]);
+    starts
+        .zip(ends)
+        .zip(inserted)
+        .flat_map(move |((start, end), inserted)| [&original[start..end], inserted])
+        .filter(|piece| !piece.is_empty())
+}
+
+/// The edited text; the edits as of [`pieces`].
+///
+/// ```
+/// use yaml_json_patch::edit::{Edit, apply};
+///
+/// assert_eq!(apply("a: 1\n", &[Edit::replace(3..4, "2"), Edit::insert(5, "b: 3\n")]), "a: 2\nb: 3\n");
+/// ```
+///
+/// # Panics
+/// As [`pieces`].
+#[must_use]
+pub fn apply(original: &str, edits: &[Edit]) -> String {
+    let inserted: usize = edits.iter().map(|edit| edit.text.len()).sum();
+    let mut edited = String::with_capacity(original.len() + inserted);
+    edited.extend(pieces(original, edits));
+    edited
+}
+
+/// Where places of the edited text, in its order, stood in the original, or where the edit begins that wrote them.
+#[must_use]
+pub fn origins(edits: &[Edit], places: &[usize]) -> Vec<usize> {
+    let mut edits = edits.iter().peekable();
+    // Up to where both texts have been gone through.
+    let (mut written, mut read) = (0, 0);
+    let origin = |at: &usize| {
+        while let Some(edit) = edits.peek() {
+            let begins = written + (edit.range.start - read);
+            if *at < begins {
+                break;
+            }
+            if *at < begins + edit.text.len() {
+                return edit.range.start;
+            }
+            written = begins + edit.text.len();
+            read = edit.range.end;
+            edits.next();
+        }
+        read + (at - written)
+    };
+    places.iter().map(origin).collect()
+}
+
+/// One list of edits for two that follow each other: `apply(apply(text, first), second) == apply(text, compose(..))`.
+///
+/// Both lists must be sorted and must not overlap. What the second puts back as it was before the first vanishes.
+#[must_use]
+pub fn compose(original: &str, first: &[Edit], second: &[Edit]) -> Vec<Edit> {
+    let between = Text::of(original).edited(first);
+    let last = between.edited(second);
+    last.edits(original)
+}
+
+/// A text as a chain of pieces: slices of the original, and new text.
+struct Text<'a> {
+    pieces: Vec<Piece<'a>>,
+}
+
+#[derive(Clone)]
+enum Piece<'a> {
+    Original(Range<usize>),
+    New(&'a str),
+}
+
+impl Piece<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Piece::Original(range) => range.len(),
+            Piece::New(text) => text.len(),
+        }
+    }
+
+    fn part(&self, range: Range<usize>) -> Self {
+        match self {
+            Piece::Original(whole) => Piece::Original(whole.start + range.start..whole.start + range.end),
+            Piece::New(text) => Piece::New(&text[range]),
+        }
+    }
+}
+
+impl<'a> Text<'a> {
+    fn of(original: &str) -> Self {
+        Self { pieces: vec![Piece::Original(0..original.len())] }
+    }
+
+    fn edited(&self, edits: &'a [Edit]) -> Text<'a> {
+        let mut pieces = Vec::with_capacity(self.pieces.len() + 2 * edits.len());
+        let mut at = 0;
+        let mut rest = edits.iter().peekable();
+        for piece in &self.pieces {
+            let end = at + piece.len();
+            let mut from = at;
+            while let Some(edit) = rest.peek() {
+                // An edit that begins at the end of this piece belongs to the next one, but for the very last.
+                if edit.range.start >= end {
+                    break;
+                }
+                if edit.range.start >= at {
+                    if from < edit.range.start {
+                        pieces.push(piece.part(from - at..edit.range.start - at));
+                    }
+                    pieces.push(Piece::New(&edit.text));
+                }
+                from = edit.range.end.clamp(from, end);
+                if edit.range.end > end {
+                    break;
+                }
+                rest.next();
+            }
+            if from < end {
+                pieces.push(piece.part(from - at..piece.len()));
+            }
+            at = end;
+        }
+        pieces.extend(rest.filter(|edit| edit.range.start >= at).map(|edit| Piece::New(&edit.text)));
+        Text { pieces }
+    }
+
+    /// The edits that lead from the original to this text, each as small as whole lines allow.
+    fn edits(&self, original: &str) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        let mut at = 0;
+        let mut new = String::new();
+        let end = Piece::Original(original.len()..original.len());
+        for piece in self.pieces.iter().chain([&end]) {
+            match piece {
+                Piece::New(text) => new.push_str(text),
+                Piece::Original(range) => {
+                    refine(original, at..range.start, &new, &mut edits);
+                    new.clear();
+                    at = range.end;
+                }
+            }
+        }
+        edits
+    }
+}
+
+/// Splits one edit into its differing lines.
+fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>) {
+    let old = &original[range.clone()];
+    if old == new {
+        return;
+    }
+    if old.is_empty() || new.is_empty() {
+        edits.push(Edit::replace(range, new));
+        return;
+    }
+    let diff = similar::TextDiff::from_lines(old, new);
+    let mut at = range.start;
+    for op in diff.ops() {
+        let lines = |slices: &mut dyn Iterator<Item = &str>, range: Range<usize>| -> String {
+            slices.skip(range.start).take(range.len()).collect()
+        };
+        let removed = lines(&mut diff.iter_old_slices(), op.old_range()).len();
+        if op.tag() != similar::DiffTag::Equal {
+            edits.push(Edit::replace(at..at + removed, lines(&mut diff.iter_new_slices(), op.new_range())));
+        }
+        at += removed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edit, apply, compose, origins};
+
+    #[test]
+    fn a_place_of_the_edited_text_stood_somewhere() {
+        let text = "abcdef";
+        let edits = [Edit::insert(1, "12"), Edit::replace(2..4, "3"), Edit::delete(5..6)];
+        assert_eq!(apply(text, &edits), "a12b3e");
+        assert_eq!(origins(&edits, &[0, 1, 2, 3, 4, 5]), [0, 1, 1, 1, 2, 4]);
+    }
+
+    #[test]
+    fn two_lists_of_edits_become_one() {
+        let text = "a\nb\nc\nd\n";
+        for (first, second) in [
+            (vec![Edit::delete(2..4)], vec![Edit::insert(2, "B\n")]),
+            (vec![Edit::delete(2..4)], vec![Edit::insert(2, "b\n")]),
+            (vec![Edit::insert(4, "x\ny\n")], vec![Edit::delete(4..6), Edit::insert(8, "z\n")]),
+            (vec![Edit::insert(0, "0\n"), Edit::insert(8, "e\n")], vec![Edit::delete(0..12)]),
+            (vec![Edit::insert(8, "e")], vec![Edit::insert(9, "f")]),
+            (vec![], vec![Edit::delete(7..8)]),
+            (vec![Edit::delete(1..7)], vec![Edit::replace(0..2, "q")]),
+        ] {
+            let expected = apply(&apply(text, &first), &second);
+            let composed = compose(text, &first, &second);
+            assert_eq!(apply(text, &composed), expected, "{first:?} then {second:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_put_back_vanishes() {
+        assert_eq!(compose("a\nb\n", &[Edit::delete(2..4)], &[Edit::insert(2, "b\n")]), []);
+    }
+}

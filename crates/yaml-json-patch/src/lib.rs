@@ -1,0 +1,109 @@
+//! Applies a JSON Patch ([RFC 6902]) to the text of a YAML or JSON document and keeps everything else as it is, byte for byte:
+//! comments, quotes, key order, blank lines, line ends. For any YAML; nothing here knows Mackerel or Kubernetes' objects.
+//!
+//! ```
+//! use yaml_json_patch::{Patch, apply};
+//!
+//! let settings = "\
+//! ## What the night shift may change.
+//! backup:
+//!   at: '03:00'
+//!   keep: 7 days   # as the contract says
+//!   mode: 0640
+//!   hosts: [db1, db2]
+//!
+//! alerts:
+//! - mail: ops@example.com
+//! ";
+//! let patch: Patch = serde_json::from_str(
+//!     r#"[
+//!         {"op": "test", "path": "/backup/mode", "value": 416},
+//!         {"op": "replace", "path": "/backup/keep", "value": "14 days"},
+//!         {"op": "add", "path": "/backup/hosts/-", "value": "db3"},
+//!         {"op": "add", "path": "/alerts/-", "value": {"mail": "night@example.com", "weekends": true}}
+//!     ]"#,
+//! )?;
+//! assert_eq!(
+//!     apply(settings, &patch)?,
+//!     "\
+//! ## What the night shift may change.
+//! backup:
+//!   at: '03:00'
+//!   keep: 14 days   # as the contract says
+//!   mode: 0640
+//!   hosts: [db1, db2, db3]
+//!
+//! alerts:
+//! - mail: ops@example.com
+//! - mail: night@example.com
+//!   weekends: true
+//! "
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! New text is written in the style that surrounds it: flush or indented lists, brackets or lines, the file's line ends. A
+//! removal is the inverse of an addition: what was added by a patch, and is removed by another one, leaves no trace.
+//!
+//! What is not kept: comments inside a value that the patch replaces or removes. What cannot be edited without guessing,
+//! such as a place that is reached through an alias, is refused by name ([`ErrorKind`]) and never printed anew.
+//!
+//! # Parts
+//!
+//! | for | take |
+//! | --- | --- |
+//! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
+//! | a stream of documents | [`documents()`], each with its range of bytes |
+//! | reading without printing | [`read`]: a [`Tree`] of nodes with their places; [`resolve()`] and [`to_json`] say what they mean |
+//! | many documents, one value | [`splice`](splice()) and [`verify`](verify()) with a [`Cache`] |
+//!
+//! Offsets and ranges are bytes of the text that was given, from 0. Pointers are JSON Pointers ([RFC 6901]).
+//!
+//! [RFC 6901]: https://www.rfc-editor.org/rfc/rfc6901
+
+// In order of dependency: a module names only those above it.
+mod tree;
+
+mod block_scalar;
+mod quote;
+mod tag;
+
+mod scalar;
+
+mod read;
+mod value;
+
+mod json;
+
+mod go_yaml;
+pub mod lookup;
+pub mod pointer;
+
+mod documents;
+pub mod edit;
+
+mod splice;
+
+mod verify;
+
+mod patch;
+
+pub use documents::{Document, Documents, documents};
+pub use edit::Edit;
+pub use go_yaml::{misplaced_tabs, rejected_by_go_yaml};
+pub use json::{is_merge_key, to_json};
+/// The crate of [`Patch`], in the major version that kube's crates use too.
+pub use json_patch;
+pub use json_patch::Patch;
+pub use patch::{Error, apply, edits};
+pub use quote::{Context, quote};
+pub use read::{read, read_into};
+#[cfg(any(test, feature = "unstable-readers"))]
+#[doc(hidden)]
+pub use read::{read_complete, read_fast};
+pub use splice::{
+    Cache, ErrorKind, Operation, SpliceError, Spliced, ends_in_open_block_scalar, null_source, operations, splice,
+};
+pub use tree::{Buffer, Kind, NodeId, Style, Tree, YamlError};
+pub use value::{Resolved, resolve};
+pub use verify::{Mismatch, verify};

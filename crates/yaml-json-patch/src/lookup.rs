@@ -1,0 +1,68 @@
+//! Members by name, as a reader of YAML sees them: through aliases and merge keys.
+
+use crate::json::is_merge_key;
+use crate::pointer::unescape;
+use crate::tree::{Kind, NodeId, Tree};
+
+/// The most merge keys that a lookup follows; behind them, a key counts as absent. People write one or two.
+pub const MAX_MERGES: usize = 256;
+
+/// A member of a mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Member {
+    /// Its value.
+    pub value: NodeId,
+    /// The mapping in which it stands: another one where a merge key brings it.
+    pub holder: NodeId,
+}
+
+impl Tree<'_> {
+    /// The value of a member. Aliases are followed, and merge keys (`<<`) where the mapping itself has no such key; of
+    /// duplicate keys the last one counts, as for [`Tree::get`].
+    #[must_use]
+    pub fn member(&self, mapping: NodeId, key: &str) -> Option<NodeId> {
+        self.find_member(mapping, key).map(|member| member.value)
+    }
+
+    /// The member that [`Tree::member`] finds, with the mapping in which it stands.
+    #[must_use]
+    pub fn find_member(&self, mapping: NodeId, key: &str) -> Option<Member> {
+        find(self, mapping, key, &mut Vec::new())
+    }
+
+    /// The node one token of a JSON Pointer further down. Aliases and merge keys are followed.
+    #[must_use]
+    pub fn child(&self, node: NodeId, token: &str) -> Option<NodeId> {
+        let node = self.resolve(node);
+        match (self.kind(node), token.parse()) {
+            (Kind::Sequence, Ok(index)) => self.items(node).nth(index),
+            _ => self.member(node, &unescape(token)),
+        }
+    }
+}
+
+/// `seen`: a mapping that did not have the key is not asked again, however many merge keys lead to it.
+fn find(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<Member> {
+    let mapping = tree.resolve(mapping);
+    let (mut found, mut merged) = (None, None);
+    for (name, value) in tree.entries(mapping) {
+        if tree.is_key(name, key) {
+            found = Some(Member { value, holder: mapping });
+        } else if is_merge_key(tree, name) {
+            merged = Some(value);
+        }
+    }
+    if found.is_some() {
+        return found;
+    }
+    let source = tree.resolve(merged?);
+    if seen.contains(&source) || seen.len() > MAX_MERGES {
+        return None;
+    }
+    seen.push(source);
+    match tree.kind(source) {
+        Kind::Sequence => tree.items(source).find_map(|item| find(tree, item, key, seen)),
+        _ => find(tree, source, key, seen),
+    }
+}

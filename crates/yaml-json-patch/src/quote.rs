@@ -1,0 +1,211 @@
+//! How a string is written so that every reader gets that string back.
+
+use std::borrow::Cow;
+
+/// Where the string will stand, as a value or as a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Context {
+    /// In a block mapping or sequence
+    Block,
+    /// Inside brackets of YAML
+    Flow,
+    /// Inside brackets of JSON: always in double quotes
+    Json,
+}
+
+/// Writes `text` plain where every reader of YAML 1.1 and 1.2 agrees that it is this string, else in the double quotes
+/// of JSON. Line breaks, control characters and what some reader takes for one are escaped; other text stays readable.
+#[must_use]
+pub fn quote(text: &str, place: Context) -> Cow<'_, str> {
+    let plain = match place {
+        Context::Block => is_plain(text),
+        Context::Flow => is_plain(text) && !text.contains([',', '[', ']', '{', '}', ':', '?']),
+        Context::Json => false,
+    };
+    if plain { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            // NEL and the separators are line breaks to YAML 1.1; the rest is refused raw by one reader or another.
+            '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(character)));
+            }
+            _ => out.push(character),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    let begins = match first {
+        b'-' => {
+            bytes.get(1).is_some_and(|next| next.is_ascii_alphanumeric() || matches!(next, b'-' | b'_' | b'/' | b'$'))
+        }
+        b' ' | b'?' | b':' | b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\''
+        | b'"' | b'%' | b'@' | b'`' | b'=' | b'<' => false,
+        _ => true,
+    };
+    begins
+        && !matches!(last, b' ' | b':')
+        && bytes.iter().all(|byte| matches!(byte, b' '..=b'~'))
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.starts_with("---")
+        && !text.starts_with("...")
+        && !is_word(text)
+        && !is_numeric(bytes)
+}
+
+/// Words that some reader takes for a boolean, a null or a float.
+fn is_word(text: &str) -> bool {
+    const WORDS: [&str; 14] =
+        ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "nan", "inf", "infinity", "nil"];
+    let word = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let word = word.strip_prefix('.').unwrap_or(word);
+    word.len() <= 8 && WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
+/// Anything that could be a number, a date or a time in some dialect: `0777_`, `1_000`, `12:30`, `0x1F`, `1e3`,
+/// `2024-01-01T00:00:00Z`, also `10.0.0.1` (a float in the letter of YAML 1.1). `10m` and `64Mi` are not.
+fn is_numeric(bytes: &[u8]) -> bool {
+    let begins = matches!(bytes.first(), Some(b'0'..=b'9' | b'+' | b'-' | b'.'));
+    let digit = bytes.iter().any(u8::is_ascii_digit);
+    begins
+        && (digit || bytes.len() == 1)
+        && bytes.iter().all(|byte| {
+            byte.is_ascii_hexdigit()
+                || matches!(
+                    byte,
+                    b'_' | b'.' | b':' | b'+' | b'-' | b'x' | b'X' | b'o' | b'O' | b't' | b'T' | b'z' | b'Z' | b' '
+                )
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_where_every_reader_agrees() {
+        for text in [
+            "kubernetes",
+            "status.hostIP",
+            "mackerel/mackerel-container-agent:v0.13.2-plugins",
+            "/var/tmp",
+            "10m",
+            "64Mi",
+            "^mackerel-container-agent$",
+            "a b",
+            "--flag=x",
+            "-v",
+            "$(POD)",
+            "15s",
+            "a#b",
+            "a'b",
+            "12345678-abcd-efgh",
+            "nobody",
+            "yess",
+            "v1",
+            "e",
+            "_",
+            "=x".get(1..).unwrap(),
+        ] {
+            assert_eq!(quote(text, Context::Block), text);
+        }
+    }
+
+    #[test]
+    fn quoted_where_some_reader_sees_something_else() {
+        for text in [
+            "",
+            " ",
+            "a ",
+            " a",
+            "y",
+            "N",
+            "yes",
+            "On",
+            "OFF",
+            "True",
+            "null",
+            "Null",
+            "~",
+            "nan",
+            ".inf",
+            "-.INF",
+            "+.nan",
+            "Infinity",
+            "0",
+            "0644",
+            "0o17",
+            "0x1F",
+            "0b101",
+            "1_000",
+            "0777_",
+            "089",
+            "1e3",
+            "1.5",
+            "1.",
+            ".5",
+            ".",
+            "-",
+            "+",
+            "12:30",
+            "1:30:00",
+            "2024-01-01",
+            "2001-12-14t21:59:43.10-05:00",
+            "10.0.0.1",
+            "<<",
+            "=",
+            "- a",
+            "---",
+            "...",
+            "--- a",
+            "? a",
+            ":a",
+            "a:",
+            "a: b",
+            "a #b",
+            "#a",
+            "&a",
+            "*a",
+            "!a",
+            "|",
+            ">",
+            "'a",
+            "%a",
+            "@a",
+            "`a",
+            "[a",
+            "{a}",
+            ",a",
+            "]",
+            "}",
+        ] {
+            assert_eq!(quote(text, Context::Block), format!("\"{text}\""));
+        }
+    }
+
+    #[test]
+    fn place_and_escapes() {
+        assert_eq!(quote("a,b", Context::Block), "a,b");
+        assert_eq!(quote("a,b", Context::Flow), "\"a,b\"");
+        assert_eq!(quote("a:b", Context::Flow), "\"a:b\"");
+        assert_eq!(quote("ab", Context::Flow), "ab");
+        assert_eq!(quote("ab", Context::Json), "\"ab\"");
+        assert_eq!(quote("日本語 😀", Context::Block), "\"日本語 😀\"");
+        assert_eq!(quote("\u{2028}\u{85}\u{feff}\0\n\t\"\\", Context::Block), r#""\u2028\u0085\ufeff\u0000\n\t\"\\""#);
+    }
+}

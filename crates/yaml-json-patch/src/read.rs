@@ -1,0 +1,47 @@
+//! From text to the located [`Tree`]: the fast reader where it can, else the complete one.
+
+mod complete;
+mod error;
+mod fast;
+mod locate;
+mod scanner;
+mod unindented_quotes;
+
+pub(crate) use error::TAB;
+
+use crate::tree::{Buffer, Tree, YamlError};
+
+/// Reads one document (its text may begin with a byte order mark, directives and `---`).
+///
+/// # Errors
+/// When the text is not valid YAML, holds more than one document, or nests deeper than 255 levels.
+pub fn read(text: &str) -> Result<Tree<'_>, YamlError> {
+    read_into(text, &mut Buffer::default())
+}
+
+/// Reads like [`read`], in memory that [`Tree::recycle`] has given back.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, YamlError> {
+    match fast::read_into(text, buffer) {
+        Some(tree) => Ok(tree),
+        None => complete::read_into(text, std::mem::take(&mut buffer.nodes)),
+    }
+}
+
+/// Reads with the fast reader alone: the same tree as [`read`], or none where it leaves the text to the complete reader.
+#[cfg(any(test, feature = "unstable-readers"))]
+#[must_use]
+pub fn read_fast(text: &str) -> Option<Tree<'_>> {
+    fast::read_into(text, &mut Buffer::default())
+}
+
+/// Reads with the complete reader alone: the same tree as [`read`], some ten times slower.
+///
+/// # Errors
+/// As [`read`].
+#[cfg(any(test, feature = "unstable-readers"))]
+pub fn read_complete(text: &str) -> Result<Tree<'_>, YamlError> {
+    complete::read_into(text, Vec::new())
+}

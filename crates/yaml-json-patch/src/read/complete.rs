@@ -1,0 +1,448 @@
+//! The reference reader: granit's events become a [`Tree`]. Slow, complete; the plain reader must agree with it.
+//!
+//! granit's spans are exact for flow scalars and closing brackets only. Everything else is found again by walking the
+//! text from node to node ([`Builder::cursor`]); where text and events disagree, the document is refused, so that a
+//! wrong span cannot leave this module.
+//!
+//! Indentation inside flow collections is read leniently, as go-yaml does. Strict YAML 1.2 would refuse the very common
+//! ```yaml
+//! args: [
+//!   "a"
+//! ]
+//! ```
+
+use super::error::explain;
+use super::unindented_quotes;
+use crate::tree::YamlError;
+use crate::tree::{Kind, NONE, Node, Properties, Style, Tree};
+use crate::{block_scalar, tag};
+use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Collections within collections, the root included.
+pub(crate) const MAX_DEPTH: usize = 255;
+
+/// Reads into a buffer that an earlier tree has left.
+#[cold]
+pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, YamlError> {
+    if text.len() >= NONE as usize {
+        return Err(YamlError { offset: 0, message: "the document is larger than 4 GiB".to_owned() });
+    }
+    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut shown = Cow::Borrowed(text);
+    let mut more = unindented_quotes::MOST;
+    loop {
+        nodes.clear();
+        let tree = Tree { text, nodes, properties: Vec::new(), declares_tags: false };
+        let mut builder = Builder { tree, open: Vec::new(), cursor: bom, anchors: Vec::new(), documents: 0 };
+        let stop = match builder.run(&shown) {
+            Ok(()) => return Ok(builder.tree),
+            Err(stop) => stop,
+        };
+        let joined = match &stop {
+            Stop::Outdented { inside, .. } if more > 0 => unindented_quotes::joined(&shown, builder.cursor, *inside),
+            _ => None,
+        };
+        shown = Cow::Owned(joined.ok_or(stop)?);
+        more -= 1;
+        nodes = builder.tree.nodes;
+    }
+}
+
+/// Why reading came to an end.
+enum Stop {
+    /// A line inside quotes stands too far to the left.
+    Outdented { inside: usize, error: YamlError },
+    /// Anything else.
+    Broken(YamlError),
+}
+
+impl From<Stop> for YamlError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Outdented { error, .. } | Stop::Broken(error) => error,
+        }
+    }
+}
+
+impl From<YamlError> for Stop {
+    fn from(error: YamlError) -> Self {
+        Stop::Broken(error)
+    }
+}
+
+/// A collection whose end has not come yet.
+struct Open {
+    node: u32,
+    last_child: u32,
+    kind: Kind,
+    style: Style,
+    /// Flow, and written with its brackets; false for the pair in `[a: b]`.
+    bracketed: bool,
+    /// In a mapping: a key has been read, its value comes next.
+    at_value: bool,
+    /// In a mapping: that key was written with `? `.
+    explicit: bool,
+}
+
+/// Anchor and tag of the node to come, as spans.
+#[derive(Default)]
+struct Before {
+    /// With the `&`.
+    anchor: Option<Range<usize>>,
+    anchor_id: usize,
+    tag: Option<Range<usize>>,
+}
+
+impl Before {
+    fn start(&self) -> Option<usize> {
+        self.anchor.iter().chain(&self.tag).map(|range| range.start).min()
+    }
+
+    fn end(&self) -> Option<usize> {
+        self.anchor.iter().chain(&self.tag).map(|range| range.end).max()
+    }
+}
+
+struct Builder<'t> {
+    tree: Tree<'t>,
+    open: Vec<Open>,
+    /// Everything before it has been accounted for.
+    cursor: usize,
+    /// granit's anchor id and the node that bears it, ids ascending.
+    anchors: Vec<(usize, u32)>,
+    documents: usize,
+}
+
+impl Builder<'_> {
+    /// `shown` is what granit gets to see: the text, or one as long with the same nodes in the same places.
+    fn run(&mut self, shown: &str) -> Result<(), Stop> {
+        let options = granit_parser::options! {
+            emit_anchor_events: true,
+            emit_comments: false,
+            flow_nesting_limit: MAX_DEPTH,
+            block_nesting_limit: MAX_DEPTH,
+        };
+        let mut parser = Parser::new_from_str_with_options(shown, options);
+        while let Some(next) = parser.next_event() {
+            let (event, span) = next.map_err(|error| self.stop(&error))?;
+            let mut before = Before { tag: span.tag_span().and_then(|tag| tag.byte_range()), ..Before::default() };
+            // The anchor's event follows that of its node.
+            if event.is_node()
+                && let Some(Ok((Event::Anchor(id, _), anchor))) = parser.peek()
+            {
+                before.anchor = anchor.byte_range();
+                before.anchor_id = *id;
+            }
+            self.event(&event, &span, &before)?;
+        }
+        Ok(())
+    }
+
+    fn stop(&self, scan: &ScanError) -> Stop {
+        // Only what follows it shows that a plain scalar of several lines is none.
+        let doubtful = self.tree.nodes.last().filter(|node| {
+            let (start, end) = (node.start as usize, node.end as usize);
+            let text = self.tree.text.get(start..end).unwrap_or_default();
+            node.kind == Kind::Scalar && node.style == Style::Plain && end == self.cursor && text.contains('\n')
+        });
+        let from = doubtful.map_or(self.cursor, |node| node.start as usize);
+        let error = explain(scan, self.tree.text, from);
+        match scan.kind() {
+            ErrorKind::InvalidQuotedScalarIndent => {
+                Stop::Outdented { inside: scan.marker().byte_offset().unwrap_or(self.cursor), error }
+            }
+            _ => Stop::Broken(error),
+        }
+    }
+
+    fn event(&mut self, event: &Event<'_>, span: &Span, before: &Before) -> Result<(), YamlError> {
+        let range = span.byte_range().unwrap_or(self.cursor..self.cursor);
+        match event {
+            Event::DocumentStart(explicit, _) => {
+                self.documents += 1;
+                if self.documents > 1 {
+                    return Err(error(range.start, "a second document begins here, where one was expected"));
+                }
+                if *explicit {
+                    self.cursor = range.end;
+                    let head = self.tree.text.get(..range.start).unwrap_or_default();
+                    self.tree.declares_tags = tag::directives(head).next().is_some();
+                }
+            }
+            Event::Scalar(_, ScalarStyle::Plain, ..) if range.is_empty() => self.null(before)?,
+            Event::Scalar(_, style, ..) => self.scalar(*style, range, before)?,
+            Event::Alias(id) => self.alias(*id, range)?,
+            Event::SequenceStart(style, ..) => self.start(Kind::Sequence, *style, range, before)?,
+            Event::MappingStart(style, ..) => self.start(Kind::Mapping, *style, range, before)?,
+            Event::SequenceEnd | Event::MappingEnd => self.end(range)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn null(&mut self, before: &Before) -> Result<(), YamlError> {
+        let bare = before.end().is_none();
+        if bare && self.open.is_empty() {
+            // `---` and nothing else: an empty document, not a null.
+            return Ok(());
+        }
+        self.lead_in(bare)?;
+        let at = before.end().unwrap_or(self.cursor);
+        self.leaf(Kind::Scalar, Style::Plain, at..at, NONE, before)
+    }
+
+    fn scalar(&mut self, style: ScalarStyle, range: Range<usize>, before: &Before) -> Result<(), YamlError> {
+        self.lead_in(false)?;
+        self.cursor = before.end().unwrap_or(self.cursor);
+        let at = self.skip();
+        let (style, mark) = match style {
+            ScalarStyle::SingleQuoted => (Style::SingleQuoted, Some(b'\'')),
+            ScalarStyle::DoubleQuoted => (Style::DoubleQuoted, Some(b'"')),
+            ScalarStyle::Literal => (Style::Literal, Some(b'|')),
+            ScalarStyle::Folded => (Style::Folded, Some(b'>')),
+            _ => (Style::Plain, None),
+        };
+        if mark.is_some() && self.byte(at) != mark {
+            return Err(lost(at));
+        }
+        if matches!(style, Style::Literal | Style::Folded) {
+            let header = block_scalar::header(self.tree.text, at);
+            // granit's span begins with the content, behind its indentation.
+            let (indent, end) = if range.is_empty() || range.start < header.body {
+                block_scalar::blank(self.tree.text, &header)
+            } else {
+                let indent = self.column(range.start);
+                (indent, block_scalar::end(self.tree.text, &header, indent))
+            };
+            return self.leaf(Kind::Scalar, style, at..end, narrow(indent), before);
+        }
+        if range.start != at {
+            return Err(lost(at));
+        }
+        self.leaf(Kind::Scalar, style, range, NONE, before)
+    }
+
+    fn alias(&mut self, id: usize, range: Range<usize>) -> Result<(), YamlError> {
+        self.lead_in(false)?;
+        let at = self.skip();
+        let known = self.anchors.binary_search_by_key(&id, |(known, _)| *known);
+        let (Ok(found), true) = (known, range.start == at) else { return Err(lost(at)) };
+        let target = self.anchors[found].1;
+        let properties = &mut self.tree.properties;
+        if let Ok(found) = properties.binary_search_by_key(&target, |p| p.node) {
+            properties[found].aliased = true;
+        }
+        self.leaf(Kind::Alias, Style::Plain, range, target, &Before::default())
+    }
+
+    fn start(
+        &mut self,
+        kind: Kind,
+        style: StructureStyle,
+        range: Range<usize>,
+        before: &Before,
+    ) -> Result<(), YamlError> {
+        self.lead_in(false)?;
+        self.cursor = before.end().unwrap_or(self.cursor);
+        let at = self.skip();
+        let bracket = if kind == Kind::Mapping { b'{' } else { b'[' };
+        let style = if style == StructureStyle::Flow { Style::Flow } else { Style::Block };
+        // The pair in `[a: b]` has an empty span, or that of its `?`.
+        let bracketed = style == Style::Flow && range.len() == 1 && self.byte(range.start) == Some(bracket);
+        if (bracketed && range.start != at)
+            || (style == Style::Block && kind == Kind::Sequence && self.byte(at) != Some(b'-'))
+        {
+            return Err(lost(at));
+        }
+        if self.open.len() >= MAX_DEPTH {
+            return Err(error(at, "the document nests deeper than 255 levels"));
+        }
+        self.cursor = if bracketed { at + 1 } else { at };
+        let node = self.push(kind, style, at..at, NONE, before)?;
+        self.open.push(Open { node, last_child: NONE, kind, style, bracketed, at_value: false, explicit: false });
+        Ok(())
+    }
+
+    fn end(&mut self, range: Range<usize>) -> Result<(), YamlError> {
+        let Some(open) = self.open.pop() else { return Err(lost(self.cursor)) };
+        if open.bracketed {
+            let bracket = if open.kind == Kind::Mapping { b'}' } else { b']' };
+            if range.len() != 1 || self.byte(range.start) != Some(bracket) || range.start < self.cursor {
+                return Err(lost(self.cursor));
+            }
+            self.cursor = range.end;
+        }
+        // A block collection, or a pair, ends where its last descendant does: there the cursor stands.
+        self.tree.nodes[open.node as usize].end = narrow(self.cursor);
+        self.done();
+        Ok(())
+    }
+
+    /// Steps over what leads to the next node in its parent: `,`, `?`, `:` or `-`.
+    fn lead_in(&mut self, bare_null: bool) -> Result<(), YamlError> {
+        let Some(open) = self.open.last() else { return Ok(()) };
+        let (kind, style, first) = (open.kind, open.style, open.last_child == NONE);
+        let (at_value, explicit, node) = (open.at_value, open.explicit, open.node);
+        if style == Style::Flow && !at_value && !first {
+            let at = self.skip();
+            if self.byte(at) != Some(b',') {
+                return Err(lost(at));
+            }
+            self.cursor = at + 1;
+        }
+        let at = self.skip();
+        match (kind, style, at_value) {
+            (Kind::Sequence, Style::Block, _) => {
+                if self.byte(at) != Some(b'-') {
+                    return Err(lost(at));
+                }
+                self.cursor = at + 1;
+            }
+            (Kind::Mapping, _, false) => {
+                let explicit = self.byte(at) == Some(b'?') && self.ends_indicator(at + 1, style);
+                if explicit {
+                    self.cursor = at + 1;
+                    self.tree.nodes[node as usize].explicit_key = true;
+                } else {
+                    self.cursor = at;
+                }
+                if let Some(open) = self.open.last_mut() {
+                    open.explicit = explicit;
+                }
+            }
+            (Kind::Mapping, _, true) => {
+                // Below `? ? a`, a `:` may be that of an outer mapping: its column tells.
+                let ours = style == Style::Flow
+                    || !explicit
+                    || self.column(at) == self.column(self.tree.nodes[node as usize].start as usize);
+                if self.byte(at) == Some(b':') && ours {
+                    self.cursor = at + 1;
+                } else if !bare_null {
+                    return Err(lost(at));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn leaf(
+        &mut self,
+        kind: Kind,
+        style: Style,
+        range: Range<usize>,
+        child: u32,
+        before: &Before,
+    ) -> Result<(), YamlError> {
+        if range.start < self.cursor || range.end < range.start {
+            return Err(lost(self.cursor));
+        }
+        self.cursor = range.end;
+        self.push(kind, style, range, child, before)?;
+        self.done();
+        Ok(())
+    }
+
+    /// A node has come to its end.
+    fn done(&mut self) {
+        if let Some(parent) = self.open.last_mut()
+            && parent.kind == Kind::Mapping
+        {
+            parent.at_value = !parent.at_value;
+        }
+    }
+
+    fn push(
+        &mut self,
+        kind: Kind,
+        style: Style,
+        range: Range<usize>,
+        child: u32,
+        before: &Before,
+    ) -> Result<u32, YamlError> {
+        let id = u32::try_from(self.tree.nodes.len()).unwrap_or(NONE);
+        if id == NONE {
+            return Err(error(range.start, "the document has too many nodes"));
+        }
+        if let Some(parent) = self.open.last_mut() {
+            if parent.last_child == NONE {
+                self.tree.nodes[parent.node as usize].child = id;
+            } else {
+                self.tree.nodes[parent.last_child as usize].next = id;
+            }
+            parent.last_child = id;
+        }
+        let start = before.start();
+        self.tree.nodes.push(Node {
+            kind,
+            style,
+            explicit_key: false,
+            has_properties: start.is_some(),
+            start: narrow(range.start),
+            end: narrow(range.end),
+            next: NONE,
+            child,
+        });
+        if let Some(start) = start {
+            self.tree.properties.push(Properties {
+                node: id,
+                start: narrow(start),
+                anchor: before.anchor.as_ref().map(|range| narrow(range.start + 1)..narrow(range.end)),
+                tag: before.tag.as_ref().map(|range| narrow(range.start)..narrow(range.end)),
+                aliased: false,
+            });
+        }
+        if before.anchor.is_some() {
+            self.anchors.push((before.anchor_id, id));
+        }
+        Ok(id)
+    }
+
+    /// The next byte from the cursor that is neither white space nor in a comment.
+    fn skip(&self) -> usize {
+        let bytes = self.tree.text.as_bytes();
+        let mut at = self.cursor;
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+                b'#' => at = block_scalar::line_end(bytes, at).0,
+                _ => break,
+            }
+        }
+        at
+    }
+
+    /// True where a `?` before `at` is an indicator and not the beginning of a plain scalar.
+    fn ends_indicator(&self, at: usize, style: Style) -> bool {
+        match self.byte(at) {
+            None | Some(b' ' | b'\t' | b'\n' | b'\r') => true,
+            Some(b',' | b'[' | b']' | b'{' | b'}') => style == Style::Flow,
+            Some(_) => false,
+        }
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.tree.text.as_bytes().get(at).copied()
+    }
+
+    fn column(&self, at: usize) -> usize {
+        let line = self.tree.text.as_bytes().get(..at).unwrap_or_default();
+        let line = line.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+        line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).len()
+    }
+}
+
+/// Offsets fit: the text's length was checked.
+fn narrow(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(NONE)
+}
+
+fn error(offset: usize, message: &str) -> YamlError {
+    YamlError { offset, message: message.to_owned() }
+}
+
+fn lost(offset: usize) -> YamlError {
+    error(offset, "this way of writing YAML is not understood here; write it more plainly")
+}

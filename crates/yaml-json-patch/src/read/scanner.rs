@@ -1,0 +1,212 @@
+//! The plain reader's eyes: where spaces, lines and the scalars of everyday end.
+
+use crate::tree::Style;
+
+/// The text of one document, as bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scan<'b>(pub(super) &'b [u8]);
+
+/// Longer keys are refused by YAML; near that, leave the counting (of characters) to the reference reader.
+const MAX_KEY: usize = 1000;
+
+/// A table is asked once per byte, where a list of bytes would be gone through.
+const fn table(bytes: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < bytes.len() {
+        table[bytes[at] as usize] = true;
+        at += 1;
+    }
+    table
+}
+
+/// Where a plain scalar may end, in a block.
+static STOPS: [bool; 256] = table(b"\n\r:#\t");
+
+/// What cannot begin a plain scalar; of these a dash can, before some others.
+static INDICATORS: [bool; 256] = table(b"-?:,[]{}#&*!|>'\"%@`\t\n\r");
+
+impl Scan<'_> {
+    #[inline]
+    pub(super) fn byte(self, at: usize) -> Option<u8> {
+        self.0.get(at).copied()
+    }
+
+    /// Skips spaces.
+    #[inline]
+    pub(super) fn spaces(self, at: usize) -> usize {
+        const EIGHT: u64 = u64::from_le_bytes([b' '; 8]);
+        let mut at = at;
+        if self.byte(at) != Some(b' ') {
+            return at;
+        }
+        while let Some(word) = self.0.get(at..).and_then(|rest| rest.first_chunk()) {
+            let others = u64::from_le_bytes(*word) ^ EIGHT;
+            if others != 0 {
+                return at + others.trailing_zeros() as usize / 8;
+            }
+            at += 8;
+        }
+        while self.byte(at) == Some(b' ') {
+            at += 1;
+        }
+        at
+    }
+
+    /// The end of the line, without its break, and where the next one begins.
+    pub(super) fn line_end(self, at: usize) -> (usize, usize) {
+        let rest = self.0.get(at..).unwrap_or_default();
+        match memchr::memchr(b'\n', rest) {
+            None => (self.0.len(), self.0.len()),
+            Some(found) if found > 0 && rest.get(found - 1) == Some(&b'\r') => (at + found - 1, at + found + 1),
+            Some(found) => (at + found, at + found + 1),
+        }
+    }
+
+    #[inline]
+    pub(super) fn next_line(self, at: usize) -> usize {
+        if self.byte(at) == Some(b'\n') { at + 1 } else { self.line_end(at).1 }
+    }
+
+    /// The rest of a line behind a token, if it holds no more than white space and a comment. Gives the next line.
+    #[inline]
+    pub(super) fn rest(self, at: usize) -> Option<usize> {
+        let end = self.spaces(at);
+        match self.byte(end) {
+            None | Some(b'\n' | b'\r') => Some(self.next_line(end)),
+            Some(b'#') if end > at => Some(self.next_line(end)),
+            Some(_) => None,
+        }
+    }
+
+    /// The dash of an item of a block sequence.
+    #[inline]
+    pub(super) fn is_dash(self, at: usize) -> bool {
+        self.byte(at) == Some(b'-') && matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r'))
+    }
+
+    pub(super) fn is_marker(self, at: usize, marker: &[u8]) -> bool {
+        self.0.get(at..at + 3) == Some(marker) && matches!(self.byte(at + 3), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
+    }
+
+    /// The colon that makes a key of what ended at `end`.
+    #[inline]
+    pub(super) fn colon(self, end: usize) -> Option<usize> {
+        let at = self.spaces(end);
+        (self.byte(at) == Some(b':') && matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r'))).then_some(at)
+    }
+
+    /// The name of an anchor or alias, behind its `&` or `*`: letters, digits, `-`, `_` and `.`, then white space.
+    pub(super) fn name(self, at: usize) -> Option<usize> {
+        let named = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let end = at + self.0.get(at..)?.iter().take_while(named).count();
+        (end > at && matches!(self.byte(end), None | Some(b' ' | b'\n' | b'\r'))).then_some(end)
+    }
+
+    /// A scalar on one line of a block: its style, and where it ends.
+    #[inline]
+    pub(super) fn scalar(self, at: usize) -> Option<(Style, usize)> {
+        match self.byte(at)? {
+            b'"' | b'\'' => self.quoted(at, None),
+            _ => Some((Style::Plain, self.plain(at)?)),
+        }
+    }
+
+    /// A quoted scalar: on one line, or with a `parent` over several that are indented deeper than that column.
+    pub(super) fn quoted(self, at: usize, parent: Option<usize>) -> Option<(Style, usize)> {
+        match self.byte(at)? {
+            b'"' => Some((Style::DoubleQuoted, self.double_quoted(at, parent)?)),
+            b'\'' => Some((Style::SingleQuoted, self.single_quoted(at, parent)?)),
+            _ => None,
+        }
+    }
+
+    /// False for a merge key, and for one that may be too long.
+    pub(super) fn may_be_key(self, style: Style, start: usize, end: usize) -> bool {
+        end - start <= MAX_KEY && !(style == Style::Plain && self.0.get(start..end) == Some(b"<<"))
+    }
+
+    /// One line of a plain scalar in a block.
+    #[inline]
+    pub(super) fn plain(self, at: usize) -> Option<usize> {
+        if !self.begins_plain(at) {
+            return None;
+        }
+        let mut end = at + 1;
+        loop {
+            let rest = self.0.get(end..)?;
+            let Some(stop) = rest.iter().position(|byte| STOPS[usize::from(*byte)]) else {
+                end = self.0.len();
+                break;
+            };
+            end += stop;
+            match self.byte(end) {
+                Some(b':') if !matches!(self.byte(end + 1), None | Some(b' ' | b'\n' | b'\r' | b'\t')) => end += 1,
+                Some(b'#') if self.byte(end - 1) != Some(b' ') => end += 1,
+                Some(b'\t') => return None,
+                _ => break,
+            }
+        }
+        while self.byte(end - 1) == Some(b' ') {
+            end -= 1;
+        }
+        Some(end)
+    }
+
+    /// True where a plain scalar may begin, without looking at what follows it.
+    #[inline]
+    pub(super) fn begins_plain(self, at: usize) -> bool {
+        let Some(first) = self.byte(at) else { return false };
+        let follows = |next| !matches!(next, b' ' | b'\n' | b'\r' | b'\t' | b',' | b'[' | b']' | b'{' | b'}');
+        !INDICATORS[usize::from(first)] || first == b'-' && self.byte(at + 1).is_some_and(follows)
+    }
+
+    fn single_quoted(self, at: usize, parent: Option<usize>) -> Option<usize> {
+        let mut at = at + 1;
+        loop {
+            at += memchr::memchr2(b'\'', b'\n', self.0.get(at..)?)?;
+            match (self.byte(at), self.byte(at + 1)) {
+                (Some(b'\''), Some(b'\'')) => at += 2,
+                (Some(b'\''), _) => return Some(at + 1),
+                _ => at = self.further_line(at + 1, parent?)?,
+            }
+        }
+    }
+
+    fn double_quoted(self, at: usize, parent: Option<usize>) -> Option<usize> {
+        let mut at = at + 1;
+        loop {
+            at += memchr::memchr3(b'"', b'\\', b'\n', self.0.get(at..)?)?;
+            match self.byte(at) {
+                Some(b'"') => return Some(at + 1),
+                Some(b'\\') if self.byte(at + 1) == Some(b'\n') => at += 1,
+                Some(b'\\') => at = self.escape(at + 1)?,
+                _ => at = self.further_line(at + 1, parent?)?,
+            }
+        }
+    }
+
+    /// From the start of a line within quotes to its content, or to its break where it is blank.
+    fn further_line(self, at: usize, parent: usize) -> Option<usize> {
+        let content = self.spaces(at);
+        match self.byte(content)? {
+            b'\n' => Some(content),
+            b'\r' => Some(content + 1),
+            b'\t' => None,
+            _ => (content - at > parent).then_some(content),
+        }
+    }
+
+    /// The escapes of everyday; surrogate pairs and rarities are not ours.
+    fn escape(self, at: usize) -> Option<usize> {
+        let digits = match self.byte(at)? {
+            b'n' | b't' | b'r' | b'"' | b'\\' | b'/' | b'0' | b'a' | b'b' | b'e' | b'f' | b'v' => return Some(at + 1),
+            b'x' => 2,
+            b'u' => 4,
+            _ => return None,
+        };
+        let code = self.0.get(at + 1..at + 1 + digits)?;
+        let surrogate = digits == 4 && matches!(code[0], b'd' | b'D') && code[1] > b'7';
+        (code.iter().all(u8::is_ascii_hexdigit) && !surrogate).then_some(at + 1 + digits)
+    }
+}

@@ -1,0 +1,93 @@
+//! Quoted text of several lines that stand too far to the left, as people paste JSON into annotations:
+//!
+//! ```yaml
+//! config: '{
+//!   "cniVersion": "0.3.1"
+//! }'
+//! ```
+//!
+//! YAML 1.2 asks for indentation there and granit insists on it; libyaml and go-yaml, and so Kubernetes, do not. Line
+//! breaks inside quotes say nothing about structure, so granit is shown a text in which they are blanks: as long, to the
+//! byte, and with every node in its place. What the scalar says is read from the text as it is.
+
+use crate::block_scalar;
+
+/// As many scalars of this kind are looked for in a document; each has it read once more.
+pub(super) const MOST: usize = 32;
+
+/// The text without the line breaks of the quoted scalar around `inside`, which is the first one from `from` on. None where
+/// there is no such scalar, or where libyaml would not read it either.
+pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
+    let open = opening_quote(text, from)?;
+    let close = closing_quote(text, open)?;
+    let scalar = text.get(open..close).filter(|_| open < inside && inside <= close)?;
+    let mut lines = scalar.split(['\n', '\r']).skip(1);
+    if lines.any(|line| block_scalar::is_marker(line.as_bytes())) {
+        return None;
+    }
+    // A key must stand on one line.
+    if text.get(close + 1..)?.trim_start_matches([' ', '\t']).starts_with(':') {
+        return None;
+    }
+    Some([text.get(..open)?, &scalar.replace(['\n', '\r'], " "), text.get(close..)?].concat())
+}
+
+/// Steps over comments and what may stand before a value.
+fn opening_quote(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = from;
+    loop {
+        match bytes.get(at)? {
+            b' ' | b'\t' | b'\n' | b'\r' | b'-' | b'?' | b':' => at += 1,
+            b'#' => at = block_scalar::line_end(bytes, at).1,
+            b'&' | b'!' => at += bytes.get(at..)?.iter().position(u8::is_ascii_whitespace)?,
+            b'\'' | b'"' => return Some(at),
+            _ => return None,
+        }
+    }
+}
+
+fn closing_quote(text: &str, open: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let quote = *bytes.get(open)?;
+    let mut at = open + 1;
+    loop {
+        match *bytes.get(at)? {
+            b'\\' if quote == b'"' => at += 2,
+            byte if byte != quote => at += 1,
+            _ if quote == b'\'' && bytes.get(at + 1) == Some(&quote) => at += 2,
+            _ => return Some(at),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::json::to_json;
+    use crate::read::read;
+
+    /// Each was read by sigs.k8s.io/yaml.
+    #[test]
+    fn they_say_what_kubernetes_reads() {
+        for (text, json) in [
+            ("a:\n  b: '{\n}'\nc: 1\n", Some(r#"{"a":{"b":"{ }"},"c":1}"#)),
+            ("a:\n  b: \"x\ny\"\n", Some(r#"{"a":{"b":"x y"}}"#)),
+            ("a:\n  b: \"x\\\ny\"\n", Some(r#"{"a":{"b":"xy"}}"#)),
+            ("a: 'x\ny'\n", Some(r#"{"a":"x y"}"#)),
+            ("- 'x\ny'\n", Some(r#"["x y"]"#)),
+            ("- - 'x\n y'\n", Some(r#"[["x y"]]"#)),
+            ("a: &x !!str 'it''s\n# y'\nb: *x\n", Some(r#"{"a":"it's # y","b":"it's # y"}"#)),
+            ("---\na:\n  b: '{\n\n\n}' # c\n  d: \"\n\\\"\"\n", Some("{\"a\":{\"b\":\"{\\n\\n}\",\"d\":\" \\\"\"}}")),
+            ("a:\n  b: # c\n    'x\r\ny'\r\n", Some(r#"{"a":{"b":"x y"}}"#)),
+            ("a:\n  'x\ny': 1\n", None),
+            ("a:\n  b: 'x\n--- \ny'\n", None),
+            ("a:\n  b: 'x\n...\ny'\n", None),
+            ("a:\n  b: 'x\ny\n", None),
+            ("a:\n  b: 'x\ny' z\n", None),
+        ] {
+            let tree = read(text);
+            let said = tree.as_ref().ok().map(|tree| to_json(tree, tree.root().unwrap()).unwrap().to_string());
+            assert_eq!(said.as_deref(), json, "{text}");
+        }
+    }
+}

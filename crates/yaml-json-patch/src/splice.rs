@@ -1,0 +1,80 @@
+//! From JSON Patch operations to edits of the text: [`splice`].
+//!
+//! The operations are applied to an overlay of the document. One walk along the changes then writes the edits, in the style
+//! that surrounds them. Every other byte stays: comments, quotes, blank lines, line ends. A place that cannot be edited
+//! without guessing is an error ([`ErrorKind`]); nothing is ever printed anew.
+//!
+//! New text stands where a removal is the exact inverse of an addition:
+//! - items and members follow the last one, its comment, and the comments that are indented deeper;
+//!   [`Operation::InsertBefore`] alone stands in front of a member and of the comments above it
+//! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
+//! - a removal takes whole lines, and no comment of its neighbours
+//! - `{}` and `[]` are filled in place; lines below its key replace a null
+//!
+//! Comments inside a value that the patch replaces or removes are lost.
+
+mod block;
+mod cache;
+mod edits;
+mod error;
+mod flow;
+mod layout;
+mod lines;
+mod operation;
+pub(crate) mod overlay;
+mod plan;
+mod render;
+mod writer;
+
+pub use cache::Cache;
+pub use error::{ErrorKind, SpliceError};
+pub use operation::{Operation, operations};
+
+use crate::edit::Edit;
+use crate::tree::{NodeId, Style, Tree};
+use overlay::Overlay;
+use writer::Writer;
+
+/// Operations, turned into edits of the text. Nothing has checked them yet: see [`verify`](crate::verify()).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spliced {
+    /// Sorted, without overlap; offsets into the tree's text.
+    pub edits: Vec<Edit>,
+    pub(crate) overlay: Overlay,
+}
+
+/// Turns operations, carried out in their order, into edits. The cache shares work between documents.
+///
+/// # Errors
+/// When an operation does not fit the document, or the text cannot be edited safely; see [`ErrorKind`].
+pub fn splice(tree: &Tree<'_>, operations: Vec<Operation>, cache: &Cache) -> Result<Spliced, SpliceError> {
+    let overlay = overlay::apply(tree, operations)?;
+    let mut writer = Writer::new(tree, cache);
+    writer.document(&overlay)?;
+    let edits = writer.out.finish(tree, cache)?;
+    Ok(Spliced { edits, overlay })
+}
+
+/// The source of the null at `value`, for [`Operation::RestoreNull`] to put it back after a collection replaced it.
+///
+/// - in a block mapping, and for `null` itself: the text between the colon and its end, without earlier lines
+/// - otherwise in brackets, where another tool may since have made JSON of it: the same behind `{:`, or `{` alone for a key
+///   without a colon
+#[must_use]
+pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> String {
+    let lines = lines::Lines { text: tree.text() };
+    let raw = lines.slice(lines.before_blanks(tree.outer_start(value)), tree.span(value).end);
+    if tree.style(mapping) != Style::Flow || raw.trim_start() == "null" {
+        return raw.to_owned();
+    }
+    let key = tree.entries(mapping).find(|(_, entry)| *entry == value).map(|(key, _)| tree.span(key).end);
+    let has_colon = key.is_some_and(|end| lines.is_at(lines.next_content(end), b':'));
+    if has_colon { format!("{{:{raw}") } else { "{".to_owned() }
+}
+
+/// True when the text ends, without a line break, in a block scalar whose value a line break would change. Nothing can then
+/// be appended to the text.
+#[must_use]
+pub fn ends_in_open_block_scalar(tree: &Tree<'_>) -> bool {
+    edits::ends_open(tree, &lines::Lines { text: tree.text() })
+}

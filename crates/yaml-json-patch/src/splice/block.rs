@@ -1,0 +1,410 @@
+//! Edits inside block collections: whole lines come and go.
+
+use super::edits::ends_open;
+use super::error::{ErrorKind, SpliceError};
+use super::layout;
+use super::plan::{self, Element, New, Plan, Step};
+use super::render::{self, Block};
+use super::writer::{Slot, Writer};
+use crate::quote::Context;
+use crate::tree::{Kind, NodeId};
+use crate::value::{Resolved, resolve};
+use serde_json::Value;
+
+use super::overlay::Overlay;
+
+/// What a collection is made of.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    kind: Kind,
+    /// Of its keys or dashes.
+    column: usize,
+    /// Behind its dashes.
+    gap: usize,
+}
+
+impl Writer<'_, '_> {
+    pub(super) fn block(&mut self, node: NodeId, plan: &Plan<'_>, slot: Slot) -> Result<(), SpliceError> {
+        let Some(first) = plan.elements.first() else { return Ok(()) };
+        if !plan.changes_itself() {
+            return self.inside(plan);
+        }
+        if self.tree.has_explicit_key(node) {
+            return Err(ErrorKind::ExplicitKey.at(first.start));
+        }
+        if plan.elements.iter().any(|element| element.mark.is_none()) {
+            return Err(ErrorKind::Layout.at(first.start));
+        }
+        if plan.leaves_nothing() {
+            return self.empty(node, plan, slot);
+        }
+        let kind = self.tree.kind(node);
+        let gap = if kind == Kind::Sequence { layout::gap(self.tree, &self.lines, node) } else { 0 };
+        let shape = Shape { kind, column: self.lines.column(first.start)?, gap };
+        let mut last: Option<usize> = None;
+        let mut at = 0;
+        while let Some(step) = plan.steps.get(at) {
+            match *step {
+                Step::Keep(_) => {}
+                Step::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
+                Step::Replace(index, overlay) => self.replace(shape, &plan.elements, index, overlay)?,
+                Step::Remove(index) => self.remove(plan, index)?,
+                Step::Insert(_) => {
+                    let new: Vec<New<'_>> = plan.steps[at..]
+                        .iter()
+                        .map_while(|step| if let Step::Insert(new) = step { Some(*new) } else { None })
+                        .collect();
+                    let behind = plan.steps[..at].last();
+                    self.insert(shape, plan, last, behind, &new)?;
+                    at += new.len();
+                    continue;
+                }
+            }
+            last = plan::kept(step).or(last);
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// New lines behind the last element that stays, or where the first one stood.
+    fn insert(
+        &mut self,
+        shape: Shape,
+        plan: &Plan<'_>,
+        last: Option<usize>,
+        behind: Option<&Step<'_>>,
+        new: &[New<'_>],
+    ) -> Result<(), SpliceError> {
+        let Some(last) = last.and_then(|last| plan.elements.get(last)) else {
+            return self.insert_first(shape, plan, behind, new);
+        };
+        let below = self.lines.below(last.end)?;
+        let place = match behind {
+            // Lines that follow a replaced item are those of its list.
+            Some(Step::Replace(..)) if shape.kind == Kind::Sequence => below,
+            _ => self.lines.below_comments(below, shape.column)?,
+        };
+        if place > self.lines.text.len() && ends_open(self.tree, &self.lines) {
+            return match shape.kind {
+                Kind::Mapping => self.insert_first(shape, plan, behind, new),
+                _ => Err(ErrorKind::OpenBlockScalar.at(last.start)),
+            };
+        }
+        let text = self.lines_of(shape, new, place, None)?;
+        self.out.insert(place, text);
+        Ok(())
+    }
+
+    /// New lines before the first element. It may stand behind the dash of a list around it.
+    ///
+    /// The comments right above it belong to it: a new member that is to be the first goes above them. One that would
+    /// be the last, where nothing can stand behind, goes below them: they may be the head of the document.
+    fn insert_first(
+        &mut self,
+        shape: Shape,
+        plan: &Plan<'_>,
+        behind: Option<&Step<'_>>,
+        new: &[New<'_>],
+    ) -> Result<(), SpliceError> {
+        let Some(first) = plan.elements.first() else { return Ok(()) };
+        if let Some(indentation) = self.lines.indentation(first.start) {
+            let line = first.start - indentation.len();
+            let place = match (shape.kind, behind) {
+                (Kind::Sequence, _) | (_, None) => self.lines.above_comments(line),
+                _ => line,
+            };
+            let text = self.lines_of(shape, new, place, None)?;
+            self.out.insert(place, text);
+            return Ok(());
+        }
+        let goes = plan.steps.iter().any(|step| matches!(step, Step::Remove(0)));
+        let stays = plan.steps.iter().any(|step| plan::kept(step).is_some());
+        if goes && stays {
+            return Err(ErrorKind::Layout.at(first.start));
+        }
+        let mut text = self.lines_of(shape, new, self.lines.start(first.start), Some(Behind::Dash))?;
+        if stays {
+            text.extend(std::iter::repeat_n(' ', shape.column));
+        }
+        self.out.insert(first.start, text);
+        Ok(())
+    }
+
+    fn lines_of(
+        &mut self,
+        shape: Shape,
+        new: &[New<'_>],
+        place: usize,
+        behind: Option<Behind>,
+    ) -> Result<String, SpliceError> {
+        let mut block = self.new_block(place, behind);
+        for new in new {
+            let layout = block.layout(shape.column, shape.gap);
+            let known = new.shared.and_then(|value| self.cache.text(new.name, value, &layout));
+            if let Some(text) = known {
+                block.paste(&text);
+                continue;
+            }
+            let start = block.text.len();
+            match new.name {
+                Some(name) => block.member(shape.column, name, new.value)?,
+                None => block.item(shape.column, shape.gap, new.value)?,
+            }
+            if let Some(value) = new.shared {
+                self.cache.remember_text(new.name, value, layout, &block.text[start..]);
+            }
+        }
+        Ok(block.text)
+    }
+
+    fn new_block(&mut self, place: usize, behind: Option<Behind>) -> Block {
+        let style = self.examples.measure(self.tree, &self.path);
+        let mut block = Block::new(style, self.lines.break_before(place), place.min(self.lines.text.len()));
+        block.indented = behind.is_some();
+        block
+    }
+
+    /// Where the element's lines begin; none when something else stands before it on its line.
+    fn own_lines(&self, element: &Element) -> Option<usize> {
+        self.lines.indentation(element.start).map(|indentation| element.start - indentation.len())
+    }
+
+    fn remove(&mut self, plan: &Plan<'_>, index: usize) -> Result<(), SpliceError> {
+        let Some(element) = plan.elements.get(index) else { return Ok(()) };
+        let below = self.lines.below(element.end)?;
+        let stays = plan.steps.iter().find_map(plan::kept);
+        let Some(start) = self.own_lines(element) else {
+            return match stays {
+                Some(stays) => self.remove_behind_dash(&plan.elements, stays),
+                None => {
+                    self.out.delete(element.start..below);
+                    Ok(())
+                }
+            };
+        };
+        let compact = plan.elements.first().is_some_and(|first| self.own_lines(first).is_none());
+        if !(compact && stays.is_some_and(|stays| index < stays)) {
+            self.out.delete(start..below);
+        }
+        Ok(())
+    }
+
+    /// `- a: 1` without `a`: the first member that stays takes its place behind the dash.
+    fn remove_behind_dash(&mut self, elements: &[Element], stays: usize) -> Result<(), SpliceError> {
+        let (Some(gone), Some(stays)) = (elements.get(..stays), elements.get(stays)) else { return Ok(()) };
+        let Some(first) = gone.first() else { return Ok(()) };
+        let mut below = self.lines.below(first.end)?;
+        let mut blank = true;
+        for (element, next) in gone.iter().zip(gone.iter().skip(1).chain([stays])) {
+            blank &= self.lines.slice(self.lines.below(element.end)?, next.start).trim_matches(' ').is_empty();
+        }
+        if blank {
+            self.out.delete(first.start..stays.start);
+            return Ok(());
+        }
+        // Comments or blank lines stand between: the dash stays alone on its line.
+        let dash = self.lines.slice(0, first.start).trim_end_matches(' ').len();
+        self.out.delete(dash..self.lines.before_break(below));
+        for element in gone.iter().skip(1) {
+            below = self.lines.below(element.end)?;
+            self.out.delete(self.own_lines(element).unwrap_or(element.start)..below);
+        }
+        Ok(())
+    }
+
+    /// Nothing is left: `{}` or `[]` stands for the collection.
+    fn empty(&mut self, node: NodeId, plan: &Plan<'_>, slot: Slot) -> Result<(), SpliceError> {
+        let text = if self.tree.kind(node) == Kind::Mapping { "{}" } else { "[]" };
+        let span = self.tree.span(node);
+        let first = layout::first(self.tree, node).min(span.start);
+        match slot {
+            Slot::Behind(mark) if self.lines.indentation(first).is_some() => {
+                for element in &plan.elements {
+                    self.out.delete(self.own_lines(element).unwrap_or(element.start)..self.lines.below(element.end)?);
+                }
+                let behind = self.properties_end(node).unwrap_or(mark).max(mark);
+                self.out.insert(behind, format!(" {text}"));
+            }
+            Slot::Behind(_) | Slot::Root => self.out.replace(first..span.end, text.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// Where anchor and tag of a node end.
+    fn properties_end(&self, node: NodeId) -> Option<usize> {
+        let properties = self.tree.properties.iter().find(|properties| properties.node == node.0)?;
+        let ends = [&properties.anchor, &properties.tag].into_iter().flatten().map(|range| range.end as usize);
+        ends.max()
+    }
+
+    fn replace(&mut self, shape: Shape, elements: &[Element], index: usize, new: &Overlay) -> Result<(), SpliceError> {
+        let Some(element) = elements.get(index) else { return Ok(()) };
+        let Some(mark) = element.mark else { return Err(ErrorKind::Layout.at(element.start)) };
+        let old = element.value;
+        let new = match new {
+            Overlay::Null(raw) => return self.restore(element, mark, raw),
+            Overlay::New(value) => value,
+            _ => return Ok(()),
+        };
+        match (plan::is_inline(self.tree, old), render::inline(new)) {
+            (true, Some(text)) => {
+                self.token(element, mark, text);
+                Ok(())
+            }
+            _ if shape.kind == Kind::Sequence => self.replace_item(shape, element, new),
+            (true, None) => self.fill(shape, element, mark, new),
+            (false, inline) => self.replace_children(shape, element, mark, new, inline),
+        }
+    }
+
+    /// `a: 1` becomes `a: 2`, `a:` becomes `a: 2`.
+    fn token(&mut self, element: &Element, mark: usize, text: String) {
+        let start = self.tree.outer_start(element.value).max(mark);
+        if start < element.end {
+            // `a: *x` or `a:"b"` in JSON's manner: a plain word needs its space.
+            let space = if start == mark { " " } else { "" };
+            self.out.replace(start..element.end, format!("{space}{text}"));
+        } else {
+            self.out.insert(mark, format!(" {text}"));
+        }
+    }
+
+    /// The null that gave way comes back as it was.
+    fn restore(&mut self, element: &Element, mark: usize, raw: &str) -> Result<(), SpliceError> {
+        // It may have stood in brackets, and another tool has printed it in lines since.
+        let raw = raw.strip_prefix('{').map_or(raw, |raw| raw.strip_prefix(':').unwrap_or_default());
+        let spaced = format!(" {raw}");
+        let raw = if raw.is_empty() || raw.starts_with([' ', '\t']) { raw } else { &spaced };
+        if plan::is_inline(self.tree, element.value) {
+            self.out.replace(mark..element.end, raw.to_owned());
+            return Ok(());
+        }
+        let first = layout::first(self.tree, element.value);
+        match self.lines.indentation(first) {
+            Some(indentation) => {
+                let behind = self.properties_end(element.value).unwrap_or(mark).max(mark);
+                self.out.replace(mark..behind, raw.to_owned());
+                self.out.delete(first - indentation.len()..self.lines.below(element.end)?);
+            }
+            None => self.out.replace(mark..element.end, raw.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// The whole item: its lines, its comment at the end.
+    fn replace_item(&mut self, shape: Shape, element: &Element, new: &Value) -> Result<(), SpliceError> {
+        let below = self.lines.below(element.end)?;
+        let (start, behind) = match self.own_lines(element) {
+            Some(start) => (start, None),
+            None => (element.start, Some(Behind::Dash)),
+        };
+        let text =
+            self.lines_of(shape, &[New { name: None, value: new, shared: None }], self.lines.start(start), behind)?;
+        self.out.replace(start..below, text);
+        Ok(())
+    }
+
+    /// `a: null # why` becomes `a: # why` with lines below it.
+    fn fill(&mut self, shape: Shape, element: &Element, mark: usize, new: &Value) -> Result<(), SpliceError> {
+        let start = self.tree.outer_start(element.value).max(mark);
+        let below = self.lines.below(element.end)?;
+        if self.lines.line_end(mark) < start {
+            if matches!(resolve(self.tree, element.value), Ok(Resolved::Null)) {
+                return Err(ErrorKind::OddNull.at(start));
+            }
+            let Some(indentation) = self.lines.indentation(start) else { return Err(ErrorKind::Layout.at(start)) };
+            let place = start - indentation.len();
+            let text = self.children_of(shape, new, place)?;
+            self.out.replace(place..below, text);
+            return Ok(());
+        }
+        let text = self.children_of(shape, new, below)?;
+        self.out.delete(mark..element.end);
+        self.out.insert(below, text);
+        Ok(())
+    }
+
+    fn children_of(&mut self, shape: Shape, new: &Value, place: usize) -> Result<String, SpliceError> {
+        let mut block = self.new_block(place, None);
+        block.children(shape.column, new)?;
+        Ok(block.text)
+    }
+
+    /// The lines of a block collection below its key give way.
+    fn replace_children(
+        &mut self,
+        shape: Shape,
+        element: &Element,
+        mark: usize,
+        new: &Value,
+        inline: Option<String>,
+    ) -> Result<(), SpliceError> {
+        let first = layout::first(self.tree, element.value);
+        let Some(indentation) = self.lines.indentation(first) else { return Err(ErrorKind::Layout.at(first)) };
+        let place = first - indentation.len();
+        let below = self.lines.below(element.end)?;
+        let behind = self.properties_end(element.value).unwrap_or(mark).max(mark);
+        match inline {
+            Some(text) => {
+                self.out.replace(mark..behind, format!(" {text}"));
+                self.out.delete(place..below);
+            }
+            None => {
+                self.out.delete(mark..behind);
+                let text = self.children_of(shape, new, place)?;
+                self.out.replace(place..below, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole document.
+    pub(super) fn replace_root(&mut self, new: &Value) -> Result<(), SpliceError> {
+        let Some(root) = self.tree.root() else {
+            let text = self.lines.text;
+            let end = self.lines.end();
+            if text.lines().any(|line| line.starts_with("...")) {
+                return Err(ErrorKind::Layout.at(0));
+            }
+            let rendered = self.whole(new, end)?;
+            self.out.insert(end, rendered);
+            return Ok(());
+        };
+        let span = self.tree.span(root);
+        let start = self.tree.outer_start(root);
+        let inline = plan::is_inline(self.tree, root);
+        let is_json = inline && matches!(self.tree.kind(root), Kind::Mapping | Kind::Sequence);
+        let own = self.lines.indentation(start).map(|indentation| start - indentation.len());
+        match own.filter(|_| !is_json) {
+            Some(place) => {
+                let below = self.lines.below(span.end)?;
+                let rendered = self.whole(new, place)?;
+                self.out.replace(place..below, rendered);
+            }
+            None => {
+                let text = self.in_brackets(root, new, start)?;
+                self.out.replace(start..span.end, text);
+            }
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, new: &Value, place: usize) -> Result<String, SpliceError> {
+        if let Some(text) = render::inline(new).or_else(|| render::scalar(new, Context::Block)) {
+            return Ok([&text, self.lines.break_before(place)].concat());
+        }
+        let mut block = self.new_block(place, None);
+        match new {
+            Value::Object(members) => block.members(0, members)?,
+            Value::Array(items) => items.iter().try_for_each(|item| block.item(0, 1, item))?,
+            _ => {}
+        }
+        Ok(block.text)
+    }
+}
+
+/// What stands before new lines on their first line.
+#[derive(Debug, Clone, Copy)]
+enum Behind {
+    Dash,
+}

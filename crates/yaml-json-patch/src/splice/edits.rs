@@ -1,0 +1,156 @@
+//! Gathers edits and puts them in order.
+
+use super::cache::Cache;
+use super::error::{ErrorKind, SpliceError};
+use super::lines::Lines;
+use crate::edit::Edit;
+use crate::tree::NONE;
+use crate::tree::{Style, Tree};
+use std::ops::Range;
+
+/// Edits as they come; at one place, what was added first stands first.
+#[derive(Default)]
+pub(crate) struct Edits(Vec<Draft>);
+
+/// An edit whose text may still grow.
+struct Draft {
+    range: Range<usize>,
+    text: String,
+}
+
+impl Edits {
+    pub(crate) fn insert(&mut self, at: usize, text: String) {
+        self.0.push(Draft { range: at..at, text });
+    }
+
+    pub(crate) fn delete(&mut self, range: Range<usize>) {
+        self.replace(range, String::new());
+    }
+
+    pub(crate) fn replace(&mut self, range: Range<usize>, text: String) {
+        if !range.is_empty() || !text.is_empty() {
+            self.0.push(Draft { range, text });
+        }
+    }
+
+    /// Sorted, neighbours joined, and real places only.
+    pub(crate) fn finish(mut self, tree: &Tree<'_>, cache: &Cache) -> Result<Vec<Edit>, SpliceError> {
+        // At one place, insertions stand before what gives way.
+        self.0.sort_by_key(|edit| (edit.range.start, !edit.range.is_empty()));
+        let mut joined: Vec<Draft> = Vec::with_capacity(self.0.len());
+        for edit in self.0 {
+            match joined.last_mut() {
+                Some(last) if edit.range.start == last.range.end => {
+                    last.range.end = edit.range.end;
+                    last.text.push_str(&edit.text);
+                }
+                Some(last) if edit.range.start < last.range.end => return Err(ErrorKind::Layout.at(edit.range.start)),
+                _ => joined.push(edit),
+            }
+        }
+        close(&mut joined, tree);
+        keep_line_feed(&mut joined, tree);
+        joined.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
+        let lines = Lines { text: tree.text() };
+        if let Some(edit) = joined.iter().find(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range)) {
+            return Err(ErrorKind::Swallowed.at(edit.range.end));
+        }
+        let finished = |edit: Draft| Edit { range: edit.range, text: cache.shared(edit.text) };
+        Ok(joined.into_iter().map(finished).collect())
+    }
+}
+
+/// A text without a final line break keeps none.
+///
+/// ```text
+/// a: 1⏎b: 2    insert c    a: 1⏎b: 2⏎c: 3
+/// a: 1⏎b: 2    remove b    a: 1
+/// ```
+fn close(edits: &mut [Draft], tree: &Tree<'_>) {
+    let lines = Lines { text: tree.text() };
+    let (len, end) = (lines.text.len(), lines.end());
+    let Some(last) = edits.last_mut() else { return };
+    if end == len || last.range.end < end {
+        return;
+    }
+    let line_break = lines.break_before(end);
+    if let Some(text) = last.text.strip_suffix(line_break) {
+        if last.range.start == end {
+            last.text = format!("{line_break}{text}");
+            last.range = len..len;
+        } else {
+            last.text = text.to_owned();
+            last.range.end = len;
+        }
+    } else if last.text.is_empty() {
+        let start = last.range.start.min(len);
+        last.range = if ends_block_scalar(tree, &lines, start) { start..len } else { lines.before_break(start)..len };
+    } else {
+        last.range.end = len;
+    }
+}
+
+/// Where the lines of a document end in bare carriage returns and another tool has put a line feed behind the last one, that
+/// one stays: those who cut streams into documents look for line feeds only.
+///
+/// ```text
+/// a: 1␍b: 2⏎---    remove b    a: 1⏎---
+/// ```
+fn keep_line_feed(edits: &mut [Draft], tree: &Tree<'_>) {
+    let text = tree.text();
+    let Some(last) = edits.last_mut().filter(|edit| edit.text.is_empty() && edit.range.end == text.len()) else {
+        return;
+    };
+    let line_feed = ["\r\n", "\n"].into_iter().find(|line_feed| text[last.range.clone()].ends_with(line_feed));
+    if let Some(line_feed) = line_feed
+        && text[..last.range.start].ends_with('\r')
+    {
+        last.range = last.range.start - 1..last.range.end - line_feed.len();
+    }
+}
+
+/// True when a comment or a blank line would become text of the block scalar in front of what is removed.
+///
+/// ```text
+/// a: |
+///   text
+/// b: 1        without this line,
+///   # note    this one is text
+/// ```
+fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
+    let next = lines.next_line_with_content(gone.end);
+    let comment = lines.is_at(next, b'#').then(|| next - lines.start(next));
+    let blank = lines.line_end(gone.end) < next;
+    if comment.is_none() && !blank {
+        return false;
+    }
+    let before = tree.nodes.partition_point(|node| (node.start as usize) < gone.start);
+    let mut before = tree.nodes.iter().take(before).rev();
+    let last = before.find(|node| node.style != Style::Block);
+    last.filter(|node| matches!(node.style, Style::Literal | Style::Folded)).is_some_and(|node| {
+        let deep = comment.is_some_and(|column| node.child != NONE && column >= node.child as usize);
+        deep || blank && chomping(lines, node.start as usize).contains('+')
+    })
+}
+
+/// What stands behind the `|` or `>` of a block scalar.
+fn chomping<'t>(lines: &Lines<'t>, start: usize) -> &'t str {
+    let header = lines.slice(start, lines.line_end(start));
+    header.split('#').next().unwrap_or_default()
+}
+
+/// True when the break before `at` belongs to the value of a block scalar.
+fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
+    let before = tree.nodes.iter().rev().filter(|node| (node.start as usize) < at);
+    let last = before.filter(|node| matches!(node.style, Style::Literal | Style::Folded)).max_by_key(|node| node.start);
+    last.is_some_and(|node| {
+        let span = node.start as usize..node.end as usize;
+        !chomping(lines, span.start).contains('-')
+            && lines.slice(span.end, at).trim_matches(['\n', '\r', ' ', '\t']).is_empty()
+    })
+}
+
+/// True when the text ends, without a line break, in a block scalar whose value a line break would change.
+pub(crate) fn ends_open(tree: &Tree<'_>, lines: &Lines<'_>) -> bool {
+    ends_block_scalar(tree, lines, lines.text.len())
+}

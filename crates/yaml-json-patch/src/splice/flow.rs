@@ -1,0 +1,397 @@
+//! Edits inside brackets: JSON, and YAML's flow style.
+
+use super::error::{ErrorKind, SpliceError};
+use super::overlay::Overlay;
+use super::plan::{self, Element, New, Plan, Step};
+use super::render::{Brackets, OwnLines};
+use super::writer::Writer;
+use crate::quote::Context;
+use crate::tree::{Kind, NodeId, Style};
+use crate::value::{Resolved, resolve};
+use serde_json::Value;
+
+/// What stands behind an element on its line.
+#[derive(Debug, Clone, Copy)]
+struct Tail {
+    /// Where its comma ends.
+    comma: Option<usize>,
+    /// Where a comment ends.
+    comment: Option<usize>,
+}
+
+impl<'t> Writer<'_, 't> {
+    pub(super) fn flow(&mut self, node: NodeId, plan: &Plan<'_>) -> Result<(), SpliceError> {
+        if !plan.changes_itself() {
+            return self.inside(plan);
+        }
+        let span = self.tree.span(node);
+        if self.tree.has_explicit_key(node) {
+            return Err(ErrorKind::ExplicitKey.at(span.start));
+        }
+        let brackets = self.brackets(node, &plan.elements, None);
+        if plan.elements.is_empty() {
+            return self.fill_empty(node, plan, brackets);
+        }
+        if plan.leaves_nothing() {
+            self.empty_brackets(node, &plan.elements);
+            return Ok(());
+        }
+        let mut last: Option<usize> = None;
+        let mut front = Vec::new();
+        let mut behind: Vec<New<'_>> = Vec::new();
+        let mut gone: Option<(usize, usize)> = None;
+        for step in &plan.steps {
+            if let Some(index) = plan::kept(step) {
+                self.append(&brackets, plan, last, &std::mem::take(&mut behind))?;
+                last = Some(index);
+            }
+            match *step {
+                Step::Remove(index) => {
+                    gone = Some((gone.map_or(index, |(first, _)| first), index));
+                    continue;
+                }
+                Step::Keep(_) => {}
+                Step::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
+                Step::Replace(index, new) => self.replace_element(node, &brackets, plan, index, new)?,
+                Step::Insert(new) if last.is_none() => {
+                    front.push(new);
+                    continue;
+                }
+                Step::Insert(new) => {
+                    behind.push(new);
+                    continue;
+                }
+            }
+            self.remove_elements(plan, gone.take(), false);
+        }
+        self.remove_elements(plan, gone, !behind.is_empty());
+        self.append(&brackets, plan, last, &behind)?;
+        self.prepend(&brackets, plan, &front)
+    }
+
+    fn elements_of(&self, brackets: &Brackets, new: &[New<'_>], at: usize) -> Result<Vec<String>, SpliceError> {
+        new.iter()
+            .map(|new| match new.name {
+                Some(name) => brackets.member(name, new.value, at),
+                None => brackets.value(new.value, 0, at),
+            })
+            .collect()
+    }
+
+    /// `[a]` becomes `[a, X]`.
+    fn append(
+        &mut self,
+        brackets: &Brackets,
+        plan: &Plan<'_>,
+        last: Option<usize>,
+        new: &[New<'_>],
+    ) -> Result<(), SpliceError> {
+        let Some(anchor) = last.and_then(|last| plan.elements.get(last)).filter(|_| !new.is_empty()) else {
+            return Ok(());
+        };
+        let brackets = self.beside(brackets, anchor);
+        let texts = self.elements_of(&brackets, new, anchor.end)?;
+        let lead =
+            if brackets.lines.is_some() { brackets.lead(0) } else { brackets.comma.trim_start_matches(',').to_owned() };
+        let tail = self.tail(anchor.end);
+        let text: String = texts.iter().map(|text| format!(",{lead}{text}")).collect();
+        match (tail.comment, tail.comma) {
+            (Some(end), Some(_)) if brackets.lines.is_some() => {
+                // `a, # why` keeps its comment; the new lines stand below it, with commas of their own.
+                let text: String = texts.iter().map(|text| format!("{lead}{text},")).collect();
+                self.out.insert(end, text);
+            }
+            (Some(end), None) if brackets.lines.is_some() && !self.lines.is_at(self.lines.next_content(end), b',') => {
+                self.out.insert(anchor.end, ",".to_owned());
+                self.out.insert(end, text.strip_prefix(',').unwrap_or_default().to_owned());
+            }
+            _ => self.out.insert(anchor.end, text),
+        }
+        Ok(())
+    }
+
+    /// `[a]` becomes `[X, a]`.
+    fn prepend(&mut self, brackets: &Brackets, plan: &Plan<'_>, new: &[New<'_>]) -> Result<(), SpliceError> {
+        let Some(first) = plan.elements.first().filter(|_| !new.is_empty()) else { return Ok(()) };
+        let brackets = self.beside(brackets, first);
+        let texts = self.elements_of(&brackets, new, first.start)?;
+        let stays = plan.steps.iter().any(|step| plan::kept(step).is_some());
+        let between = match &brackets.lines {
+            Some(_) => format!(",{}", brackets.lead(0)),
+            None => brackets.comma.to_owned(),
+        };
+        let mut text = texts.join(&between);
+        if stays {
+            text.push_str(&between);
+        }
+        self.out.insert(first.start, text);
+        Ok(())
+    }
+
+    /// `[ ]` becomes `[X ]`; the brackets of JSON that is written over several lines open up.
+    fn fill_empty(&mut self, node: NodeId, plan: &Plan<'_>, brackets: Brackets) -> Result<(), SpliceError> {
+        let new: Vec<New<'_>> =
+            plan.steps.iter().filter_map(|step| if let Step::Insert(new) = step { Some(*new) } else { None }).collect();
+        let span = self.tree.span(node);
+        let texts = self.elements_of(&brackets, &new, span.start)?;
+        let text = match &brackets.lines {
+            Some(lines) => {
+                let close = lines.prefix.strip_suffix(&lines.step).unwrap_or_default();
+                let lead = brackets.lead(0);
+                [&lead, &texts.join(&format!(",{lead}")), lines.line_break, close].concat()
+            }
+            None => texts.join(brackets.comma),
+        };
+        self.out.insert(span.start + 1, text);
+        Ok(())
+    }
+
+    /// The exact inverse of [`Self::fill_empty`].
+    fn empty_brackets(&mut self, node: NodeId, elements: &[Element]) {
+        let (Some(first), Some(last)) = (elements.first(), elements.last()) else { return };
+        let span = self.tree.span(node);
+        let comma = self.lines.next_content(last.end);
+        let end = if self.lines.is_at(comma, b',') { comma + 1 } else { last.end };
+        let before = self.lines.slice(span.start + 1, first.start);
+        let after = self.lines.slice(end, span.end.saturating_sub(1));
+        let own_line = before.contains(['\n', '\r']);
+        if own_line && !before.contains('#') && !after.contains('#') {
+            self.out.delete(span.start + 1..span.end.saturating_sub(1));
+        } else {
+            self.out.delete(first.start..end);
+        }
+    }
+
+    /// Removes neighbours, from the first to the last. `followed`: new elements stand behind them.
+    fn remove_elements(&mut self, plan: &Plan<'_>, gone: Option<(usize, usize)>, followed: bool) {
+        let elements = &plan.elements;
+        let Some((first, last)) = gone else { return };
+        let (Some(from), Some(to)) = (elements.get(first), elements.get(last)) else { return };
+        let Some(before) = first.checked_sub(1).and_then(|before| elements.get(before)) else {
+            // Nothing stands before them: up to the next element, if there is one.
+            let end = elements.get(last + 1).map_or(to.end, |next| next.start);
+            self.out.delete(from.start..end);
+            return;
+        };
+        let (above, own) = (self.tail(before.end), self.tail(to.end));
+        match (above.comment, above.comma, own.comma) {
+            // The comment of the element above stays.
+            (Some(comment), Some(_), Some(comma)) => self.out.delete(comment..own.comment.unwrap_or(comma)),
+            (Some(comment), Some(comma), None) if last + 1 == elements.len() => {
+                if !followed {
+                    self.out.delete(comma - 1..comma);
+                }
+                self.out.delete(comment..to.end);
+            }
+            _ => self.out.delete(before.end..to.end),
+        }
+    }
+
+    fn replace_element(
+        &mut self,
+        node: NodeId,
+        brackets: &Brackets,
+        plan: &Plan<'_>,
+        index: usize,
+        new: &Overlay,
+    ) -> Result<(), SpliceError> {
+        let Some(element) = plan.elements.get(index) else { return Ok(()) };
+        let span = self.tree.outer_start(element.value)..element.end;
+        let new = match new {
+            Overlay::Null(raw) => {
+                self.restore_in_brackets(brackets, element, raw);
+                return Ok(());
+            }
+            Overlay::New(value) => value,
+            _ => return Ok(()),
+        };
+        // What goes does not show how the new value is to be written.
+        let without = (brackets.shown_by == Some(element.value))
+            .then(|| self.brackets(node, &plan.elements, Some(element.value)));
+        let brackets = without.as_ref().unwrap_or(brackets);
+        let text = self.beside(brackets, element).value(new, 0, element.start)?;
+        match element.mark {
+            Some(mark) if span.start.max(mark) >= span.end => {
+                let is_plain = element.key.is_some_and(|key| self.tree.style(key) == Style::Plain);
+                if is_plain && [b',', b']', b'}'].into_iter().any(|next| self.lines.is_at(mark, next)) {
+                    return Err(ErrorKind::OddColon.at(mark));
+                }
+                self.out.insert(mark, format!("{}{text}", brackets.colon.trim_start_matches(':')));
+            }
+            // `{a}`: a key without a colon.
+            None if element.key.is_some() => self.out.insert(element.end, format!("{}{text}", brackets.colon)),
+            Some(mark) if span.start == mark && brackets.place == Context::Flow => {
+                self.out.replace(span, format!(" {text}"));
+            }
+            _ => self.out.replace(span, text),
+        }
+        Ok(())
+    }
+
+    /// The null that gave way comes back as it was, unless it was written in a way that has no place in JSON.
+    fn restore_in_brackets(&mut self, brackets: &Brackets, element: &Element, raw: &str) {
+        let start = self.lines.before_blanks(self.tree.outer_start(element.value));
+        let text = match (raw.strip_prefix('{'), element.key) {
+            (Some(""), Some(key)) => {
+                self.out.delete(self.tree.span(key).end..element.end);
+                return;
+            }
+            (Some(here), _) => here.strip_prefix(':').unwrap_or_default().to_owned(),
+            (None, Some(key))
+                if raw == "null" && element.mark == Some(start) && self.tree.style(key) == Style::Plain =>
+            {
+                " null".to_owned()
+            }
+            (None, _) if raw.trim_start() == "null" => raw.to_owned(),
+            // It comes from a block mapping: nothing, `~`, or a tag that would run into the comma.
+            (None, _) => format!("{}null", brackets.colon.trim_start_matches(':')),
+        };
+        self.out.replace(start..element.end, text);
+    }
+
+    /// A value in brackets for the whole document, or for a place in it that had none.
+    pub(super) fn in_brackets(&self, node: NodeId, value: &Value, at: usize) -> Result<String, SpliceError> {
+        let kind = self.tree.kind(node);
+        let collection = matches!(kind, Kind::Mapping | Kind::Sequence) && self.tree.style(node) == Style::Flow;
+        let elements = if collection { self.flow_elements(node)? } else { Vec::new() };
+        let mut brackets = self.brackets(node, &elements, None);
+        brackets.lines = match (brackets.lines, elements.first()) {
+            (Some(lines), Some(first)) => self.lines.indentation(first.start).map(|_| {
+                // The value stands one step further out than its elements.
+                let prefix = lines.prefix.strip_suffix(&lines.step).unwrap_or_default().to_owned();
+                OwnLines { prefix, ..lines }
+            }),
+            _ => None,
+        };
+        brackets.value(value, 0, at)
+    }
+
+    fn flow_elements(&self, node: NodeId) -> Result<Vec<Element>, SpliceError> {
+        let plan = match self.tree.kind(node) {
+            Kind::Mapping => plan::mapping(self.tree, &self.lines, node, &[])?,
+            _ => plan::sequence(self.tree, &self.lines, node, &[])?,
+        };
+        Ok(plan.elements)
+    }
+
+    fn tail(&self, end: usize) -> Tail {
+        let mut at = self.lines.skip_blanks(end);
+        let comma = self.lines.is_at(at, b',').then_some(at + 1);
+        if let Some(comma) = comma {
+            at = self.lines.skip_blanks(comma);
+        }
+        Tail { comma, comment: self.lines.is_at(at, b'#').then(|| self.lines.line_end(at)) }
+    }
+
+    /// The layout for a new element beside this one.
+    fn beside(&self, brackets: &Brackets, element: &Element) -> Brackets {
+        let mut brackets = brackets.clone();
+        brackets.lines = match (brackets.lines, self.lines.indentation(element.start)) {
+            (Some(lines), Some(prefix)) => Some(OwnLines { prefix: prefix.to_owned(), ..lines }),
+            _ => None,
+        };
+        brackets
+    }
+
+    /// Measures how the collection is written; what it does not show, the brackets around it do.
+    /// `except` goes, and says nothing.
+    fn brackets(&self, node: NodeId, elements: &[Element], except: Option<NodeId>) -> Brackets {
+        let around = self.path.iter().rev().map(|level| level.node).skip_while(|id| *id == node);
+        let around: Vec<NodeId> = around.take_while(|id| self.tree.style(*id) == Style::Flow).collect();
+        let own = [node];
+        let chain = || own.iter().chain(&around).copied();
+        let shown = chain().find_map(|id| self.place(id, except));
+        let place = shown.map(|(place, _)| place).unwrap_or_else(|| {
+            let in_block = self.path.first().is_some_and(|root| self.tree.style(root.node) == Style::Block);
+            if in_block { Context::Flow } else { Context::Json }
+        });
+        let tight_colon = chain().find_map(|id| self.is_colon_tight(id)).unwrap_or(false);
+        let tight_comma = chain().find_map(|id| self.is_comma_tight(id)).unwrap_or(tight_colon);
+        Brackets {
+            place,
+            shown_by: shown.map(|(_, by)| by),
+            comma: if tight_comma { "," } else { ", " },
+            colon: if tight_colon && place == Context::Json { ":" } else { ": " },
+            lines: self.own_lines_of(node, elements, around.first().copied(), place),
+        }
+    }
+
+    /// JSON or YAML, and the string that shows it.
+    fn place(&self, node: NodeId, except: Option<NodeId>) -> Option<(Context, NodeId)> {
+        let quoted = |id: NodeId| match self.tree.style(id) {
+            Style::DoubleQuoted => Some((Context::Json, id)),
+            Style::SingleQuoted => Some((Context::Flow, id)),
+            Style::Plain if matches!(resolve(self.tree, id), Ok(Resolved::Str(_))) => Some((Context::Flow, id)),
+            _ => None,
+        };
+        match self.tree.kind(node) {
+            Kind::Mapping => self.tree.entries(node).find_map(|(key, _)| quoted(key)),
+            _ => self.tree.items(node).filter(|item| Some(*item) != except).find_map(quoted),
+        }
+    }
+
+    fn is_colon_tight(&self, node: NodeId) -> Option<bool> {
+        let (key, value) = self.tree.entries(node).next()?;
+        let colon = self.lines.next_content(self.tree.span(key).end);
+        let start = self.tree.outer_start(value);
+        (self.lines.is_at(colon, b':') && start < self.tree.span(value).end).then_some(start == colon + 1)
+    }
+
+    fn is_comma_tight(&self, node: NodeId) -> Option<bool> {
+        let mut values = self.tree.entries(node).take(2);
+        let mut items = self.tree.items(node).take(2);
+        let (end, next) = match (values.next(), values.next(), items.next(), items.next()) {
+            (Some((_, value)), Some((key, _)), ..) => (self.tree.span(value).end, key),
+            (_, _, Some(item), Some(next)) => (self.tree.span(item).end, next),
+            _ => return None,
+        };
+        let comma = self.lines.next_content(end);
+        Some(self.lines.is_at(comma, b',') && self.tree.outer_start(next) == comma + 1)
+    }
+
+    fn own_lines_of(
+        &self,
+        node: NodeId,
+        elements: &[Element],
+        around: Option<NodeId>,
+        place: Context,
+    ) -> Option<OwnLines> {
+        let span = self.tree.span(node);
+        if let Some(last) = elements.iter().rev().find(|element| self.lines.indentation(element.start).is_some()) {
+            let prefix = self.lines.indentation(last.start)?;
+            let outer = self.indentation_of_line(span.start);
+            let step = prefix.strip_prefix(outer).filter(|step| !step.is_empty()).unwrap_or("  ").to_owned();
+            let deep =
+                elements.iter().rev().find_map(|element| self.is_deep(element.value)).unwrap_or(place == Context::Json);
+            let line_break = self.lines.break_before(self.lines.start(last.start));
+            return Some(OwnLines { prefix: prefix.to_owned(), step, line_break, deep });
+        }
+        if !elements.is_empty() || place != Context::Json || span.len() != 2 {
+            return None;
+        }
+        // `{}` below elements on lines of their own.
+        let around = around?;
+        let start = match self.tree.kind(around) {
+            Kind::Mapping => {
+                let own = self.path.last().filter(|level| level.node == node)?;
+                self.tree.outer_start(own.key?)
+            }
+            _ => self.tree.outer_start(node),
+        };
+        let outer = self.lines.indentation(start)?;
+        let further = self.indentation_of_line(self.tree.span(around).start);
+        let step = outer.strip_prefix(further).filter(|step| !step.is_empty()).unwrap_or("  ").to_owned();
+        let line_break = self.lines.break_before(self.lines.start(start));
+        Some(OwnLines { prefix: [outer, &step].concat(), step, line_break, deep: true })
+    }
+
+    fn indentation_of_line(&self, at: usize) -> &'t str {
+        let start = self.lines.start(at);
+        self.lines.slice(start, self.lines.skip_blanks(start))
+    }
+
+    fn is_deep(&self, value: NodeId) -> Option<bool> {
+        let first = self.tree.entries(value).next().map(|(key, _)| key).or_else(|| self.tree.items(value).next())?;
+        (self.tree.style(value) == Style::Flow).then(|| self.lines.indentation(self.tree.outer_start(first)).is_some())
+    }
+}

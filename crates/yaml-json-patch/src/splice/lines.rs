@@ -1,0 +1,209 @@
+//! Where lines begin, end and are empty.
+//!
+//! Places are byte offsets. When the text does not end with a line break, the place behind the break that is missing is
+//! `text.len() + 1`: the start of the line after the last one ([`super::edits`] turns it into a real place again).
+
+use super::error::{ErrorKind, SpliceError};
+
+pub(crate) struct Lines<'t> {
+    pub(crate) text: &'t str,
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+fn is_break(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+impl<'t> Lines<'t> {
+    fn bytes(&self) -> &'t [u8] {
+        self.text.as_bytes()
+    }
+
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes().get(at).copied()
+    }
+
+    pub(crate) fn slice(&self, from: usize, to: usize) -> &'t str {
+        self.text.get(from..to.min(self.text.len())).unwrap_or_default()
+    }
+
+    /// The place behind the text, and behind its last line.
+    pub(crate) fn end(&self) -> usize {
+        let open = self.bytes().last().is_some_and(|last| !is_break(*last));
+        self.text.len() + usize::from(open)
+    }
+
+    /// Where the line that holds `at` begins. A byte order mark belongs to no line.
+    pub(crate) fn start(&self, at: usize) -> usize {
+        let before = self.bytes().get(..at).unwrap_or_default();
+        match memchr::memrchr2(b'\n', b'\r', before) {
+            Some(found) => found + 1,
+            None if self.text.starts_with('\u{feff}') => '\u{feff}'.len_utf8().min(at),
+            None => 0,
+        }
+    }
+
+    /// The white space before `at`, when nothing else stands before it on its line.
+    pub(crate) fn indentation(&self, at: usize) -> Option<&'t str> {
+        let before = self.bytes().get(..at).unwrap_or_default();
+        let blanks = before.iter().rev().take_while(|byte| is_blank(**byte)).count();
+        let start = at - blanks;
+        let begins =
+            start == 0 || self.byte(start - 1).is_some_and(is_break) || &before[..start] == "\u{feff}".as_bytes();
+        begins.then(|| self.slice(start, at))
+    }
+
+    /// The column, in characters from 0, of the first key or dash of a block collection.
+    pub(crate) fn column(&self, at: usize) -> Result<usize, SpliceError> {
+        let prefix = self.slice(self.start(at), at);
+        let refusal = if prefix.contains('\t') {
+            ErrorKind::Tabs
+        } else if prefix.contains(['?', ':']) {
+            ErrorKind::ExplicitKey
+        } else if prefix.starts_with("---") || !prefix.bytes().all(|byte| matches!(byte, b' ' | b'-')) {
+            ErrorKind::Layout
+        } else {
+            return Ok(prefix.len());
+        };
+        Err(refusal.at(at))
+    }
+
+    pub(crate) fn skip_blanks(&self, at: usize) -> usize {
+        at + self.bytes().get(at..).unwrap_or_default().iter().take_while(|byte| is_blank(**byte)).count()
+    }
+
+    /// Back over blanks and tabs to what stands before them on the line; nowhere if nothing does.
+    pub(crate) fn before_blanks(&self, at: usize) -> usize {
+        if self.indentation(at).is_some() { at } else { self.slice(0, at).trim_end_matches([' ', '\t']).len() }
+    }
+
+    /// The first break at or behind `at`, else the text's end.
+    pub(crate) fn line_end(&self, at: usize) -> usize {
+        let rest = self.bytes().get(at..).unwrap_or_default();
+        memchr::memchr2(b'\n', b'\r', rest).map_or(self.text.len(), |found| at + found)
+    }
+
+    /// The start of the line behind the one that holds `at`.
+    fn next(&self, at: usize) -> usize {
+        let end = self.line_end(at);
+        match self.byte(end) {
+            None => self.end().max(end),
+            Some(b'\r') if self.byte(end + 1) == Some(b'\n') => end + 2,
+            Some(_) => end + 1,
+        }
+    }
+
+    /// The start of the line behind the one on which content ends at `at`: at most a comment follows on it.
+    pub(crate) fn below(&self, at: usize) -> Result<usize, SpliceError> {
+        let from = self.skip_blanks(at);
+        let end = self.line_end(from);
+        let rest = self.slice(from, end);
+        let refusal = if rest.is_empty() || rest.starts_with('#') && from > at {
+            if !has_odd_break(rest) {
+                return Ok(self.next(end));
+            }
+            ErrorKind::LineBreaks
+        } else {
+            ErrorKind::Layout
+        };
+        Err(refusal.at(from))
+    }
+
+    /// Moves a line start back over the comments that stand right above it.
+    pub(crate) fn above_comments(&self, from: usize) -> usize {
+        let mut place = from;
+        loop {
+            let above = self.slice(0, place);
+            let above = above.strip_suffix("\r\n").or_else(|| above.strip_suffix(['\n', '\r']));
+            let Some(end) = above.map(str::len) else { return place };
+            let start = self.start(end);
+            if !self.slice(start, end).trim_start_matches([' ', '\t']).starts_with('#') {
+                return place;
+            }
+            place = start;
+        }
+    }
+
+    /// Moves a line start over the comments that follow there and are indented deeper than `column`, and over blank
+    /// lines in front of such comments.
+    pub(crate) fn below_comments(&self, from: usize, column: usize) -> Result<usize, SpliceError> {
+        let mut place = from;
+        let mut at = from;
+        while at < self.text.len() {
+            let first = self.skip_blanks(at);
+            let end = self.line_end(first);
+            let rest = self.slice(first, end);
+            if rest.starts_with('#') && first - at > column {
+                if has_odd_break(rest) {
+                    return Err(ErrorKind::LineBreaks.at(first));
+                }
+                place = self.next(end);
+            } else if !rest.is_empty() {
+                break;
+            }
+            at = self.next(end);
+        }
+        Ok(place)
+    }
+
+    /// Skips white space, line breaks and comments.
+    pub(crate) fn next_content(&self, at: usize) -> usize {
+        let mut at = at;
+        while let Some(byte) = self.byte(at) {
+            match byte {
+                b'#' if at == 0 || self.byte(at - 1).is_some_and(|before| is_blank(before) || is_break(before)) => {
+                    at = self.line_end(at);
+                }
+                byte if is_blank(byte) || is_break(byte) => at += 1,
+                _ => break,
+            }
+        }
+        at
+    }
+
+    /// Skips blank lines, then the indentation, from a line start on.
+    pub(crate) fn next_line_with_content(&self, at: usize) -> usize {
+        let blank = |byte: &&u8| is_blank(**byte) || is_break(**byte);
+        at + self.bytes().get(at..).unwrap_or_default().iter().take_while(blank).count()
+    }
+
+    pub(crate) fn is_at(&self, at: usize, wanted: u8) -> bool {
+        self.byte(at) == Some(wanted)
+    }
+
+    /// The break of the line before the line start `at`, else the text's first, else a line feed.
+    pub(crate) fn break_before(&self, at: usize) -> &'static str {
+        match self.slice(at.saturating_sub(2), at).as_bytes() {
+            [b'\r', b'\n'] if at <= self.text.len() => "\r\n",
+            [.., b'\n'] if at <= self.text.len() => "\n",
+            [.., b'\r'] if at <= self.text.len() => "\r",
+            _ => {
+                let end = self.line_end(0);
+                match (self.byte(end), self.byte(end + 1)) {
+                    (Some(b'\r'), Some(b'\n')) => "\r\n",
+                    (Some(b'\r'), _) => "\r",
+                    _ => "\n",
+                }
+            }
+        }
+    }
+
+    /// Where the break before the line start `at` begins.
+    pub(crate) fn before_break(&self, at: usize) -> usize {
+        let before = self.bytes().get(..at).unwrap_or_default();
+        if before.ends_with(b"\r\n") {
+            at - 2
+        } else if before.last().is_some_and(|last| is_break(*last)) {
+            at - 1
+        } else {
+            at
+        }
+    }
+}
+
+fn has_odd_break(text: &str) -> bool {
+    !text.is_ascii() && text.contains(['\u{85}', '\u{2028}', '\u{2029}'])
+}

@@ -1,0 +1,120 @@
+//! RFC 6902 operations with shared values: one container may go into every document of a stream, and copying it would cost
+//! more than splicing it.
+
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{
+    AddOperation, CopyOperation, MoveOperation, Patch, PatchOperation, RemoveOperation, ReplaceOperation, TestOperation,
+};
+use serde_json::Value;
+use std::rc::Rc;
+
+/// A [`PatchOperation`] whose value is shared, or one of two that RFC 6902 sees as `add` and `replace` but that say more
+/// about the text.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Adds a member or an item, or replaces a member.
+    Add {
+        /// The place of the new value.
+        path: PointerBuf,
+        /// The new value.
+        value: Rc<Value>,
+    },
+    /// Adds a member whose text stands in front of the member `before`, or behind all others where there is none.
+    ///
+    /// ```text
+    /// spec: 1     InsertBefore {path: /metadata, value: 2, before: "spec"}     metadata: 2
+    ///                                                                          spec: 1
+    /// ```
+    InsertBefore {
+        /// The place of the new member.
+        path: PointerBuf,
+        /// The new value.
+        value: Rc<Value>,
+        /// The key of the member that follows.
+        before: &'static str,
+    },
+    /// Removes a member or an item.
+    Remove {
+        /// The place that goes.
+        path: PointerBuf,
+    },
+    /// Replaces a value.
+    Replace {
+        /// The place of the value.
+        path: PointerBuf,
+        /// The new value.
+        value: Rc<Value>,
+    },
+    /// Replaces a value by a null, with the source that [`null_source`](super::null_source) returned.
+    RestoreNull {
+        /// The place of the value.
+        path: PointerBuf,
+        /// The text of the null: empty, ` null`, `  ~`, `{: ~`.
+        source: String,
+    },
+    /// Removes a value and adds it elsewhere.
+    Move {
+        /// The place that goes.
+        from: PointerBuf,
+        /// The place of the new value.
+        path: PointerBuf,
+    },
+    /// Adds a value that stands elsewhere, too.
+    Copy {
+        /// The place of the value.
+        from: PointerBuf,
+        /// The place of the new value.
+        path: PointerBuf,
+    },
+    /// Fails unless the value is this one.
+    Test {
+        /// The place of the value.
+        path: PointerBuf,
+        /// The expected value.
+        value: Rc<Value>,
+    },
+}
+
+/// The operations of a patch, in their order.
+#[must_use]
+pub fn operations(patch: &Patch) -> Vec<Operation> {
+    patch.0.iter().cloned().map(Operation::from).collect()
+}
+
+impl From<PatchOperation> for Operation {
+    fn from(operation: PatchOperation) -> Self {
+        match operation {
+            PatchOperation::Add(AddOperation { path, value }) => Operation::Add { path, value: Rc::new(value) },
+            PatchOperation::Remove(RemoveOperation { path }) => Operation::Remove { path },
+            PatchOperation::Replace(ReplaceOperation { path, value }) => {
+                Operation::Replace { path, value: Rc::new(value) }
+            }
+            PatchOperation::Move(MoveOperation { from, path }) => Operation::Move { from, path },
+            PatchOperation::Copy(CopyOperation { from, path }) => Operation::Copy { from, path },
+            PatchOperation::Test(TestOperation { path, value }) => Operation::Test { path, value: Rc::new(value) },
+        }
+    }
+}
+
+impl From<Operation> for PatchOperation {
+    fn from(operation: Operation) -> Self {
+        match operation {
+            Operation::Add { path, value } | Operation::InsertBefore { path, value, .. } => {
+                PatchOperation::Add(AddOperation { path, value: Rc::unwrap_or_clone(value) })
+            }
+            Operation::Remove { path } => PatchOperation::Remove(RemoveOperation { path }),
+            Operation::Replace { path, value } => {
+                PatchOperation::Replace(ReplaceOperation { path, value: Rc::unwrap_or_clone(value) })
+            }
+            Operation::RestoreNull { path, .. } => {
+                PatchOperation::Replace(ReplaceOperation { path, value: Value::Null })
+            }
+            Operation::Move { from, path } => PatchOperation::Move(MoveOperation { from, path }),
+            Operation::Copy { from, path } => PatchOperation::Copy(CopyOperation { from, path }),
+            Operation::Test { path, value } => {
+                PatchOperation::Test(TestOperation { path, value: Rc::unwrap_or_clone(value) })
+            }
+        }
+    }
+}

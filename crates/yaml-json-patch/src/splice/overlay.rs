@@ -1,0 +1,462 @@
+//! The document as it will be: the old tree, with changes laid over it along the paths that the patch touches.
+
+use super::error::{ErrorKind, SpliceError};
+use super::operation::Operation;
+use crate::json::{is_merge_key, to_json};
+use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::value::Resolved;
+use crate::value::{is_word, resolve};
+use json_patch::jsonptr::{Pointer, Token, index::Index};
+use serde_json::{Map, Value};
+use std::rc::Rc;
+
+/// A node as it will be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Overlay {
+    /// A document without a node.
+    Nothing,
+    /// As it is.
+    Old(NodeId),
+    /// A mapping of the text, something in it changed. Old members keep their order.
+    Map { node: NodeId, members: Vec<Member> },
+    /// A sequence of the text, something in it changed.
+    Seq { node: NodeId, items: Vec<Overlay> },
+    /// A value of the patch.
+    New(Rc<Value>),
+    /// A null with this source.
+    Null(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Member {
+    pub(crate) key: Key,
+    pub(crate) value: Overlay,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Key {
+    Old(NodeId),
+    New(String),
+}
+
+/// What a path leads to.
+enum Target<'o> {
+    Text(&'o mut Overlay),
+    Json(&'o mut Value),
+}
+
+/// Applies the operations, one by one.
+pub(crate) fn apply(tree: &Tree<'_>, operations: Vec<Operation>) -> Result<Overlay, SpliceError> {
+    let mut root = tree.root().map_or(Overlay::Nothing, Overlay::Old);
+    for operation in operations {
+        let mut document = Document { tree, root: &mut root };
+        match operation {
+            Operation::Add { path, value } => document.add(&path, Overlay::New(value), None)?,
+            Operation::InsertBefore { path, value, before } => {
+                document.add(&path, Overlay::New(value), Some(before))?
+            }
+            Operation::Replace { path, value } => document.replace(&path, Overlay::New(value))?,
+            Operation::RestoreNull { path, source } => document.replace(&path, Overlay::Null(source))?,
+            Operation::Remove { path } => document.remove(&path)?,
+            Operation::Copy { from, path } => {
+                let value = document.read(&from)?;
+                document.add(&path, Overlay::New(Rc::new(value)), None)?;
+            }
+            Operation::Move { from, path } => {
+                if path.starts_with(&from) && path.len() != from.len() {
+                    return Err(ErrorKind::MovedIntoItself.at(0));
+                }
+                let value = document.read(&from)?;
+                if path != from {
+                    document.remove(&from)?;
+                    document.add(&path, Overlay::New(Rc::new(value)), None)?;
+                }
+            }
+            Operation::Test { path, value } => {
+                if !equal(&document.read(&path)?, &value) {
+                    return Err(ErrorKind::TestFailed.at(document.offset()));
+                }
+            }
+        }
+    }
+    Ok(root)
+}
+
+/// Equal as JSON, numbers by value: 1 is 1.0.
+pub(crate) fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(a), Value::Number(b)) => a == b || a.is_f64() != b.is_f64() && a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
+        }
+        _ => left == right,
+    }
+}
+
+struct Document<'d, 't> {
+    tree: &'d Tree<'t>,
+    root: &'d mut Overlay,
+}
+
+impl Document<'_, '_> {
+    fn offset(&self) -> usize {
+        self.tree.root().map_or(0, |root| self.tree.span(root).start)
+    }
+
+    fn nowhere(&self) -> SpliceError {
+        ErrorKind::NoSuchPlace.at(self.offset())
+    }
+
+    /// The collection that holds the last token of `path`, and that token; none for the whole document.
+    fn parent<'p>(&mut self, path: &'p Pointer) -> Result<Option<(Target<'_>, Token<'p>)>, SpliceError> {
+        let Some((parent, last)) = path.split_back() else { return Ok(None) };
+        let nowhere = self.nowhere();
+        let tree = self.tree;
+        let mut at = Target::Text(self.root);
+        for token in parent.tokens() {
+            at = match at {
+                Target::Text(overlay) => overlay.child(tree, &token)?.ok_or(nowhere)?,
+                Target::Json(value) => Target::Json(json_child(value, &token).ok_or(nowhere)?),
+            };
+        }
+        if let Target::Text(Overlay::New(value)) = at {
+            at = Target::Json(Rc::make_mut(value));
+        }
+        Ok(Some((at, last)))
+    }
+
+    /// `in_front`: of which member a new one stands; none: behind all others.
+    fn add(&mut self, path: &Pointer, new: Overlay, in_front: Option<&str>) -> Result<(), SpliceError> {
+        let nowhere = self.nowhere();
+        let tree = self.tree;
+        let Some((parent, last)) = self.parent(path)? else {
+            return self.replace_root(new);
+        };
+        match parent {
+            Target::Text(overlay) => {
+                overlay.open(tree)?;
+                match overlay {
+                    Overlay::Map { node, members } => match find(tree, *node, members, &last.decoded())? {
+                        Some(member) => put(tree, &mut member.value, new)?,
+                        None => {
+                            let of = in_front.map_or(Ok(None), |of| position(tree, *node, members, of))?;
+                            let member = Member { key: Key::New(last.decoded().into_owned()), value: new };
+                            members.insert(of.unwrap_or(members.len()), member);
+                        }
+                    },
+                    Overlay::Seq { items, .. } => {
+                        let at = last.to_index().ok().and_then(|index| index.for_len_incl(items.len()).ok());
+                        items.insert(at.ok_or(nowhere)?, new);
+                    }
+                    _ => return Err(nowhere),
+                }
+            }
+            Target::Json(Value::Object(members)) => {
+                members.insert(last.decoded().into_owned(), new.into_value());
+            }
+            Target::Json(Value::Array(items)) => {
+                let at = last.to_index().ok().and_then(|index| index.for_len_incl(items.len()).ok());
+                items.insert(at.ok_or(nowhere)?, new.into_value());
+            }
+            Target::Json(_) => return Err(nowhere),
+        }
+        Ok(())
+    }
+
+    fn replace_root(&mut self, new: Overlay) -> Result<(), SpliceError> {
+        *self.root = new;
+        Ok(())
+    }
+
+    fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
+        let nowhere = self.nowhere();
+        let tree = self.tree;
+        let Some((parent, last)) = self.parent(path)? else {
+            return self.replace_root(new);
+        };
+        match parent {
+            Target::Text(overlay) => {
+                overlay.open(tree)?;
+                match overlay {
+                    Overlay::Map { node, members } => {
+                        let member = find(tree, *node, members, &last.decoded())?.ok_or(nowhere)?;
+                        put(tree, &mut member.value, new)?;
+                    }
+                    Overlay::Seq { items, .. } => {
+                        let item = element(&last, items.len()).and_then(|at| items.get_mut(at)).ok_or(nowhere)?;
+                        put(tree, item, new)?;
+                    }
+                    _ => return Err(nowhere),
+                }
+            }
+            Target::Json(value) => *json_child(value, &last).ok_or(nowhere)? = new.into_value(),
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, path: &Pointer) -> Result<(), SpliceError> {
+        let nowhere = self.nowhere();
+        let tree = self.tree;
+        let (parent, last) = self.parent(path)?.ok_or(nowhere)?;
+        match parent {
+            Target::Text(overlay) => {
+                overlay.open(tree)?;
+                match overlay {
+                    Overlay::Map { node, members } => {
+                        let at = position(tree, *node, members, &last.decoded())?.ok_or(nowhere)?;
+                        let removed = members.remove(at);
+                        removed.value.may_go(tree)?;
+                        if let Key::Old(key) = removed.key {
+                            may_go(tree, key)?;
+                        }
+                    }
+                    Overlay::Seq { items, .. } => {
+                        let at = element(&last, items.len()).ok_or(nowhere)?;
+                        items.remove(at).may_go(tree)?;
+                    }
+                    _ => return Err(nowhere),
+                }
+            }
+            Target::Json(Value::Object(members)) => {
+                members.shift_remove(last.decoded().as_ref()).ok_or(nowhere)?;
+            }
+            Target::Json(Value::Array(items)) => {
+                items.remove(element(&last, items.len()).ok_or(nowhere)?);
+            }
+            Target::Json(_) => return Err(nowhere),
+        }
+        Ok(())
+    }
+
+    fn read(&self, path: &Pointer) -> Result<Value, SpliceError> {
+        let mut at = &*self.root;
+        let mut path = path;
+        while let Some((token, rest)) = path.split_front() {
+            let next = match at {
+                Overlay::Map { node, members } => {
+                    let at = position(self.tree, *node, members, &token.decoded())?;
+                    at.and_then(|at| members.get(at)).map(|member| &member.value)
+                }
+                Overlay::Seq { items, .. } => element(&token, items.len()).and_then(|at| items.get(at)),
+                _ => break,
+            };
+            at = next.ok_or_else(|| self.nowhere())?;
+            path = rest;
+        }
+        match at {
+            Overlay::Old(node) => self.read_old(*node, path),
+            other => at_pointer(&other.to_value(self.tree)?, path).ok_or_else(|| self.nowhere()),
+        }
+    }
+
+    fn read_old(&self, node: NodeId, path: &Pointer) -> Result<Value, SpliceError> {
+        let tree = self.tree;
+        let mut at = tree.resolve(node);
+        let mut path = path;
+        while let Some((token, rest)) = path.split_front() {
+            let next = match tree.kind(at) {
+                Kind::Mapping if tree.entries(at).any(|(key, _)| is_merge_key(tree, key)) => break,
+                Kind::Mapping => {
+                    let name = token.decoded();
+                    let mut found = None;
+                    for (key, value) in tree.entries(at) {
+                        if is_key(tree, key, &name)? {
+                            found = Some(value);
+                        }
+                    }
+                    found
+                }
+                Kind::Sequence => {
+                    let items = tree.items(at);
+                    token.to_index().ok().and_then(|index| match index {
+                        Index::Num(at) => items.into_iter().nth(at),
+                        Index::Next => None,
+                    })
+                }
+                _ => None,
+            };
+            at = tree.resolve(next.ok_or_else(|| self.nowhere())?);
+            path = rest;
+        }
+        at_pointer(&json(tree, at)?, path).ok_or_else(|| self.nowhere())
+    }
+}
+
+/// Sets `new` in the place of what is there.
+fn put(tree: &Tree<'_>, at: &mut Overlay, new: Overlay) -> Result<(), SpliceError> {
+    at.may_go(tree)?;
+    *at = new;
+    Ok(())
+}
+
+impl Overlay {
+    /// Makes the members or items of an old collection accessible, when it may be changed.
+    fn open(&mut self, tree: &Tree<'_>) -> Result<(), SpliceError> {
+        let Overlay::Old(node) = *self else { return Ok(()) };
+        let at = tree.outer_start(node);
+        let opened = match tree.kind(node) {
+            Kind::Alias => return Err(ErrorKind::Alias.at(at)),
+            Kind::Scalar => return Ok(()),
+            Kind::Mapping => {
+                let member = |(key, value)| Member { key: Key::Old(key), value: Overlay::Old(value) };
+                Overlay::Map { node, members: tree.entries(node).map(member).collect() }
+            }
+            Kind::Sequence => Overlay::Seq { node, items: tree.items(node).map(Overlay::Old).collect() },
+        };
+        if tree.is_aliased(node) {
+            return Err(ErrorKind::Anchor.at(at));
+        }
+        if tree.tag(node).is_some_and(|tag| !matches!(tag, "!!map" | "!!seq")) {
+            return Err(ErrorKind::Tag.at(at));
+        }
+        let pair = tree.style(node) == Style::Flow && !tree.raw(node).starts_with(['{', '[']);
+        if pair {
+            return Err(ErrorKind::FlowPair.at(at));
+        }
+        *self = opened;
+        Ok(())
+    }
+
+    fn child(&mut self, tree: &Tree<'_>, token: &Token<'_>) -> Result<Option<Target<'_>>, SpliceError> {
+        self.open(tree)?;
+        Ok(match self {
+            Overlay::Map { node, members } => {
+                find(tree, *node, members, &token.decoded())?.map(|member| Target::Text(&mut member.value))
+            }
+            Overlay::Seq { items, .. } => {
+                element(token, items.len()).and_then(|at| items.get_mut(at)).map(Target::Text)
+            }
+            Overlay::New(value) => json_child(Rc::make_mut(value), token).map(Target::Json),
+            _ => None,
+        })
+    }
+
+    fn into_value(self) -> Value {
+        match self {
+            Overlay::New(value) => Rc::unwrap_or_clone(value),
+            _ => Value::Null,
+        }
+    }
+
+    /// The value that is read here afterwards.
+    pub(crate) fn to_value(&self, tree: &Tree<'_>) -> Result<Value, SpliceError> {
+        match self {
+            Overlay::Nothing | Overlay::Null(_) => Ok(Value::Null),
+            Overlay::Old(node) => json(tree, *node),
+            Overlay::New(value) => Ok(Value::clone(value)),
+            Overlay::Seq { items, .. } => items.iter().map(|item| item.to_value(tree)).collect(),
+            Overlay::Map { members, .. } => {
+                let mut map = Map::with_capacity(members.len());
+                for member in members {
+                    let name = match &member.key {
+                        Key::New(name) => name.clone(),
+                        Key::Old(key) if is_merge_key(tree, *key) => {
+                            return Err(ErrorKind::MergeKey.at(tree.span(*key).start));
+                        }
+                        Key::Old(key) => key_name(tree, *key)?,
+                    };
+                    map.insert(name, member.value.to_value(tree)?);
+                }
+                Ok(Value::Object(map))
+            }
+        }
+    }
+
+    /// Refuses to drop what aliases refer to.
+    fn may_go(&self, tree: &Tree<'_>) -> Result<(), SpliceError> {
+        match self {
+            Overlay::Old(node) => may_go(tree, *node),
+            Overlay::Map { node, .. } | Overlay::Seq { node, .. } => may_go(tree, *node),
+            Overlay::Nothing | Overlay::New(_) | Overlay::Null(_) => Ok(()),
+        }
+    }
+}
+
+fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
+    let end = tree.span(node).end;
+    let first = tree.properties.partition_point(|properties| properties.node < node.0);
+    let inside = tree.properties.iter().skip(first).take_while(|properties| properties.start as usize <= end);
+    match inside.filter(|properties| properties.node == node.0 || (properties.start as usize) < end).find(|p| p.aliased)
+    {
+        Some(properties) => Err(ErrorKind::Anchor.at(properties.start as usize)),
+        None => Ok(()),
+    }
+}
+
+fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
+    to_json(tree, node).map_err(|error| ErrorKind::Unreadable.at(error.offset))
+}
+
+fn at_pointer(value: &Value, path: &Pointer) -> Option<Value> {
+    value.pointer(path.as_str()).cloned()
+}
+
+fn json_child<'v>(value: &'v mut Value, token: &Token<'_>) -> Option<&'v mut Value> {
+    match value {
+        Value::Object(members) => members.get_mut(token.decoded().as_ref()),
+        Value::Array(items) => element(token, items.len()).and_then(|at| items.get_mut(at)),
+        _ => None,
+    }
+}
+
+fn element(token: &Token<'_>, len: usize) -> Option<usize> {
+    token.to_index().ok()?.for_len(len).ok()
+}
+
+fn find<'m>(
+    tree: &Tree<'_>,
+    node: NodeId,
+    members: &'m mut [Member],
+    name: &str,
+) -> Result<Option<&'m mut Member>, SpliceError> {
+    let at = position(tree, node, members, name)?;
+    Ok(at.and_then(|at| members.get_mut(at)))
+}
+
+/// The member of that name. A merge key may hide one, or bring one from elsewhere.
+fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Result<Option<usize>, SpliceError> {
+    let mut found = None;
+    for (at, member) in members.iter().enumerate() {
+        let same = match &member.key {
+            Key::New(key) => key == name,
+            Key::Old(key) => is_key(tree, *key, name)?,
+        };
+        if same {
+            if let Some(Member { key: Key::Old(key), .. }) = found.and_then(|at: usize| members.get(at)) {
+                let again = match &member.key {
+                    Key::Old(next) => Some(tree.span(*next).start),
+                    Key::New(_) => None,
+                };
+                return Err(SpliceError { again, ..ErrorKind::DuplicateKey.at(tree.span(*key).start) });
+            }
+            found = Some(at);
+        }
+    }
+    let merge = members.iter().rposition(|member| matches!(member.key, Key::Old(key) if is_merge_key(tree, key)));
+    match merge {
+        Some(at) if found.is_none_or(|found| found < at) => Err(ErrorKind::MergeKey.at(tree.span(node).start)),
+        _ => Ok(found),
+    }
+}
+
+/// Compares as the key's JSON name; the plain spelling of a string is compared as it stands.
+pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, SpliceError> {
+    let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && !tree.has_properties(key);
+    let raw = tree.raw(key);
+    if plain && is_word(raw) {
+        return Ok(raw == name);
+    }
+    // A merge key is no member by itself.
+    Ok(!is_merge_key(tree, key) && key_name(tree, key)? == name)
+}
+
+fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
+    let odd = ErrorKind::OddKey.at(tree.span(key).start);
+    match resolve(tree, key).map_err(|_| odd)? {
+        Resolved::Str(text) => Ok(text.into_owned()),
+        Resolved::Bool(value) => Ok(value.to_string()),
+        Resolved::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
+        _ => Err(odd),
+    }
+}

@@ -1,0 +1,185 @@
+//! What happens to each member or item of one collection of the text, in order.
+
+use super::error::{ErrorKind, SpliceError};
+use super::lines::Lines;
+use super::overlay::{Key, Member, Overlay};
+use crate::tree::{Kind, NodeId, Style, Tree};
+use serde_json::Value;
+use std::rc::Rc;
+
+/// A member or an item, as it stands in the text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Element {
+    /// Where it begins: the key with its anchor and tag, the dash, or in brackets the item.
+    pub(crate) start: usize,
+    /// Behind the colon or the dash; none where there is neither.
+    pub(crate) mark: Option<usize>,
+    pub(crate) key: Option<NodeId>,
+    pub(crate) value: NodeId,
+    /// Where its content ends.
+    pub(crate) end: usize,
+}
+
+/// One thing that happens. Numbers are indices of elements.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step<'o> {
+    Keep(usize),
+    /// Something inside it changes.
+    Descend(usize, &'o Overlay),
+    Remove(usize),
+    /// The value of a member, or an item, gives way to another.
+    Replace(usize, &'o Overlay),
+    Insert(New<'o>),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct New<'o> {
+    /// Of a member.
+    pub(crate) name: Option<&'o str>,
+    pub(crate) value: &'o Value,
+    /// The same value, where it came from a patch.
+    pub(crate) shared: Option<&'o Rc<Value>>,
+}
+
+pub(crate) struct Plan<'o> {
+    pub(crate) elements: Vec<Element>,
+    pub(crate) steps: Vec<Step<'o>>,
+}
+
+impl Plan<'_> {
+    /// True when elements come, go or give way, not only when something changes inside them.
+    pub(crate) fn changes_itself(&self) -> bool {
+        self.steps.iter().any(|step| !matches!(step, Step::Keep(_) | Step::Descend(..)))
+    }
+
+    /// True when no element stands there afterwards.
+    pub(crate) fn leaves_nothing(&self) -> bool {
+        self.steps.iter().all(|step| matches!(step, Step::Remove(_)))
+    }
+}
+
+/// The element that a step leaves standing in the text.
+pub(crate) fn kept(step: &Step<'_>) -> Option<usize> {
+    match *step {
+        Step::Keep(at) | Step::Descend(at, _) | Step::Replace(at, _) => Some(at),
+        Step::Remove(_) | Step::Insert(_) => None,
+    }
+}
+
+pub(crate) fn mapping<'o>(
+    tree: &Tree<'_>,
+    lines: &Lines<'_>,
+    node: NodeId,
+    members: &'o [Member],
+) -> Result<Plan<'o>, SpliceError> {
+    let mut elements = Vec::new();
+    for (key, value) in tree.entries(node) {
+        elements.push(member(tree, lines, key, value)?);
+    }
+    // Behind the last old one that stays, new ones stand behind those that go, too.
+    let stays = members.iter().rposition(|member| matches!(member.key, Key::Old(_))).unwrap_or(0);
+    let (among, behind) = members.split_at(stays);
+    let mut among = among.iter().peekable();
+    let mut behind = behind.iter().peekable();
+    let mut steps: Vec<Step<'o>> = Vec::with_capacity(elements.len());
+    for (at, element) in elements.iter().enumerate() {
+        while let Some(member) = among.next_if(|member| matches!(member.key, Key::New(_))) {
+            steps.push(insertion(member));
+        }
+        let is_same = |member: &&Member| matches!(member.key, Key::Old(key) if Some(key) == element.key);
+        let same = among.next_if(is_same).or_else(|| behind.next_if(is_same));
+        steps.push(match same.map(|member| &member.value) {
+            None => Step::Remove(at),
+            Some(Overlay::Old(_)) => Step::Keep(at),
+            Some(inside @ (Overlay::Map { .. } | Overlay::Seq { .. })) => Step::Descend(at, inside),
+            Some(other) => Step::Replace(at, other),
+        });
+    }
+    steps.extend(behind.map(insertion));
+    Ok(Plan { elements, steps })
+}
+
+fn insertion(member: &Member) -> Step<'_> {
+    let name = match &member.key {
+        Key::New(name) => Some(name.as_str()),
+        Key::Old(_) => None,
+    };
+    Step::Insert(new(name, &member.value))
+}
+
+/// A new item that stands where old ones went takes their place, one by one.
+pub(crate) fn sequence<'o>(
+    tree: &Tree<'_>,
+    lines: &Lines<'_>,
+    node: NodeId,
+    items: &'o [Overlay],
+) -> Result<Plan<'o>, SpliceError> {
+    let elements = items_of(tree, lines, node)?;
+    let mut steps = Vec::with_capacity(elements.len());
+    let mut next = 0;
+    let mut new: Vec<&Overlay> = Vec::new();
+    let flush = |steps: &mut Vec<Step<'o>>, gone: std::ops::Range<usize>, new: &mut Vec<&'o Overlay>| {
+        let mut new = new.drain(..);
+        for at in gone {
+            steps.push(new.next().map_or(Step::Remove(at), |item| Step::Replace(at, item)));
+        }
+        steps.extend(new.map(|item| Step::Insert(self::new(None, item))));
+    };
+    for item in items {
+        let old = match item {
+            Overlay::Old(id) | Overlay::Map { node: id, .. } | Overlay::Seq { node: id, .. } => *id,
+            _ => {
+                new.push(item);
+                continue;
+            }
+        };
+        let Some(at) = elements.iter().skip(next).position(|element| element.value == old).map(|found| next + found)
+        else {
+            return Err(ErrorKind::Layout.at(tree.span(old).start));
+        };
+        flush(&mut steps, next..at, &mut new);
+        steps.push(if matches!(item, Overlay::Old(_)) { Step::Keep(at) } else { Step::Descend(at, item) });
+        next = at + 1;
+    }
+    flush(&mut steps, next..elements.len(), &mut new);
+    Ok(Plan { elements, steps })
+}
+
+fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {
+    match overlay {
+        Overlay::New(value) => New { name, value, shared: Some(value) },
+        _ => New { name, value: &Value::Null, shared: None },
+    }
+}
+
+fn member(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Result<Element, SpliceError> {
+    let key_end = tree.span(key).end;
+    let colon = lines.next_content(key_end);
+    let mark = lines.is_at(colon, b':').then_some(colon + 1);
+    let end = tree.span(value).end.max(mark.unwrap_or(key_end));
+    Ok(Element { start: tree.outer_start(key), mark, key: Some(key), value, end })
+}
+
+fn items_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Element>, SpliceError> {
+    let mut elements = Vec::new();
+    let mut dash = tree.span(node).start;
+    for item in tree.items(node) {
+        let end = tree.span(item).end;
+        if tree.style(node) == Style::Flow {
+            elements.push(Element { start: tree.outer_start(item), mark: None, key: None, value: item, end });
+            continue;
+        }
+        if !lines.is_at(dash, b'-') {
+            return Err(ErrorKind::Layout.at(dash));
+        }
+        let end = end.max(dash + 1);
+        elements.push(Element { start: dash, mark: Some(dash + 1), key: None, value: item, end });
+        dash = lines.next_content(end);
+    }
+    Ok(elements)
+}
+
+/// True for what stands within brackets or on its line: anything but a block collection.
+pub(crate) fn is_inline(tree: &Tree<'_>, node: NodeId) -> bool {
+    !(tree.style(node) == Style::Block && matches!(tree.kind(node), Kind::Mapping | Kind::Sequence))
+}

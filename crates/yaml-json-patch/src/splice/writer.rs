@@ -1,0 +1,82 @@
+//! Walks the overlay once, along the changes, and writes edits.
+
+use super::cache::Cache;
+use super::edits::Edits;
+use super::error::SpliceError;
+use super::layout::{Examples, Level};
+use super::lines::Lines;
+use super::overlay::Overlay;
+use super::plan::{self, Plan, Step};
+use crate::tree::{NodeId, Style, Tree};
+
+pub(crate) struct Writer<'a, 't> {
+    pub(super) tree: &'a Tree<'t>,
+    pub(super) lines: Lines<'t>,
+    pub(super) out: Edits,
+    pub(super) cache: &'a Cache,
+    /// The collections from the root down to the one being edited.
+    pub(super) path: Vec<Level>,
+    pub(super) examples: Examples,
+}
+
+/// Where a collection hangs.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Slot {
+    Root,
+    /// Behind a colon or a dash that ends here, or right at the place of a flow item.
+    Behind(usize),
+}
+
+impl<'a, 't> Writer<'a, 't> {
+    pub(crate) fn new(tree: &'a Tree<'t>, cache: &'a Cache) -> Self {
+        Self {
+            tree,
+            cache,
+            lines: Lines { text: tree.text() },
+            out: Edits::default(),
+            path: Vec::new(),
+            examples: Examples::default(),
+        }
+    }
+
+    pub(crate) fn document(&mut self, overlay: &Overlay) -> Result<(), SpliceError> {
+        match overlay {
+            Overlay::Nothing | Overlay::Old(_) => Ok(()),
+            Overlay::Map { .. } | Overlay::Seq { .. } => self.collection(overlay, None, Slot::Root),
+            Overlay::New(value) => self.replace_root(value),
+            Overlay::Null(_) => self.replace_root(&serde_json::Value::Null),
+        }
+    }
+
+    fn collection(&mut self, overlay: &Overlay, key: Option<NodeId>, slot: Slot) -> Result<(), SpliceError> {
+        let (node, plan) = match overlay {
+            Overlay::Map { node, members } => (*node, plan::mapping(self.tree, &self.lines, *node, members)?),
+            Overlay::Seq { node, items } => (*node, plan::sequence(self.tree, &self.lines, *node, items)?),
+            _ => return Ok(()),
+        };
+        self.path.push(Level { node, key });
+        let written = match self.tree.style(node) {
+            Style::Flow => self.flow(node, &plan),
+            _ => self.block(node, &plan, slot),
+        };
+        self.path.pop();
+        written
+    }
+
+    pub(super) fn inside(&mut self, plan: &Plan<'_>) -> Result<(), SpliceError> {
+        plan.steps.iter().try_for_each(|step| match *step {
+            Step::Descend(index, overlay) => self.element_inside(plan, index, overlay),
+            _ => Ok(()),
+        })
+    }
+
+    pub(super) fn element_inside(
+        &mut self,
+        plan: &Plan<'_>,
+        index: usize,
+        overlay: &Overlay,
+    ) -> Result<(), SpliceError> {
+        let Some(element) = plan.elements.get(index) else { return Ok(()) };
+        self.collection(overlay, element.key, Slot::Behind(element.mark.unwrap_or(element.start)))
+    }
+}

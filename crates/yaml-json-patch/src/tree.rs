@@ -1,0 +1,274 @@
+//! The located tree of one YAML document: flat, borrowed, cheap to build and to throw away.
+//!
+//! Spans are bytes into [`Tree::text`], normalised so that no reader's habits show:
+//! - plain and quoted scalars: exactly their characters, quotes included
+//! - block scalars: from the `|` or `>` to the end of the last line that belongs to the value (all trailing blank
+//!   lines with `+`, none otherwise), without that line's line break
+//! - empty (null) nodes: zero width, just after the `:`, `-` or `?` or the properties they follow
+//! - flow collections: brackets included
+//! - block mappings: from their first key (or its properties, or `?`); block sequences: from their first dash;
+//!   both to the end of their last descendant
+//! - anchors and tags stand outside the span: see [`Tree::outer_start`]
+
+use std::ops::Range;
+
+/// Index of a node in its [`Tree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub(crate) u32);
+
+/// What a node is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `a: 1` or `{a: 1}`
+    Mapping,
+    /// `- 1` or `[1]`
+    Sequence,
+    /// Any scalar, also the empty one
+    Scalar,
+    /// `*name`
+    Alias,
+}
+
+/// How a node is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// A collection by indentation
+    Block,
+    /// A collection in brackets
+    Flow,
+    /// A scalar without quotes, also the empty one; aliases too
+    Plain,
+    /// `'…'`
+    SingleQuoted,
+    /// `"…"`
+    DoubleQuoted,
+    /// `|`
+    Literal,
+    /// `>`
+    Folded,
+}
+
+/// No node: end of a sibling chain, no child, no alias target.
+pub(crate) const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) style: Style,
+    /// The mapping holds a `? ` key, which the splicer leaves alone.
+    pub(crate) explicit_key: bool,
+    /// An anchor or tag stands before the node: look into `properties`.
+    pub(crate) has_properties: bool,
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Next sibling. In a mapping, keys and values alternate in one chain.
+    pub(crate) next: u32,
+    /// First child; of an alias: the node it stands for; of a block scalar: its content's indentation in columns.
+    pub(crate) child: u32,
+}
+
+/// Anchor and tag of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Properties {
+    pub(crate) node: u32,
+    /// Where the first of them begins.
+    pub(crate) start: u32,
+    /// Name without `&`.
+    pub(crate) anchor: Option<Range<u32>>,
+    /// As written, with `!`.
+    pub(crate) tag: Option<Range<u32>>,
+    /// An alias refers to this anchor.
+    pub(crate) aliased: bool,
+}
+
+/// A collection that the fast reader has not finished.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open {
+    pub(crate) node: u32,
+    pub(crate) last_child: u32,
+    /// The column of its dashes or keys; no meaning in flow style.
+    pub(crate) column: u32,
+    pub(crate) mapping: bool,
+}
+
+/// The memory of a tree, to be used again for the next one.
+#[derive(Debug, Default)]
+pub struct Buffer {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) open: Vec<Open>,
+}
+
+/// One document, located.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tree<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) nodes: Vec<Node>,
+    /// Sorted by node.
+    pub(crate) properties: Vec<Properties>,
+    /// A `%TAG` directive stands at the head: tags may mean anything.
+    pub(crate) declares_tags: bool,
+}
+
+impl<'t> Tree<'t> {
+    /// Gives the tree's memory to the next one: see [`read_into`](crate::read_into).
+    pub fn recycle(self, buffer: &mut Buffer) {
+        buffer.nodes = self.nodes;
+    }
+
+    /// The text that the spans point into.
+    #[must_use]
+    pub fn text(&self) -> &'t str {
+        self.text
+    }
+
+    /// The document's root; none for an empty document.
+    #[must_use]
+    pub fn root(&self) -> Option<NodeId> {
+        (!self.nodes.is_empty()).then_some(NodeId(0))
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    /// What the node is.
+    #[must_use]
+    pub fn kind(&self, id: NodeId) -> Kind {
+        self.node(id).kind
+    }
+
+    /// How the node is written.
+    #[must_use]
+    pub fn style(&self, id: NodeId) -> Style {
+        self.node(id).style
+    }
+
+    /// The node's own bytes, without anchor and tag.
+    #[must_use]
+    pub fn span(&self, id: NodeId) -> Range<usize> {
+        let node = self.node(id);
+        node.start as usize..node.end as usize
+    }
+
+    /// The node's own text, as written.
+    #[must_use]
+    pub fn raw(&self, id: NodeId) -> &'t str {
+        &self.text[self.span(id)]
+    }
+
+    /// Where the node begins, its anchor and tag included.
+    #[must_use]
+    pub fn outer_start(&self, id: NodeId) -> usize {
+        self.properties(id).map_or(self.node(id).start, |p| p.start) as usize
+    }
+
+    pub(crate) fn has_properties(&self, id: NodeId) -> bool {
+        self.node(id).has_properties
+    }
+
+    /// The indentation of a block scalar's content, in columns.
+    pub(crate) fn content_column(&self, id: NodeId) -> u32 {
+        self.node(id).child
+    }
+
+    /// The keys and values of a mapping, or the items of a sequence; nothing for any other node.
+    pub(crate) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let kind = if self.kind(id) == Kind::Mapping { Kind::Mapping } else { Kind::Sequence };
+        self.chain(id, kind)
+    }
+
+    fn properties(&self, id: NodeId) -> Option<&Properties> {
+        if !self.node(id).has_properties {
+            return None;
+        }
+        let at = self.properties.binary_search_by_key(&id.0, |p| p.node).ok()?;
+        self.properties.get(at)
+    }
+
+    /// The anchor's name, without `&`.
+    #[must_use]
+    pub fn anchor(&self, id: NodeId) -> Option<&'t str> {
+        let range = self.properties(id)?.anchor.clone()?;
+        Some(&self.text[range.start as usize..range.end as usize])
+    }
+
+    /// The tag as written, with its `!`.
+    #[must_use]
+    pub fn tag(&self, id: NodeId) -> Option<&'t str> {
+        let range = self.properties(id)?.tag.clone()?;
+        Some(&self.text[range.start as usize..range.end as usize])
+    }
+
+    /// True when an alias refers to this node's anchor.
+    #[must_use]
+    pub fn is_aliased(&self, id: NodeId) -> bool {
+        self.properties(id).is_some_and(|p| p.aliased)
+    }
+
+    /// True when an alias stands anywhere in the document.
+    #[must_use]
+    pub fn has_aliases(&self) -> bool {
+        self.nodes.iter().any(|node| node.kind == Kind::Alias)
+    }
+
+    /// True when an anchor stands anywhere in the document.
+    #[must_use]
+    pub fn has_anchors(&self) -> bool {
+        self.properties.iter().any(|properties| properties.anchor.is_some())
+    }
+
+    /// True when the mapping holds a key written with `? `.
+    #[must_use]
+    pub fn has_explicit_key(&self, id: NodeId) -> bool {
+        self.node(id).explicit_key
+    }
+
+    /// What an alias stands for; any other node stands for itself.
+    #[must_use]
+    pub fn resolve(&self, id: NodeId) -> NodeId {
+        let node = self.node(id);
+        if node.kind == Kind::Alias && node.child != NONE { NodeId(node.child) } else { id }
+    }
+
+    /// The items of a sequence, in order; nothing for any other node.
+    pub fn items(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.chain(id, Kind::Sequence)
+    }
+
+    /// The keys and values of a mapping, in order; nothing for any other node. Keys may repeat.
+    pub fn entries(&self, id: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
+        let mut chain = self.chain(id, Kind::Mapping);
+        std::iter::from_fn(move || Some((chain.next()?, chain.next()?)))
+    }
+
+    fn chain(&self, id: NodeId, kind: Kind) -> impl Iterator<Item = NodeId> + '_ {
+        let node = self.node(id);
+        let first = if node.kind == kind { node.child } else { NONE };
+        let mut at = first;
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(at as usize)?;
+            let id = NodeId(at);
+            at = node.next;
+            Some(id)
+        })
+    }
+}
+
+/// Why a text is not a YAML document, and where.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct YamlError {
+    /// Byte offset into the text that was read.
+    pub offset: usize,
+    /// A description in lower case, without a full stop.
+    pub message: String,
+}
+
+impl YamlError {
+    /// An error at a byte of the text.
+    #[must_use]
+    pub fn new(offset: usize, message: String) -> Self {
+        Self { offset, message }
+    }
+}

@@ -1,0 +1,203 @@
+//! Checks the result: the new text is the old document with the patch applied, and nothing else.
+//!
+//! The two trees are walked side by side, with the overlay between them. No third document is built.
+
+use crate::splice::overlay::{Key, Member, Overlay, is_key};
+use crate::splice::{Cache, Spliced};
+use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::value::{Resolved, resolve};
+use serde_json::Value;
+
+/// The edited text is not what the patch says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the edited text does not read back as the document with the patch applied; this is a defect of the program")]
+#[non_exhaustive]
+pub struct Mismatch {
+    /// Byte offset into the new text.
+    pub offset: usize,
+}
+
+/// Checks that the edited text, read anew, is the old document with the operations applied. The cache shares work between
+/// documents.
+///
+/// # Errors
+/// When anything else has changed, which is a defect of this crate.
+pub fn verify(old: &Tree<'_>, spliced: &Spliced, new: &Tree<'_>, cache: &Cache) -> Result<(), Mismatch> {
+    let overlay = &spliced.overlay;
+    let pair = Pair { old, new, cache };
+    match (overlay, new.root()) {
+        (Overlay::Nothing | Overlay::Null(_), None) => Ok(()),
+        (Overlay::New(value), None) if value.is_null() => Ok(()),
+        (_, None) => Err(Mismatch { offset: 0 }),
+        (overlay, Some(root)) => pair.node(overlay, root),
+    }
+}
+
+struct Pair<'a, 'o, 'n> {
+    old: &'a Tree<'o>,
+    new: &'a Tree<'n>,
+    cache: &'a Cache,
+}
+
+impl Pair<'_, '_, '_> {
+    fn fail(&self, at: NodeId) -> Mismatch {
+        Mismatch { offset: self.new.span(at).start }
+    }
+
+    fn expect(&self, right: bool, at: NodeId) -> Result<(), Mismatch> {
+        if right { Ok(()) } else { Err(self.fail(at)) }
+    }
+
+    fn node(&self, overlay: &Overlay, at: NodeId) -> Result<(), Mismatch> {
+        match overlay {
+            Overlay::Nothing => Err(self.fail(at)),
+            Overlay::Old(node) => self.untouched(*node, at),
+            Overlay::New(value) => {
+                let (column, raw) = (column(self.new, at), self.new.raw(at));
+                if !self.cache.is_verified(value, column, raw) {
+                    self.written(value, at)?;
+                    self.cache.remember_verified(value, column, raw);
+                }
+                Ok(())
+            }
+            // A null comes back with the tag it had.
+            Overlay::Null(_) => self.expect(matches!(resolve(self.new, at), Ok(Resolved::Null)), at),
+            Overlay::Map { node, members } => {
+                self.expect(self.same_properties(*node, at) && self.new.kind(at) == Kind::Mapping, at)?;
+                self.members(members, at)
+            }
+            Overlay::Seq { node, items } => {
+                self.expect(self.same_properties(*node, at) && self.new.kind(at) == Kind::Sequence, at)?;
+                let mut found = self.new.items(at);
+                for item in items {
+                    self.node(item, found.next().ok_or_else(|| self.fail(at))?)?;
+                }
+                self.expect(found.next().is_none(), at)
+            }
+        }
+    }
+
+    /// Old members in their order, new ones in theirs, wherever they stand among the old ones.
+    fn members(&self, members: &[Member], at: NodeId) -> Result<(), Mismatch> {
+        let mut old = members.iter().filter(|member| matches!(member.key, Key::Old(_))).peekable();
+        let mut added = members.iter().filter(|member| matches!(member.key, Key::New(_))).peekable();
+        for (key, value) in self.new.entries(at) {
+            let is_old =
+                |member: &&Member| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
+            let is_added = |member: &&Member| match &member.key {
+                Key::New(name) => is_key(self.new, key, name) == Ok(true),
+                Key::Old(_) => false,
+            };
+            let member = old.next_if(is_old).or_else(|| added.next_if(is_added)).ok_or_else(|| self.fail(key))?;
+            if let Key::New(_) = member.key {
+                self.expect(!self.new.has_properties(key), key)?;
+            }
+            self.node(&member.value, value)?;
+        }
+        self.expect(old.next().is_none() && added.next().is_none(), at)
+    }
+
+    fn same_properties(&self, before: NodeId, at: NodeId) -> bool {
+        let has = (self.old.has_properties(before), self.new.has_properties(at));
+        has == (false, false)
+            || self.old.anchor(before) == self.new.anchor(at) && self.old.tag(before) == self.new.tag(at)
+    }
+
+    /// Aliases are compared by name: what they stand for is compared where it stands.
+    fn untouched(&self, before: NodeId, at: NodeId) -> Result<(), Mismatch> {
+        let (old, new) = (self.old, self.new);
+        let same = old.kind(before) == new.kind(at)
+            && old.style(before) == new.style(at)
+            && self.same_properties(before, at)
+            && match old.kind(before) {
+                Kind::Alias => old.raw(before) == new.raw(at),
+                Kind::Scalar => self.same_scalar(before, at),
+                Kind::Mapping | Kind::Sequence => true,
+            };
+        self.expect(same, at)?;
+        if self.same_text(before, at) {
+            return Ok(());
+        }
+        let mut children = new.children(at);
+        for child in old.children(before) {
+            self.untouched(child, children.next().ok_or_else(|| self.fail(at))?)?;
+        }
+        self.expect(children.next().is_none(), at)
+    }
+
+    /// A collection of the same bytes in the same column reads the same, whatever stands around it. At the end of a text it
+    /// may not: a line break behind it can belong to a block scalar's value.
+    fn same_text(&self, before: NodeId, at: NodeId) -> bool {
+        let (old, new) = (self.old, self.new);
+        let ends_in_line = |tree: &Tree<'_>, node| tree.text()[tree.span(node).end..].contains('\n');
+        old.raw(before) == new.raw(at)
+            && column(old, before) == column(new, at)
+            && ends_in_line(old, before)
+            && ends_in_line(new, at)
+    }
+
+    fn same_scalar(&self, before: NodeId, at: NodeId) -> bool {
+        let (old, new) = (self.old, self.new);
+        match old.style(before) {
+            // The same text may be another value: with other indentation around it, or without a line break at its end.
+            Style::Literal | Style::Folded => {
+                let open = |tree: &Tree<'_>, id: NodeId| tree.span(id).end == tree.text().len();
+                let same = old.raw(before) == new.raw(at)
+                    && old.content_column(before) == new.content_column(at)
+                    && open(old, before) == open(new, at);
+                same || old.scalar(before) == new.scalar(at)
+            }
+            _ => old.raw(before) == new.raw(at),
+        }
+    }
+
+    fn written(&self, value: &Value, at: NodeId) -> Result<(), Mismatch> {
+        let new = self.new;
+        self.expect(!new.has_properties(at), at)?;
+        match (value, new.kind(at)) {
+            (Value::Array(items), Kind::Sequence) => {
+                let mut found = new.items(at);
+                for item in items {
+                    self.written(item, found.next().ok_or_else(|| self.fail(at))?)?;
+                }
+                self.expect(found.next().is_none(), at)
+            }
+            (Value::Object(members), Kind::Mapping) => {
+                let mut expected = members.iter();
+                for (key, value) in new.entries(at) {
+                    let (name, member) = expected.next().ok_or_else(|| self.fail(key))?;
+                    self.expect(!new.has_properties(key) && is_key(new, key, name) == Ok(true), key)?;
+                    self.written(member, value)?;
+                }
+                self.expect(expected.next().is_none(), at)
+            }
+            (scalar, Kind::Scalar) => {
+                let same = match (scalar, resolve(new, at)) {
+                    (Value::Null, Ok(Resolved::Null)) => true,
+                    (Value::Bool(expected), Ok(Resolved::Bool(found))) => *expected == found,
+                    (Value::String(expected), Ok(Resolved::Str(found))) => *expected == found,
+                    (Value::Number(expected), Ok(Resolved::Int(found))) => {
+                        expected.as_i128() == Some(found)
+                            || expected.as_f64().is_some_and(|float| is_whole(float, found))
+                    }
+                    (Value::Number(expected), Ok(Resolved::Float(found))) => expected.as_f64() == Some(found),
+                    _ => false,
+                };
+                self.expect(same, at)
+            }
+            _ => Err(self.fail(at)),
+        }
+    }
+}
+
+/// Bytes from the beginning of the line.
+fn column(tree: &Tree<'_>, node: NodeId) -> usize {
+    let start = tree.span(node).start;
+    start - memchr::memrchr(b'\n', &tree.text().as_bytes()[..start]).map_or(0, |feed| feed + 1)
+}
+
+/// A float of the patch, such as 1e3, that YAML reads as an integer.
+#[expect(clippy::cast_precision_loss, reason = "compared as a float, which the patch's value is")]
+fn is_whole(float: f64, found: i128) -> bool {
+    float.fract() == 0.0 && float == found as f64
+}

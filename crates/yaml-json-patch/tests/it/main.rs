@@ -1,0 +1,20 @@
+//! The one integration test binary: a module per subject.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "clippy.toml allows them in #[test] functions only, not in their helpers"
+)]
+
+mod block_yaml;
+#[path = "../../../../tests/it/corpus.rs"]
+mod corpus;
+mod corpus_edits;
+mod every_place;
+mod generator;
+mod independent_readers;
+mod json_patch_suite;
+mod properties;
+mod reader_mutation;
+mod splice;
+mod yaml_test_suite;

@@ -1,0 +1,269 @@
+//! Laws of splicing, over random documents in random layout and random patches.
+
+use crate::generator::{Tape, document};
+use crate::splice::visible;
+use json_patch::Patch;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use yaml_json_patch::edit;
+use yaml_json_patch::json_patch::jsonptr::PointerBuf;
+use yaml_json_patch::{
+    self as yaml, Cache, Error, Kind, NodeId, Operation, Tree, apply, null_source, operations, splice, to_json, verify,
+};
+
+fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Every place of a document, with what stands there.
+fn places(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
+    found.push((path.to_owned(), value.clone()));
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                places(value, &format!("{path}/{}", escape(key)), found);
+            }
+        }
+        Value::Array(items) => {
+            for (at, value) in items.iter().enumerate() {
+                places(value, &format!("{path}/{at}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn new_value(tape: &mut Tape<'_>) -> Value {
+    match tape.pick(9) {
+        0 => json!("v"),
+        1 => json!(7),
+        2 => {
+            json!({"name": "n1", "env": [{"name": "e", "value": "0"}], "args": ["a", "b"], "more": {"deep": {"er": null}}})
+        }
+        3 => json!([{"x": 1}, [2, ["three: "]], "yes"]),
+        4 => json!({}),
+        5 => json!([]),
+        6 => json!(null),
+        7 => json!("two\nlines # and: [more]"),
+        _ => json!({"one": [{"two": 2.5}]}),
+    }
+}
+
+/// Adds something new, and says how to take it out again.
+fn addition(tape: &mut Tape<'_>, document: &Value, serial: usize) -> Option<(Value, Value)> {
+    let mut found = Vec::new();
+    places(document, "", &mut found);
+    found.retain(|(_, value)| value.is_object() || value.is_array());
+    if found.is_empty() {
+        return None;
+    }
+    let at = tape.pick(found.len());
+    let (path, place) = &found[at];
+    let value = new_value(tape);
+    let (add, remove) = match place {
+        Value::Array(items) => {
+            let index = tape.pick(items.len() + 1);
+            let add = if index == items.len() && tape.chance(2) { "-".to_owned() } else { index.to_string() };
+            (format!("{path}/{add}"), format!("{path}/{index}"))
+        }
+        _ => (format!("{path}/new~1{serial}"), format!("{path}/new~1{serial}")),
+    };
+    Some((json!({"op": "add", "path": add, "value": value}), json!({"op": "remove", "path": remove})))
+}
+
+fn operation(tape: &mut Tape<'_>, document: &Value, serial: usize) -> Option<Value> {
+    let mut found = Vec::new();
+    places(document, "", &mut found);
+    let at = tape.pick(found.len());
+    let (path, old) = &found[at];
+    let from = tape.pick(found.len());
+    let from = &found[from].0;
+    Some(match tape.pick(8) {
+        0 | 1 => addition(tape, document, serial)?.0,
+        2 | 3 => json!({"op": "remove", "path": path}),
+        4 => json!({"op": "replace", "path": path, "value": new_value(tape)}),
+        // The json_patch crate refuses to move the whole document to where it is.
+        5 if path != from => json!({"op": "move", "from": from, "path": path}),
+        5 | 6 => json!({"op": "copy", "from": from, "path": path}),
+        _ => json!({"op": "test", "path": path, "value": if tape.chance(4) { new_value(tape) } else { old.clone() }}),
+    })
+}
+
+fn patch(operations: Vec<Value>) -> Patch {
+    serde_json::from_value(Value::Array(operations)).unwrap()
+}
+
+fn read_json(text: &str) -> Option<Value> {
+    let tree = yaml::read(text).ok()?;
+    tree.root().map_or(Some(Value::Null), |root| to_json(&tree, root).ok())
+}
+
+fn tape() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 0..160)
+}
+
+fn check_patch(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
+    let text = document(&mut Tape::new(layout));
+    let Some(before) = read_json(&text) else { return Ok(()) };
+    let mut expected = before;
+    let mut tape = Tape::new(choices);
+    let mut operations = Vec::new();
+    let mut fits = true;
+    for serial in 0..=tape.pick(4) {
+        let Some(operation) = operation(&mut tape, &expected, serial) else { break };
+        operations.push(operation.clone());
+        if json_patch::patch(&mut expected, &patch(vec![operation])).is_err() {
+            fits = false;
+            break;
+        }
+    }
+    let patch = patch(operations);
+    let shown = || format!("{patch}\n{}", visible(&text));
+    match apply(&text, &patch) {
+        Ok(patched) => {
+            prop_assert!(fits, "should have been an error: {}\n{}", shown(), visible(&patched));
+            prop_assert_eq!(read_json(&patched), Some(expected), "{}\n{}", shown(), visible(&patched));
+        }
+        Err(Error::Splice(refused)) => {
+            prop_assert!(!fits || !refused.kind.is_fault_of_patch(), "{refused:?}: {}", shown());
+        }
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
+    }
+    Ok(())
+}
+
+fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
+    let text = document(&mut Tape::new(layout));
+    let Some(mut value) = read_json(&text) else { return Ok(()) };
+    let mut tape = Tape::new(choices);
+    let (mut adds, mut removes) = (Vec::new(), Vec::new());
+    for serial in 0..=tape.pick(3) {
+        let Some((add, remove)) = addition(&mut tape, &value, serial) else { break };
+        json_patch::patch(&mut value, &patch(vec![add.clone()])).unwrap();
+        adds.push(add);
+        removes.insert(0, remove);
+    }
+    let (adds, removes) = (patch(adds), patch(removes));
+    let shown = || format!("{adds}\n{}", visible(&text));
+    let there = match apply(&text, &adds) {
+        Ok(there) => there,
+        Err(Error::Splice(refused)) => {
+            prop_assert!(!refused.kind.is_fault_of_patch(), "{refused:?}: {}", shown());
+            return Ok(());
+        }
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
+    };
+    match apply(&there, &removes) {
+        Ok(back) => prop_assert_eq!(visible(&back), visible(&text), "{}\n{}", adds, visible(&there)),
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}\n{}", shown(), visible(&there)))),
+    }
+    Ok(())
+}
+
+/// What was added is brought up to date where it stands: the bytes are those of adding the new value at once.
+fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
+    let text = document(&mut Tape::new(layout));
+    let Some(value) = read_json(&text) else { return Ok(()) };
+    let mut tape = Tape::new(choices);
+    let Some((add, remove)) = addition(&mut tape, &value, 0) else { return Ok(()) };
+    let mut other = add.clone();
+    other["value"] = new_value(&mut tape);
+    let replace = json!({"op": "replace", "path": remove["path"], "value": other["value"]});
+    let (Ok(first), Ok(expected)) = (apply(&text, &patch(vec![add.clone()])), apply(&text, &patch(vec![other]))) else {
+        return Ok(());
+    };
+    let shown = || format!("{add}, then {replace}\n{}\n{}", visible(&text), visible(&first));
+    match apply(&first, &patch(vec![replace.clone()])) {
+        Ok(upgraded) => prop_assert_eq!(visible(&upgraded), visible(&expected), "{}", shown()),
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
+    }
+    Ok(())
+}
+
+/// A null that gave way to a collection comes back as it was written.
+fn check_null(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
+    let text = document(&mut Tape::new(layout));
+    let Some(value) = read_json(&text) else { return Ok(()) };
+    let mut tape = Tape::new(choices);
+    let mut found = Vec::new();
+    places(&value, "", &mut found);
+    found.retain(|(path, value)| value.is_null() && !path.is_empty());
+    if found.is_empty() {
+        return Ok(());
+    }
+    let path = found[tape.pick(found.len())].0.clone();
+    let tree = yaml::read(&text).unwrap();
+    let Some(node) = node_at(&tree, &path) else { return Ok(()) };
+    // An item's blanks at the end of its line are not kept.
+    let parent = path.rsplit_once('/').and_then(|(parent, _)| node_at(&tree, parent));
+    let Some(parent) = parent.filter(|parent| tree.kind(*parent) == Kind::Mapping) else { return Ok(()) };
+    let source = null_source(&tree, parent, node);
+    let value = if tape.pick(2) == 0 { json!({"a": {"b": [1, {}]}}) } else { json!([{"c": "d", "e": 5}]) };
+    let there = match apply(&text, &patch(vec![json!({"op": "replace", "path": path, "value": value})])) {
+        Ok(there) => there,
+        Err(Error::Splice(_)) => return Ok(()),
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {path}\n{}", visible(&text)))),
+    };
+    let filled = yaml::read(&there).unwrap();
+    let restore = Operation::RestoreNull { path: PointerBuf::parse(&path).unwrap(), source };
+    let shown = || format!("{path}\n{}\n{}", visible(&text), visible(&there));
+    let back = match splice(&filled, vec![restore], &Cache::default()) {
+        Ok(spliced) => edit::apply(&there, &spliced.edits),
+        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
+    };
+    prop_assert_eq!(visible(&back), visible(&text), "{}", shown());
+    Ok(())
+}
+
+fn node_at(tree: &Tree<'_>, path: &str) -> Option<NodeId> {
+    let mut at = tree.root()?;
+    for token in path.split('/').skip(1) {
+        let name = token.replace("~1", "/").replace("~0", "~");
+        at = match tree.kind(at) {
+            Kind::Mapping => tree.get(at, &name)?,
+            Kind::Sequence => tree.items(at).nth(name.parse().ok()?)?,
+            // Behind an alias, nothing is edited.
+            _ => return None,
+        };
+    }
+    Some(at)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, max_shrink_iters: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn text_and_json_agree_about_every_patch(layout in tape(), choices in tape()) {
+        check_patch(&layout, &choices)?;
+    }
+
+    #[test]
+    fn removing_what_was_added_gives_the_original_bytes(layout in tape(), choices in tape()) {
+        check_inverse(&layout, &choices)?;
+    }
+
+    #[test]
+    fn replacing_what_was_added_is_adding_the_other_value(layout in tape(), choices in tape()) {
+        check_upgrade(&layout, &choices)?;
+    }
+
+    #[test]
+    fn a_null_that_gave_way_comes_back_as_it_was_written(layout in tape(), choices in tape()) {
+        check_null(&layout, &choices)?;
+    }
+
+    /// The last line of defence has to see it when anything else in the text changes.
+    #[test]
+    fn verify_sees_a_change_that_the_patch_does_not_make(layout in tape(), other in tape(), choices in tape()) {
+        let (text, other) = (document(&mut Tape::new(&layout)), document(&mut Tape::new(&other)));
+        let (Some(value), Some(changed)) = (read_json(&text), read_json(&other)) else { return Ok(()) };
+        let Some((add, _)) = addition(&mut Tape::new(&choices), &value, 0) else { return Ok(()) };
+        let (old, new) = (yaml::read(&text).unwrap(), yaml::read(&other).unwrap());
+        let Ok(spliced) = splice(&old, operations(&patch(vec![add.clone()])), &Cache::default()) else { return Ok(()) };
+        let mut expected = value;
+        json_patch::patch(&mut expected, &patch(vec![add])).unwrap();
+        if verify(&old, &spliced, &new, &Cache::default()).is_ok() {
+            prop_assert_eq!(changed, expected);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! A null gives way to a collection, and comes back.
+
+use super::{given, visible};
+use serde_json::{Value, json};
+use yaml_json_patch::edit;
+use yaml_json_patch::json_patch::jsonptr::PointerBuf;
+use yaml_json_patch::{self as yaml, Cache, ErrorKind, Operation, null_source, splice, verify};
+
+fn restore(path: &str, source: String) -> Vec<Operation> {
+    vec![Operation::RestoreNull { path: PointerBuf::parse(path).unwrap(), source }]
+}
+
+fn filled_and_restored(text: &str, path: &str, value: Value, expected: &str) {
+    let tree = yaml::read(text).unwrap();
+    let root = tree.root().unwrap();
+    let node = tree.get(root, path.trim_start_matches('/')).unwrap();
+    let source = null_source(&tree, root, node);
+    given(text).add(path, value).gives(expected);
+    let filled = yaml::read(expected).unwrap();
+    let cache = Cache::default();
+    let restored = splice(&filled, restore(path, source), &cache).unwrap();
+    let back = edit::apply(expected, &restored.edits);
+    assert_eq!(visible(&back), visible(text));
+    verify(&filled, &restored, &yaml::read(&back).unwrap(), &cache).unwrap();
+}
+
+#[test]
+fn a_null_gives_way_and_comes_back() {
+    filled_and_restored("a:\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\nb: 1\n");
+    filled_and_restored("a: null # why\nb: 1\n", "/a", json!({"c": 1}), "a: # why\n  c: 1\nb: 1\n");
+    filled_and_restored("a:  ~\nb: 1\n", "/a", json!([{"c": 1}]), "a:\n  - c: 1\nb: 1\n");
+    filled_and_restored("b: 1\na: ~", "/a", json!({"c": 1}), "b: 1\na:\n  c: 1");
+    filled_and_restored("a:\n  # deeper\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\n  # deeper\nb: 1\n");
+    filled_and_restored("{\"a\": null}", "/a", json!({"c": 1}), "{\"a\": {\"c\": 1}}");
+    filled_and_restored("{\n  \"a\":null\n}", "/a", json!(["c"]), "{\n  \"a\":[\n    \"c\"\n  ]\n}");
+    filled_and_restored("{a: , b: 1}", "/a", json!({"c": 1}), "{a: {c: 1} , b: 1}");
+    filled_and_restored("{a, b: 1}", "/a", json!({"c": 1}), "{a: {c: 1}, b: 1}");
+    filled_and_restored("{\"a\" : ~ , \"b\": 1}", "/a", json!(["c"]), "{\"a\" : [\"c\"] , \"b\": 1}");
+    filled_and_restored("{\"a\": # why\n  null}", "/a", json!(["c"]), "{\"a\": # why\n  [\"c\"]}");
+    filled_and_restored("a: !!null\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\nb: 1\n");
+}
+
+/// Another tool made JSON of YAML, or the other way round, before the null came back.
+#[test]
+fn a_null_comes_back_in_another_style() {
+    for (was, now, back) in [
+        ("a: ~\n", "{\"a\": [1]}", "{\"a\": null}"),
+        ("a:\n", "{\"a\":[1]}", "{\"a\":null}"),
+        ("a: !!null\n", "{a: [1], b: 2}", "{a: null, b: 2}"),
+        ("{\"a\":null}", "{a: [1], b: 2}", "{a: null, b: 2}"),
+        ("{\"a\": ~}", "a:\n- 1\n", "a: ~\n"),
+        ("{a:}", "a:\n- 1\nb: 2\n", "a:\nb: 2\n"),
+        ("{a}", "a: [1]\n", "a:\n"),
+    ] {
+        let (tree, filled) = (yaml::read(was).unwrap(), yaml::read(now).unwrap());
+        let root = tree.root().unwrap();
+        let source = null_source(&tree, root, tree.get(root, "a").unwrap());
+        let restored = splice(&filled, restore("/a", source), &Cache::default()).unwrap();
+        assert_eq!(edit::apply(now, &restored.edits), back, "{was}");
+    }
+}
+
+#[test]
+fn a_null_on_a_line_of_its_own_is_left_alone() {
+    given("a:\n  null\n").add("/a", json!({"b": 1})).refuses(ErrorKind::OddNull);
+}
