@@ -54,7 +54,7 @@
 //! | --- | --- |
 //! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
 //! | a stream of documents | [`documents()`], each with its range of bytes |
-//! | reading without printing | [`read`]: a [`Tree`] of nodes with their places; [`resolve()`] and [`to_json`] say what they mean |
+//! | reading without printing | [`read()`]: a [`Tree`] of nodes with their places; [`resolve()`] and [`to_json`] say what they mean |
 //! | many documents, one value | [`splice`](splice()) and [`verify`](verify()) with a [`Cache`] |
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0. Pointers are JSON Pointers ([RFC 6901]).

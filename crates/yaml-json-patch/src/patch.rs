@@ -14,7 +14,7 @@ pub enum Error {
     /// The text is no YAML document.
     #[error("not valid YAML: {0}")]
     Yaml(#[from] YamlError),
-    /// The text cannot be edited safely, or the patch does not fit it: [`ErrorKind::is_fault_of_patch`] says which.
+    /// The text cannot be edited safely, or the patch does not fit it: [`ErrorKind::is_fault_of_patch`](crate::ErrorKind::is_fault_of_patch) says which.
     #[error(transparent)]
     Splice(#[from] SpliceError),
     /// The edited text is not what it should be; nothing of it may be used.
@@ -30,7 +30,7 @@ pub enum Error {
 /// - the text is not valid YAML, or holds more than one document: [`Error::Yaml`]
 /// - an operation names a place that the document does not have, a `test` finds another value, or a `move` goes into itself:
 ///   [`Error::Splice`]
-/// - the text cannot be edited safely; the [`ErrorKind`] says what stands there and what to do: [`Error::Splice`]
+/// - the text cannot be edited safely; the [`ErrorKind`](crate::ErrorKind) says what stands there and what to do: [`Error::Splice`]
 /// - the result is not what it should be, which is a defect of this crate: [`Error::Mismatch`]
 pub fn apply(text: &str, patch: &Patch) -> Result<String, Error> {
     Ok(checked(text, patch)?.1)
