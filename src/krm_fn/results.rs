@@ -143,7 +143,8 @@ impl<'r> FunctionResult<'r> {
             }
             within = parent;
             let step = if parent.is_some() { "  " } else { "" };
-            let value = value.as_str().map_or_else(|| value.to_string(), |text| spell(text, Where::Block).into_owned());
+            let value =
+                value.as_str().map_or_else(|| value.to_string(), |text| quote(text, Context::Block).into_owned());
             lines.extend(["\n", indent, lead, step, key, ": ", &value]);
             lead = "  ";
         });
