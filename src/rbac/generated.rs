@@ -34,6 +34,11 @@ pub(crate) fn write(
     if is_said_already(&present, &wanted) {
         return;
     }
+    if let Some(offset) = present.unreadable {
+        let finding = unchanged("a document that may hold some of them cannot be read", offset);
+        injection.findings.push(finding.with_help("correct the document"));
+        return;
+    }
     match rewritten(text, &present, &wanted, options.permissions, injection, again) {
         Ok(edits) => {
             injection.edits = edits;

@@ -5,9 +5,8 @@ use super::record::{MARK, Record};
 use crate::annotations::Annotation;
 use crate::find::member;
 use crate::read;
-use crate::read::list;
 use crate::report::Identity;
-use crate::resource::{Resource, file, item_types, resources, text};
+use crate::resource::{Resource, file, resources, text};
 use json_patch::jsonptr::PointerBuf;
 use kube_core::TypeMeta;
 use memchr::memmem;
@@ -23,6 +22,8 @@ pub(super) struct Present {
     pub(super) ours: Vec<Ours>,
     /// Those of others.
     pub(super) others: Vec<Other>,
+    /// Where a document cannot be read that may hold some.
+    pub(super) unreadable: Option<usize>,
 }
 
 /// One object of ours.
@@ -51,9 +52,7 @@ pub(super) struct Other {
 pub(super) enum Place {
     /// A document of its own: all of it, and what it says without markers, comments and blank lines at its ends.
     Document { all: Range<usize>, content: Range<usize> },
-    /// The lines of an item.
-    Item(Range<usize>),
-    /// Somewhere in a document.
+    /// An item of a list, somewhere in a document.
     Inside { document: Range<usize>, pointer: PointerBuf },
 }
 
@@ -69,24 +68,20 @@ impl Present {
         }
         for document in documents(text) {
             if may_hold(&text[document.clone()]) {
-                present.look(&text[document.clone()], &document, may_hold);
+                present.look(&text[document.clone()], &document);
             }
         }
         present
     }
 
-    fn look(&mut self, text: &str, document: &Range<usize>, may_hold: impl Fn(&str) -> bool) {
-        if let Some((inherited, pieces)) = pieces(text, may_hold) {
-            for (item, tree) in pieces {
-                let Some(node) = list::item(&tree) else { continue };
-                let place = document.start + item.start..document.start + item.end;
-                for resource in resources(&tree, node, &inherited) {
-                    self.take(&tree, place.start, &resource, Place::Item(place.clone()));
-                }
+    fn look(&mut self, text: &str, document: &Range<usize>) {
+        let tree = match yaml::read(text) {
+            Ok(tree) => tree,
+            Err(error) => {
+                self.unreadable.get_or_insert(document.start + error.offset);
+                return;
             }
-            return;
-        }
-        let Ok(tree) = yaml::read(text) else { return };
+        };
         let Some(root) = tree.root() else { return };
         for resource in resources(&tree, root, &TypeMeta::default()) {
             let place = match PointerBuf::parse(resource.pointer.clone()) {
@@ -127,36 +122,9 @@ impl Place {
     pub(super) fn start(&self) -> usize {
         match self {
             Place::Document { all, .. } => all.start,
-            Place::Item(range) => range.start,
             Place::Inside { document, .. } => document.start,
         }
     }
-}
-
-/// Items of a list in one piece each: where, and read by itself.
-type Pieces<'t> = Vec<(Range<usize>, Tree<'t>)>;
-
-/// The items that may hold one of ours, of a list whose items can be taken out by their lines, and what it says of their
-/// types: others stay, no anchor goes that they may use, and no comment that stands between two.
-fn pieces(document: &str, may_hold: impl Fn(&str) -> bool) -> Option<(TypeMeta, Pieces<'_>)> {
-    let cut = list::cut(document)?;
-    let envelope = cut.envelope()?;
-    let inherited = item_types(&envelope, envelope.root()?)?;
-    drop(envelope);
-    let all = cut.items.len();
-    let held: Vec<Range<usize>> = cut.items.into_iter().filter(|item| may_hold(&document[item.clone()])).collect();
-    if held.len() == all {
-        return None;
-    }
-    let read = |item: Range<usize>| {
-        let tree = yaml::read(&document[item.clone()]).ok()?;
-        let node = list::item(&tree)?;
-        let is_list = resources(&tree, node, &inherited).iter().any(|resource| !resource.pointer.is_empty());
-        let is_bare = tree.text().get(tree.span(node).end..).is_some_and(|behind| behind.trim().is_empty());
-        (!is_list && is_bare && !tree.has_anchors()).then_some((item, tree))
-    };
-    let pieces = held.into_iter().map(read).collect::<Option<_>>()?;
-    Some((inherited, pieces))
 }
 
 /// What a ClusterRole or ClusterRoleBinding may have.

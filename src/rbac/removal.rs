@@ -38,7 +38,6 @@ impl Present {
                     }
                     edits.extend(lines_of(text, &all, content, in_front).into_iter().map(Edit::delete));
                 }
-                Place::Item(range) => edits.push(Edit::delete(range.clone())),
                 Place::Inside { document, pointer } => match inside.last_mut() {
                     Some((same, pointers)) if *same == document => pointers.push(pointer),
                     _ => inside.push((document, vec![pointer])),
@@ -64,26 +63,24 @@ impl Present {
         if let Some([one, ..]) = overlap {
             return Err(fault(one.range.start));
         }
-        // Both stand in the order of the text.
-        let mut ours = self.ours.iter().map(|ours| &ours.place).peekable();
-        let mut place = |span: &Range<usize>| {
-            while ours.next_if(|place| place.start() < span.start).is_some() {}
-            ours.peek().filter(|place| place.start() < span.end).copied()
+        let place = |span: &Range<usize>| {
+            let next = self.ours.partition_point(|ours| ours.place.start() < span.start);
+            self.ours.get(next).map(|ours| &ours.place).filter(|place| place.start() < span.end)
         };
+        // None: a list with some of ours in it, which `verify` has looked at.
         let before = documents(text).filter_map(|span| match place(&span) {
             Some(Place::Document { .. }) => None,
-            Some(_) => Some((span.start, None)),
+            Some(Place::Inside { .. }) => Some((span.start, None)),
             None => Some((span.start, Some(content(&text[span])))),
         });
         let bare = edit::apply(text, edits);
         let mut after = documents(&bare).map(|span| content(&bare[span])).filter(|content| !content.is_empty());
         for (offset, said) in before.filter(|(_, said)| *said != Some("")) {
-            let same = after.next().is_some_and(|now| said.is_none_or(|said| said == now));
-            if !same {
+            if after.next().is_none_or(|now| said.is_some_and(|said| said != now)) {
                 return Err(fault(offset));
             }
         }
-        if after.next().is_some() { Err(fault(text.len())) } else { Ok(()) }
+        after.next().map_or(Ok(()), |_| Err(fault(text.len())))
     }
 }
 
