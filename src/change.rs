@@ -3,7 +3,6 @@
 use crate::find;
 use crate::inject::Patches;
 use crate::judge::Action;
-use crate::lost_manifest::{Parting, second_manifest};
 use crate::patch::{Records, TemplatePatch, insertion};
 use crate::pod_template::PodTemplate;
 use json_patch::Patch;
@@ -196,8 +195,7 @@ fn step(
         return Ok((Vec::new(), None));
     }
     let spliced = splice(tree, operations, cache);
-    let spliced =
-        spliced.map_err(|uneditable| Failure::Refused(culprits(tree, changes, patches, &uneditable, cache)))?;
+    let spliced = spliced.map_err(|uneditable| Failure::Refused(culprits(tree, patches, &uneditable, cache)))?;
     let text = edit::apply(tree.text(), &spliced.edits);
     let mut buffer = cache.buffer();
     let new = reread(&text, &mut buffer)?;
@@ -213,35 +211,17 @@ fn step(
 /// Which of several cannot be made shows one by one; `together` is what was said of all of them.
 fn culprits(
     tree: &Tree<'_>,
-    changes: &[Change],
     patches: Vec<TemplatePatch>,
     together: &SpliceError,
     cache: &Cache,
 ) -> Vec<(usize, Refusal)> {
     let mut nodes = Nodes::of(tree);
-    let alone = changes.iter().zip(patches).enumerate().filter_map(|(index, (change, patch))| {
+    let alone = patches.into_iter().enumerate().filter_map(|(index, patch)| {
         let alone = splice(tree, patch.operations, cache).err()?;
-        Some((index, without_marker(&mut nodes, change, &alone).unwrap_or_else(|| nodes.refusal(&alone))))
+        Some((index, nodes.refusal(&alone)))
     });
     let culprits: Vec<(usize, Refusal)> = alone.collect();
     if culprits.is_empty() { vec![(0, nodes.refusal(together))] } else { culprits }
-}
-
-/// Whoever were to remove one of two keys would take half of a manifest away.
-fn without_marker(nodes: &mut Nodes<'_, '_>, change: &Change, uneditable: &SpliceError) -> Option<Refusal> {
-    if uneditable.kind != ErrorKind::DuplicateKey {
-        return None;
-    }
-    let tree = nodes.tree;
-    let to_resource = change.resource.match_indices('/').map(|(at, _)| at).chain([change.resource.len()]);
-    // The resource itself, or one of the lists that it stands in.
-    let (parting, offset) = to_resource.filter_map(|end| change.resource.get(..end)).find_map(|at| {
-        let mapping = nodes.node(at)?;
-        tree.entries(tree.resolve(mapping)).find(|(key, _)| tree.span(*key).start == uneditable.offset)?;
-        Some((Parting::of(tree, mapping, "", at), second_manifest(tree, mapping)?))
-    })?;
-    let message = "a second manifest begins here, and nothing parts it from the first";
-    Some(Refusal { message: format!("{}: {message}", uneditable.kind.word()), help: parting.help().to_owned(), offset })
 }
 
 /// White space belongs to the value above it, which is another one now and may be indented deeper. For each template above

@@ -3,14 +3,10 @@
 //! Group and kind both count: a Volcano `Job` is not a batch `Job`, a Knative `Service` is not a core one. Versions do not
 //! (`extensions/v1beta1` Deployments have their template where `apps/v1` has it).
 
-mod walk;
-
-pub(crate) use walk::{Earlier, Hidden, earlier};
-
 use crate::config::{PodTemplatePath, Step};
-use crate::patch::unescape;
-use kube_core::GroupVersionKind;
-use walk::Walk;
+use crate::duplicate_keys::{occurrences, second_key};
+use crate::patch::{escape, unescape};
+use std::collections::HashMap;
 use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
 
 /// Group, kind and pointer of every built-in place. The sources are the projects' API types.
@@ -61,6 +57,9 @@ enum Way<'c> {
     BuiltIn(&'static str),
     Configured(&'c [Step]),
 }
+
+/// From a pod template to what makes it one.
+const CONTAINERS: Way<'_> = Way::BuiltIn("/spec/containers/*");
 
 /// One step of it.
 enum Next<'c> {
@@ -128,31 +127,32 @@ impl<'c> Table<'c> {
         self.places().map(|(group, kind, _)| (group, kind))
     }
 
-    /// The pod templates of a resource. Places that it does not fill are left out.
+    /// The pod templates of a resource, of which `is_of` tells group and kind. Places that it does not fill are left out.
     #[must_use]
-    pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, gvk: &GroupVersionKind) -> Templates {
-        let mut all = Templates::default();
-        for (_, _, way) in self.places().filter(|(group, kind, _)| *group == gvk.group && *kind == gvk.kind) {
-            let mut walk = Walk::new(tree);
-            walk.seen(resource, way, String::new());
-            let mut here = walk.found;
+    pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, is_of: impl Fn(&str, &str) -> bool) -> Templates {
+        let mut walk = Walk { tree, found: Vec::new(), duplicate: None, leads: HashMap::new(), chosen: HashMap::new() };
+        let mut all: Vec<(String, NodeId)> = Vec::new();
+        for (_, _, way) in self.places().filter(|(group, kind, _)| is_of(group, kind)) {
+            walk.go(resource, way, String::new());
+            let mut here = std::mem::take(&mut walk.found);
             // A configured place may repeat a built-in one.
-            here.seen.retain(|(pointer, _)| all.seen.iter().all(|(known, _)| known != pointer));
-            here.hidden.retain(|hidden| all.hidden.iter().all(|known| known.node != hidden.node));
-            all.seen.append(&mut here.seen);
-            all.hidden.append(&mut here.hidden);
+            here.retain(|(pointer, _)| all.iter().all(|(known, _)| known != pointer));
+            all.append(&mut here);
+            // Whether a node leads anywhere is known for this way only.
+            walk.leads.clear();
+            walk.chosen.clear();
         }
-        all
+        Templates { found: all, duplicate: walk.duplicate }
     }
 }
 
 /// What a resource has at the places of its kind.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Templates {
     /// Pointer from the resource, and node.
-    pub(crate) seen: Vec<(String, NodeId)>,
-    /// Those that a key behind them hides.
-    pub(crate) hidden: Vec<Hidden>,
+    pub(crate) found: Vec<(String, NodeId)>,
+    /// A key on the way to them that stands twice and is refused for that.
+    pub(crate) duplicate: Option<NodeId>,
 }
 
 /// The member of a mapping as Kubernetes sees it: aliases are looked through, and merge keys (`<<`) where the mapping
@@ -183,6 +183,84 @@ struct Member {
     holder: NodeId,
     /// The key stands in front of it, too.
     stands_twice: bool,
+}
+
+/// The way from a resource to its pod templates. Where a key on it stands twice, the last one is taken that leads to a
+/// template with containers.
+struct Walk<'a, 't> {
+    tree: &'a Tree<'t>,
+    found: Vec<(String, NodeId)>,
+    duplicate: Option<NodeId>,
+    /// Of nodes that many keys and aliases may lead to, and what is left of the way, within a template or to it.
+    leads: HashMap<(NodeId, usize, bool), bool>,
+    /// Of mappings that many aliases may lead to, and what is left of the way.
+    chosen: HashMap<(NodeId, usize), NodeId>,
+}
+
+impl Walk<'_, '_> {
+    fn go(&mut self, node: NodeId, way: Way<'_>, pointer: String) {
+        let tree = self.tree;
+        match way.split() {
+            None => {
+                if tree.kind(tree.resolve(node)) == Kind::Mapping {
+                    self.found.push((pointer, node));
+                }
+            }
+            Some((Next::Key(key), rest)) => {
+                let Some(member) = merged_member(tree, node, key, &mut Vec::new()) else { return };
+                if self.duplicate.is_none() {
+                    self.duplicate = second_key(tree, node, key);
+                }
+                let value = if member.stands_twice { self.last_that_leads(&member, key, rest) } else { member.value };
+                self.go(value, rest, pointer + "/" + &escape(key));
+            }
+            Some((Next::Each, rest)) => {
+                for (index, item) in tree.items(tree.resolve(node)).enumerate() {
+                    self.go(item, rest, format!("{pointer}/{index}"));
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn last_that_leads(&mut self, member: &Member, key: &str, rest: Way<'_>) -> NodeId {
+        let place = (member.holder, rest.left());
+        if let Some(chosen) = self.chosen.get(&place) {
+            return *chosen;
+        }
+        let mut from_last = occurrences(self.tree, member.holder, key).rev();
+        let chosen = from_last.find(|value| self.leads(*value, rest, false)).unwrap_or(member.value);
+        self.chosen.insert(place, chosen);
+        chosen
+    }
+
+    /// True where any key on the way leads to a template with containers.
+    fn leads(&mut self, node: NodeId, way: Way<'_>, in_template: bool) -> bool {
+        let tree = self.tree;
+        let node = tree.resolve(node);
+        let place = (node, way.left(), in_template);
+        if let Some(known) = self.leads.get(&place) {
+            return *known;
+        }
+        let leads = match way.split() {
+            None if in_template => tree.kind(node) == Kind::Mapping,
+            None => self.leads(node, CONTAINERS, true),
+            Some((Next::Key(key), rest)) => holder(tree, node, key)
+                .is_some_and(|holder| occurrences(tree, holder, key).any(|value| self.leads(value, rest, in_template))),
+            Some((Next::Each, rest)) => {
+                tree.items(node).collect::<Vec<_>>().into_iter().any(|item| self.leads(item, rest, in_template))
+            }
+        };
+        self.leads.insert(place, leads);
+        leads
+    }
+}
+
+/// True where a pod template has containers by any of its keys that stand twice.
+#[must_use]
+pub(crate) fn may_have_containers(tree: &Tree<'_>, template: NodeId) -> bool {
+    let mut walk = Walk { tree, found: Vec::new(), duplicate: None, leads: HashMap::new(), chosen: HashMap::new() };
+    walk.leads(template, CONTAINERS, true)
 }
 
 /// Beyond it, a key is taken to be absent. People write one or two.

@@ -3,32 +3,30 @@
 //! The way of the data in one place: read, find, decide, patch, splice, verify. Writing is the caller's part.
 
 mod injection;
-mod lost;
 mod options;
 mod remark;
 
 pub use injection::{Injection, Refused};
-use lost::Lost;
 pub use options::{Direction, ForeignAgents, HandEdits, Options, Patches, Permissions, Warnings};
 pub(crate) use options::{Explanations, Tense};
 
 use crate::agent::Agents;
+use crate::annotations::{self, Annotation};
 use crate::change::{Change, Failure, Refusal, carry_out};
-use crate::config::{Config, OnRefusal};
+use crate::config::{self, Config, OnRefusal};
 use crate::decide::Terms;
-use crate::find::{Table, Templates, is_list};
-use crate::judge::judge;
+use crate::duplicate_keys::{self, second_key};
+use crate::find::{Table, is_list, may_have_containers};
+use crate::judge::{Action, judge};
 use crate::kustomization::NamedPatch;
-use crate::lost_manifest::{Parting, says_twice_what_it_is};
-use crate::missed::Missed;
 use crate::parts::Parts;
 use crate::patch::Records;
 use crate::pod_template::{Ours, PodTemplate};
 use crate::rbac::{self, Bearer, service_account};
 use crate::read::list::{self, Cut};
 use crate::read::{self, Glance};
-use crate::report::{Finding, Outcome, Reason, Rule, Said};
-use crate::resource::{Resource, file, item_types, with_lists};
+use crate::report::{Class, Finding, Outcome, Reason, Rule, Said};
+use crate::resource::{Resource, file, item_types, with_hidden};
 use crate::surroundings::{self, Part, Spot, Surrounding};
 use crate::tolerance::Tolerance;
 use crate::unknown_kind::Search;
@@ -80,7 +78,6 @@ fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, opt
         records: Records::default(),
         said: Said::new(),
         search: (options.direction == Direction::Inject).then(|| Search::new(text)),
-        lost: Lost::default(),
         injection: Injection { outcomes, tolerance, ..Injection::default() },
     };
     for document in read::documents(text) {
@@ -118,8 +115,6 @@ struct Run<'c> {
     records: Records,
     /// For templates of unknown kinds; nobody misses an agent that is to be taken out.
     search: Option<Search>,
-    /// Of the piece in hand.
-    lost: Lost,
     said: Said,
     injection: Injection,
 }
@@ -203,7 +198,7 @@ impl Run<'_> {
     /// list must be read as a whole.
     fn list(&mut self, text: &str, base: usize, cut: &Cut) -> bool {
         let inherited = cut.envelope().and_then(|envelope| {
-            let root = envelope.root().filter(|root| !says_twice_what_it_is(&envelope, *root))?;
+            let root = envelope.root().filter(|root| second_key(&envelope, *root, "").is_none())?;
             item_types(&envelope, root)
         });
         let Some(inherited) = inherited.map(Rc::new) else { return false };
@@ -227,7 +222,6 @@ impl Run<'_> {
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
         let before = self.injection.outcomes.len();
         self.resources(tree, root, base);
-        self.tell_lost(before);
         self.say_once(before);
     }
 
@@ -252,16 +246,12 @@ impl Run<'_> {
 
     fn resources(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
         let untyped = TypeMeta::default();
-        let found = with_lists(tree, root.node, root.inherited.as_deref().unwrap_or(&untyped));
+        let resources = with_hidden(tree, root.node, root.inherited.as_deref().unwrap_or(&untyped));
         let mut changes = Vec::new();
-        for list in &found.lists {
-            let parting = Parting::of(tree, list.node, root.pointer, &list.pointer);
-            self.look_for_lost(tree, list.node, None, parting, base);
-        }
-        for resource in &found.resources {
+        for resource in &resources {
             let before = self.injection.outcomes.len();
             self.resource(tree, resource, root.pointer, base, &mut changes);
-            if self.injection.outcomes.len() == before {
+            if self.injection.outcomes.len() == before && !resource.is_hidden {
                 let pointer = format!("{}{}", root.pointer, resource.pointer);
                 let piece = base..base + tree.text().len();
                 self.surrounding(&resource.identity.kind, piece, pointer, root.inherited.as_ref());
@@ -319,7 +309,7 @@ impl Run<'_> {
     #[cold]
     fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
-        self.injection.findings.push(if self.missed().wants_nothing_of(text) {
+        self.injection.findings.push(if self.wants_nothing_of(text) {
             let message = format!("a document that is not valid YAML was passed by: {}", error.message);
             Finding::new(Reason::UnreadableDocument, message, offset, "")
         } else {
@@ -330,33 +320,36 @@ impl Run<'_> {
 
     /// Decides for every template of a resource, and notes what is to change.
     fn resource(&mut self, tree: &Tree<'_>, resource: &Resource, root: &str, base: usize, changes: &mut Vec<Change>) {
-        let templates = match &resource.gvk {
-            Some(gvk) => self.table.templates(tree, resource.node, gvk),
-            None => Templates::default(),
+        let is_of = |group: &str, kind: &str| match (resource.duplicate, &resource.gvk) {
+            (None, Some(gvk)) => gvk.group == group && gvk.kind == kind,
+            (None, None) => false,
+            (Some(_), _) => duplicate_keys::may_be(tree, resource, group, kind),
         };
-        let parting = Parting::of(tree, resource.node, root, &resource.pointer);
-        let is_lost = self.look_for_lost(tree, resource.node, resource.gvk.as_ref(), parting, base)
-            || self.refuse_hidden(tree, resource, &templates.hidden, base);
-        let templates = templates.seen;
-        if templates.is_empty() && !is_lost {
+        let found = self.table.templates(tree, resource.node, is_of);
+        if found.found.is_empty() && !resource.is_hidden {
             self.injection.without_template += 1;
             self.remark(tree, resource, base);
         }
-        for (at, node) in templates {
-            let template = PodTemplate::view(tree, node);
+        let templates: Vec<(String, PodTemplate)> =
+            found.found.into_iter().map(|(at, node)| (at, PodTemplate::view(tree, node))).collect();
+        let within = || templates.iter().find_map(|(_, template)| template.second_key(tree));
+        let duplicate = resource.duplicate.or(found.duplicate).or_else(within);
+        let file = file(tree, resource.node);
+        for (at, mut template) in templates {
+            template.hides_containers = duplicate.is_some() && may_have_containers(tree, template.node);
             let (pod_spec, automount) = (template.spec, template.automount);
             let holder = format!("{root}{}", resource.pointer);
             let path = format!("{holder}{at}");
             let judgement = judge(tree, resource, (&at, &path), &template, self.terms(), self.options);
-            if let Some(action) = judgement.action {
-                changes.push(Change {
-                    outcome: self.injection.outcomes.len(),
-                    resource: holder,
-                    template: at.clone(),
-                    view: template,
-                    action,
-                });
-            }
+            let is_done = judgement.decision.reason.class() == Class::Done;
+            let action = judgement.action.or_else(|| (duplicate.is_some() && is_done).then(Action::default));
+            let change = action.map(|action| Change {
+                outcome: self.injection.outcomes.len(),
+                resource: holder,
+                template: at.clone(),
+                view: template,
+                action,
+            });
             let explains = self.options.explanations == Explanations::Keep;
             let asks_for_bearers = explains || self.config.spec.rbac.generate;
             let bearer = judgement.agent.as_ref().filter(|_| asks_for_bearers).map(|agent| Bearer {
@@ -370,7 +363,7 @@ impl Run<'_> {
                 identity: resource.identity.clone(),
                 template: at,
                 offset: tree.span(resource.node).start,
-                file: file(tree, resource.node),
+                file: file.clone(),
                 decision: judgement.decision,
                 rule: judgement.rule,
                 about: judgement.about,
@@ -384,6 +377,15 @@ impl Run<'_> {
             };
             shift(&mut outcome, base);
             self.injection.outcomes.push(outcome);
+            match (change, duplicate) {
+                // The resource as a whole is refused: the same need not be said of more of its templates.
+                (Some(change), Some(key)) => {
+                    self.refuse(change, duplicate_keys::refusal(tree, key), base);
+                    break;
+                }
+                (Some(change), None) => changes.push(change),
+                (None, _) => {}
+            }
         }
     }
 
@@ -391,8 +393,17 @@ impl Run<'_> {
         Terms { config: self.config, agents: &self.agents, patch: self.patch }
     }
 
-    fn missed(&self) -> Missed<'_> {
-        Missed { table: self.table, terms: self.terms(), options: self.options }
+    /// True where nothing can be wanted of a text, whatever stands in it: nobody is held up because it cannot be read.
+    fn wants_nothing_of(&self, text: &str) -> bool {
+        // JSON may write the slash behind the prefix as `\/`.
+        let has_annotations = || text.contains(annotations::PREFIX.trim_end_matches('/'));
+        let asks_to_wait = || self.config.spec.wait_for.annotations.iter().any(|name| text.contains(&**name));
+        match (self.options.direction, self.config.spec.injection) {
+            (Direction::Inject, config::Injection::Always) => false,
+            (Direction::Inject, config::Injection::Annotated) => !has_annotations() && !asks_to_wait(),
+            (Direction::Inject, config::Injection::Disabled) => true,
+            (Direction::Uninject, _) => !(has_annotations() && text.contains(Annotation::Record.name())),
+        }
     }
 
     /// Carries the changes out, and tells the outcomes their patches. A change that cannot be carried out is refused, and

@@ -59,7 +59,7 @@ impl Judgement {
 }
 
 /// What it takes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Action {
     /// Takes out or replaces what stands there.
     pub(crate) first: TemplatePatch,

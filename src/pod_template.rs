@@ -7,6 +7,7 @@ use crate::agent::normal::{Names, normal, take_image, take_names};
 use crate::agent::record::{PullSecrets, Unreadable};
 use crate::agent::{CONTAINER, Record, Sidecar, Volume, is_agent_image};
 use crate::annotations::Annotation as Key;
+use crate::duplicate_keys::second_key;
 use crate::find::member;
 use crate::parts::{Kinds, Parts};
 use crate::resource::text;
@@ -119,6 +120,8 @@ pub(crate) struct PodTemplate {
     pub(crate) pod_resources: bool,
     /// What carries our record.
     pub(crate) ours: Option<Ours>,
+    /// It has no containers, since a key that stands twice hides them.
+    pub(crate) hides_containers: bool,
 }
 
 /// A field of the PodSpec.
@@ -214,7 +217,16 @@ impl PodTemplate {
                 .iter()
                 .any(|list| has_entries(tree, below(below(spec, "resources"), list))),
             ours,
+            hides_containers: false,
         }
+    }
+
+    /// A key that stands twice in it, in its `metadata` or in its `spec`, and is refused for that.
+    #[must_use]
+    pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
+        [(Some(self.node), "spec"), (self.metadata, ""), (self.spec, "")]
+            .into_iter()
+            .find_map(|(mapping, step)| second_key(tree, mapping?, step))
     }
 
     /// The value of an annotation that is a string.

@@ -1,8 +1,10 @@
 //! The resources of a document: the document itself, or the items of a ResourceList, a `v1 List` or a typed list.
 
-use crate::find::{is_list, member};
+use crate::duplicate_keys::{may_be_list, occurrences, second_key};
+use crate::find::{holder, is_list, member};
 use crate::report::Identity;
 use kube_core::{GroupVersionKind, TypeMeta};
+use std::collections::HashSet;
 use yaml_json_patch::{Kind, NodeId, Resolved, Tree, resolve};
 
 /// One resource: who it is and where it stands.
@@ -16,6 +18,10 @@ pub(crate) struct Resource {
     pub(crate) node: NodeId,
     /// JSON Pointer from the document's root.
     pub(crate) pointer: String,
+    /// A key that stands twice, in its root or in the envelope of a list around it, for which it is refused.
+    pub(crate) duplicate: Option<NodeId>,
+    /// Kubernetes does not see it for such a key.
+    pub(crate) is_hidden: bool,
 }
 
 /// The most lists inside lists that are looked into. Real input nests two deep.
@@ -25,52 +31,93 @@ const LIST_DEPTH: usize = 8;
 /// `inherited` is what a typed list around `root` says of its items.
 #[must_use]
 pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
-    with_lists(tree, root, inherited).resources
+    let mut resources = with_hidden(tree, root, inherited);
+    resources.retain(|resource| !resource.is_hidden);
+    resources
 }
 
-/// The resources of a document, and the lists that they stand in.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) resources: Vec<Resource>,
-    pub(crate) lists: Vec<List>,
-}
-
-/// A list that was opened.
-#[derive(Debug)]
-pub(crate) struct List {
-    /// Its mapping.
-    pub(crate) node: NodeId,
-    /// JSON Pointer from the document's root.
-    pub(crate) pointer: String,
-}
-
-/// As [`resources`], with the lists that were opened.
+/// As [`resources`], with those that Kubernetes does not see because of keys that stand twice.
 #[must_use]
-pub(crate) fn with_lists(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Found {
-    let mut found = Found::default();
-    collect(tree, root, String::new(), inherited, LIST_DEPTH, &mut found);
+pub(crate) fn with_hidden(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
+    let mut found = Vec::new();
+    let around = Around { inherited, depth: LIST_DEPTH, duplicate: None, is_hidden: false };
+    collect(tree, root, String::new(), around, &mut found);
     found
 }
 
-fn collect(tree: &Tree<'_>, node: NodeId, pointer: String, inherited: &TypeMeta, depth: usize, found: &mut Found) {
+/// The lists around a resource.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    inherited: &'a TypeMeta,
+    /// How many more may stand in each other.
+    depth: usize,
+    duplicate: Option<NodeId>,
+    is_hidden: bool,
+}
+
+fn collect(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>, found: &mut Vec<Resource>) {
     let mapping = tree.resolve(node);
     if tree.kind(mapping) != Kind::Mapping {
         return;
     }
+    let own = second_key(tree, mapping, "");
+    let around = Around { duplicate: around.duplicate.or(own), ..around };
     let items = member(tree, mapping, "items").map(|items| tree.resolve(items));
-    if let Some(items) = items.filter(|items| tree.kind(*items) == Kind::Sequence && depth > 0)
-        && let Some(inherited) = item_types(tree, mapping)
-    {
-        for (index, item) in tree.items(items).enumerate() {
-            collect(tree, item, format!("{pointer}/items/{index}"), &inherited, depth - 1, found);
+    let items = items.filter(|items| tree.kind(*items) == Kind::Sequence && around.depth > 0);
+    let list = items.and_then(|items| Some((items, item_types(tree, mapping)?)));
+    if own.is_some() {
+        hidden(tree, node, &pointer, around, list.as_ref().map(|(items, _)| *items), found);
+    }
+    match list {
+        Some((items, inherited)) => {
+            collect_items(tree, items, &pointer, Around { inherited: &inherited, ..around }, found)
         }
-        found.lists.push(List { node, pointer });
+        None => found.push(resource(tree, node, pointer, around)),
+    }
+}
+
+fn collect_items(tree: &Tree<'_>, items: NodeId, pointer: &str, around: Around<'_>, found: &mut Vec<Resource>) {
+    let around = Around { depth: around.depth - 1, ..around };
+    for (index, item) in tree.items(items).enumerate() {
+        collect(tree, item, format!("{pointer}/items/{index}"), around, found);
+    }
+}
+
+/// What a mapping in which keys stand twice is by another one of its kinds, and the items that more `items` hide; `seen` are
+/// the others.
+#[cold]
+fn hidden(
+    tree: &Tree<'_>,
+    node: NodeId,
+    pointer: &str,
+    around: Around<'_>,
+    seen: Option<NodeId>,
+    found: &mut Vec<Resource>,
+) {
+    let around = Around { is_hidden: true, ..around };
+    if seen.is_some() {
+        found.push(resource(tree, node, pointer.to_owned(), around));
+    }
+    if around.depth == 0 || !may_be_list(tree, node) {
         return;
     }
-    let types = types(tree, mapping, inherited);
+    let inherited = item_types(tree, tree.resolve(node)).unwrap_or_default();
+    let Some(holder) = holder(tree, node, "items") else { return };
+    // Aliases may lead to one from many keys.
+    let mut known: HashSet<NodeId> = seen.into_iter().collect();
+    for items in occurrences(tree, holder, "items").map(|items| tree.resolve(items)) {
+        if known.insert(items) {
+            collect_items(tree, items, pointer, Around { inherited: &inherited, ..around }, found);
+        }
+    }
+}
+
+fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) -> Resource {
+    let mapping = tree.resolve(node);
+    let types = types(tree, mapping, around.inherited);
     let gvk = GroupVersionKind::try_from(&types).ok();
     let identity = identity(tree, mapping, types);
-    found.resources.push(Resource { identity, gvk, node, pointer });
+    Resource { identity, gvk, node, pointer, duplicate: around.duplicate, is_hidden: around.is_hidden }
 }
 
 fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {

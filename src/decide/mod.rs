@@ -18,7 +18,6 @@ use crate::agent::{Agent, Agents, Sidecar};
 use crate::annotations::{self, Annotation, Given, InvalidAnnotation, InvalidAnnotations, Request};
 use crate::config::{Config, Injection, KubernetesVersion, SidecarKind};
 use crate::kustomization::NamedPatch;
-use crate::lost_template::lost_containers;
 use crate::parts::{Kinds, Parts, Plan};
 use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
 use crate::report::{Finding, Reason, Rule};
@@ -126,9 +125,6 @@ impl<'a> Case<'a, '_> {
         // What follows says no for reasons of its own.
         let rule = self.rule.take();
         let wanted = Parts::of(asks.is_ok().then_some(()), waits.is_some().then_some(()));
-        if let Some(lost) = self.lost_containers() {
-            return Decision::Refuse(lost);
-        }
         if let Some(skip) = self.cannot_run(wanted.unwrap_or(Parts::Agent(()))) {
             return Decision::Skip(skip);
         }
@@ -268,12 +264,8 @@ impl<'a> Case<'a, '_> {
     }
 
     fn has_no_containers(&self) -> bool {
-        !self.template.containers.iter().any(|container| container.list == ContainerList::Containers)
-    }
-
-    fn lost_containers(&self) -> Option<Finding> {
-        let may_be = self.has_no_containers() && self.patch.is_none();
-        may_be.then(|| lost_containers(self.tree, self.template.node, self.at)).flatten()
+        let has = self.template.containers.iter().any(|container| container.list == ContainerList::Containers);
+        !has && !self.template.hides_containers
     }
 
     fn agent_present(&mut self) -> Option<Finding> {
@@ -390,8 +382,10 @@ mod tests {
     fn reason(text: &str, config: &Config) -> (Reason, Vec<Reason>) {
         let tree = yaml_json_patch::read(text).unwrap();
         let resource = &resources(&tree, tree.root().unwrap(), &kube_core::TypeMeta::default())[0];
-        let templates = Table::new(&[]).templates(&tree, resource.node, resource.gvk.as_ref().unwrap());
-        let (at, node) = &templates.seen[0];
+        let templates = Table::new(&[]).templates(&tree, resource.node, |group, kind| {
+            resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind)
+        });
+        let (at, node) = &templates.found[0];
         let agents = super::Agents::default();
         let terms = Terms { config, agents: &agents, patch: None };
         let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), terms);
