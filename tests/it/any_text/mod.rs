@@ -1,0 +1,24 @@
+//! The fuzz targets `read` and `config`, over their seeds; `inject` is in `laws.rs`, and its seeds are the cases.
+
+mod configuration;
+mod reader;
+
+use crate::corpus::Files;
+use std::path::Path;
+
+fn seeds(target: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(target);
+    let texts: Vec<String> = Files::below(&folder).map(|(_, bytes)| String::from_utf8(bytes).unwrap()).collect();
+    assert!(texts.len() > 3, "{target}: {} seeds", texts.len());
+    texts
+}
+
+#[test]
+fn the_reader_holds_for_the_seeds_of_its_fuzz_target() {
+    seeds("read").iter().for_each(|text| reader::hold(text));
+}
+
+#[test]
+fn the_configuration_holds_for_the_seeds_of_its_fuzz_target() {
+    seeds("config").iter().for_each(|text| configuration::hold(text));
+}
