@@ -1,31 +1,17 @@
-//! The program as it is in the packages: static. Built once for all tests, quick rather than small.
+//! The program as it is in the packages: static.
 
 use crate::tools;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
-/// None, and said so, where no static program can be built.
+/// None, and said so, where Cargo has linked the program as the system does by default.
 pub(super) fn static_program() -> Option<&'static Path> {
-    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    PROGRAM.get_or_init(build).as_deref()
-}
-
-fn build() -> Option<PathBuf> {
-    if !cfg!(target_os = "linux") {
-        tools::missing("a static program", "only Linux runs it");
+    // The flag that links the program so links this one too.
+    if !cfg!(target_feature = "crt-static") {
+        tools::missing("a static program", "tests/run links one, on Linux with the static C library");
         return None;
     }
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static/mackerel-agent-injector");
-    let mut build = Command::new(root().join(".ci/build"));
-    build.arg(&program).args(["--profile", "packages"]).env("CARGO_TARGET_DIR", root().join("target/static"));
-    let output = build.output().unwrap();
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        tools::missing(&format!("a static program\n{said}"), "it needs Cargo 1.91 and the static C library");
-        return None;
-    }
-    Some(program)
+    Some(Path::new(env!("CARGO_BIN_EXE_mackerel-agent-injector")))
 }
 
 pub(super) fn root() -> &'static Path {

@@ -3,6 +3,7 @@
 use super::static_program::{root, script};
 use crate::tools;
 use serde_yaml::Value;
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
@@ -19,6 +20,23 @@ fn actionlint_finds_nothing_to_say() {
     let Some(actionlint) = tools::find("actionlint", "") else { return };
     // It checks the scripts in them by shellcheck where that is on the PATH.
     assert_eq!(script(Command::new(actionlint).arg("-no-color")), "");
+}
+
+/// Each workflow names the toolchain once, all the same one, and the oldest that is tried is the one that the manifest promises.
+#[test]
+fn workflows_take_one_toolchain_and_the_oldest_that_is_promised() {
+    let mut toolchains = BTreeSet::new();
+    for (name, text) in workflows() {
+        let workflow: Value = serde_yaml::from_str(&text).unwrap();
+        toolchains.insert(workflow["env"]["RUSTUP_TOOLCHAIN"].as_str().unwrap().to_owned());
+        for (job, what) in workflow["jobs"].as_mapping().unwrap() {
+            if let Some(own) = what["env"]["RUSTUP_TOOLCHAIN"].as_str() {
+                assert_eq!((job, own), (&"msrv".into(), concat!(env!("CARGO_PKG_RUST_VERSION"), ".0")), "{name}");
+            }
+        }
+        assert!(!text.contains("install stable"), "{name}");
+    }
+    assert_eq!(toolchains.len(), 1, "{toolchains:?}");
 }
 
 /// Actions of others are pinned by the hash of a commit, with the version that it had.
