@@ -24,7 +24,8 @@ pub struct Mismatch {
 /// When anything else has changed, which is a defect of this crate.
 pub fn verify(old: &Tree<'_>, spliced: &Spliced, new: &Tree<'_>, cache: &Cache) -> Result<(), Mismatch> {
     let overlay = &spliced.overlay;
-    let pair = Pair { old, new, cache };
+    let last_break = |tree: &Tree<'_>| memchr::memrchr(b'\n', tree.text().as_bytes()).unwrap_or_default();
+    let pair = Pair { old, new, last_breaks: (last_break(old), last_break(new)), cache };
     match (overlay, new.root()) {
         (Overlay::Nothing | Overlay::Null(_), None) => Ok(()),
         (Overlay::New(value), None) if value.is_null() => Ok(()),
@@ -36,6 +37,8 @@ pub fn verify(old: &Tree<'_>, spliced: &Spliced, new: &Tree<'_>, cache: &Cache) 
 struct Pair<'a, 'o, 'n> {
     old: &'a Tree<'o>,
     new: &'a Tree<'n>,
+    /// Where the last line break of each text stands: looked for once, since JSON has all of its nodes on one line.
+    last_breaks: (usize, usize),
     cache: &'a Cache,
 }
 
@@ -129,11 +132,10 @@ impl Pair<'_, '_, '_> {
     /// may not: a line break behind it can belong to a block scalar's value.
     fn same_text(&self, before: NodeId, at: NodeId) -> bool {
         let (old, new) = (self.old, self.new);
-        let ends_in_line = |tree: &Tree<'_>, node| tree.text()[tree.span(node).end..].contains('\n');
         old.raw(before) == new.raw(at)
             && column(old, before) == column(new, at)
-            && ends_in_line(old, before)
-            && ends_in_line(new, at)
+            && old.span(before).end <= self.last_breaks.0
+            && new.span(at).end <= self.last_breaks.1
     }
 
     fn same_scalar(&self, before: NodeId, at: NodeId) -> bool {
@@ -190,8 +192,12 @@ impl Pair<'_, '_, '_> {
     }
 }
 
-/// Bytes from the beginning of the line.
+/// Bytes from the beginning of the line. 0 for a node without a line break, which reads the same in every column: in JSON on
+/// one line, the search for its beginning would take each node through the whole text.
 fn column(tree: &Tree<'_>, node: NodeId) -> usize {
+    if memchr::memchr(b'\n', tree.raw(node).as_bytes()).is_none() {
+        return 0;
+    }
     let start = tree.span(node).start;
     start - memchr::memrchr(b'\n', &tree.text().as_bytes()[..start]).map_or(0, |feed| feed + 1)
 }
