@@ -52,16 +52,16 @@ annotations! {
     Record = "record", None;
     /// Roles of the host, `service:role` separated by commas; empty: none
     Roles = "roles", Some("agent.roles");
-    /// Name of the Secret that holds the API key
-    ApiKeySecretName = "mackerel_apikey.secret_name", Some("apiKey.secretName");
+    /// Name of the Secret that holds the API key; alias: `mackerel_apikey.secret_name`
+    ApiKeySecretName = "api-key-secret-name", Some("apiKey.secretKeyRef.name");
     /// The key in that Secret
-    ApiKeySecretKey = "api-key-secret-key", Some("apiKey.secretKey");
-    /// Name of the ConfigMap with the agent's configuration
-    AgentConfigMapName = "mackerel_agent_config.configmap_name", Some("agent.config.configMapName");
-    /// The key in that ConfigMap; not together with `env.mackerel_agent_config`
-    AgentConfigMapKey = "agent-config-configmap-key", Some("agent.config.configMapKey");
-    /// The agent's MACKEREL_AGENT_CONFIG: a path or URL; wins over the ConfigMap's path
-    AgentConfigLocation = "env.mackerel_agent_config", Some("agent.config.url");
+    ApiKeySecretKey = "api-key-secret-key", Some("apiKey.secretKeyRef.key");
+    /// Name of the ConfigMap with the agent's configuration; alias: `mackerel_agent_config.configmap_name`
+    AgentConfigMapName = "agent-config-configmap-name", Some("agent.config.configMapKeyRef.name");
+    /// The key in that ConfigMap; not together with `agent-config-location`
+    AgentConfigMapKey = "agent-config-configmap-key", Some("agent.config.configMapKeyRef.key");
+    /// The agent's MACKEREL_AGENT_CONFIG: a path or URL; wins over the ConfigMap's path; alias: `env.mackerel_agent_config`
+    AgentConfigLocation = "agent-config-location", Some("agent.config.location");
     /// The agent's image
     Image = "image", Some("agent.image");
     /// How the agent stands in the pod: `auto`, `native` or `container`
@@ -101,7 +101,22 @@ impl Annotation {
     #[must_use]
     pub fn of(key: &str) -> Option<Annotation> {
         let name = key.strip_prefix(PREFIX)?;
-        Annotation::ALL.iter().copied().find(|annotation| annotation.name() == name)
+        Annotation::ALL.iter().copied().find(|annotation| annotation.names().any(|of| of == name))
+    }
+
+    /// The name that the original injector has for it, where that is another one: it means the same.
+    fn alias(self) -> Option<&'static str> {
+        match self {
+            Annotation::ApiKeySecretName => Some("mackerel_apikey.secret_name"),
+            Annotation::AgentConfigMapName => Some("mackerel_agent_config.configmap_name"),
+            Annotation::AgentConfigLocation => Some("env.mackerel_agent_config"),
+            _ => None,
+        }
+    }
+
+    /// Its name and its alias, behind the prefix.
+    fn names(self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name()).chain(self.alias())
     }
 }
 
@@ -181,7 +196,8 @@ fn annotated(
     ours: Vec<(Annotation, &str, Given<'_>)>,
 ) -> Result<Config, InvalidAnnotations> {
     let mut annotated = Annotated::new(config);
-    let mut found = Vec::new();
+    let mut found: Vec<InvalidAnnotation> =
+        ours.iter().filter_map(|given| differs_from_its_alias(given, &ours)).collect();
     give_way(&mut annotated, annotations);
     for (annotation, path, (key, value, offset)) in ours {
         let value = if annotation == Annotation::Roles { list(value) } else { Cow::Borrowed(value) };
@@ -198,6 +214,19 @@ fn annotated(
     }
 }
 
+/// The alias of an annotation that stands beside it with another value.
+fn differs_from_its_alias(
+    (annotation, _, (key, value, offset)): &(Annotation, &str, Given<'_>),
+    ours: &[(Annotation, &str, Given<'_>)],
+) -> Option<InvalidAnnotation> {
+    if *key == annotation.key() {
+        return None;
+    }
+    let (.., (named, other, _)) = ours.iter().rfind(|(.., (key, ..))| *key == annotation.key())?;
+    let what = format!("says `{value}`, and `{named}`, which means the same, says `{other}`");
+    (other != value).then(|| invalid(key, *offset, Complaint::new(what).with_help("take one of them away")))
+}
+
 /// The original injector takes three of its annotations with an empty value as if they were not there.
 fn is_setting(annotation: Annotation, value: &str) -> bool {
     match annotation {
@@ -210,7 +239,8 @@ fn is_setting(annotation: Annotation, value: &str) -> bool {
 
 /// Where settings exclude each other, those of the configuration give way to the template's.
 fn give_way(annotated: &mut Annotated, annotations: &[Given<'_>]) {
-    let has = |annotation| find(annotations, annotation).is_some_and(|given| is_setting(annotation, given.1));
+    let is_set = |wanted, (key, value, _): &Given<'_>| Annotation::of(key) == Some(wanted) && is_setting(wanted, value);
+    let has = |annotation| annotations.iter().any(|given| is_set(annotation, given));
     let is_insecure = find(annotations, Annotation::KubeletInsecureTls)
         .is_some_and(|(_, value, _)| value.eq_ignore_ascii_case("true"));
     let is_fargate =
@@ -221,7 +251,7 @@ fn give_way(annotated: &mut Annotated, annotations: &[Given<'_>]) {
         annotated.reset("kubelet.readOnlyPort", |spec| spec.kubelet.read_only_port = None);
     }
     if has(Annotation::AgentConfigMapName) {
-        annotated.reset("agent.config.url", |spec| spec.agent.config.url = None);
+        annotated.reset("agent.config.location", |spec| spec.agent.config.location = None);
     }
     for asked in Annotation::ALL.iter().filter(|asked| has(**asked)).filter_map(|asked| asked.setting()) {
         annotated.take_variables_of(asked);
@@ -248,19 +278,20 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     let ours = PREFIX.trim_end_matches('/');
     if prefix != ours {
         let is_ours = prefix.ends_with("mackerel.io") && closest(prefix, [ours]).is_some();
-        let meant = Annotation::ALL.iter().find(|annotation| is_ours && annotation.name() == name)?;
+        let meant = Annotation::ALL.iter().find(|meant| is_ours && meant.names().any(|of| of == name))?;
         return Some(UnknownAnnotation { suggestion: Some(meant.key()) });
     }
     if Annotation::of(key).is_some() {
         return None;
     }
-    let names = Annotation::ALL.iter().map(|annotation| annotation.name());
-    let meant = closest(name, names).and_then(|name| Annotation::ALL.iter().find(|meant| meant.name() == name));
+    let names = Annotation::ALL.iter().flat_map(|annotation| annotation.names());
+    let meant =
+        closest(name, names).and_then(|name| Annotation::ALL.iter().find(|meant| meant.names().any(|of| of == name)));
     Some(UnknownAnnotation { suggestion: meant.map(|meant| meant.key()) })
 }
 
 fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> {
-    annotations.iter().copied().rfind(|(key, ..)| *key == wanted.key())
+    annotations.iter().copied().rfind(|(key, ..)| Annotation::of(key) == Some(wanted))
 }
 
 fn invalid(key: &str, offset: usize, complaint: Complaint) -> InvalidAnnotation {
@@ -337,26 +368,42 @@ mod tests {
 
     #[test]
     fn the_original_six_keep_their_meaning() {
-        let config = configured("{agent: {roles: [a:b], config: {url: 'https://x/y'}}}");
+        let config = configured("{agent: {roles: [a:b], config: {location: 'https://x/y'}}}");
         let spec = on(&config, &[("roles", "web:app, db:main ,")]).spec;
         assert_eq!(spec.agent.roles.iter().map(ToString::to_string).collect::<Vec<_>>(), ["web:app", "db:main"]);
         assert!(on(&config, &[("roles", "")]).spec.agent.roles.is_empty());
 
         let spec = on(&config, &[("mackerel_apikey.secret_name", "key")]).spec;
-        assert_eq!((spec.api_key.secret_name.as_str(), spec.api_key.secret_key.as_str()), ("key", "MACKEREL_APIKEY"));
+        assert_eq!(
+            (spec.api_key.secret_key_ref.name.as_str(), spec.api_key.secret_key_ref.key.as_str()),
+            ("key", "MACKEREL_APIKEY")
+        );
 
         let spec = on(&config, &[("mackerel_agent_config.configmap_name", "conf")]).spec;
-        assert_eq!(spec.agent.config.location().as_deref(), Some("/etc/mackerel-agent/mackerel-agent.conf"));
+        assert_eq!(spec.agent.config.variable().as_deref(), Some("/etc/mackerel-agent/mackerel-agent.conf"));
 
         let both =
             [("env.mackerel_agent_config", "/etc/mackerel-agent/a"), ("mackerel_agent_config.configmap_name", "conf")];
         let spec = on(&config, &both).spec;
-        assert_eq!(spec.agent.config.config_map_name.as_deref(), Some("conf"));
-        assert_eq!(spec.agent.config.location().as_deref(), Some("/etc/mackerel-agent/a"));
+        assert_eq!(spec.agent.config.config_map_key_ref.name.as_deref(), Some("conf"));
+        assert_eq!(spec.agent.config.variable().as_deref(), Some("/etc/mackerel-agent/a"));
 
         let empty =
             ["mackerel_apikey.secret_name", "mackerel_agent_config.configmap_name", "env.mackerel_agent_config"];
         assert_eq!(on(&config, &empty.map(|name| (name, ""))), config);
+    }
+
+    #[test]
+    fn an_alias_says_the_same_as_its_annotation_or_is_invalid() {
+        let config = Config::default();
+        let both = |value| [("api-key-secret-name", "key"), ("mackerel_apikey.secret_name", value)];
+        for value in ["key", ""] {
+            assert_eq!(on(&config, &both(value)).spec.api_key.secret_key_ref.name, "key", "{value}");
+        }
+        let pairs = keys(&both("other"));
+        let InvalidAnnotations { first, others } = overlay(&config, &given(&pairs)).unwrap_err();
+        assert_eq!((first.key.as_str(), first.offset, others.len()), (pairs[1].0.as_str(), 1, 0));
+        assert!(first.message.ends_with("says `other`, and `agent-injector.contrib.mackerel.io/api-key-secret-name`, which means the same, says `key`"));
     }
 
     #[test]
@@ -369,7 +416,7 @@ mod tests {
                 ("image", "r.example.com/agent@sha256:00"),
                 ("kubelet-port", "1250"),
                 ("kubelet-insecure-tls", "True"),
-                ("mackerel_agent_config.configmap_name", "agent"),
+                ("agent-config-configmap-name", "agent"),
                 ("agent-config-configmap-key", "agent.yaml"),
                 ("cpu-request", "0.02"),
                 ("cpu-limit", "100m"),
@@ -384,11 +431,11 @@ mod tests {
             ],
         )
         .spec;
-        assert_eq!(spec.api_key.secret_key, "key");
+        assert_eq!(spec.api_key.secret_key_ref.key, "key");
         assert_eq!(spec.agent.image, "r.example.com/agent@sha256:00");
         assert_eq!(spec.agent.image_pull_policy.as_str(), "IfNotPresent");
         assert_eq!(spec.kubelet_access(), KubeletAccess::Tls { port: 1250, insecure: true });
-        assert_eq!(spec.agent.config.config_map_key, "agent.yaml");
+        assert_eq!(spec.agent.config.config_map_key_ref.key, "agent.yaml");
         assert_eq!(spec.sidecar, SidecarKind::Native);
         assert_eq!(spec.agent.display_name.as_deref(), Some("shop $(MACKEREL_KUBERNETES_POD_NAME)"));
         assert_eq!(spec.agent.memo.as_deref(), Some("shop"));
@@ -460,11 +507,12 @@ mod tests {
             (
                 &[
                     ("agent-config-configmap-key", "a"),
-                    ("env.mackerel_agent_config", "/a"),
-                    ("mackerel_agent_config.configmap_name", "a"),
+                    ("agent-config-location", "/a"),
+                    ("agent-config-configmap-name", "a"),
                 ],
                 &["agent-config-configmap-key"],
             ),
+            (&[("api-key-secret-name", "Upper")], &["api-key-secret-name"]),
             (&[("mackerel_apikey.secret_name", "Upper")], &["mackerel_apikey.secret_name"]),
         ] {
             let pairs = keys(pairs);
@@ -485,6 +533,10 @@ mod tests {
         assert_eq!(
             suggestion("agent-injector.contrib.mackerel.io/memory_limit"),
             Some(Some(Annotation::MemoryLimit.key()))
+        );
+        assert_eq!(
+            suggestion("agent-injector.contrib.mackerel.io/mackerel_apikey.secretname"),
+            Some(Some(Annotation::ApiKeySecretName.key()))
         );
         assert_eq!(suggestion("agent-injector.contrib.mackerel.io/replicas"), Some(None));
         assert_eq!(suggestion("agent-injector.contib.mackerel.io/inject"), Some(Some(Annotation::Inject.key())));

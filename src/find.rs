@@ -6,7 +6,7 @@
 use crate::config::{PodTemplatePath, Step};
 use crate::duplicate_keys::{occurrences, second_key};
 use crate::patch::{escape, unescape};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
 
 /// Group, kind and pointer of every built-in place. The sources are the projects' API types.
@@ -215,8 +215,10 @@ impl Walk<'_, '_> {
                 self.go(value, rest, pointer + "/" + &escape(key));
             }
             Some((Next::Each, rest)) => {
-                for (index, item) in tree.items(tree.resolve(node)).enumerate() {
-                    self.go(item, rest, format!("{pointer}/{index}"));
+                let Members { all, duplicate } = members(tree, node);
+                self.duplicate = self.duplicate.or(duplicate);
+                for (token, member) in all {
+                    self.go(member, rest, format!("{pointer}/{token}"));
                 }
             }
         }
@@ -248,12 +250,35 @@ impl Walk<'_, '_> {
             Some((Next::Key(key), rest)) => holder(tree, node, key)
                 .is_some_and(|holder| occurrences(tree, holder, key).any(|value| self.leads(value, rest, in_template))),
             Some((Next::Each, rest)) => {
-                tree.items(node).collect::<Vec<_>>().into_iter().any(|item| self.leads(item, rest, in_template))
+                members(tree, node).all.into_iter().any(|(_, member)| self.leads(member, rest, in_template))
             }
         };
         self.leads.insert(place, leads);
         leads
     }
+}
+
+/// The items of a list or the members of a map.
+struct Members {
+    /// Each with its token of a JSON Pointer.
+    all: Vec<(String, NodeId)>,
+    /// The first key that stands twice.
+    duplicate: Option<NodeId>,
+}
+
+fn members(tree: &Tree<'_>, node: NodeId) -> Members {
+    let node = tree.resolve(node);
+    let items = tree.items(node).enumerate().map(|(index, item)| (index.to_string(), item)).collect();
+    let mut members = Members { all: items, duplicate: None };
+    let mut names = HashSet::new();
+    for (key, value) in tree.entries(node) {
+        let Some(name) = tree.scalar(tree.resolve(key)) else { continue };
+        members.all.push((escape(&name).into_owned(), value));
+        if !names.insert(name) {
+            members.duplicate = members.duplicate.or(Some(key));
+        }
+    }
+    members
 }
 
 /// True where a pod template has containers by any of its keys that stand twice.

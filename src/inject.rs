@@ -13,7 +13,7 @@ pub(crate) use options::{Explanations, Tense};
 use crate::agent::Agents;
 use crate::annotations::{self, Annotation};
 use crate::change::{Change, Failure, Refusal, carry_out};
-use crate::config::{self, Config, OnRefusal};
+use crate::config::{self, Config, OnError};
 use crate::decide::Terms;
 use crate::duplicate_keys::{self, second_key};
 use crate::find::{Table, is_list, may_have_containers};
@@ -302,7 +302,7 @@ impl Run<'_> {
         let Refusal { message, help, offset } = refusal;
         let finding = Finding::new(Reason::Uneditable, message, base + offset, &change.template).with_help(help);
         if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
-            refuse(outcome, change, finding, base, self.config.spec.on_refusal);
+            refuse(outcome, change, finding, base, self.config.spec.on_error);
         }
     }
 
@@ -438,7 +438,7 @@ impl Run<'_> {
 
 /// A change that cannot be made becomes a refusal; one that would only have taken out what nobody wants, a warning.
 #[cold]
-fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_refusal: OnRefusal) {
+fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_error: OnError) {
     let stands_there = !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
     (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
@@ -457,7 +457,7 @@ fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, 
         None => {
             outcome.rule = refusal.offset.map(|offset| Rule::Manifest { offset, pointer: refusal.pointer.clone() });
             outcome.decision = refusal;
-            if stands_there && on_refusal == OnRefusal::Skip {
+            if stands_there && on_error == OnError::Skip {
                 outcome.warnings.push(still);
             }
         }

@@ -9,7 +9,7 @@ use crate::agent::Agent;
 use crate::agent::container::Name;
 use crate::agent::normal::Digest;
 use crate::annotations::Annotation;
-use crate::config::{Config, OnRefusal};
+use crate::config::{Config, OnError};
 use crate::decide::{Decision, Terms, Verdict, decide};
 use crate::find::member;
 use crate::hand_edit::{HandEdit, Told};
@@ -18,7 +18,7 @@ use crate::lint;
 use crate::owner::owned;
 use crate::parts::{Kinds, Parts, Plan};
 use crate::patch::{InsteadOf, Places, TemplatePatch, removal, replacement};
-use crate::pod_template::{Ours, PodTemplate, is_agent};
+use crate::pod_template::{self, Ours, PodTemplate, is_agent};
 use crate::report::{Class, Finding, Reason, Rule, Waiting};
 use crate::resource::{Resource, text};
 use crate::standing::{Standing, others};
@@ -315,7 +315,7 @@ impl Bench<'_, '_> {
     /// A refusal of a template that carries our record.
     #[cold]
     fn refused(&self, ours: &Ours, refusal: Finding, mut warnings: Vec<Finding>) -> Judgement {
-        if self.config.spec.on_refusal == OnRefusal::Skip {
+        if self.config.spec.on_error == OnError::Skip {
             let message = format!("{} of an earlier run stays as it is", ours.kinds().subject());
             warnings.push(self.finding(Reason::StillInjected, message));
         }
@@ -387,7 +387,8 @@ impl Bench<'_, '_> {
             Name::Secret => Annotation::ApiKeySecretName,
             Name::ConfigMap => Annotation::AgentConfigMapName,
         };
-        self.config.is_explicit(name.setting()) || self.template.annotation(annotation.key()).is_some()
+        let is_it = |given: &pod_template::Annotation| Annotation::of(&given.key) == Some(annotation);
+        self.config.is_explicit(name.setting()) || self.template.annotations.iter().any(is_it)
     }
 
     fn update(&self, ours: &Ours, plan: Plan) -> Action {

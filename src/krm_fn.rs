@@ -298,12 +298,12 @@ fn is_resource_list(tree: &Tree<'_>, root: NodeId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::OnRefusal;
+    use crate::config::OnError;
     use crate::inject::Warnings;
     use crate::report::{Finding, Identity, Outcome, Reason, Remark};
     use yaml_json_patch::edit::apply;
 
-    const TOLERANCE: Tolerance = Tolerance { on_refusal: OnRefusal::Fail, warnings: Warnings::Tell };
+    const TOLERANCE: Tolerance = Tolerance { on_error: OnError::Fail, warnings: Warnings::Tell };
 
     fn finding(reason: Reason, message: &str) -> Finding {
         Finding { reason, message: message.to_owned(), help: None, offset: None, pointer: String::new() }

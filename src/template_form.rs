@@ -114,11 +114,11 @@ mod tests {
             ("spec: {containers: [{}]}", &["|"][..]),
             (
                 "spec: {a: [{spec: {containers: [{name: a}]}}, {spec: {containers: [{}]}}]}",
-                &["/spec/a/0|/spec/a/*", "/spec/a/1|/spec/a/*"],
+                &["/spec/a/0|spec.a.*", "/spec/a/1|spec.a.*"],
             ),
             (
                 "a/b: {c: {spec: {containers: [{}]}}, spec: {containers: [null, {}]}}",
-                &["/a~1b|/a~1b", "/a~1b/c|/a~1b/c"],
+                &["/a~1b|a\\/b", "/a~1b/c|a\\/b.c"],
             ),
             ("a: {spec: {containers: []}, b: {spec: {containers: {}}}, c: {containers: [{}]}}", &[]),
             ("a: {spec: {containers: [text]}, '*': {spec: {containers: [{}]}}}", &[]),

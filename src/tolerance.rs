@@ -1,6 +1,6 @@
 //! How much a finding matters to a run.
 
-use crate::config::{Config, OnRefusal};
+use crate::config::{Config, OnError};
 use crate::inject::{Options, Warnings};
 use crate::report::{Class, Finding, Severity};
 
@@ -8,14 +8,14 @@ use crate::report::{Class, Finding, Severity};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tolerance {
     /// What a refused template does to the run.
-    pub(crate) on_refusal: OnRefusal,
+    pub(crate) on_error: OnError,
     /// What a warning does to it.
     pub(crate) warnings: Warnings,
 }
 
 impl Default for Tolerance {
     fn default() -> Self {
-        Self { on_refusal: OnRefusal::Fail, warnings: Warnings::Tell }
+        Self { on_error: OnError::Fail, warnings: Warnings::Tell }
     }
 }
 
@@ -23,16 +23,16 @@ impl Tolerance {
     /// What configuration and arguments say.
     #[must_use]
     pub(crate) fn of(config: &Config, options: Options) -> Self {
-        Self { on_refusal: config.spec.on_refusal, warnings: options.warnings }
+        Self { on_error: config.spec.on_error, warnings: options.warnings }
     }
 
     /// How much the finding matters: an error holds back the whole run. Faults are always errors and do not come here.
     #[must_use]
     pub(crate) fn severity(self, finding: &Finding) -> Severity {
-        match (finding.reason.class(), self.on_refusal, self.warnings) {
+        match (finding.reason.class(), self.on_error, self.warnings) {
             (Class::Done | Class::Skipped | Class::Note, ..) => Severity::Info,
-            (Class::Warning, _, Warnings::Refuse) | (Class::Refused, OnRefusal::Fail, _) => Severity::Error,
-            (Class::Warning, _, Warnings::Tell) | (Class::Refused, OnRefusal::Skip, _) => Severity::Warning,
+            (Class::Warning, _, Warnings::Refuse) | (Class::Refused, OnError::Fail, _) => Severity::Error,
+            (Class::Warning, _, Warnings::Tell) | (Class::Refused, OnError::Skip, _) => Severity::Warning,
         }
     }
 }
@@ -44,8 +44,8 @@ mod tests {
 
     #[test]
     fn strict_refuses_warnings_but_not_what_nobody_can_mend_here() {
-        let strict = Tolerance { on_refusal: OnRefusal::Fail, warnings: Warnings::Refuse };
-        let lenient = Tolerance { on_refusal: OnRefusal::Skip, warnings: Warnings::Tell };
+        let strict = Tolerance { on_error: OnError::Fail, warnings: Warnings::Refuse };
+        let lenient = Tolerance { on_error: OnError::Skip, warnings: Warnings::Tell };
         for (reason, when_strict, when_lenient) in [
             (Reason::Injected, Severity::Info, Severity::Info),
             (Reason::QosRefused, Severity::Error, Severity::Warning),

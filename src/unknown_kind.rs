@@ -159,7 +159,7 @@ fn help(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
 /// Places that one line of configuration names. What has more is no kind with so many templates, but one without a form.
 const MOST_PLACES: usize = 10;
 
-/// `podTemplates: [{group: example.com, kind: App, path: /spec/template}]`
+/// `podTemplates: [{group: example.com, kind: App, path: spec.template}]`
 fn line(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
     let mut known = HashSet::new();
     let paths = candidates.iter().map(|candidate| candidate.formed.path.to_string());

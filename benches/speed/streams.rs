@@ -68,10 +68,10 @@ pub(crate) fn with_surroundings(deployments: usize) -> String {
                 "---\napiVersion: {api_version}\nkind: {kind}\nmetadata:\n  name: app-{number}\n  namespace: shop-{number}\n{body}"
             );
         };
-        let prefix = "agent-injector.contrib.mackerel.io/mackerel";
+        let prefix = "agent-injector.contrib.mackerel.io";
         let template = format!(
-            "  template:\n    metadata:\n      annotations:\n        {prefix}_apikey.secret_name: app-{number}\n        \
-             {prefix}_agent_config.configmap_name: app-{number}\n    spec:\n      serviceAccountName: app-{number}\n      \
+            "  template:\n    metadata:\n      annotations:\n        {prefix}/api-key-secret-name: app-{number}\n        \
+             {prefix}/agent-config-configmap-name: app-{number}\n    spec:\n      serviceAccountName: app-{number}\n      \
              containers:\n      - name: app\n        image: registry.example.com/shop/app:1.4.2\n"
         );
         object("apps/v1", "Deployment", &format!("spec:\n{template}"));

@@ -258,8 +258,8 @@ impl Name {
     pub(crate) fn setting(self) -> &'static str {
         match self {
             Name::Image => "agent.image",
-            Name::Secret => "apiKey.secretName",
-            Name::ConfigMap => "agent.config.configMapName",
+            Name::Secret => "apiKey.secretKeyRef.name",
+            Name::ConfigMap => "agent.config.configMapKeyRef.name",
         }
     }
 }
@@ -355,7 +355,7 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
 /// What the agent is told of the host and of itself; what nobody set is left out, so that the agent's own default holds.
 fn settings(agent: &config::Agent) -> impl Iterator<Item = EnvVar> + '_ {
     let roles: Vec<String> = agent.roles.iter().map(ToString::to_string).collect();
-    let location = agent.config.location();
+    let location = agent.config.variable();
     let polling = agent.config.polling_minutes.filter(|_| location.is_some());
     let set: [(&str, Option<Cow<'_, str>>); 10] = [
         ("MACKEREL_APIBASE", agent.api_base.as_deref().map(Cow::Borrowed)),
@@ -414,8 +414,8 @@ fn field(name: &str, path: &str) -> EnvVar {
 
 fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
     let selector = SecretKeySelector {
-        name: config.spec.api_key.secret_name.clone(),
-        key: config.spec.api_key.secret_key.clone(),
+        name: config.spec.api_key.secret_key_ref.name.clone(),
+        key: config.spec.api_key.secret_key_ref.key.clone(),
         // A native sidecar that cannot be created holds up the whole pod; without the key only the agent fails.
         optional: (sidecar == Sidecar::Native).then_some(true),
     };
@@ -463,7 +463,7 @@ fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
         Volume::Token => (of_token == Token::Projected).then(|| ("projected", token())),
         // A ConfigMap that is missing must not hold up the pod.
         Volume::Config => {
-            let name = spec.agent.config.config_map_name.as_ref()?;
+            let name = spec.agent.config.config_map_key_ref.name.as_ref()?;
             Some(("configMap", json!({"name": name, "optional": true})))
         }
     };

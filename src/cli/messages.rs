@@ -347,7 +347,7 @@ impl Messages {
         };
         let mut summary = format!("{}; {held_back}", plural(self.errors.count, "error"));
         if self.only_refusals_hold_others_back() {
-            let way = if ending == Ending::GivenBack { "`onRefusal: skip`" } else { "`--set onRefusal=skip`" };
+            let way = if ending == Ending::GivenBack { "`onError: skip`" } else { "`--set onError=skip`" };
             summary += &format!("; {way} leaves out what is refused and goes on with the others");
         }
         summary

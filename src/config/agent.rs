@@ -36,7 +36,7 @@ settings! {
         "apiBase" api_base: Option<String> = None, HttpUrl;
         /// Where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`.
         "hostIdStore" host_id_store: HostIdStore = HostIdStore::File;
-        /// The agent's own configuration file, from a ConfigMap or from a URL.
+        /// The agent's own configuration file, from a ConfigMap or from a path or URL.
         "config" config: AgentConfig = AgentConfig::default();
         /// Further environment variables, as a Kubernetes EnvVar list, merged by name: one of ours with the same name gives way. Not together with the setting that gives it, and an annotation for that setting wins; `MACKEREL_CONTAINER_PLATFORM` and what `kubelet.readOnlyPort` and `kubelet.insecureTLS` give cannot stand here. Where the agent is native, a reference to a Secret or ConfigMap is `optional` unless it says otherwise. Default: none.
         "env" env: Vec<EnvVar> = Vec::new();
@@ -58,29 +58,37 @@ settings! {
 }
 
 settings! {
-    /// Where the agent's own configuration file comes from: a ConfigMap or a URL, not both.
+    /// The source of the agent's own configuration file: a ConfigMap, or a path or URL; not both.
     pub(crate) struct AgentConfig {
-        /// The ConfigMap, mounted as a folder at /etc/mackerel-agent, so that its updates reach the file (the agent sees them by `pollingMinutes`). What it sets wins over the settings here. Default: none.
-        "configMapName" config_map_name: Option<String> = None, ObjectName;
-        /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
-        "configMapKey" config_map_key: String = "mackerel-agent.conf".to_owned(), DataKey;
+        /// The ConfigMap and the key in it, mounted as a folder at /etc/mackerel-agent, so that its updates reach the file (the agent sees them by `pollingMinutes`). What it sets wins over the settings here.
+        "configMapKeyRef" config_map_key_ref: ConfigMapKeyRef = ConfigMapKeyRef::default();
         /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
-        "url" url: Option<String> = None, ConfigLocation;
+        "location" location: Option<String> = None, ConfigLocation;
         /// How often the agent looks whether its configuration has changed, in minutes, where it has one (agent: MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES). Default: none, it reads it once.
         "pollingMinutes" polling_minutes: Option<u32> = None, Positive;
     }
 }
 
+settings! {
+    /// The ConfigMap with the agent's configuration, and the key in it.
+    pub(crate) struct ConfigMapKeyRef {
+        /// The ConfigMap's name. Default: none.
+        "name" name: Option<String> = None, ObjectName;
+        /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
+        "key" key: String = "mackerel-agent.conf".to_owned(), DataKey;
+    }
+}
+
 impl AgentConfig {
-    /// What MACKEREL_AGENT_CONFIG must say. A URL wins over the ConfigMap's path: the two stand together only where an
+    /// The value of MACKEREL_AGENT_CONFIG. A location wins over the ConfigMap's path: the two stand together only where an
     /// annotation asks for it.
     #[must_use]
-    pub(crate) fn location(&self) -> Option<Cow<'_, str>> {
-        match (&self.url, &self.config_map_name) {
-            (Some(url), _) => Some(Cow::Borrowed(url)),
-            (None, Some(_)) => Some(Cow::Owned(format!("{CONFIG_FOLDER}/{}", self.config_map_key))),
-            (None, None) => None,
-        }
+    pub(crate) fn variable(&self) -> Option<Cow<'_, str>> {
+        let of_config_map = || {
+            let reference = &self.config_map_key_ref;
+            reference.name.as_ref().map(|_| Cow::Owned(format!("{CONFIG_FOLDER}/{}", reference.key)))
+        };
+        self.location.as_deref().map(Cow::Borrowed).or_else(of_config_map)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::origin::Origin;
 use super::quantity::nanos;
 use super::reading::Complaint;
-use super::select::KindPattern;
+use super::select::{KindPattern, NamespacePattern, is_system_namespace};
 use super::spec::{Platform, SidecarKind};
 use super::version::KubernetesVersion;
 use super::{Config, closest, path};
@@ -131,32 +131,32 @@ fn kubelet(config: &Config, found: &mut Vec<Contradiction>) {
 
 fn agent_config(config: &Config, found: &mut Vec<Contradiction>) {
     let agent_config = &config.spec.agent.config;
-    let key = "agent.config.configMapKey";
+    let key = "agent.config.configMapKeyRef.key";
     // In the configuration, it may be there for the ConfigMaps that annotations name.
     if matches!(config.origin(key), Origin::Annotation { .. }) {
         let no_effect = |why: &str| format!("`{key}` has no effect: {why}");
-        if agent_config.url.is_some() {
+        if agent_config.location.is_some() {
             found.push(Contradiction::of(
-                &[key, "agent.config.url"],
-                no_effect("the agent reads what `agent.config.url` names, not a key of a ConfigMap"),
+                &[key, "agent.config.location"],
+                no_effect("the agent reads what `agent.config.location` names, not a key of a ConfigMap"),
                 "take one of them away",
             ));
-        } else if agent_config.config_map_name.is_none() {
+        } else if agent_config.config_map_key_ref.name.is_none() {
             found.push(Contradiction::of(
                 &[key],
                 no_effect("no ConfigMap is named"),
-                "name it too, in `mackerel_agent_config.configmap_name`, or take the key away",
+                "name it too, in `agent-config-configmap-name`, or take the key away",
             ));
         }
     }
     // The original injector's annotation names a file within the ConfigMap's folder, or anything else.
-    if matches!(config.origin("agent.config.url"), Origin::Annotation { .. }) {
+    if matches!(config.origin("agent.config.location"), Origin::Annotation { .. }) {
         return;
     }
-    if agent_config.url.is_some() && agent_config.config_map_name.is_some() {
+    if agent_config.location.is_some() && agent_config.config_map_key_ref.name.is_some() {
         found.push(Contradiction::of(
-            &["agent.config.url", "agent.config.configMapName"],
-            "`agent.config.url` and `agent.config.configMapName` cannot stand together: the agent reads one configuration",
+            &["agent.config.location", "agent.config.configMapKeyRef.name"],
+            "`agent.config.location` and `agent.config.configMapKeyRef.name` cannot stand together: the agent reads one configuration",
             "take one of them away",
         ));
     }
@@ -242,12 +242,25 @@ fn security_context(config: &Config, found: &mut Vec<Contradiction>) {
 
 fn namespaces(config: &Config, found: &mut Vec<Contradiction>) {
     let select = &config.spec.select;
-    for namespace in select.namespaces.iter().filter(|namespace| select.exclude_namespaces.contains(namespace)) {
-        found.push(Contradiction::of(
-            &["select.namespaces", "select.excludeNamespaces"],
-            format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`"),
-            "take it out of one of them; `excludeNamespaces: []` excludes nothing",
-        ));
+    for namespace in &select.namespaces {
+        let excludes = |pattern: &&NamespacePattern| {
+            *pattern == namespace || (namespace.is_name() && pattern.matches(&namespace.0))
+        };
+        if let Some(pattern) = select.exclude_namespaces.iter().find(excludes) {
+            let by = if pattern == namespace { String::new() } else { format!(", as `{pattern}`") };
+            found.push(Contradiction::of(
+                &["select.namespaces", "select.excludeNamespaces"],
+                format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`{by}"),
+                "take it out of one of them",
+            ));
+        }
+        if is_system_namespace(&namespace.0) && !select.system_namespaces {
+            found.push(Contradiction::of(
+                &["select.namespaces", "select.systemNamespaces"],
+                format!("`{namespace}` is in `select.namespaces`, and is a system namespace, which is left alone"),
+                "take it away, or set `select.systemNamespaces: true`",
+            ));
+        }
     }
 }
 

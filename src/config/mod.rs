@@ -68,11 +68,13 @@ pub(crate) use agent::{Agent, CONFIG_FOLDER};
 pub use example::example;
 pub use origin::Origin;
 pub use schema::schema;
-pub(crate) use select::{Exclusion, KindPattern};
+#[cfg(test)]
+pub(crate) use select::NamespacePattern;
+pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
 pub(crate) use source::Base;
 pub use source::{Sources, load};
 pub(crate) use spec::{
-    HelmHooks, Injection, Kubelet, KubeletAccess, OnRefusal, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
+    Hooks, Injection, Kubelet, KubeletAccess, OnError, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
 };
 pub(crate) use template_path::{PodTemplatePath, Step, TemplatePath};
 pub(crate) use version::KubernetesVersion;
@@ -113,7 +115,7 @@ impl Config {
     /// Where the value of a setting came from; a dotted path below `spec`, such as `agent.image`.
     ///
     /// A setting also counts as set where a part of it was (`agent.resources` by `agent.resources.limits`) or the whole
-    /// that it belongs to (`select.labels.app` by `select.labels`).
+    /// that it belongs to (`select.podSelector.matchLabels.app` by `select.podSelector`).
     #[must_use]
     pub fn origin(&self, path: &str) -> &Origin {
         let whole = self.origins.iter().rev().find(|(set, _)| is_at_or_below(path, set));

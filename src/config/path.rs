@@ -1,4 +1,4 @@
-//! Dotted paths below `spec`: `select.labels.app\.kubernetes\.io/name`.
+//! Dotted paths: `select.podSelector.matchLabels.app\.kubernetes\.io/name`.
 
 /// The parts of a dotted path; `\.` is a dot within a part, `\\` a backslash.
 pub(crate) fn parts(path: &str) -> Vec<String> {
@@ -33,7 +33,7 @@ mod tests {
     fn a_backslash_keeps_the_dot() {
         let cases: &[(&str, &[&str])] = &[
             ("agent.image", &["agent", "image"]),
-            ("select.labels.a\\.b/c", &["select", "labels", "a.b/c"]),
+            ("agent.env.a\\.b/c", &["agent", "env", "a.b/c"]),
             ("a\\\\.b", &["a\\", "b"]),
             ("", &[""]),
             ("a.", &["a", ""]),

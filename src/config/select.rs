@@ -1,5 +1,6 @@
-//! Which pod templates are looked at.
+//! The pod templates that are looked at: by kind, namespace, labels and name.
 
+use super::choice::choices;
 use super::collection::Item;
 use super::reading::{Complaint, Reading};
 use super::rule::Rule;
@@ -15,13 +16,14 @@ settings! {
     pub(crate) struct Select {
         /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
         "kinds" kinds: Vec<KindPattern> = Vec::new();
-        /// Namespaces to look into. Default: none given, all namespaces.
-        "namespaces" namespaces: Vec<String> = Vec::new(), Namespace;
-        /// Namespaces to leave alone. A list, replaced as a whole. Default: `[kube-system, kube-public, kube-node-lease]`.
-        "excludeNamespaces" exclude_namespaces: Vec<String> =
-            ["kube-system", "kube-public", "kube-node-lease"].map(str::to_owned).to_vec(), Namespace;
-        /// Labels that the pod template must have. Default: none given, all templates.
-        "labels" labels: BTreeMap<String, String> = BTreeMap::new(), LabelValue;
+        /// Namespaces to look into, as names or globs: `*` stands for any characters, `?` for one. Default: none given, all namespaces.
+        "namespaces" namespaces: Vec<NamespacePattern> = Vec::new();
+        /// Namespaces to leave alone beside the system namespaces, as names or globs. Default: none.
+        "excludeNamespaces" exclude_namespaces: Vec<NamespacePattern> = Vec::new();
+        /// Look into the system namespaces too: kube-system, kube-public and kube-node-lease. Default: `false`.
+        "systemNamespaces" system_namespaces: bool = false;
+        /// A LabelSelector for the labels of the pod template.
+        "podSelector" pod_selector: LabelSelector = LabelSelector::default();
         /// Resources to leave alone: each item leaves out what matches all of its fields. Default: none.
         "exclude" exclude: Vec<Exclusion> = Vec::new();
     }
@@ -34,12 +36,192 @@ settings! {
         "group" group: Option<String> = None, Group;
         /// The kind. Default: any.
         "kind" kind: Option<String> = None, Kind;
-        /// The namespace. Default: any.
-        "namespace" namespace: Option<String> = None, Namespace;
+        /// The namespace, as a name or glob. Default: any.
+        "namespace" namespace: Option<NamespacePattern> = None;
         /// The resource's name. Default: any.
         "name" name: Option<String> = None, ObjectName;
-        /// Labels of the pod template. Default: any.
-        "labels" labels: BTreeMap<String, String> = BTreeMap::new(), LabelValue;
+        /// A LabelSelector for the labels of the pod template. Default: any.
+        "podSelector" pod_selector: LabelSelector = LabelSelector::default();
+    }
+}
+
+settings! {
+    /// A LabelSelector of Kubernetes: every condition must hold, and one without conditions selects everything.
+    pub(crate) struct LabelSelector {
+        /// Labels that must have these values. Default: none.
+        "matchLabels" match_labels: BTreeMap<String, String> = BTreeMap::new(), LabelValue;
+        /// Conditions on labels, each as `{key, operator, values}` with the operator `In`, `NotIn`, `Exists` or `DoesNotExist`. A list, replaced as a whole. Default: none.
+        "matchExpressions" match_expressions: Vec<LabelRequirement> = Vec::new();
+    }
+}
+
+settings! {
+    /// A condition on one label.
+    pub(crate) struct LabelRequirement {
+        /// The label.
+        "key" key: String = String::new(), MetadataName;
+        /// The relation of the label to the values; never none once read.
+        "operator" operator: Option<LabelOperator> = None;
+        /// The values, for `In` and `NotIn`.
+        "values" values: Vec<String> = Vec::new(), LabelValue;
+    }
+}
+
+choices! {
+    /// The relation of a label to values.
+    pub(crate) enum LabelOperator {
+        /// The label has one of the values
+        In = "In",
+        /// The label has none of the values, or is absent
+        NotIn = "NotIn",
+        /// The label is there
+        Exists = "Exists",
+        /// The label is absent
+        DoesNotExist = "DoesNotExist",
+    }
+}
+
+impl LabelSelector {
+    /// True for labels, as names and values, that keep every condition.
+    #[must_use]
+    pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
+        let value = |wanted: &str| labels.iter().find(|(key, _)| key == wanted).map(|(_, value)| value);
+        self.match_labels.iter().all(|(key, wanted)| value(key) == Some(wanted))
+            && self.match_expressions.iter().all(|LabelRequirement { key, operator, values }| {
+                let is_among = value(key).is_some_and(|value| values.contains(value));
+                match operator {
+                    Some(LabelOperator::In) => is_among,
+                    Some(LabelOperator::NotIn) => !is_among,
+                    Some(LabelOperator::Exists) => value(key).is_some(),
+                    Some(LabelOperator::DoesNotExist) => value(key).is_none(),
+                    None => true,
+                }
+            })
+    }
+}
+
+impl Item for LabelRequirement {
+    fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self> {
+        let mut item = LabelRequirement::default();
+        let before = reading.problems.len();
+        item.read(value, reading);
+        if reading.problems.len() > before {
+            return None;
+        }
+        let takes_values = matches!(item.operator, Some(LabelOperator::In | LabelOperator::NotIn));
+        let complaint = match item.operator {
+            _ if item.key.is_empty() => Complaint::new("needs `key`"),
+            None => Complaint::new("needs `operator`").with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"),
+            Some(operator) if takes_values && item.values.is_empty() => {
+                Complaint::new(format!("needs `values`, with the operator `{operator}`"))
+            }
+            Some(operator) if !takes_values && !item.values.is_empty() => {
+                Complaint::new(format!("has `values`, which the operator `{operator}` does not take"))
+            }
+            Some(_) => return Some(item),
+        };
+        reading.problem(value.range(), complaint);
+        None
+    }
+
+    fn item_json(&self) -> Json {
+        without_empty(self.json())
+    }
+
+    fn item_schema() -> Json {
+        let mut schema = LabelRequirement::default().schema();
+        if let Some(object) = schema.as_object_mut() {
+            object.insert("required".to_owned(), json!(["key", "operator"]));
+        }
+        schema
+    }
+}
+
+/// The value without members that say nothing.
+fn without_empty(mut json: Json) -> Json {
+    if let Some(object) = json.as_object_mut() {
+        let full = std::mem::take(object).into_iter().map(|(name, value)| (name, without_empty(value)));
+        *object = full
+            .filter(|(_, value)| !matches!(value, Json::Null) && *value != json!({}) && *value != json!([]))
+            .collect();
+    }
+    json
+}
+
+/// The namespaces of Kubernetes itself.
+const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
+
+/// True for a namespace of Kubernetes itself.
+#[must_use]
+pub(crate) fn is_system_namespace(name: &str) -> bool {
+    SYSTEM_NAMESPACES.contains(&name)
+}
+
+/// A namespace, by its name or by a glob: `*` stands for any characters, `?` for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamespacePattern(pub(crate) String);
+
+impl NamespacePattern {
+    /// True where the whole name fits.
+    #[must_use]
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
+        let (mut at, mut seen) = (0, 0);
+        // The last `*`: the place behind it, and how much of the name stands before what it stands for no longer.
+        let mut star: Option<(usize, usize)> = None;
+        while let Some(byte) = name.get(seen) {
+            match pattern.get(at) {
+                Some(b'*') => {
+                    at += 1;
+                    star = Some((at, seen));
+                }
+                Some(wanted) if *wanted == b'?' || wanted == byte => (at, seen) = (at + 1, seen + 1),
+                _ => {
+                    let Some((behind, taken)) = star else { return false };
+                    (at, seen) = (behind, taken + 1);
+                    star = Some((at, seen));
+                }
+            }
+        }
+        pattern.iter().skip(at).all(|byte| *byte == b'*')
+    }
+
+    /// True for a name, which no other namespace has.
+    #[must_use]
+    pub(crate) fn is_name(&self) -> bool {
+        !self.0.contains(['*', '?'])
+    }
+}
+
+impl fmt::Display for NamespacePattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Scalar for NamespacePattern {
+    const FORM: Form = Form::Text;
+
+    fn parse(text: &str) -> Result<Self, Complaint> {
+        let filled = text.replace(['*', '?'], "a");
+        match Rule::Namespace.test(&filled) {
+            Ok(()) => Ok(NamespacePattern(text.to_owned())),
+            Err(_) if text.is_empty() => Err(Complaint::new("must not be empty")),
+            Err(complaint) => {
+                let shown: String = text.chars().take(80).collect();
+                let what = format!("must be the name of a namespace or a glob, found `{shown}`");
+                let help = complaint.help.map(|help| format!("{help}; `*` stands for any characters, `?` for one"));
+                Err(Complaint { what, help })
+            }
+        }
+    }
+
+    fn json(&self) -> Json {
+        self.0.as_str().into()
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "pattern": "^[a-z0-9*?]([a-z0-9*?-]{0,61}[a-z0-9*?])?$"})
     }
 }
 
@@ -100,18 +282,16 @@ impl Item for Exclusion {
         item.read(value, reading);
         if reading.problems.len() == before && item == Exclusion::default() {
             let complaint = Complaint::new("names nothing, which would leave out every resource");
-            reading
-                .problem(value.range(), complaint.with_help("give `kind`, `name`, `namespace`, `group` or `labels`"));
+            reading.problem(
+                value.range(),
+                complaint.with_help("give `kind`, `name`, `namespace`, `group` or `podSelector`"),
+            );
         }
         (reading.problems.len() == before).then_some(item)
     }
 
     fn item_json(&self) -> Json {
-        let mut json = self.json();
-        if let Some(object) = json.as_object_mut() {
-            object.retain(|_, value| !value.is_null() && value.as_object().is_none_or(|labels| !labels.is_empty()));
-        }
-        json
+        without_empty(self.json())
     }
 
     fn item_schema() -> Json {
@@ -120,5 +300,60 @@ impl Item for Exclusion {
             object.insert("minProperties".to_owned(), 1.into());
         }
         schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_glob_fits_whole_names() {
+        for (pattern, name, expected) in [
+            ("shop", "shop", true),
+            ("shop", "shop-2", false),
+            ("shop-*", "shop-2", true),
+            ("shop-*", "shop-", true),
+            ("*", "a", true),
+            ("*-a-*b", "x-a-a-bb", true),
+            ("*-a-*b", "x-a-a-bc", false),
+            ("team-?", "team-1", true),
+            ("team-?", "team-12", false),
+        ] {
+            assert_eq!(NamespacePattern(pattern.to_owned()).matches(name), expected, "{pattern} {name}");
+        }
+        let long = NamespacePattern("*a*a*a*a*a*b".to_owned());
+        assert!(!long.matches(&"a".repeat(10_000)));
+        assert!(NamespacePattern::parse("-*").is_err() && NamespacePattern::parse("").is_err());
+    }
+
+    #[test]
+    fn a_label_selector_asks_as_in_kubernetes() {
+        let labels = [("app".to_owned(), "web".to_owned()), ("tier".to_owned(), "backend".to_owned())];
+        let expression = |key: &str, operator, values: &[&str]| LabelSelector {
+            match_expressions: vec![LabelRequirement {
+                key: key.to_owned(),
+                operator: Some(operator),
+                values: values.iter().map(|value| (*value).to_owned()).collect(),
+            }],
+            ..LabelSelector::default()
+        };
+        assert!(LabelSelector::default().matches(&labels) && LabelSelector::default().matches(&[]));
+        for (key, operator, values, expected) in [
+            ("app", LabelOperator::In, &["db", "web"][..], true),
+            ("app", LabelOperator::In, &["db"], false),
+            ("none", LabelOperator::In, &["db"], false),
+            ("app", LabelOperator::NotIn, &["web"], false),
+            ("none", LabelOperator::NotIn, &["web"], true),
+            ("tier", LabelOperator::Exists, &[], true),
+            ("none", LabelOperator::Exists, &[], false),
+            ("tier", LabelOperator::DoesNotExist, &[], false),
+            ("none", LabelOperator::DoesNotExist, &[], true),
+        ] {
+            let selector = expression(key, operator, values);
+            assert_eq!(selector.matches(&labels), expected, "{key} {operator} {values:?}");
+            let other = LabelSelector { match_labels: [("app".into(), "db".into())].into(), ..selector };
+            assert!(!other.matches(&labels));
+        }
     }
 }

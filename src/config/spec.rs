@@ -12,14 +12,14 @@ settings! {
     pub(crate) struct Spec {
         /// Which templates get the agent. `disabled` is the kill switch: nothing new is injected, what is there stays. Default: `always`.
         "injection" injection: Injection = Injection::Always;
-        /// What a template that is wanted but cannot be injected does to the run. Default: `fail`.
-        "onRefusal" on_refusal: OnRefusal = OnRefusal::Fail;
+        /// What a template that is wanted but cannot be injected does to the run. Reading, writing and a failed verification always fail it. Default: `fail`.
+        "onError" on_error: OnError = OnError::Fail;
         /// The namespace of resources that name none, as in Helm charts and kustomize bases. Default: none, it is unknown.
         "namespace" namespace: Option<String> = None, Namespace;
         /// Which of the pod templates are looked at.
         "select" select: Select = Select::default();
-        /// What to do with Helm hooks and chart tests: pods of one moment, which seldom want an agent. Default: `skip`.
-        "helmHooks" helm_hooks: HelmHooks = HelmHooks::Skip;
+        /// What to do with hooks and chart tests of Helm: pods of one moment, which seldom want an agent. Default: `skip`.
+        "hooks" hooks: Hooks = Hooks::Skip;
         /// How the agent stands in the pod. Default: `auto`.
         "sidecar" sidecar: SidecarKind = SidecarKind::Auto;
         /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.29"`.
@@ -56,8 +56,8 @@ choices! {
 }
 
 choices! {
-    /// What a refused template does to the run.
-    pub(crate) enum OnRefusal {
+    /// What a template that cannot be injected does to the run.
+    pub(crate) enum OnError {
         /// The run fails and nothing is written
         Fail = "fail",
         /// The template stays as it is, with a warning
@@ -66,8 +66,8 @@ choices! {
 }
 
 choices! {
-    /// What to do with Helm hooks and chart tests.
-    pub(crate) enum HelmHooks {
+    /// What to do with hooks and chart tests of Helm.
+    pub(crate) enum Hooks {
         /// Leave them alone
         Skip = "skip",
         /// Treat them like any other resource
@@ -134,10 +134,18 @@ settings! {
 settings! {
     /// The Secret that holds the Mackerel API key.
     pub(crate) struct ApiKey {
+        /// The Secret and the key in it.
+        "secretKeyRef" secret_key_ref: SecretKeyRef = SecretKeyRef::default();
+    }
+}
+
+settings! {
+    /// The Secret that holds the Mackerel API key, and the key in it.
+    pub(crate) struct SecretKeyRef {
         /// The Secret's name. Default: `mackerel-container-agent`.
-        "secretName" secret_name: String = "mackerel-container-agent".to_owned(), ObjectName;
+        "name" name: String = "mackerel-container-agent".to_owned(), ObjectName;
         /// The key in the Secret. Default: `MACKEREL_APIKEY`.
-        "secretKey" secret_key: String = "MACKEREL_APIKEY".to_owned(), DataKey;
+        "key" key: String = "MACKEREL_APIKEY".to_owned(), DataKey;
     }
 }
 

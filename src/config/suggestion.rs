@@ -55,7 +55,7 @@ mod tests {
             assert_eq!(closest(word, names), expected, "{word}");
         }
         assert_eq!(elsewhere("image").as_deref(), Some("agent.image"));
-        assert_eq!(elsewhere("secret-name").as_deref(), Some("apiKey.secretName"));
+        assert_eq!(elsewhere("secret-key-ref").as_deref(), Some("apiKey.secretKeyRef"));
         assert_eq!(elsewhere("nothing"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Where further kinds keep their pod templates.
 
 use super::collection::Item;
+use super::path;
 use super::reading::{Complaint, Reading};
 use super::scalar::{Form, Scalar};
 use super::setting::{Setting, settings};
@@ -15,12 +16,12 @@ settings! {
         "group" group: String = String::new(), Group;
         /// The kind.
         "kind" kind: String = String::new(), Kind;
-        /// JSON Pointer from the resource to the pod template, such as `/spec/template`; `*` stands for every item of a list.
+        /// Path from the resource to the pod template, dotted (`spec.template`, a dot within a key as `\.`) or as JSON Pointer (`/spec/template`); `*` stands for every item of a list and every member of a map.
         "path" path: TemplatePath = TemplatePath::default();
     }
 }
 
-/// A JSON Pointer in which `*` stands for every item of a list.
+/// A dotted path or JSON Pointer in which `*` stands for every item of a list and every member of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct TemplatePath {
     /// From the resource to the pod template; never empty once read.
@@ -32,16 +33,19 @@ pub(crate) struct TemplatePath {
 pub(crate) enum Step {
     /// Into the value of this key.
     Key(String),
-    /// Into every item of the list.
+    /// Into every item of the list, or member of the map.
     Each,
 }
 
 impl fmt::Display for TemplatePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for step in &self.steps {
+        for (index, step) in self.steps.iter().enumerate() {
+            let dot = if index == 0 { "" } else { "." };
             match step {
-                Step::Key(key) => write!(f, "/{}", key.replace('~', "~0").replace('/', "~1"))?,
-                Step::Each => f.write_str("/*")?,
+                // With a plain slash it would be read as a JSON Pointer, or as the attempt at one.
+                Step::Key(key) if index == 0 => f.write_str(&path::escape(key).replace('/', "\\/"))?,
+                Step::Key(key) => write!(f, "{dot}{}", path::escape(key))?,
+                Step::Each => write!(f, "{dot}*")?,
             }
         }
         Ok(())
@@ -53,21 +57,31 @@ impl Scalar for TemplatePath {
 
     fn parse(text: &str) -> Result<Self, Complaint> {
         let complaint = |help: String| Complaint::new(format!("must be a path, found `{text}`")).with_help(help);
+        let step = |key: String| if key == "*" { Step::Each } else { Step::Key(key) };
         let Some(rest) = text.strip_prefix('/') else {
-            let slashed = format!("/{}", text.trim_start_matches('.').replace("[*]", ".*").replace('.', "/"));
-            return Err(complaint(format!("write it as a JSON Pointer: `{slashed}`")));
+            if text.contains("[*]") || text.starts_with('.') {
+                let dotted = text.replace("[*]", ".*");
+                return Err(complaint(format!("write `{}`", dotted.trim_start_matches('.'))));
+            }
+            if text.contains('/') && !text.contains(['.', '\\']) {
+                return Err(complaint(format!("write `{}`", text.replace('/', "."))));
+            }
+            let parts = path::parts(text);
+            if parts.iter().any(String::is_empty) {
+                return Err(complaint("take away the `.` that has nothing beside it".to_owned()));
+            }
+            return Ok(TemplatePath { steps: parts.into_iter().map(step).collect() });
         };
         let mut steps = Vec::new();
-        for step in rest.split('/') {
-            if step.is_empty() {
+        for token in rest.split('/') {
+            if token.is_empty() {
                 return Err(complaint("take away the `/` that has nothing behind it".to_owned()));
             }
-            let is_escaped = step.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
+            let is_escaped = token.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
             if !is_escaped {
                 return Err(complaint("write `~` as `~0`, and `/` within a key as `~1`".to_owned()));
             }
-            let key = || Step::Key(step.replace("~1", "/").replace("~0", "~"));
-            steps.push(if step == "*" { Step::Each } else { key() });
+            steps.push(step(token.replace("~1", "/").replace("~0", "~")));
         }
         Ok(TemplatePath { steps })
     }
@@ -77,7 +91,7 @@ impl Scalar for TemplatePath {
     }
 
     fn schema() -> Json {
-        json!({"type": "string", "pattern": "^(/([^/~]|~[01])+)+$"})
+        json!({"type": "string", "pattern": r"^((/([^/~]|~[01])+)+|(\\.|[^./\\])(\\.|[^.\\])*(\.(\\.|[^.\\])+)*)$"})
     }
 }
 
@@ -94,7 +108,7 @@ impl Item for PodTemplatePath {
         let missing = parts.iter().find(|(is_missing, _)| *is_missing).map(|(_, name)| name);
         if let (Some(missing), true) = (missing, reading.problems.len() == before) {
             let complaint = Complaint::new(format!("needs {missing}"));
-            let help = "for example {group: example.com, kind: App, path: /spec/template}";
+            let help = "for example {group: example.com, kind: App, path: spec.template}";
             reading.problem(value.range(), complaint.with_help(help));
         }
         (reading.problems.len() == before).then_some(item)
@@ -122,14 +136,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_a_json_pointer_with_stars() {
+    fn a_path_is_dotted_or_a_json_pointer_with_stars() {
         let key = |key: &str| Step::Key(key.to_owned());
         let read = |text: &str| TemplatePath::parse(text).map(|path| path.steps);
         assert_eq!(read("/spec/template"), Ok(vec![key("spec"), key("template")]));
         assert_eq!(read("/spec/jobs/*/a~1b~0c"), Ok(vec![key("spec"), key("jobs"), Step::Each, key("a/b~c")]));
-        assert_eq!(TemplatePath::parse("/a~1b/*").unwrap().to_string(), "/a~1b/*");
+        assert_eq!(read("spec.template"), read("/spec/template"));
+        assert_eq!(read("spec.jobs.*.a\\.b/c"), Ok(vec![key("spec"), key("jobs"), Step::Each, key("a.b/c")]));
+        for (path, dotted) in [("/a~1b/*", "a\\/b.*"), ("/a~1b", "a\\/b"), ("/a.b/c", "a\\.b.c"), ("/~1a/b", "\\/a.b")]
+        {
+            assert_eq!(TemplatePath::parse(path).unwrap().to_string(), dotted);
+            assert_eq!(read(dotted), read(path));
+        }
         let help = |text: &str| TemplatePath::parse(text).unwrap_err().help.unwrap();
-        assert_eq!(help("spec.jobs[*].template"), "write it as a JSON Pointer: `/spec/jobs/*/template`");
+        assert_eq!(help("spec.jobs[*].template"), "write `spec.jobs.*.template`");
+        assert_eq!(help(".spec.template"), "write `spec.template`");
+        assert_eq!(help("spec/template"), "write `spec.template`");
+        assert!(help("spec..template").contains("nothing beside"));
         assert!(help("/spec//template").contains("nothing behind"));
         assert!(help("/spec/").contains("nothing behind"));
         assert!(help("/a~2b").contains("~0"));

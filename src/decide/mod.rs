@@ -373,7 +373,9 @@ impl<'a> Case<'a, '_> {
 #[cfg(test)]
 mod tests {
     use super::{Decision, Terms, decide};
-    use crate::config::{Config, Exclusion, HelmHooks, Injection, KindPattern, KubernetesVersion, SidecarKind};
+    use crate::config::{
+        Config, Exclusion, Hooks, Injection, KindPattern, KubernetesVersion, NamespacePattern, SidecarKind,
+    };
     use crate::find::Table;
     use crate::pod_template::PodTemplate;
     use crate::report::Reason;
@@ -426,7 +428,7 @@ mod tests {
             (&plain, "", &*inject("true"), "", Reason::InvalidAnnotation),
             (&annotated, "", "", "", Reason::NotRequested),
             (&annotated, "", &*inject("'True'"), "", Reason::Injected),
-            (&plain, "helm.sh/hook: test", "", "", Reason::HelmHook),
+            (&plain, "helm.sh/hook: test", "", "", Reason::Hook),
             (&plain, "config.kubernetes.io/local-config: 'true'", "", "", Reason::LocalConfig),
             (&plain, "", "kubernetes.io/config.mirror: abc", "", Reason::MirrorPod),
             (&plain, "", "", "os: {name: windows},", Reason::Windows),
@@ -445,6 +447,10 @@ mod tests {
         }
     }
 
+    fn namespace(pattern: &str) -> NamespacePattern {
+        NamespacePattern(pattern.to_owned())
+    }
+
     #[test]
     fn what_the_configuration_selects() {
         let exclusion =
@@ -452,30 +458,30 @@ mod tests {
         let kind = |group: Option<&str>, kind: &str| KindPattern { group: group.map(Into::into), kind: kind.into() };
         let (selected, excluded, not) = (Reason::Injected, Reason::NamespaceExcluded, Reason::NotSelected);
         for (config, expected) in [
-            (with(|spec| spec.select.namespaces = vec!["shop".into()]), selected),
-            (with(|spec| spec.select.namespaces = vec!["other".into()]), not),
-            (with(|spec| spec.select.exclude_namespaces = vec!["shop".into()]), excluded),
+            (with(|spec| spec.select.namespaces = vec![namespace("shop")]), selected),
+            (with(|spec| spec.select.namespaces = vec![namespace("sho")]), not),
+            (with(|spec| spec.select.exclude_namespaces = vec![namespace("sh*")]), excluded),
             (with(|spec| spec.select.kinds = vec![kind(Some("apps"), "Deployment")]), selected),
             (with(|spec| spec.select.kinds = vec![kind(Some("batch"), "Deployment")]), not),
-            (with(|spec| spec.select.labels = [("app".into(), "web".into())].into()), selected),
-            (with(|spec| spec.select.labels = [("app".into(), "db".into())].into()), not),
+            (with(|spec| spec.select.pod_selector.match_labels = [("app".into(), "web".into())].into()), selected),
+            (with(|spec| spec.select.pod_selector.match_labels = [("app".into(), "db".into())].into()), not),
             (with(|spec| spec.select.exclude = vec![exclusion("web")]), not),
             (with(|spec| spec.select.exclude = vec![exclusion("db")]), selected),
             (with(|spec| spec.injection = Injection::Disabled), Reason::Disabled),
         ] {
             assert_eq!(reason(&deployment("", "", ""), &config).0, expected, "{config:?}");
         }
-        let hooks = with(|spec| spec.helm_hooks = HelmHooks::Inject);
+        let hooks = with(|spec| spec.hooks = Hooks::Inject);
         assert_eq!(reason(&deployment("helm.sh/hook: test", "", ""), &hooks).0, selected);
     }
 
     #[test]
     fn a_resource_that_names_no_namespace_takes_the_configured_one() {
         let text = deployment("", "", "").replace(", namespace: shop", "");
-        let selecting = with(|spec| spec.select.namespaces = vec!["shop".into()]);
+        let selecting = with(|spec| spec.select.namespaces = vec![namespace("shop")]);
         assert_eq!(reason(&text, &selecting), (Reason::NotSelected, vec![Reason::NamespaceUnknown]));
         let given = with(|spec| {
-            spec.select.namespaces = vec!["shop".into()];
+            spec.select.namespaces = vec![namespace("shop")];
             spec.namespace = Some("shop".into());
         });
         assert_eq!(reason(&text, &given), (Reason::Injected, vec![]));

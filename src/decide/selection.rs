@@ -1,7 +1,7 @@
-//! Which templates are looked at at all: what can never carry anything of ours, and what `select` and `helmHooks` leave out.
+//! Which templates are looked at at all: what can never carry anything of ours, and what `select` and `hooks` leave out.
 
 use super::Case;
-use crate::config::{Exclusion, HelmHooks, Injection, KindPattern};
+use crate::config::{Exclusion, Hooks, Injection, KindPattern, is_system_namespace};
 use crate::find::member;
 use crate::report::{Finding, Reason, Rule};
 use crate::resource::text;
@@ -31,17 +31,23 @@ impl Case<'_, '_> {
         let identity = &self.resource.identity;
         let select = &self.config.spec.select;
         let namespace = self.namespace();
-        if let Some(namespace) = &namespace
-            && select.exclude_namespaces.contains(namespace)
-        {
-            let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
-            self.rule = Some(Rule::Setting("select.excludeNamespaces".into()));
-            return Some(self.finding(Reason::NamespaceExcluded, message));
+        if let Some(namespace) = &namespace {
+            if !select.system_namespaces && is_system_namespace(namespace) {
+                self.rule = Some(Rule::Setting("select.systemNamespaces".into()));
+                let message = format!("namespace {namespace} is a system namespace");
+                let finding = self.finding(Reason::NamespaceExcluded, message);
+                return Some(finding.with_help("`select.systemNamespaces: true` lets the system namespaces in"));
+            }
+            if select.exclude_namespaces.iter().any(|pattern| pattern.matches(namespace)) {
+                self.rule = Some(Rule::Setting("select.excludeNamespaces".into()));
+                let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
+                return Some(self.finding(Reason::NamespaceExcluded, message));
+            }
         }
         if !select.namespaces.is_empty() {
             self.rule = Some(Rule::Setting("select.namespaces".into()));
             match &namespace {
-                Some(namespace) if select.namespaces.contains(namespace) => {}
+                Some(namespace) if select.namespaces.iter().any(|pattern| pattern.matches(namespace)) => {}
                 Some(namespace) => {
                     let message = format!("namespace {namespace} is not in `select.namespaces`");
                     return Some(self.finding(Reason::NotSelected, message));
@@ -60,21 +66,23 @@ impl Case<'_, '_> {
             self.rule = Some(Rule::Setting("select.kinds".into()));
             return Some(self.finding(Reason::NotSelected, message));
         }
-        if !select.labels.iter().all(|(key, value)| self.has_label(key, value)) {
-            self.rule = Some(Rule::Setting("select.labels".into()));
-            return Some(self.finding(Reason::NotSelected, "its template does not have the labels of `select.labels`"));
+        if !select.pod_selector.matches(&self.template.labels) {
+            self.rule = Some(Rule::Setting("select.podSelector".into()));
+            return Some(
+                self.finding(Reason::NotSelected, "the labels of its template do not match `select.podSelector`"),
+            );
         }
         let excluded = select.exclude.iter().position(|rule| self.is_excluded(rule, namespace.as_deref()));
         if let Some(index) = excluded {
             self.rule = Some(Rule::Setting(format!("select.exclude[{index}]").into()));
             return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
         }
-        if self.config.spec.helm_hooks == HelmHooks::Skip
+        if self.config.spec.hooks == Hooks::Skip
             && let Some(hook) = self.resource_annotation("helm.sh/hook")
         {
-            self.rule = Some(Rule::Setting("helmHooks".into()));
-            let finding = self.finding(Reason::HelmHook, format!("a Helm hook ({hook})"));
-            let help = "a hook that waits for its pod would wait for the agent too; `helmHooks: inject` injects hooks";
+            self.rule = Some(Rule::Setting("hooks".into()));
+            let finding = self.finding(Reason::Hook, format!("a Helm hook ({hook})"));
+            let help = "a hook that waits for its pod would wait for the agent too; `hooks: inject` injects hooks";
             return Some(finding.with_help(help));
         }
         None
@@ -96,13 +104,9 @@ impl Case<'_, '_> {
         let identity = &self.resource.identity;
         rule.group.as_deref().is_none_or(|wanted| wanted == self.group())
             && rule.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
-            && rule.namespace.as_deref().is_none_or(|wanted| Some(wanted) == namespace)
+            && rule.namespace.as_ref().is_none_or(|wanted| namespace.is_some_and(|namespace| wanted.matches(namespace)))
             && rule.name.as_deref().is_none_or(|wanted| wanted == identity.name)
-            && rule.labels.iter().all(|(key, value)| self.has_label(key, value))
-    }
-
-    fn has_label(&self, key: &str, value: &str) -> bool {
-        self.template.labels.iter().any(|(k, v)| k == key && v == value)
+            && rule.pod_selector.matches(&self.template.labels)
     }
 
     /// An annotation of the resource itself, not of its template.

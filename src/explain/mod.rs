@@ -7,7 +7,7 @@ pub(crate) mod text;
 pub(crate) use permitted::Permitted;
 
 use crate::agent::API_KEY;
-use crate::annotations::{self, Annotation};
+use crate::annotations::{self, Annotation, PREFIX};
 use crate::config::{Config, Origin};
 use crate::diagnostic::Lines;
 use crate::field_path::field_path;
@@ -390,9 +390,11 @@ fn what_stands_at(pointer: &str) -> String {
 }
 
 /// The name of an annotation of ours that a pointer leads to.
-fn annotation(pointer: &str) -> Option<&'static str> {
+fn annotation(pointer: &str) -> Option<String> {
     let (_, key) = pointer.split_once("/metadata/annotations/")?;
-    Some(Annotation::of(&key.replace("~1", "/"))?.name())
+    let key = key.replace("~1", "/");
+    Annotation::of(&key)?;
+    Some(key.strip_prefix(PREFIX)?.to_owned())
 }
 
 /// A setting as the pod has it: names that somebody changed since stay, and what the pod says of its resources counts.
@@ -409,11 +411,11 @@ fn in_effect(setting: Setting, container: &Value, volumes: &Value) -> Setting {
             (actual, why)
         }
         ("agent.image", _) => (container["image"].clone(), KEPT),
-        ("agent.config.configMapName", _) => {
+        ("agent.config.configMapKeyRef.name", _) => {
             let name = volumes().map(|volume| &volume["configMap"]["name"]).find(|name| !name.is_null());
             (name.cloned().unwrap_or_default(), KEPT)
         }
-        ("apiKey.secretName", _) => {
+        ("apiKey.secretKeyRef.name", _) => {
             let env = container["env"].as_array().into_iter().flatten();
             let key = env.into_iter().find(|variable| variable["name"] == API_KEY);
             (key.map(|key| key["valueFrom"]["secretKeyRef"]["name"].clone()).unwrap_or_default(), KEPT)
@@ -446,7 +448,7 @@ const KEPT: &str = "kept as it stands in the manifest";
 /// Not the settings that say which templates are wanted.
 fn is_of_the_agent(path: &str) -> bool {
     const OTHERS: [&str; 8] =
-        ["injection", "onRefusal", "namespace", "select", "helmHooks", "waitFor", "podTemplates", "rbac"];
+        ["injection", "onError", "namespace", "select", "hooks", "waitFor", "podTemplates", "rbac"];
     !OTHERS.contains(&path.split('.').next().unwrap_or_default())
 }
 

@@ -41,7 +41,7 @@ impl Injection {
         self.tolerance.severity(finding)
     }
 
-    /// Everything that holds the whole text back: faults, refusals unless `onRefusal` is `skip`, and warnings where
+    /// Everything that holds the whole text back: faults, refusals unless `onError` is `skip`, and warnings where
     /// [`Warnings::Refuse`](super::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         let outcomes =
@@ -110,7 +110,7 @@ mod tests {
         let broken = "apiVersion: v1\nkind: Pod\nspec: [\n";
         for (text, settings, options, expected) in [
             (bad, &[][..], Options::default(), &[Reason::InvalidAnnotation][..]),
-            (bad, &["onRefusal=skip"], Options::default(), &[]),
+            (bad, &["onError=skip"], Options::default(), &[]),
             (warned, &[], Options::default(), &[]),
             (warned, &[], strict, &[Reason::QosChanged, Reason::ImmutableTemplate]),
             (broken, &[], Options::default(), &[Reason::Uneditable]),

@@ -61,7 +61,7 @@ fn one_error_holds_back_every_file_and_stdout() {
             "every error is shown: {}",
             ran.stderr
         );
-        let way = "`--set onRefusal=skip` leaves out what is refused and goes on with the others";
+        let way = "`--set onError=skip` leaves out what is refused and goes on with the others";
         assert!(ran.stderr.ends_with(&format!("2 errors; {ending}; {way}\n")), "{}", ran.stderr);
     }
     let unread = folder.run(&["inject", "a.yaml", "b.yaml", "no.yaml"]).stderr;
@@ -91,9 +91,9 @@ fn what_an_error_holds_back_is_not_told_as_done() {
 }
 
 #[test]
-fn on_refusal_skip_passes_by_what_cannot_be_done() {
+fn on_error_skip_passes_by_what_cannot_be_done() {
     let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN)]);
-    let ran = folder.run(&["inject", "-i", "--set", "onRefusal=skip", "."]);
+    let ran = folder.run(&["inject", "-i", "--set", "onError=skip", "."]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stderr.contains("b.yaml:3:") && ran.stderr.contains("warning[uneditable]"), "{}", ran.stderr);
     assert!(folder.read("a.yaml").contains(IMAGE));
@@ -240,7 +240,7 @@ fn what_looks_like_a_template_in_an_unknown_kind_is_told_once_and_holds_nothing_
                    spec:\n        containers: [{name: head, image: ray}]\n";
     let cluster = |name: &str| cluster.replace("NAME", name);
     let folder = Folder::with(&[("a.yaml", &cluster("a")), ("b.yaml", &(cluster("b") + "---\n" + &cluster("c")))]);
-    let line = "podTemplates: [{group: ray.io, kind: RayCluster, path: /spec/headGroupSpec/template}]";
+    let line = "podTemplates: [{group: ray.io, kind: RayCluster, path: spec.headGroupSpec.template}]";
     let told = format!(
         "a.yaml:7:7: info[unknown-template]: ray.io/v1/RayCluster/a spec.headGroupSpec.template: what looks like a pod template \
          gets no agent: nothing says that the kind RayCluster of ray.io holds one there; if it does, add to the configuration: \

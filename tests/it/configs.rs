@@ -94,16 +94,23 @@ pub(crate) type Door = (&'static str, &'static str, &'static str, Option<(&'stat
 
 pub(crate) const DOORS: &[Door] = &[
     ("injection", "annotated", "{injection: annotated}", None),
-    ("onRefusal", "skip", "{onRefusal: skip}", None),
+    ("onError", "skip", "{onError: skip}", None),
     ("namespace", "shop", "{namespace: shop}", None),
     ("select.kinds", "[Job, apps/Deployment]", "{select: {kinds: [Job, apps/Deployment]}}", None),
     ("select.namespaces", "[a, 'b']", "{select: {namespaces: [a, b]}}", None),
-    ("select.excludeNamespaces", "[]", "{select: {excludeNamespaces: []}}", None),
+    ("select.excludeNamespaces", "[sh*]", "{select: {excludeNamespaces: ['sh*']}}", None),
+    ("select.systemNamespaces", "true", "{select: {systemNamespaces: true}}", None),
     ("select.namespaces", "shop", "{select: {namespaces: [shop]}}", None),
-    ("select.labels", "{a.b/c: d}", "{select: {labels: {a.b/c: d}}}", None),
-    ("select.labels.a\\.b/c", "1.30", "{select: {labels: {a.b/c: '1.30'}}}", None),
+    ("select.podSelector.matchLabels", "{a.b/c: d}", "{select: {podSelector: {matchLabels: {a.b/c: d}}}}", None),
+    ("select.podSelector.matchLabels.a\\.b/c", "1.30", "{select: {podSelector: {matchLabels: {a.b/c: '1.30'}}}}", None),
+    (
+        "select.podSelector.matchExpressions",
+        "[{key: tier, operator: In, values: [x]}]",
+        "{select: {podSelector: {matchExpressions: [{key: tier, operator: In, values: [x]}]}}}",
+        None,
+    ),
     ("select.exclude", "[{kind: Job, name: x}]", "{select: {exclude: [{kind: Job, name: x}]}}", None),
-    ("helmHooks", "inject", "{helmHooks: inject}", None),
+    ("hooks", "inject", "{hooks: inject}", None),
     ("sidecar", "auto", "{sidecar: auto}", Some(("sidecar", "auto"))),
     ("sidecar", "native", "{sidecar: native}", Some(("sidecar", "native"))),
     ("sidecar", "container", "{sidecar: container}", Some(("sidecar", "container"))),
@@ -118,29 +125,29 @@ pub(crate) const DOORS: &[Door] = &[
     ("kubelet.insecureTLS", "true", "{kubelet: {insecureTLS: true}}", Some(("kubelet-insecure-tls", "TRUE"))),
     ("kubelet.readOnlyPort", "10255", "{kubelet: {readOnlyPort: 10255}}", Some(("kubelet-read-only-port", "10255"))),
     ("kubelet", "{readOnlyPort: 10255}", "{kubelet: {readOnlyPort: 10255}}", Some(("kubelet-read-only-port", "10255"))),
-    ("apiKey.secretName", "a", "{apiKey: {secretName: a}}", Some(("mackerel_apikey.secret_name", "a"))),
-    ("apiKey.secretKey", "007", "{apiKey: {secretKey: '007'}}", Some(("api-key-secret-key", "007"))),
+    ("apiKey.secretKeyRef.name", "a", "{apiKey: {secretKeyRef: {name: a}}}", Some(("api-key-secret-name", "a"))),
+    ("apiKey.secretKeyRef.key", "007", "{apiKey: {secretKeyRef: {key: '007'}}}", Some(("api-key-secret-key", "007"))),
     ("agent.image", "r:5000/a:1.0", "{agent: {image: 'r:5000/a:1.0'}}", Some(("image", "r:5000/a:1.0"))),
     ("agent.imagePullPolicy", "Never", "{agent: {imagePullPolicy: Never}}", None),
     ("agent.roles", "[a:b, c:d]", "{agent: {roles: ['a:b', 'c:d']}}", Some(("roles", "a:b,c:d"))),
     ("agent.roles", "a:b", "{agent: {roles: ['a:b']}}", Some(("roles", "a:b"))),
     (
-        "agent.config.configMapName",
+        "agent.config.configMapKeyRef.name",
         "a",
-        "{agent: {config: {configMapName: a}}}",
-        Some(("mackerel_agent_config.configmap_name", "a")),
+        "{agent: {config: {configMapKeyRef: {name: a}}}}",
+        Some(("agent-config-configmap-name", "a")),
     ),
     (
-        "agent.config.configMapKey",
+        "agent.config.configMapKeyRef.key",
         "a",
-        "{agent: {config: {configMapKey: a}}}",
+        "{agent: {config: {configMapKeyRef: {key: a}}}}",
         Some(("agent-config-configmap-key", "a")),
     ),
     (
-        "agent.config.url",
+        "agent.config.location",
         "s3://a/b",
-        "{agent: {config: {url: s3://a/b}}}",
-        Some(("env.mackerel_agent_config", "s3://a/b")),
+        "{agent: {config: {location: s3://a/b}}}",
+        Some(("agent-config-location", "s3://a/b")),
     ),
     ("agent.config.pollingMinutes", "5", "{agent: {config: {pollingMinutes: 5}}}", None),
     ("agent.displayName", "売り場 1", "{agent: {displayName: 売り場 1}}", Some(("display-name", "売り場 1"))),
@@ -213,12 +220,7 @@ pub(crate) const DOORS: &[Door] = &[
     ),
     ("rbac.generate", "true", "{rbac: {generate: true}}", None),
     ("rbac.allowNodesProxy", "true", "{rbac: {allowNodesProxy: true}}", None),
-    (
-        "podTemplates",
-        "[{group: a.b, kind: C, path: /d/*}]",
-        "{podTemplates: [{group: a.b, kind: C, path: /d/*}]}",
-        None,
-    ),
+    ("podTemplates", "[{group: a.b, kind: C, path: d.*}]", "{podTemplates: [{group: a.b, kind: C, path: /d/*}]}", None),
 ];
 
 #[test]
@@ -243,11 +245,9 @@ fn a_setting_means_the_same_by_every_door() {
         if let Some((name, value)) = by_annotation {
             let key = format!("{}{name}", annotations::PREFIX);
             // A key is one of a ConfigMap, which somebody has to name.
-            let named = |key: &str| from_yaml("named.yaml", &file.replace("{configMapKey: a}", key));
+            let named = |key: &str| from_yaml("named.yaml", &file.replace("{key: a}", key));
             let (base, wanted) = match *path {
-                "agent.config.configMapKey" => {
-                    (named("{configMapName: b}"), values(&named("{configMapName: b, configMapKey: a}")))
-                }
+                "agent.config.configMapKeyRef.key" => (named("{name: b}"), values(&named("{name: b, key: a}"))),
                 _ => (Config::default(), wanted),
             };
             let annotated = annotations::overlay(&base, &[(&key, value, 7)]).unwrap();
@@ -361,13 +361,19 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     assert_eq!(*config.origin("agent.memo"), Origin::Default);
     assert!(config.is_explicit("agent") && config.is_explicit("agent.roles") && !config.is_explicit("agent.resources"));
 
-    for whole in ["select.labels", "select.kinds", "select", "agent"] {
-        let config = from_arguments(&["select.labels.a=b", "agent.image=a", &format!("{whole}=null")]).unwrap();
+    for whole in ["select.podSelector", "select.kinds", "select", "agent"] {
+        let config =
+            from_arguments(&["select.podSelector.matchLabels.a=b", "agent.image=a", &format!("{whole}=null")]).unwrap();
         assert!(!config.is_explicit(whole), "null goes back to the default: {whole}");
     }
 
-    let replaced = from_arguments(&["select.labels.a=b", "select.labels={c: d}", "select.labels.e=f"]).unwrap();
-    assert_eq!(replaced.explicit().map(|(path, _)| path).collect::<Vec<_>>(), ["select.labels", "select.labels.e"]);
+    let replaced = ["a=b", "={c: d}", "e=f"].map(|rest| {
+        let dot = if rest.starts_with('=') { "" } else { "." };
+        format!("select.podSelector.matchLabels{dot}{rest}")
+    });
+    let replaced = from_arguments(&replaced.each_ref().map(String::as_str)).unwrap();
+    let paths: Vec<&str> = replaced.explicit().map(|(path, _)| path).collect();
+    assert_eq!(paths, ["select.podSelector.matchLabels", "select.podSelector.matchLabels.e"]);
 
     let unset = load(&sources.with_namespace("")).unwrap();
     assert_eq!(unset.value("namespace"), Some(json!(null)));

@@ -57,7 +57,7 @@ d: [{spec: {containers: [{name: x, image: x}]}}]
 
 /// What these are for shows elsewhere: what a refusal does to a run in its front end, and what a version does in the cases
 /// of native sidecars and of permissions.
-const ELSEWHERE: [&str; 2] = ["onRefusal", "kubernetesVersion"];
+const ELSEWHERE: [&str; 2] = ["onError", "kubernetesVersion"];
 
 fn given(config: &Config) -> String {
     let injection = inject(PODS, config, INJECT);
@@ -71,9 +71,9 @@ fn every_setting_has_an_effect() {
     for (path, value, ..) in DOORS.iter().filter(|(path, ..)| !ELSEWHERE.contains(path)) {
         let mut before = vec!["waitFor.image=example/wait:1".to_owned()];
         match *path {
-            "agent.config.url" => {}
+            "agent.config.location" => {}
             "rbac.allowNodesProxy" => before.push("rbac.generate=true".to_owned()),
-            _ => before.push("agent.config.configMapName=base".to_owned()),
+            _ => before.push("agent.config.configMapKeyRef.name=base".to_owned()),
         }
         if path.starts_with("rbac.") {
             before.push("namespace=shop".to_owned());

@@ -195,8 +195,8 @@ fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Node)> {
             ("agent-injector.contrib.mackerel.io/inject", "maybe"),
             ("agent-injector.contrib.mackerel.io/status", "injected"),
             ("agent-injector.contrib.mackerel.io/roles", "\"shop:web\""),
-            ("agent-injector.contrib.mackerel.io/mackerel_apikey.secret_name", "shop"),
-            ("agent-injector.contrib.mackerel.io/mackerel_agent_config.configmap_name", "shop"),
+            ("agent-injector.contrib.mackerel.io/api-key-secret-name", "shop"),
+            ("agent-injector.contrib.mackerel.io/agent-config-configmap-name", "shop"),
             ("agent-injector.contrib.mackerel.io/platform", "eks-fargate"),
             ("agent-injector.contrib.mackerel.io/memory-limit", "\"256Mi\""),
             ("agent-injector.contrib.mackerel.io/sidecar", "native"),
@@ -607,15 +607,15 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "namespace: shop\n  rbac: {generate: true, allowNodesProxy: true}",
     ]));
     say(tape.one_of(&["", "", "qos: keep", "qos: refuse"]));
-    say(tape.one_of(&["", "", "apiKey: {secretName: other}", "apiKey: {secretKey: key}"]));
-    say(tape.one_of(&["", "", "onRefusal: skip"]));
+    say(tape.one_of(&["", "", "apiKey: {secretKeyRef: {name: other}}", "apiKey: {secretKeyRef: {key: key}}"]));
+    say(tape.one_of(&["", "", "onError: skip"]));
     say(tape.one_of(&[
         "",
         "",
         "",
         "select: {kinds: [Deployment]}",
-        "select: {excludeNamespaces: []}",
-        "select: {labels: {app: web}}",
+        "select: {systemNamespaces: true}",
+        "select: {podSelector: {matchExpressions: [{key: app, operator: In, values: [web]}]}}",
     ]));
     say(tape.one_of(&[
         "",
@@ -632,9 +632,9 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         &[
             "",
             "",
-            "config: {configMapName: shop}",
-            "config: {configMapName: shop, pollingMinutes: 5}",
-            "config: {url: \"https://example.com/a.yaml\"}",
+            "config: {configMapKeyRef: {name: shop}}",
+            "config: {configMapKeyRef: {name: shop}, pollingMinutes: 5}",
+            "config: {location: \"https://example.com/a.yaml\"}",
         ],
         &["", "", "displayName: \"売り場 $(MACKEREL_KUBERNETES_POD_NAME)\"", "memo: \"- a\\n# b: c\\n\""],
         &["", "", "", "hostStatusOnStart: standby", "hostIdStore: memory"],

@@ -386,7 +386,7 @@ const OTHERS: [&str; 6] = [
      agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web'], hostStatusOnStart: standby}}",
     "{injection: annotated, waitFor: {image: b}}",
     "{platform: eks-fargate, qos: keep, agent: {imagePullSecrets: [team], securityContext: null, apiBase: 'http://a'}}",
-    "agent: {config: {configMapName: shop, pollingMinutes: 5}, tmp: {sizeLimit: null}, resources: {limits: null}, \
+    "agent: {config: {configMapKeyRef: {name: shop}, pollingMinutes: 5}, tmp: {sizeLimit: null}, resources: {limits: null}, \
      securityContext: {runAsUser: null}}",
     "{namespace: shop, kubernetesVersion: '1.33', rbac: {generate: true, allowNodesProxy: true}}",
 ];

@@ -26,7 +26,7 @@ fn a_stream_comes_out_with_the_agent_and_every_source_comment() {
     let lines: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("# Source:")).collect();
     assert_eq!(lines, ["# Source: web/templates/deployment.yaml", "# Source: web/templates/tests/test.yaml"]);
     assert!(ran.stdout.contains("- name: mackerel-container-agent\n") && ran.stdout.ends_with(HOOK));
-    assert_eq!(ran.stderr, format!("1 injected, 1 skipped (helm-hook)\n{NEEDED}"));
+    assert_eq!(ran.stderr, format!("1 injected, 1 skipped (hook)\n{NEEDED}"));
 }
 
 #[test]

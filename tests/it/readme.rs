@@ -78,8 +78,8 @@ fn the_configuration_of_the_function_is_valid() {
 fn the_objects_for_the_cluster_are_those_that_the_agent_needs() {
     let secret: Secret = serde_yaml::from_str(&read("examples/cluster/secret.yaml")).unwrap();
     let wanted = Config::default().value("apiKey").unwrap();
-    assert_eq!(secret.metadata.name.as_deref(), wanted["secretName"].as_str());
-    assert!(secret.string_data.unwrap().contains_key(wanted["secretKey"].as_str().unwrap()));
+    assert_eq!(secret.metadata.name.as_deref(), wanted["secretKeyRef"]["name"].as_str());
+    assert!(secret.string_data.unwrap().contains_key(wanted["secretKeyRef"]["key"].as_str().unwrap()));
     let text = read("examples/cluster/rbac.yaml");
     let (role, binding) = text.split_once("---\n").unwrap();
     let role: ClusterRole = serde_yaml::from_str(role).unwrap();

@@ -112,7 +112,7 @@ fn kpt_renders_the_package_and_a_second_render_changes_nothing() {
 fn kpt_eval_passes_settings_as_a_config_map() {
     let Some(kpt) = tools::find("kpt", "") else { return };
     let (user, other) = (User::new(), User::new().without_us());
-    let eval = ["fn", "eval", "examples/kpt", "--exec", PROGRAM, "--", "apiKey.secretName=team-key"];
+    let eval = ["fn", "eval", "examples/kpt", "--exec", PROGRAM, "--", "apiKey.secretKeyRef.name=team-key"];
     user.runs(&kpt, &eval);
     other.runs(&kpt, &eval);
     let (with, without) = (user.reads("kpt/deployment.yaml"), other.reads("kpt/deployment.yaml"));
@@ -238,7 +238,7 @@ fn helm3_template() {
     assert_eq!(ours("inject", &with), with);
     assert_eq!(count(&with, "# Source: "), count(&plain, "# Source: "));
 
-    let with = render(&["--post-renderer-args", "--set=apiKey.secretName=team-key"]);
+    let with = render(&["--post-renderer-args", "--set=apiKey.secretKeyRef.name=team-key"]);
     assert_eq!(count(&with, "team-key"), SHOP_CHART_INJECTED.len(), "in:\n{with}");
 }
 
@@ -252,11 +252,12 @@ fn helm4_template() {
     assert_eq!(ours("inject", &with), with);
 
     // stderr is lost in Helm 4, the log file is not: it says that hook and test were seen and left alone.
-    let log = ["--post-renderer-args", "--log-file=log", "--post-renderer-args", "--set=apiKey.secretName=team-key"];
+    let log =
+        ["--post-renderer-args", "--log-file=log", "--post-renderer-args", "--set=apiKey.secretKeyRef.name=team-key"];
     let with = user.runs(&helm, &[&template[..], &log].concat());
     assert_eq!(count(&with, "team-key"), SHOP_CHART_INJECTED.len(), "in:\n{with}");
     let log = fs::read_to_string(user.folder.path().join("log")).unwrap();
-    assert!(log.contains("helm-hook"), "{log}");
+    assert!(log.contains("hook"), "{log}");
 }
 
 #[test]

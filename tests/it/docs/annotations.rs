@@ -140,7 +140,7 @@ fn each_example_can_be_set() {
         };
         let given = [(annotation.key(), example, 0)];
         // The key of a ConfigMap wants one.
-        let config = laws::of_spec("agent: {config: {configMapName: agent}}");
+        let config = laws::of_spec("agent: {config: {configMapKeyRef: {name: agent}}}");
         overlay(&config, &given).unwrap_or_else(|wrong| panic!("{}: {wrong:?}", annotation.name()));
         request(&given).unwrap();
     }

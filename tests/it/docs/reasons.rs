@@ -63,7 +63,7 @@ const ENGLISH: Words = Words {
         (
             Group::Refused,
             "Refused",
-            "The agent is wanted but cannot be put there. Nothing at all is written, and the exit code is 2. With `onRefusal: skip` \
+            "The agent is wanted but cannot be put there. Nothing at all is written, and the exit code is 2. With `onError: skip` \
              it is a warning instead, and everything else goes on.",
         ),
         (
@@ -95,7 +95,7 @@ const JAPANESE: Words = Words {
         (
             Group::Refused,
             "拒否",
-            "エージェントを入れるべきなのに入れられないものです。何も書き出さず、終了コードは 2 になります。`onRefusal: skip` を指定すると、警告にとどめて残りを続けます。",
+            "エージェントを入れるべきなのに入れられないものです。何も書き出さず、終了コードは 2 になります。`onError: skip` を指定すると、警告にとどめて残りを続けます。",
         ),
         (
             Group::Said,
@@ -212,8 +212,8 @@ fn page(words: &Words) -> String {
                 let [before, after] = words.parentheses;
                 let of_case = fs::read_to_string(root().join(&name).join("config.yaml")).unwrap_or_default();
                 // There it is a warning, which the page would not let one expect.
-                let is_softened = group == Group::Refused && of_case.contains("onRefusal: skip");
-                let setting = if is_softened { format!("{}`onRefusal: skip`", words.with) } else { String::new() };
+                let is_softened = group == Group::Refused && of_case.contains("onError: skip");
+                let setting = if is_softened { format!("{}`onError: skip`", words.with) } else { String::new() };
                 write!(page, "\n**{}**{before}`{name}`{setting}{after}{}\n\n", words.example, words.colon).unwrap();
                 write!(page, "```text\n{block}\n```\n").unwrap();
             }

@@ -42,7 +42,7 @@ impl Release<'_> {
         assert_eq!(self.agents(), SHOP_CHART_INJECTED);
         assert!(installed.contains("name: shop-migrate"), "the hook, in:\n{installed}");
 
-        let newer = ["--set", "image.tag=2", "--post-renderer-args", "--set=apiKey.secretName=team-key"];
+        let newer = ["--set", "image.tag=2", "--post-renderer-args", "--set=apiKey.secretKeyRef.name=team-key"];
         self.helm(&[&["upgrade"], &chart[..], &newer].concat());
         let upgraded = self.workloads();
         assert_eq!(self.agents(), SHOP_CHART_INJECTED);

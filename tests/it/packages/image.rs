@@ -156,7 +156,7 @@ fn kpt_renders_with_it_as_with_the_program() {
 fn kpt_eval_runs_it_and_kpt_doc_shows_its_help() {
     let (Some(kpt), Some(store)) = (tools::find("kpt", ""), image()) else { return };
     let (user, other) = (user(store), User::new());
-    let setting = ["--", "apiKey.secretName=team-key"];
+    let setting = ["--", "apiKey.secretKeyRef.name=team-key"];
     user.runs(&kpt, &[&["fn", "eval", "examples/kpt", "-i", IMAGE], &setting[..]].concat());
     other.runs(&kpt, &[&["fn", "eval", "examples/kpt", "--exec", PROGRAM], &setting[..]].concat());
     assert_eq!(user.reads("kpt/deployment.yaml"), other.reads("kpt/deployment.yaml"));
