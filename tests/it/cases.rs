@@ -1,10 +1,14 @@
-//! `tests/cases/<situation>/`: the listing of that folder is the specification.
+//! `tests/cases/<topic>/<situation>/`: the listing of that folder is the specification.
 //!
 //! - `input.yaml` (or `.json`): the manifest
 //! - `config.yaml`: the configuration, if it is not the default one
 //! - `command`: further flags, as they would be typed, behind `uninject` where that is meant
-//! - `expected.diff`: what `--diff` shows
+//! - `expected.diff`: what `--diff` shows, with agents folded
 //! - `expected.report`: one line per pod template: decision, resource, message; below it help and warnings
+//!
+//! The cases of the topic `agent` show the agent in full. Elsewhere one line stands for an agent that is added or removed whole and
+//! is the one that such a case adds: `⟨agent: default⟩` is the one of `agent/default`, behind the same indentation and with
+//! lists inside of it indented by 2, or as the line says. The topic alone has the default image, too: a new one changes these cases.
 //!
 //! Each case is held against the laws as well. `UPDATE_CASES=1 cargo test cases` writes the expectations anew: read each
 //! one as a reviewer would before it is committed.
@@ -37,13 +41,25 @@ pub(crate) struct Case {
     pub(crate) options: Options,
 }
 
-/// Every case, by name.
+/// The topic whose cases show the agent in full, and with the default image.
+const AGENT: &str = "agent/";
+
+/// The image of the other cases that name none.
+const IMAGE: &str = "agent.image=mackerel/mackerel-container-agent:v0.13.2-plugins";
+
+/// Every case, by name: `wait-for/first`.
 pub(crate) fn all() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
-    let mut names: Vec<String> =
-        fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = folders(&root)
+        .into_iter()
+        .flat_map(|topic| folders(&root.join(&topic)).into_iter().map(move |situation| format!("{topic}/{situation}")))
+        .collect();
     names.sort();
     names.into_iter().map(|name| Case::read(root.join(&name), name)).collect()
+}
+
+fn folders(root: &Path) -> Vec<String> {
+    fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 impl Case {
@@ -70,13 +86,16 @@ impl Case {
             }
         }
         let file_of_configuration = optional("config.yaml");
-        let config = configuration(file_of_configuration.as_deref(), &sets, namespace.as_deref());
+        let mut config = configuration(file_of_configuration.as_deref(), &sets, namespace.as_deref());
+        if !name.starts_with(AGENT) && config.explicit().all(|(path, _)| path != "agent.image") {
+            sets.push(IMAGE.to_owned());
+            config = configuration(file_of_configuration.as_deref(), &sets, namespace.as_deref());
+        }
         let configuration = file_of_configuration;
         Self { name, folder, file, text, configuration, command, sets, namespace, config, options }
     }
 
     /// Its configuration with one setting more; none where the two contradict each other.
-    #[cfg(unix)]
     pub(crate) fn config_with(&self, set: &str) -> Option<Config> {
         let sets = [&*self.sets, &[set.to_owned()]].concat();
         laws::consistent(self.configuration.as_deref(), &sets, self.namespace.as_deref()).ok()
@@ -125,6 +144,60 @@ fn visible(text: &str) -> String {
 fn diff(file: &str, before: &str, after: &str) -> String {
     let diff = similar::TextDiff::from_lines(before, after);
     diff.unified_diff().context_radius(3).header(&format!("a/{file}"), &format!("b/{file}")).to_string()
+}
+
+/// A block of YAML with lists inside of it that are indented by 2, as lines: `- name: …` first.
+type Agent = Vec<String>;
+
+/// The agents of the topic, by situation, and with the image that the other cases have.
+fn agents(cases: &[Case]) -> Vec<(&str, Agent)> {
+    let of = |case: &Case| {
+        let text = laws::made(&case.text, &case.config_with(IMAGE)?).ok()?.lawful.text;
+        let name = text.find("- name: mackerel-container-agent\n")?;
+        let indent = name - text[..name].rfind('\n')? - 1;
+        let mut lines = text[name..].lines().map(|line| line.to_owned());
+        let first = lines.next()?;
+        let is_inside = |line: &String| line.len() - line.trim_start().len() > indent;
+        Some([first].into_iter().chain(lines.take_while(is_inside).map(|line| line[indent..].to_owned())).collect())
+    };
+    cases.iter().filter_map(|case| Some((case.name.strip_prefix(AGENT)?, of(case)?))).collect()
+}
+
+/// The agent behind `margin`, with the lists inside of it indented by `lists`.
+fn laid_out(agent: &Agent, margin: &str, lists: usize) -> String {
+    let mut text = String::new();
+    let mut in_list = false;
+    for line in agent {
+        let content = line.trim_start();
+        let indent = line.len() - content.len();
+        in_list = indent > 2 && (in_list || (indent == 4 && content.starts_with("- ")));
+        let indent = if in_list { indent - 2 + lists } else { indent };
+        writeln!(text, "{margin}{:indent$}{content}", "").unwrap();
+    }
+    text
+}
+
+/// The diff with one line for each of these agents that it adds or removes whole.
+fn folded(diff: &str, agents: &[(&str, Agent)]) -> String {
+    let mut folded = String::new();
+    let mut rest = diff;
+    'lines: while let Some(end) = rest.find('\n') {
+        let line = &rest[..=end];
+        if let Some(margin) = line.find("- name: mackerel").map(|at| &line[..at]).filter(|margin| margin.len() > 1) {
+            for (lists, layout) in [(2, ""), (0, ", lists not indented"), (4, ", lists indented by 4")] {
+                for (name, agent) in agents {
+                    if let Some(behind) = rest.strip_prefix(&laid_out(agent, margin, lists)) {
+                        writeln!(folded, "{margin}⟨agent: {name}{layout}⟩").unwrap();
+                        rest = behind;
+                        continue 'lines;
+                    }
+                }
+            }
+        }
+        folded.push_str(line);
+        rest = &rest[line.len()..];
+    }
+    folded + rest
 }
 
 /// One line per pod template, and below it what else is to be said of it.
@@ -179,7 +252,9 @@ fn named(identity: &Identity) -> String {
 fn cases_give_what_they_say_within_the_laws() {
     let mut wrong = String::new();
     let mut seen = BTreeSet::new();
-    for case in all() {
+    let cases = all();
+    let agents = agents(&cases);
+    for case in &cases {
         let lawful = match laws::check(&case.text, &case.config, case.options) {
             Ok(lawful) => lawful,
             Err(broken) => {
@@ -187,7 +262,9 @@ fn cases_give_what_they_say_within_the_laws() {
                 continue;
             }
         };
-        case.expect("expected.diff", &diff(&case.file, &case.text, &lawful.text), &mut wrong);
+        let diff = diff(&case.file, &case.text, &lawful.text);
+        let diff = if case.name.starts_with(AGENT) { diff } else { folded(&diff, &agents) };
+        case.expect("expected.diff", &diff, &mut wrong);
         case.expect("expected.report", &report(&case.text, &lawful.injection), &mut wrong);
         seen.extend(lawful.injection.findings.iter().map(|finding| finding.reason));
         seen.extend(lawful.injection.remarks.iter().map(|remark| remark.finding.reason));
@@ -288,7 +365,7 @@ fn cases_converge_under_another_configuration() {
 
 #[test]
 fn uninject_says_where_there_is_nothing_to_take_out() {
-    let case = all().into_iter().find(|case| case.name == "deployment").unwrap();
+    let case = all().into_iter().find(|case| case.name == "agent/default").unwrap();
     let lawful = laws::check(&case.text, &case.config, laws::UNINJECT).unwrap();
     assert_eq!(lawful.text, case.text);
     let reasons: Vec<Reason> = lawful.injection.outcomes.iter().map(|outcome| outcome.decision.reason).collect();

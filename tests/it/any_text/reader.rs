@@ -52,9 +52,8 @@ fn spans(tree: &Tree<'_>, id: NodeId) {
 fn cut(text: &str, whole: bool) {
     let Some(cut) = list::cut(text) else { return };
     let Some(envelope) = cut.envelope() else { return };
-    let reads = |range: &std::ops::Range<usize>| {
-        yaml::read(&text[range.clone()]).is_ok_and(|tree| list::item(&tree).is_some())
-    };
+    let reads =
+        |range: &std::ops::Range<usize>| yaml::read(&text[range.clone()]).is_ok_and(|tree| list::item(&tree).is_some());
     // Deep nesting is the one difference.
     if cut.items.iter().all(reads) && envelope.root().is_some() && text.matches(['[', '{', '-', ':']).count() < 250 {
         assert!(whole, "all pieces read, the whole does not");

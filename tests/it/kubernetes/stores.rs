@@ -63,7 +63,8 @@ fn kubernetes_gives_back_what_uninject_understands() {
                     continue;
                 }
                 seen.push(pair.after.clone());
-                let name = format!("{}-{}", workloads.len(), case.name.chars().take(40).collect::<String>());
+                let name: String = case.name.replace('/', "-").chars().take(40).collect();
+                let name = format!("{}-{name}", workloads.len());
                 let name = name.trim_end_matches('-');
                 workloads.push([completed(&pair.before, name), completed(&pair.after, name)]);
             }
