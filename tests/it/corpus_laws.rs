@@ -5,7 +5,7 @@
 //! writes the census anew.
 
 use crate::corpus;
-use crate::independent::{self, Template, Whole};
+use crate::independent_reader::{self, Template, Whole};
 use crate::laws::{self, of_spec, others};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
@@ -85,7 +85,7 @@ fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
             return census;
         }
     };
-    let documents: Vec<Document<'_>> = independent::documents(text).into_iter().map(Document::read).collect();
+    let documents: Vec<Document<'_>> = independent_reader::documents(text).into_iter().map(Document::read).collect();
     take_count(name, &documents, &lawful.injection, &mut census);
     let here = laws::Made { by: config, lawful };
     if !here.lawful.injection.outcomes.is_empty() {
@@ -119,8 +119,8 @@ struct Document<'t> {
 
 impl<'t> Document<'t> {
     fn read(text: &'t str) -> Self {
-        let may_hold = independent::may_hold_templates(text);
-        let value = may_hold.then(|| independent::read(text)).flatten();
+        let may_hold = independent_reader::may_hold_templates(text);
+        let value = may_hold.then(|| independent_reader::read(text)).flatten();
         Self { text, is_readable: !may_hold || value.is_some(), value }
     }
 }
@@ -128,7 +128,7 @@ impl<'t> Document<'t> {
 /// Compares the templates we see with those that libyaml's reader sees, and counts the decisions.
 fn take_count(name: &str, documents: &[Document<'_>], injection: &Injection, census: &mut Census) {
     let readable = documents.iter().all(|document| document.is_readable);
-    let found = documents.iter().filter_map(|document| document.value.as_ref()).flat_map(independent::wholes);
+    let found = documents.iter().filter_map(|document| document.value.as_ref()).flat_map(independent_reader::wholes);
     let (expected, wholes): (Vec<Template>, Vec<Whole>) = found.unzip();
     let seen: Vec<Template> = injection
         .outcomes
@@ -180,7 +180,7 @@ fn take_count(name: &str, documents: &[Document<'_>], injection: &Injection, cen
                 end += document.text.len();
                 offset < end
             });
-            document.and_then(|document| independent::read(document.text)).is_none()
+            document.and_then(|document| independent_reader::read(document.text)).is_none()
         });
         let who = if nobody_reads { "document that nobody reads" } else { "document that libyaml reads" };
         let told = format!("{who}, {}: {}", finding.reason.id(), general(&finding.message));
@@ -196,7 +196,7 @@ fn general(message: &str) -> String {
 
 /// Law 3 once more, as libyaml reads both texts. Its scalars are those of YAML 1.2, which the law does not care about.
 fn independent_third_law(name: &str, before: Vec<Document<'_>>, lawful: &laws::Lawful, census: &mut Census) {
-    let after = independent::documents(&lawful.text);
+    let after = independent_reader::documents(&lawful.text);
     if before.len() != after.len() {
         census.wrong.push(format!("{name}: libyaml sees {} documents become {}", before.len(), after.len()));
         return;
@@ -213,7 +213,7 @@ fn independent_third_law(name: &str, before: Vec<Document<'_>>, lawful: &laws::L
             continue;
         }
         let fits = json_patch::patch(&mut value, &outcome.patch).is_ok();
-        if !fits || independent::read(after).as_ref() != Some(&value) {
+        if !fits || independent_reader::read(after).as_ref() != Some(&value) {
             census.wrong.push(format!("{name}: libyaml reads something else than the patch says\n{after}"));
         }
     }
@@ -236,15 +236,15 @@ fn asking(name: &str, text: &str) -> Option<Subject> {
 }
 
 fn annotate(document: &str, count: &mut usize) -> Option<String> {
-    if !independent::may_hold_templates(document) {
+    if !independent_reader::may_hold_templates(document) {
         return None;
     }
-    let value = independent::read(document)?;
+    let value = independent_reader::read(document)?;
     if value.get("items").is_some() {
         return None;
     }
     let mut operations = Vec::new();
-    for template in independent::templates(&value) {
+    for template in independent_reader::templates(&value) {
         *count += 1;
         if count.is_multiple_of(2) {
             operations.push(ask(&value, &template.pointer));
@@ -280,7 +280,7 @@ pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<Subject> {
     let dash = if name.len().is_multiple_of(3) { "  - " } else { "- " };
     let mut list = format!("apiVersion: config.kubernetes.io/{version}\nkind: ResourceList\nitems:\n");
     let mut any = false;
-    for document in independent::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+    for document in independent_reader::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
         // What a directive or a marker's own line says has no place inside a list.
         let mut lines = document.split_inclusive('\n').skip_while(|line| line.trim_end() == "---").peekable();
         if document.starts_with('%') || lines.peek().is_some_and(|line| line.starts_with("---")) {
@@ -311,7 +311,7 @@ pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<Subject> {
 fn as_helm_prints(name: &str, text: &str) -> Option<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut stream = String::new();
-    for document in independent::documents(text) {
+    for document in independent_reader::documents(text) {
         let body = document.strip_prefix("---\r\n").or_else(|| document.strip_prefix("---\n")).unwrap_or(document);
         if body.starts_with('%') || body.starts_with("---") {
             return None;

@@ -1,6 +1,6 @@
 //! The inputs of istio's own injection tests: what another injector's authors thought of.
 
-use crate::{corpus, independent, laws};
+use crate::{corpus, independent_reader, laws};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::report::Reason;
 
@@ -24,10 +24,10 @@ fn istio_inputs_are_injected_within_the_laws() {
             }
         };
         inputs += 1;
-        let expected = independent::documents(&text)
+        let expected = independent_reader::documents(&text)
             .into_iter()
-            .filter_map(independent::read)
-            .flat_map(|value| independent::templates(&value))
+            .filter_map(independent_reader::read)
+            .flat_map(|value| independent_reader::templates(&value))
             .count();
         let outcomes = &lawful.injection.outcomes;
         let others = outcomes.iter().filter(|outcome| outcome.decision.reason != Reason::Injected);

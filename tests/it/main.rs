@@ -7,7 +7,6 @@
 )]
 
 mod any_text;
-mod bounds;
 mod cases;
 mod cli;
 mod commands;
@@ -16,14 +15,15 @@ mod corpus;
 mod corpus_laws;
 #[cfg(unix)]
 mod docs;
-mod doors;
-mod effects;
+mod every_setting_has_an_effect;
 #[cfg(unix)]
 mod examples;
 mod explain;
-mod forced;
-mod generated;
-mod independent;
+mod force_restores;
+mod front_ends_agree;
+mod generators;
+mod hostile_input;
+mod independent_reader;
 mod istio;
 mod json_schema;
 mod krm_fn;
@@ -44,7 +44,7 @@ mod read;
 mod readme;
 #[cfg(unix)]
 mod real_tools;
-mod reprint;
-mod reprint_by_tools;
 mod tools;
+mod uninject_after_reprint;
+mod uninject_after_reprint_by_tools;
 mod wait_for;

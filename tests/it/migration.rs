@@ -3,7 +3,7 @@
 //! `SNAPSHOTS=overwrite cargo test migration` writes the diffs that are to be expected anew.
 
 use crate::docs::commands::of_page as commands;
-use crate::independent;
+use crate::independent_reader;
 use crate::kubernetes::cluster::cluster;
 use crate::program::Folder;
 use crate::real_tools::copy;
@@ -91,8 +91,8 @@ fn agents_are_left_alone_by_the_others(folder: &Folder, way: &str) {
             continue;
         }
         let text = fs::read_to_string(&entry).unwrap();
-        for value in independent::documents(&text).into_iter().filter_map(independent::read) {
-            for (_, template) in independent::pods(&value) {
+        for value in independent_reader::documents(&text).into_iter().filter_map(independent_reader::read) {
+            for (_, template) in independent_reader::pods(&value) {
                 let of = |list: &str| template["spec"][list].as_array().cloned().unwrap_or_default();
                 let is_agent = |container: &Value| container["name"] == "mackerel-container-agent";
                 let native = of("initContainers").iter().any(is_agent);

@@ -1,8 +1,8 @@
 //! The laws over generated manifests and configurations. `PROPTEST_CASES` says over how many.
 
-use crate::generated::{self, Tape};
+use crate::generators::{self, Tape};
 use crate::laws;
-use crate::reprint;
+use crate::uninject_after_reprint;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::inject::ForeignAgents;
 use mackerel_agent_injector::report::{Class, Reason};
@@ -29,8 +29,9 @@ fn broken(what: &str, text: &str) -> TestCaseError {
 #[test]
 fn generated_manifests_obey_the_laws_under_generated_configurations() {
     run(3000, &(tape(), tape(), tape()), |(manifest, first, second)| {
-        let text = generated::stream(&mut Tape::new(&manifest));
-        let [(one, first), (two, second)] = [first, second].map(|tape| generated::configuration(&mut Tape::new(&tape)));
+        let text = generators::stream(&mut Tape::new(&manifest));
+        let [(one, first), (two, second)] =
+            [first, second].map(|tape| generators::configuration(&mut Tape::new(&tape)));
         let converges = |lawful| {
             let one = laws::Made { by: &one, lawful };
             laws::converges(&text, &one, &laws::made(&text, &two)?)
@@ -47,8 +48,8 @@ fn agents_of_others_are_adopted_within_the_laws() {
     let mut adopt = laws::INJECT;
     adopt.foreign_agents = ForeignAgents::Adopt;
     run(1500, &(tape(), tape()), |(manifest, config)| {
-        let text = generated::stream(&mut Tape::new(&manifest));
-        let (config, said) = generated::configuration(&mut Tape::new(&config));
+        let text = generators::stream(&mut Tape::new(&manifest));
+        let (config, said) = generators::configuration(&mut Tape::new(&config));
         let lawful = laws::check(&text, &config, adopt)
             .map_err(|what| broken(&format!("{what}\n--- configuration\n{said}"), &text))?;
         let outcomes = lawful.injection.outcomes.iter();
@@ -61,9 +62,9 @@ fn agents_of_others_are_adopted_within_the_laws() {
 #[test]
 fn generated_manifests_survive_other_tools_in_between() {
     run(1000, &(tape(), tape()), |(manifest, config)| {
-        let text = generated::stream(&mut Tape::new(&manifest));
-        let (config, said) = generated::configuration(&mut Tape::new(&config));
-        reprint::comes_back(&text, &config)
+        let text = generators::stream(&mut Tape::new(&manifest));
+        let (config, said) = generators::configuration(&mut Tape::new(&config));
+        uninject_after_reprint::comes_back(&text, &config)
             .map(|_| ())
             .map_err(|what| broken(&format!("{what}\n--- configuration\n{said}"), &text))
     });
@@ -77,7 +78,7 @@ fn generated_manifests_are_mostly_injected() {
     let (mut injected, mut refused, mut unreadable) = (0, 0, 0);
     for _ in 0..500 {
         let manifest = tape().new_tree(&mut runner).unwrap().current();
-        let text = generated::stream(&mut Tape::new(&manifest));
+        let text = generators::stream(&mut Tape::new(&manifest));
         let lawful = laws::check(&text, &config, laws::INJECT).unwrap_or_else(|what| panic!("{what}\n{text}"));
         let count = |is: &dyn Fn(Reason) -> bool| {
             lawful.injection.outcomes.iter().filter(|outcome| is(outcome.decision.reason)).count()

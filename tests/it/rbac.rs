@@ -1,8 +1,8 @@
 //! `rbac` and `rbac.generate`: the command, and permissions in a ResourceList. What is permitted, and streams, are cases.
 
 use crate::corpus_laws::as_resource_list;
-use crate::generated::{self, Tape};
-use crate::independent;
+use crate::generators::{self, Tape};
+use crate::independent_reader;
 use crate::laws;
 use crate::program::{Folder, Ran, WEB};
 use proptest::prelude::{any, prop};
@@ -13,7 +13,7 @@ const NEW: &str = "--set=kubernetesVersion=1.33";
 const GENERATE: [&str; 3] = [NEW, "--set=rbac.generate=true", "--namespace=shop"];
 
 fn objects(text: &str) -> Vec<Value> {
-    let documents = independent::documents(text).into_iter().filter_map(independent::read);
+    let documents = independent_reader::documents(text).into_iter().filter_map(independent_reader::read);
     documents.filter(|document| !document.is_null()).collect()
 }
 
@@ -161,9 +161,9 @@ fn lists_of_generated_manifests_obey_the_laws_with_permissions() {
     ];
     let result =
         TestRunner::new(Runs { cases, ..runs }).run(&(tape(), 0..4_usize, 0..3_usize), |(manifest, style, other)| {
-            let text = generated::stream(&mut Tape::new(&manifest));
+            let text = generators::stream(&mut Tape::new(&manifest));
             let Some(list) = as_resource_list("permissions", &text) else { return Ok(()) };
-            let Some(value) = independent::read(&list.text) else { return Ok(()) };
+            let Some(value) = independent_reader::read(&list.text) else { return Ok(()) };
             let text = match style {
                 0 => list.text,
                 1 => list.text.replace('\n', "\r\n"),

@@ -2,10 +2,10 @@
 //! null = empty.
 //!
 //! Here the tools are imitated: libyaml's emitter, the same with sorted keys (kustomize, `kubectl get -o yaml`), and JSON.
-//! The real ones stand in `reprint_by_tools`.
+//! The real ones stand in `uninject_after_reprint_by_tools`.
 
 use crate::laws::{self, configuration};
-use crate::{cases, corpus, independent};
+use crate::{cases, corpus, independent_reader};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::inject::inject;
 use mackerel_agent_injector::report::{Class, Outcome, Reason};
@@ -26,8 +26,8 @@ impl Tool {
     /// Reads all documents and prints them. None where one cannot be read.
     fn print(self, text: &str) -> Option<String> {
         let mut printed = String::new();
-        for document in independent::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
-            let value = independent::read(document)?;
+        for document in independent_reader::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+            let value = independent_reader::read(document)?;
             if value.is_null() {
                 continue;
             }
@@ -74,7 +74,10 @@ pub(crate) fn bare(value: Value) -> Option<Value> {
 
 /// The documents that say something.
 fn said(text: &str) -> Vec<Value> {
-    independent::documents(text).into_iter().filter_map(|document| bare(independent::read(document)?)).collect()
+    independent_reader::documents(text)
+        .into_iter()
+        .filter_map(|document| bare(independent_reader::read(document)?))
+        .collect()
 }
 
 /// Holds law 4 for every tool; says how many of them could be tried.

@@ -4,11 +4,11 @@
 //! A tool gets all cases in one call. Those that it cannot print at all are named, with why, and held to it.
 
 use crate::cases;
-use crate::independent;
+use crate::independent_reader;
 use crate::laws;
 use crate::real_tools::User;
-use crate::reprint::bare;
 use crate::tools;
+use crate::uninject_after_reprint::bare;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::inject::{Direction, inject};
 use mackerel_agent_injector::report::Class;
@@ -136,7 +136,8 @@ fn comes_back(injected: &str, plain: &str, places: &Config, cases: usize) {
     let changed = uninjection.outcomes.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done).count();
     assert!(changed >= cases, "{changed} agents were taken out of {cases} cases");
     let back = edit::apply(injected, &uninjection.edits);
-    let says_something = |text| independent::documents(text).into_iter().filter(|document| said(document).is_some());
+    let says_something =
+        |text| independent_reader::documents(text).into_iter().filter(|document| said(document).is_some());
     let (left, right): (Vec<_>, Vec<_>) = (says_something(&back).collect(), says_something(plain).collect());
     let wrong: Vec<_> = left.iter().zip(&right).filter(|(left, right)| said(left) != said(right)).collect();
     let shown: String = wrong.iter().take(3).map(|(left, right)| format!("{left}\ninstead of\n{right}\n")).collect();
@@ -154,7 +155,7 @@ fn said(document: &str) -> Option<Value> {
 
 /// Kind and containers of each document of a text that has some.
 fn workloads(text: &str) -> Vec<(Value, Value)> {
-    let documents = independent::documents(text).into_iter().filter_map(said);
+    let documents = independent_reader::documents(text).into_iter().filter_map(said);
     documents
         .filter_map(|document| {
             Some((document["kind"].clone(), document.pointer("/spec/template/spec/containers")?.clone()))

@@ -2,9 +2,9 @@
 //! items of a ResourceList with the configuration as functionConfig.
 
 use crate::corpus_laws::as_resource_list;
-use crate::independent::{self, Template};
+use crate::independent_reader::{self, Template};
 use crate::program::Folder;
-use crate::{cases, generated};
+use crate::{cases, generators};
 use proptest::prelude::{any, prop};
 use proptest::test_runner::{Config as Runs, TestRunner};
 use serde_json::Value;
@@ -17,8 +17,8 @@ struct Given {
 }
 
 fn templates(text: &str) -> Vec<(Template, Value)> {
-    let values = independent::documents(text).into_iter().filter_map(independent::read);
-    values.flat_map(|value| independent::pods(&value)).collect()
+    let values = independent_reader::documents(text).into_iter().filter_map(independent_reader::read);
+    values.flat_map(|value| independent_reader::pods(&value)).collect()
 }
 
 /// Tries every door. None where the manifest cannot be the items of a list, or libyaml does not read it.
@@ -28,7 +28,7 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
         return None;
     }
     let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if independent::documents(plain).into_iter().any(|document| independent::read(document).is_none()) {
+    if independent_reader::documents(plain).into_iter().any(|document| independent_reader::read(document).is_none()) {
         return None;
     }
     let folder = Folder::with(&[("input.yaml", text), ("config.yaml", configuration.unwrap_or_default())]);
@@ -52,7 +52,7 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
     }
     let mut list = as_resource_list("doors", text)?.text;
     // A line of a tab alone does not move in with the others.
-    independent::read(&list)?;
+    independent_reader::read(&list)?;
     if let Some(configuration) = configuration {
         list.push_str("functionConfig:\n");
         configuration.lines().for_each(|line| list.push_str(&format!("  {line}\n")));
@@ -68,7 +68,7 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
 }
 
 #[test]
-fn doors_agree_over_the_cases() {
+fn front_ends_agree_over_the_cases() {
     let mut wrong = Vec::new();
     let mut tried = 0;
     for case in cases::all() {
@@ -88,13 +88,13 @@ fn doors_agree_over_the_cases() {
 }
 
 #[test]
-fn doors_agree_over_generated_manifests() {
+fn front_ends_agree_over_generated_manifests() {
     let tape = || prop::collection::vec(any::<u8>(), 0..600);
     let runs = Runs { failure_persistence: None, max_shrink_iters: 2_000, ..Runs::default() };
     let cases = if std::env::var_os("PROPTEST_CASES").is_some() { runs.cases } else { 150 };
     let result = TestRunner::new(Runs { cases, ..runs }).run(&(tape(), tape()), |(manifest, config)| {
-        let text = generated::stream(&mut generated::Tape::new(&manifest));
-        let config = generated::configuration_text(&mut generated::Tape::new(&config));
+        let text = generators::stream(&mut generators::Tape::new(&manifest));
+        let config = generators::configuration_text(&mut generators::Tape::new(&config));
         match agree(&text, Some(&config), &[]) {
             Some(Err(what)) => Err(proptest::test_runner::TestCaseError::fail(format!("{what}\n{config}\n{text}"))),
             _ => Ok(()),
