@@ -1,25 +1,24 @@
-//! What Kubernetes cannot read although it is YAML: asked of every document before it is changed.
+//! YAML that go-yaml rejects, and with it everything that reads by sigs.k8s.io/yaml: kubectl, Helm, kustomize.
 //!
-//! [`to_json`] would tell, and builds the whole document to do so. Nearly every scalar can be told to be harmless by its
-//! first byte; the others are read. Of tabs, [`tabs`] knows.
+//! [`to_json`] would say so, but builds the whole document. The first byte of nearly every scalar shows that it is harmless;
+//! only the others are read.
 
-mod tabs;
-
-pub use tabs::misplaced_tabs;
-
+use crate::block_scalar::line_end;
 use crate::json::{self, is_merge_key, to_json};
+use crate::read::TAB;
 use crate::tree::YamlError;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::is_word;
+use std::ops::Range;
 
-/// The first thing that sigs.k8s.io/yaml refuses in the document, or none.
+/// Returns the first reason why sigs.k8s.io/yaml rejects the document, if there is one.
 ///
-/// Aliases multiply, and may stand in their own anchor: a document with one is read as a whole.
+/// A document with an alias is read as a whole: aliases multiply, and may be within their own anchor.
 #[must_use]
 pub fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
-    if let Some(tab) = tabs::misplaced_tabs(tree).first() {
-        return Some(tabs::refused(tree.text(), *tab));
+    if let Some(tab) = misplaced_tabs(tree).first() {
+        return Some(YamlError { offset: *tab, message: TAB.to_owned() });
     }
     if tree.has_aliases() { to_json(tree, root).err() } else { node(tree, root).err() }
 }
@@ -38,7 +37,7 @@ fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {
         Kind::Sequence => tree.items(id).try_for_each(|item| node(tree, item)),
         Kind::Scalar if is_plainly_a_value(tree, id) => Ok(()),
         Kind::Scalar => json::scalar(tree, id).map(drop),
-        // There is none: see above.
+        // Documents with aliases are read by `to_json`.
         Kind::Alias => Ok(()),
     }
 }
@@ -65,9 +64,69 @@ fn is_plainly_a_key(tree: &Tree<'_>, id: NodeId) -> bool {
         && (tree.style(id) != Style::Plain || is_word(tree.raw(id)))
 }
 
+/// Returns the tabs that go-yaml rejects, although YAML 1.2 permits some of them: the first of each line of block style that
+/// has one in its leading white space, `-`, `?` and `:` included.
+///
+/// Behind a plain scalar go-yaml permits lines of white space, and comments, that are indented deeper than the scalar's key:
+///
+/// ```yaml
+/// key: plain
+///    →         # permitted
+/// next: 'quoted'
+///    →         # rejected
+/// ```
+#[must_use]
+pub fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
+    let text = tree.text();
+    let mut found = Vec::new();
+    // JSON is read as JSON. Hardly any other document has a tab.
+    let is_json = tree.root().is_none_or(|root| tree.style(root) == Style::Flow);
+    if is_json || memchr::memchr(b'\t', text.as_bytes()).is_none() {
+        return found;
+    }
+    let mut above = None;
+    let mut end = 0;
+    // Tabs inside scalars and brackets are text, or no concern of go-yaml.
+    for node in tree.nodes.iter().filter(|node| node.style != Style::Block) {
+        let span = node.start as usize..node.end as usize;
+        if span.start >= end {
+            found.extend(leading_tabs(text, end..span.start).filter(|tab| !is_permitted(text, above.as_ref(), *tab)));
+            end = span.end;
+            above = (node.style == Style::Plain && !span.is_empty()).then_some(span);
+        }
+    }
+    found.extend(leading_tabs(text, end..text.len()).filter(|tab| !is_permitted(text, above.as_ref(), *tab)));
+    found
+}
+
+/// The first tab of each line, if only spaces and the signs of keys and items are before it.
+fn leading_tabs(text: &str, within: Range<usize>) -> impl Iterator<Item = usize> {
+    let mut at = within.start;
+    let first_of_lines = std::iter::from_fn(move || {
+        let tab = at + memchr::memchr(b'\t', text.as_bytes().get(at..within.end)?)?;
+        at = line_end(text.as_bytes(), tab).1;
+        Some(tab)
+    });
+    first_of_lines.filter(|tab| before(text, *tab).split_ascii_whitespace().all(|sign| matches!(sign, "-" | "?" | ":")))
+}
+
+/// True if go-yaml takes the tab for a part of the plain scalar above, which might go on behind it.
+fn is_permitted(text: &str, above: Option<&Range<usize>>, tab: usize) -> bool {
+    above.is_some_and(|scalar| {
+        let indentation = before(text, scalar.start).bytes().take_while(|byte| b" -?:".contains(byte)).count();
+        before(text, tab).len() > indentation && text[scalar.end..tab].bytes().all(|byte| byte.is_ascii_whitespace())
+    })
+}
+
+/// The part of a line that is before the offset.
+fn before(text: &str, at: usize) -> &str {
+    let line = text[..at].rsplit(['\n', '\r']).next().unwrap_or_default();
+    line.strip_prefix('\u{feff}').unwrap_or(line)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::rejected_by_go_yaml;
+    use super::{misplaced_tabs, rejected_by_go_yaml};
     use crate::json::to_json;
     use crate::read::read;
 
@@ -111,5 +170,91 @@ mod tests {
             assert_eq!(told.is_none(), readable, "{text} {told:?}");
             assert_eq!(told.map(|error| error.message), whole.map(|error| error.message), "{text}");
         }
+    }
+
+    /// Each was read, or refused there, by kubectl 1.37, kustomize 5.6 and 5.8, and kpt.
+    #[test]
+    fn they_are_those_that_kubernetes_does_not_read() {
+        for text in [
+            "a:\tb\n",
+            "a:\t\n  b: 1\n",
+            "a: \t# c\n  b: 1\n",
+            "a: b\t# c\n",
+            "a: b\t\nc: d\n",
+            "a: 'b'\t\n",
+            "a\t: b\n",
+            "a:\n  b: c\n    \t\n  d: 1\n",
+            "a:\n  b: c\n    \t# d\n  e: 1\n",
+            "a:\n  b: c\n    \t\n",
+            "a:\n  b: c\n     \td\n",
+            "a: {\n\t\n  b: c\n  }\n",
+            "a: {\n\t# c\n  b: c\n  }\n",
+            "a: {\tb:\tc\t}\n",
+            "{\n\t\"a\": {\n\t\t\"b\": \"c\"\n\t}\n}\n",
+            "\t{\"a\": 1}\n\t\n",
+            "a: |\n  b\n  \tc\n",
+            "a: |\t\n  b\n",
+            "a: |+\n  b\n\n  \t\nc: 1\n",
+            "a: |2\n  \tb\n",
+            "a: &b\tc\n",
+            "- &a\tb\n",
+            "- &a\tb: c\n",
+            "a: !!str\tb\n",
+            "---\t\na: b\n",
+            "---\t# c\na: b\n",
+            "a: b\n...\t\n",
+            "a: '\tb\tc'\n",
+            "a: \"\tb\"\n",
+            "a: b\tc\n",
+            "# \ta\na: b #\tc\n",
+        ] {
+            assert_eq!(rejected_by_go_yaml(&read(text).unwrap()), None, "{text:?}");
+        }
+        for text in [
+            "a:\n →b: c\n",
+            "a:\n  →b: c\n",
+            "a:\n  →{b: c}\n",
+            "a:\n  b:\n   →'c'\n",
+            "a:\n  →- b\n",
+            "→\na: b\n",
+            "→# c\na: b\n",
+            "a:\n→\n  b: c\n",
+            "a:\n   →\n  b: c\n",
+            "a:\n→# c\n  b: c\n",
+            "a:\n  b: c\n→\n  d: e\n",
+            "a:\n  b: c\n  →\n  d: e\n",
+            "a:\n  b: c\n→# d\n  e: f\n",
+            "a:\n  b: 'c'\n→\n  d: e\n",
+            "a:\n  b: 'c'\n    →\n  d: e\n",
+            "a:\n  b: 'c'\n→# d\n",
+            "a: {b: c}\n→\n",
+            "a:\n  b: c\n→\n",
+            "a:\n  b: c\n→",
+            "a: |\n→\n",
+            "a: |\n  b\n→\n",
+            "a: |\n  b\n →\nc: 1\n",
+            "- →a\n",
+            "-→a\n",
+            "-→'a'\n",
+            "-→a: b\n",
+            "-→# c\n  a\n",
+            "-→\n  a\n",
+            "- -→a\n",
+            "?→a\n: b\n",
+            "? a\n:→b\n",
+        ] {
+            let at = text.find('→').unwrap();
+            let text = text.replace('→', "\t");
+            let error = read(&text).map_or_else(Some, |tree| rejected_by_go_yaml(&tree));
+            let told = error.map(|error| (error.offset, error.message.starts_with("a tab")));
+            assert_eq!(told, Some((at, true)), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn each_is_told() {
+        let text = "a:\n b: |\n  c\n →\n d:\n→ → # e\n  - →f\n".replace('→', "\t");
+        let tree = read(&text).unwrap();
+        assert_eq!(misplaced_tabs(&tree), [14, 20, 32]);
     }
 }

@@ -3,7 +3,6 @@
 mod complete;
 mod error;
 mod fast;
-mod locate;
 mod scanner;
 mod unindented_quotes;
 

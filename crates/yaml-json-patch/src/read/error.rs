@@ -1,117 +1,149 @@
-//! The parser's errors in our words.
+//! Syntax errors: words for the frequent ones, and the place where the user made the mistake rather than the one where the
+//! parser noticed it.
 
-use super::locate::{ErrorLocator, SeveralLines};
+use crate::block_scalar;
 use crate::tree::YamlError;
 use granit_parser::{ErrorKind, ScanError};
 
 pub(crate) const TAB: &str = "a tab cannot be used for indentation; use spaces";
-const KEY_WITHOUT_COLON: &str = "expected `:` after this key";
-const UNKNOWN_ESCAPE: &str = "unknown escape in double quotes; use single quotes or double the backslash";
-const ODD_CHARACTER: &str = "this character cannot stand here";
-const OPEN_QUOTE: &str = "this quote is never closed, or a line within it is not indented as its surroundings demand";
-const LATE_QUOTE: &str =
-    "this quote ends within a later line, and text follows it there; is its closing quote missing?";
-const CONTINUED: &str =
-    "this line continues the text of the line above; correct its indentation, or the `:` or `- ` that is missing above";
 
-/// What is wrong in `text`, and where. What stands before `from` has been read and is right.
+/// Describes a syntax error. What is before `from` has been read and is right.
 pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
-    let offset = scan.marker().byte_offset().unwrap_or(0);
-    let culprit = ErrorLocator { text, from, offset };
-    let (offset, message) = culprit.told(scan.kind()).unwrap_or((offset, message(scan)));
-    YamlError { offset, message: message.to_owned() }
-}
-
-impl ErrorLocator<'_> {
-    /// Where the parser noticed it is no place where a person would look.
-    fn told(&self, kind: &ErrorKind) -> Option<(usize, &'static str)> {
-        use ErrorKind as E;
-        Some(match kind {
-            E::TabNotAllowed
-            | E::TabInBlockIndentation
-            | E::TabInIndentation
-            | E::TabAtBlockScalarStart
-            | E::TabInPlainScalar => (self.tab()?, TAB),
-            E::UnknownQuotedScalarEscape => (self.unknown_escape()?, UNKNOWN_ESCAPE),
-            E::UnexpectedCharacter { character } => (self.character(*character)?, ODD_CHARACTER),
-            E::InvalidQuotedScalarIndent => (self.quote_of_an_earlier_line()?, OPEN_QUOTE),
-            E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
-                (self.quote_of_an_earlier_line()?, LATE_QUOTE)
-            }
-            E::MappingValueNotAllowed | E::InvalidColonPlacement | E::InvalidMappingValueWhitespace => {
-                match self.text_of_several_lines()? {
-                    SeveralLines::Key { start } => (start, KEY_WITHOUT_COLON),
-                    SeveralLines::Value { last_line } => (last_line, CONTINUED),
-                }
-            }
-            _ => return None,
-        })
-    }
-}
-
-fn message(scan: &ScanError) -> &'static str {
     use ErrorKind as E;
-    match scan.kind() {
-        E::UnknownAnchor => "this alias refers to an anchor that does not exist in the document",
-        E::UnexpectedEofFlowSequence | E::UnexpectedEofFlowMapping | E::UnexpectedEofImplicitFlowMapping => {
-            "a bracket is never closed"
-        }
-        E::UnclosedFlowCollection { .. } => "this bracket is never closed",
-        E::MisplacedFlowCollectionEnd => "this closing bracket has no opening one",
-        E::MismatchedFlowCollectionEnd { .. } => "this closing bracket does not fit the opening one",
-        E::ExpectedFlowMappingSeparator => "expected `,` or `}` here",
-        E::ExpectedFlowSequenceSeparator => "expected `,` or `]` here",
-        E::UnclosedQuotedScalar | E::DocumentIndicatorInQuotedScalar => "this quote is never closed",
-        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
-            "text after the closing quote is not allowed"
-        }
-        E::UnknownQuotedScalarEscape => UNKNOWN_ESCAPE,
-        E::InvalidQuotedScalarHexEscape
-        | E::InvalidLowSurrogateHexEscape
-        | E::InvalidLowSurrogate
-        | E::MissingLowSurrogate
-        | E::UnpairedLowSurrogate
-        | E::InvalidUnicodeEscape => "this escape in double quotes is not a valid character",
+    let noticed = scan.marker().byte_offset().unwrap_or(0);
+    let locator = ErrorLocator { text, from, noticed };
+    let (offset, message) = match scan.kind() {
         E::TabNotAllowed
         | E::TabInBlockIndentation
         | E::TabInIndentation
         | E::TabAtBlockScalarStart
-        | E::TabInPlainScalar => TAB,
-        E::SimpleKeyExpected | E::InvalidSimpleKey => KEY_WITHOUT_COLON,
-        E::ExpectedBlockMappingKey => "expected a key at this indentation",
-        E::ExpectedBlockSequenceEntry => "expected `- ` at this indentation",
-        E::BlockSequenceEntryNotAllowed | E::BlockEntryInFlowCollection => "`- ` cannot begin a list here",
+        | E::TabInPlainScalar => (locator.tab(), TAB),
+        E::SimpleKeyExpected | E::InvalidSimpleKey => (None, "expected `:` after this key"),
         E::MappingValueNotAllowed | E::InvalidColonPlacement | E::InvalidMappingValueWhitespace => {
-            "`: ` cannot stand here; quote the text if it belongs to a value"
+            match locator.text_of_several_lines() {
+                Some(SeveralLines::Key { start }) => (Some(start), "expected `:` after this key"),
+                Some(SeveralLines::Value { last_line }) => (
+                    Some(last_line),
+                    "this line continues the text of the line above; correct its indentation, or the `:` or `- ` \
+                     that is missing above",
+                ),
+                None => (None, "`: ` cannot stand here; quote the text if it belongs to a value"),
+            }
         }
-        E::MappingKeyNotAllowed => "a key cannot stand here",
-        E::InvalidIndentation | E::InvalidQuotedScalarIndent | E::InvalidFlowScalarIndent => {
-            "this line is not indented as its surroundings demand"
+        E::ExpectedBlockMappingKey => (None, "expected a key at this indentation"),
+        E::ExpectedBlockSequenceEntry => (None, "expected `- ` at this indentation"),
+        E::UnclosedFlowCollection { .. } => (None, "this bracket is never closed"),
+        E::UnclosedQuotedScalar | E::DocumentIndicatorInQuotedScalar => (None, "this quote is never closed"),
+        E::InvalidQuotedScalarIndent => (
+            locator.quote_of_an_earlier_line(),
+            "this quote is never closed, or a line within it is not indented as its surroundings demand",
+        ),
+        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
+            match locator.quote_of_an_earlier_line() {
+                Some(quote) => (
+                    Some(quote),
+                    "this quote ends within a later line, and text follows it there; is its closing quote missing?",
+                ),
+                None => (None, "text after the closing quote is not allowed"),
+            }
         }
-        E::InvalidBlockScalarIndent => "this line of the block scalar is not indented as its first one",
-        E::InvalidBlockScalarHeader => "only `+`, `-`, a digit or a comment may follow `|` or `>`",
-        E::ZeroBlockScalarIndent => "the indentation of a block scalar cannot be 0",
-        E::RecursionLimitExceeded => "the document nests deeper than 255 levels",
-        E::UnexpectedCharacter { .. } => ODD_CHARACTER,
-        E::BomInsideDocument => "a byte order mark may stand only at the very beginning",
-        E::CommentInterceptedScalar => "a comment cannot stand inside a value of several lines",
-        E::CommentNotSeparated => "a comment needs a space before its `#`",
-        E::UndeclaredTagHandle => "this tag's handle is not declared",
-        E::InvalidDocumentEnd => "only a comment may follow `...`",
-        E::MissingDocumentEndBeforeDirective | E::ExpectedDocumentStart => "expected `---` here",
-        E::DuplicateVersionDirective
-        | E::UnsupportedYamlMajorVersion
-        | E::DuplicateTagDirective
-        | E::InvalidDirectiveTerminator
-        | E::MissingDirectiveName
-        | E::InvalidDirectiveName
-        | E::DirectiveByteLimitExceeded { .. }
-        | E::YamlVersionTooLong
-        | E::MissingYamlVersion
-        | E::MissingYamlVersionSeparator => "this directive is not valid",
-        E::ExpectedNodeContent => "expected a value here",
-        E::MissingAnchorOrAliasName => "a name must follow `&` and `*`; quote the text if it is none",
-        _ => "this is not valid YAML",
+        E::UnknownQuotedScalarEscape => {
+            (None, "unknown escape in double quotes; use single quotes or double the backslash")
+        }
+        E::UnexpectedCharacter { character } => (locator.character(*character), "this character cannot stand here"),
+        E::UnknownAnchor => (None, "this alias refers to an anchor that does not exist in the document"),
+        E::RecursionLimitExceeded => (None, "the document nests deeper than 255 levels"),
+        rare => return YamlError { offset: noticed, message: rare.to_string() },
+    };
+    YamlError { offset: offset.unwrap_or(noticed), message: message.to_owned() }
+}
+
+/// Finds the place of a mistake.
+struct ErrorLocator<'t> {
+    text: &'t str,
+    /// What is before it has been read and is right.
+    from: usize,
+    /// The place where the parser noticed the mistake.
+    noticed: usize,
+}
+
+/// A plain scalar that goes on over several lines, with a colon on the last of them.
+enum SeveralLines {
+    /// Its first line was meant as a key.
+    Key { start: usize },
+    /// It is a value already, and the last line is not.
+    Value { last_line: usize },
+}
+
+impl ErrorLocator<'_> {
+    /// The first tab in the white space at the beginning of a line, from the line of the mistake on.
+    fn tab(&self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        if bytes.get(self.noticed) == Some(&b'\t') {
+            return Some(self.noticed);
+        }
+        let mut line = self.line_start(self.noticed);
+        while line < bytes.len() {
+            let rest = bytes.get(line..)?;
+            let spaces = rest.iter().take_while(|byte| **byte == b' ').count();
+            if rest.get(spaces) == Some(&b'\t') {
+                return Some(line + spaces);
+            }
+            line = block_scalar::line_end(bytes, line).1;
+        }
+        None
+    }
+
+    /// The first such character: the parser may name the beginning of the scalar that holds it.
+    fn character(&self, character: char) -> Option<usize> {
+        self.text.get(self.noticed..)?.find(character).map(|found| self.noticed + found)
+    }
+
+    /// The beginning of the quoted scalar that the parser was reading, if that is on an earlier line.
+    fn quote_of_an_earlier_line(&self) -> Option<usize> {
+        let start = self.pending()?;
+        let quoted = self.text.get(start..)?.starts_with(['"', '\'']);
+        (quoted && start < self.line_start(self.noticed)).then_some(start)
+    }
+
+    /// The plain scalar that the parser was reading, if it began on an earlier line.
+    fn text_of_several_lines(&self) -> Option<SeveralLines> {
+        let start = self.pending()?;
+        let last_line = self.line_start(self.noticed);
+        let scalar = self.text.get(start..self.noticed)?;
+        let is_plain = !scalar.starts_with(['"', '\'', '[', ']', '{', '}', '|', '>', '*', ',']);
+        if start >= last_line || !is_plain || scalar.contains(" #") || scalar.contains(": ") {
+            return None;
+        }
+        let before = self.text.get(self.line_start(start)..start)?;
+        if before.bytes().all(|byte| matches!(byte, b' ' | b'-')) {
+            return Some(SeveralLines::Key { start });
+        }
+        let blank = self.text.get(last_line..)?.bytes().take_while(|byte| *byte == b' ').count();
+        Some(SeveralLines::Value { last_line: last_line + blank })
+    }
+
+    /// The beginning of the first scalar or bracket that has not been read.
+    fn pending(&self) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.from;
+        loop {
+            let ends = || matches!(bytes.get(at + 1), None | Some(b' ' | b'\t' | b'\n' | b'\r'));
+            match bytes.get(at)? {
+                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+                b'-' | b'?' if ends() => at += 1,
+                // JSON needs no space behind it.
+                b':' | b',' => at += 1,
+                b'#' => at = block_scalar::line_end(bytes, at).1,
+                b'&' | b'!' => at += bytes.get(at..)?.iter().position(u8::is_ascii_whitespace)?,
+                _ => return Some(at).filter(|at| *at < self.noticed),
+            }
+        }
+    }
+
+    fn line_start(&self, at: usize) -> usize {
+        let before = self.text.as_bytes().get(..at).unwrap_or_default();
+        before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |found| found + 1)
     }
 }
 
@@ -137,7 +169,7 @@ mod tests {
             ("a:\tb\n\tc: 1\n", 2, "\tc", "a tab"),
             ("a: \"b\n\tc\"\n", 2, "\tc", "a tab"),
             ("a:\n  b: [c,\n\td]\n", 3, "\td", "a tab"),
-            ("a: \"b\n  c\\n\\\\ \\d\"\n", 2, "\\d", "unknown escape"),
+            ("a: \"b\n  c\\n\\\\ \\d\"\n", 1, "\"b", "unknown escape"),
             ("a: b\u{1}c\n", 1, "\u{1}c", "this character"),
             ("a: @b\n", 1, "@b", "this character"),
             ("a:\n  b: \"c\n  d: [\"e\"]\n", 2, "\"c", "this quote ends within a later line"),
@@ -150,8 +182,9 @@ mod tests {
             ("a:\n  -b: c\n   d: 1\n", 3, "d: 1", "this line continues"),
             ("a: b\n  c: 1\n", 2, "c: 1", "this line continues"),
             ("a: b: c\n", 1, ": c", "`: ` cannot stand here"),
-            ("a: b # d\n  c: 1\n", 1, "# d", "a comment cannot stand"),
-            ("a: *\n", 1, "*", "a name must follow"),
+            ("a: {b: c\n", 1, "{b", "this bracket is never closed"),
+            ("a: *b\n", 1, "*b", "this alias refers to an anchor"),
+            ("a: b # d\n  c: 1\n", 1, "# d", "comment intercepting"),
         ] {
             let (told_line, told_at, message) = told(text);
             assert_eq!(told_line, line, "{text:?} {told_at:?} {message}");
