@@ -1,124 +1,10 @@
 //! The annotations of a pod template that we read and write.
 
-use crate::config::{Annotated, Complaint, Config, Contradicting, Kubelet, Platform, closest};
+use crate::config::{Annotated, Config, Contradicting, Kubelet, Platform, Violation};
+use crate::diagnostic::closest::closest;
 use std::borrow::Cow;
 
-/// What every key of ours begins with.
-pub const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
-
-macro_rules! annotations {
-    ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal, $path:expr;)*) => {
-        /// The closed list of our annotations.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Annotation { $($(#[doc = $doc])* $Variant,)* }
-
-        impl Annotation {
-            /// Every annotation, in the order of the documentation.
-            pub const ALL: &'static [Annotation] = &[$(Annotation::$Variant,)*];
-
-            /// The name behind the prefix.
-            #[must_use]
-            pub fn name(self) -> &'static str {
-                match self { $(Annotation::$Variant => $name,)* }
-            }
-
-            /// The full key.
-            #[must_use]
-            pub fn key(self) -> &'static str {
-                match self { $(Annotation::$Variant => concat!("agent-injector.contrib.mackerel.io/", $name),)* }
-            }
-
-            /// What it is for, in one sentence.
-            #[must_use]
-            pub fn sentence(self) -> &'static str {
-                match self { $(Annotation::$Variant => concat!($($doc),*).trim_ascii(),)* }
-            }
-
-            /// The setting that it gives a value for one template, as a dotted path below `spec`.
-            #[must_use]
-            pub fn setting(self) -> Option<&'static str> {
-                match self { $(Annotation::$Variant => $path,)* }
-            }
-        }
-    };
-}
-
-annotations! {
-    /// `"true"` asks for the agent, `"false"` for being left alone; in quotes, in any case of letters
-    Inject = "inject", None;
-    /// Written by us where an agent stands, so that the original injector leaves the pod alone
-    Status = "status", None;
-    /// Written by us: what was added, for upgrades and `uninject`
-    Record = "record", None;
-    /// Roles of the host, `service:role` separated by commas; empty: none
-    Roles = "roles", Some("agent.roles");
-    /// Name of the Secret that holds the API key; alias: `mackerel_apikey.secret_name`
-    ApiKeySecretName = "api-key-secret-name", Some("apiKey.secretKeyRef.name");
-    /// The key in that Secret
-    ApiKeySecretKey = "api-key-secret-key", Some("apiKey.secretKeyRef.key");
-    /// Name of the ConfigMap with the agent's configuration; alias: `mackerel_agent_config.configmap_name`
-    AgentConfigMapName = "agent-config-configmap-name", Some("agent.config.configMapKeyRef.name");
-    /// The key in that ConfigMap; not together with `agent-config-location`
-    AgentConfigMapKey = "agent-config-configmap-key", Some("agent.config.configMapKeyRef.key");
-    /// The agent's MACKEREL_AGENT_CONFIG: a path or URL; wins over the ConfigMap's path; alias: `env.mackerel_agent_config`
-    AgentConfigLocation = "agent-config-location", Some("agent.config.location");
-    /// The agent's image
-    Image = "image", Some("agent.image");
-    /// How the agent stands in the pod: `auto`, `native` or `container`
-    Sidecar = "sidecar", Some("sidecar");
-    /// Where the pod runs: `kubernetes` or `eks-fargate`
-    Platform = "platform", Some("platform");
-    /// The kubelet's TLS port
-    KubeletPort = "kubelet-port", Some("kubelet.port");
-    /// The kubelet's port without TLS; not together with the other two
-    KubeletReadOnlyPort = "kubelet-read-only-port", Some("kubelet.readOnlyPort");
-    /// Do not verify the kubelet's certificate
-    KubeletInsecureTls = "kubelet-insecure-tls", Some("kubelet.insecureTLS");
-    /// The host's display name
-    DisplayName = "display-name", Some("agent.displayName");
-    /// The host's memo
-    Memo = "memo", Some("agent.memo");
-    /// The host's status when the agent starts: `working`, `standby`, `maintenance` or `poweroff`
-    HostStatusOnStart = "host-status-on-start", Some("agent.hostStatusOnStart");
-    /// Containers to leave out, as a Go regular expression
-    IgnoreContainer = "ignore-container", Some("agent.ignoreContainer");
-    /// How much the agent logs: `TRACE`, `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`
-    LogLevel = "log-level", Some("agent.logLevel");
-    /// The agent's CPU request; `null`: none
-    CpuRequest = "cpu-request", Some("agent.resources.requests.cpu");
-    /// The agent's CPU limit; `null`: none
-    CpuLimit = "cpu-limit", Some("agent.resources.limits.cpu");
-    /// The agent's memory request; `null`: none
-    MemoryRequest = "memory-request", Some("agent.resources.requests.memory");
-    /// The agent's memory limit; `null`: none
-    MemoryLimit = "memory-limit", Some("agent.resources.limits.memory");
-    /// Hosts to wait for before the pod's containers start, `host:port` separated by commas; empty: none
-    WaitFor = "wait-for", None;
-}
-
-impl Annotation {
-    /// The annotation of this full key.
-    #[must_use]
-    pub fn of(key: &str) -> Option<Annotation> {
-        let name = key.strip_prefix(PREFIX)?;
-        Annotation::ALL.iter().copied().find(|annotation| annotation.names().any(|of| of == name))
-    }
-
-    /// The name that the original injector has for it, where that is another one: it means the same.
-    fn alias(self) -> Option<&'static str> {
-        match self {
-            Annotation::ApiKeySecretName => Some("mackerel_apikey.secret_name"),
-            Annotation::AgentConfigMapName => Some("mackerel_agent_config.configmap_name"),
-            Annotation::AgentConfigLocation => Some("env.mackerel_agent_config"),
-            _ => None,
-        }
-    }
-
-    /// Its name and its alias, behind the prefix.
-    fn names(self) -> impl Iterator<Item = &'static str> {
-        std::iter::once(self.name()).chain(self.alias())
-    }
-}
+pub use crate::mackerel::annotations::{Annotation, PREFIX};
 
 /// One annotation as it stands: key, value, and the value's byte offset.
 pub type Given<'a> = (&'a str, &'a str, usize);
@@ -167,7 +53,7 @@ pub fn request(annotations: &[Given<'_>]) -> Result<Request, InvalidAnnotation> 
         "false" => Ok(Request::OptOut),
         _ => {
             let what = format!("must be `true` or `false`, found `{value}`");
-            Err(invalid(key, offset, Complaint::new(what).with_help("write `\"true\"` or `\"false\"`, in quotes")))
+            Err(invalid(key, offset, Violation::new(what).with_help("write `\"true\"` or `\"false\"`, in quotes")))
         }
     }
 }
@@ -201,8 +87,8 @@ fn annotated(
     give_way(&mut annotated, annotations);
     for (annotation, path, (key, value, offset)) in ours {
         let value = if annotation == Annotation::Roles { list(value) } else { Cow::Borrowed(value) };
-        let complaints = annotated.set(path, &value, key, offset);
-        found.extend(complaints.into_iter().map(|complaint| invalid(key, offset, complaint)));
+        let violations = annotated.set(path, &value, key, offset);
+        found.extend(violations.into_iter().map(|violation| invalid(key, offset, violation)));
     }
     if found.is_empty() {
         found.extend(annotated.contradictions().into_iter().map(contradicting));
@@ -224,7 +110,7 @@ fn differs_from_its_alias(
     }
     let (.., (named, other, _)) = ours.iter().rfind(|(.., (key, ..))| *key == annotation.key())?;
     let what = format!("says `{value}`, and `{named}`, which means the same, says `{other}`");
-    (other != value).then(|| invalid(key, *offset, Complaint::new(what).with_help("take one of them away")))
+    (other != value).then(|| invalid(key, *offset, Violation::new(what).with_help("take one of them away")))
 }
 
 /// The original injector takes three of its annotations with an empty value as if they were not there.
@@ -294,19 +180,19 @@ fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> 
     annotations.iter().copied().rfind(|(key, ..)| Annotation::of(key) == Some(wanted))
 }
 
-fn invalid(key: &str, offset: usize, complaint: Complaint) -> InvalidAnnotation {
-    let message = format!("the annotation `{key}` {}", complaint.what);
-    InvalidAnnotation { key: key.to_owned(), offset, message, help: complaint.help }
+fn invalid(key: &str, offset: usize, violation: Violation) -> InvalidAnnotation {
+    let message = format!("the annotation `{key}` {}", violation.what);
+    InvalidAnnotation { key: key.to_owned(), offset, message, help: violation.help }
 }
 
 /// Settings of which at least one is an annotation's: the sentence speaks of settings, and ends with who set them.
-fn contradicting(Contradicting { first, others, complaint }: Contradicting) -> InvalidAnnotation {
+fn contradicting(Contradicting { first, others, violation }: Contradicting) -> InvalidAnnotation {
     let name = |key: &str| format!("`{}`", key.strip_prefix(PREFIX).unwrap_or(key));
     let names: Vec<String> = std::iter::once(&first).chain(&others).map(|(key, _)| name(key)).collect();
     let word = if others.is_empty() { "annotation" } else { "annotations" };
-    let message = format!("{} ({word} {})", complaint.what, names.join(" and "));
+    let message = format!("{} ({word} {})", violation.what, names.join(" and "));
     let (key, offset) = first;
-    InvalidAnnotation { key, offset, message, help: complaint.help }
+    InvalidAnnotation { key, offset, message, help: violation.help }
 }
 
 #[cfg(test)]
@@ -552,10 +438,10 @@ mod tests {
     fn every_setting_of_an_annotation_exists() {
         let mut config = Annotated::new(&Config::default());
         for path in Annotation::ALL.iter().filter_map(|annotation| annotation.setting()) {
-            let complaints = config.set(path, "", "key", 0);
+            let violations = config.set(path, "", "key", 0);
             assert!(
-                complaints.iter().all(|complaint| !complaint.what.contains("no setting")),
-                "{path}: {complaints:?}"
+                violations.iter().all(|violation| !violation.what.contains("no setting")),
+                "{path}: {violations:?}"
             );
         }
     }

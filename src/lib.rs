@@ -5,7 +5,8 @@
 //!
 //! ```
 //! use mackerel_agent_injector::config::Config;
-//! use mackerel_agent_injector::inject::{Direction, Options, inject};
+//! use mackerel_agent_injector::engine::inject;
+//! use mackerel_agent_injector::options::{Direction, Options};
 //! use mackerel_agent_injector::report::Reason;
 //!
 //! let manifest = r#"apiVersion: apps/v1
@@ -134,54 +135,36 @@
 //! The default feature `k8s-v1_33` chooses it. A program that chooses one itself depends on this crate with
 //! `default-features = false`.
 
-// What a library user sees, in the order of its use.
-pub mod config;
-
-pub mod inject;
-
+// In order of dependency: a module names only those above it. ARCHITECTURE.md says what each is for.
+//
+// Facts and data.
+pub mod diagnostic;
+mod mackerel;
+pub mod manifest;
 pub mod report;
 
-pub mod diagnostic;
+// The wishes of the user.
+pub mod config;
 
-// The way of the data. None of these does I/O, reads a clock or the environment.
-mod read;
+pub mod annotations;
+pub mod options;
 
-mod find;
-mod resource;
-
-mod adoption;
+// What goes in, whether it goes in, and what that means for what is there.
 mod agent;
-mod annotations;
 mod decide;
-mod duplicate_keys;
-mod hand_edit;
-mod judge;
-mod kustomization;
-mod lint;
-mod merge_patch;
-mod needs;
-mod owner;
-mod parts;
-mod pod_template;
-mod qos;
-mod rbac;
-mod standing;
-mod surroundings;
-mod unknown_kind;
-mod wait_for;
+mod reconcile;
 
-mod change;
-mod patch;
+// From a text to edits, and what is looked at when they are made.
+pub mod inject;
 
+mod checks;
 mod explain;
-mod field_path;
-mod template_form;
-mod tolerance;
+mod rbac;
 
-// The front ends; `cli` does the I/O.
-mod cli;
-mod krm_fn;
+pub mod engine;
+
+// The front ends; `cli` alone does I/O.
+pub mod krm_fn;
 mod post_renderer;
 
-#[doc(hidden)]
-pub mod internals;
+pub mod cli;

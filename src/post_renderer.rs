@@ -4,7 +4,9 @@
 //! objects, and `helm template --output-dir` of Helm 3, give blank input.
 
 use crate::config::Config;
-use crate::inject::{Injection, Options, Permissions, inject};
+use crate::engine::inject;
+use crate::inject::Injection;
+use crate::options::{Options, Permissions};
 use yaml_json_patch::edit::Edit;
 
 /// What stands for a stream without anything in it.

@@ -17,7 +17,8 @@ mod streams;
 
 use clock::{Of, Taken, timed};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::inject::{Options, inject};
+use mackerel_agent_injector::engine::inject;
+use mackerel_agent_injector::options::Options;
 use mackerel_agent_injector::report::Reason;
 use serde::Deserialize as _;
 use std::hint::black_box;

@@ -1,14 +1,15 @@
 //! The agent's container and volumes, from the configuration and from what the pod has.
 
-use super::normal::{Digest, Names, take_names};
-use super::order::ordered;
-use super::variable::{VARIABLES, Variable};
-use super::{API_KEY, AgentRecord, CONTAINER, Sidecar, Volume};
+use crate::agent::AgentRecord;
+use crate::agent::canonical::normal_parts;
+use crate::agent::canonical::{Digest, Names, take_names};
+use crate::agent::field_order::ordered;
+use crate::agent::kubelet_access::Access;
+use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
 use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
-use crate::needs::{Needs, Outranked, Permission};
-use crate::pod_template::normal_parts;
-use crate::qos;
-use crate::rbac::Access;
+use crate::mackerel::env::{VARIABLES, Variable};
+use crate::mackerel::names::{API_KEY, CONTAINER, Sidecar, Volume};
+use crate::manifest::qos;
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector, VolumeMount,
 };
@@ -98,7 +99,7 @@ pub(crate) struct Agent {
     /// Names of the pull secrets that the pod lacks.
     pub(crate) pull_secrets: Vec<String>,
     /// What has to exist for it.
-    pub(crate) needs: Rc<Needs>,
+    pub(crate) needs: Rc<Prerequisites>,
     /// The settings that it came from, where the template's annotations change them.
     pub(crate) annotated: Option<Rc<Config>>,
     /// How it reads what it reports.
@@ -119,14 +120,14 @@ impl Agent {
         let agent = Self::of(shape.sidecar, container, volumes, shape.pull_secrets.clone(), access, record);
         let optional: Vec<String> =
             config.spec.agent.env.iter().filter(|one| is_optional(one)).map(|one| one.name.clone()).collect();
-        let mut needs = Needs::of(&agent.container, &agent.volume_list, &optional);
+        let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, &optional);
         if shape.amounts == Amounts::Explicit {
             // The pod's own budget is what a quota counts.
             needs.without = Vec::new();
         }
-        needs.outranked = outranked(config);
+        needs.shadowed = shadowed(config);
         if access != Access::ReadOnlyPort && !config.spec.rbac.generate {
-            needs.permission = Permission::Elsewhere;
+            needs.permission = Permission::Manual;
         }
         Self { needs: Rc::new(needs), ..agent }
     }
@@ -211,21 +212,21 @@ impl Agent {
             *place = text.into();
         }
         let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.access, self.record());
-        let mut needs = Needs::of(&agent.container, &agent.volume_list, &self.needs.optional);
+        let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, &self.needs.optional);
         needs.without.clone_from(&self.needs.without);
-        needs.outranked.clone_from(&self.needs.outranked);
+        needs.shadowed.clone_from(&self.needs.shadowed);
         needs.permission = self.needs.permission;
         Self { needs: Rc::new(needs), annotated: self.annotated.clone(), ..agent }
     }
 }
 
 /// What somebody set, here or as a variable, that the agent's configuration file could say too.
-fn outranked(config: &Config) -> Vec<Outranked> {
+fn shadowed(config: &Config) -> Vec<ShadowedSetting> {
     let in_env = |name: &str| config.spec.agent.env.iter().any(|variable| variable.name == name);
     let of = |variable: &Variable| {
         let setting = if in_env(variable.name) { "agent.env" } else { variable.setting };
         let is_set = setting == "agent.env" || config.is_explicit(setting);
-        Some(Outranked { in_file: variable.in_file?, setting }).filter(|_| is_set)
+        Some(ShadowedSetting { in_file: variable.in_file?, setting }).filter(|_| is_set)
     };
     VARIABLES.iter().filter_map(of).collect()
 }

@@ -1,7 +1,7 @@
 //! How two containers or volumes differ, both in their normal form.
 
-use crate::patch::escape;
 use serde_json::Value;
+use yaml_json_patch::pointer::escape;
 
 /// What became of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

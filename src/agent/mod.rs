@@ -1,95 +1,17 @@
-//! The agent that goes in: its container and volumes, and the record that lets us find and judge it again.
+//! The agent that goes in: its container and volumes, the init container that waits, and the record of both.
 
+pub(crate) mod canonical;
 pub(crate) mod container;
 pub(crate) mod difference;
-pub(crate) mod normal;
-pub(crate) mod order;
+pub(crate) mod endpoint;
+pub(crate) mod existing;
+pub(crate) mod field_order;
+pub(crate) mod kubelet_access;
+pub(crate) mod parts;
+pub(crate) mod plan;
+pub(crate) mod prerequisites;
 pub(crate) mod record;
-pub(crate) mod variable;
+pub(crate) mod wait_for;
 
-pub(crate) use container::{Agent, Agents, TMP_FOLDER};
+pub(crate) use container::{Agent, Agents};
 pub(crate) use record::{AgentRecord, Record};
-
-/// Name of the agent's container, native or not.
-pub(crate) const CONTAINER: &str = "mackerel-container-agent";
-
-/// The variable that holds the API key.
-pub(crate) const API_KEY: &str = "MACKEREL_APIKEY";
-
-/// The last segment of an image's path that makes a container an agent, whoever put it there.
-pub(crate) const IMAGE_NAME: &str = "mackerel-container-agent";
-
-/// The list that holds the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sidecar {
-    /// A container beside the others.
-    Container,
-    /// An init container with `restartPolicy: Always`: starts before the others, ends after them, keeps no Job from completing.
-    Native,
-}
-
-impl Sidecar {
-    /// The field of the PodSpec.
-    #[must_use]
-    pub(crate) fn field(self) -> &'static str {
-        match self {
-            Sidecar::Container => "containers",
-            Sidecar::Native => "initContainers",
-        }
-    }
-}
-
-/// Volumes that are ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Volume {
-    /// `/var/tmp`, where the agent's plugins keep state.
-    Tmp,
-    /// The ServiceAccount's token, for pods that do not mount it themselves.
-    Token,
-    /// The agent's configuration, from a ConfigMap.
-    Config,
-}
-
-impl Volume {
-    /// Every volume of ours, in the order in which they are added.
-    pub(crate) const ALL: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
-
-    /// The volume's name in the pod.
-    #[must_use]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Volume::Tmp => "mackerel-agent-tmp",
-            Volume::Token => "mackerel-agent-token",
-            Volume::Config => "mackerel-agent-config",
-        }
-    }
-}
-
-/// `registry.example/team/mackerel-container-agent:v1@sha256:…` -> true
-#[must_use]
-pub(crate) fn is_agent_image(image: &str) -> bool {
-    let path = image.split('@').next().unwrap_or_default();
-    let last = path.rsplit('/').next().unwrap_or_default();
-    last.split(':').next() == Some(IMAGE_NAME)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_agent_image;
-
-    #[test]
-    fn an_agent_is_told_by_the_last_path_segment_of_its_image() {
-        for (image, expected) in [
-            ("mackerel/mackerel-container-agent:v0.13.2-plugins", true),
-            ("mackerel-container-agent", true),
-            ("localhost:5000/mackerel-container-agent", true),
-            ("public.ecr.aws/mackerel/mackerel-container-agent@sha256:0123", true),
-            ("example/mackerel-container-agent-extra:1", false),
-            ("example/mackerel-container-agent/proxy:1", false),
-            ("nginx:mackerel-container-agent", false),
-            ("", false),
-        ] {
-            assert_eq!(is_agent_image(image), expected, "{image}");
-        }
-    }
-}

@@ -21,10 +21,10 @@
 //!
 //! No program version, no path, no time: a newer binary that would add the same changes nothing.
 
-use super::normal::Digest;
-use super::{Sidecar, Volume};
+use crate::agent::canonical::Digest;
+use crate::agent::parts::Parts;
 use crate::config::WaitForPosition;
-use crate::parts::Parts;
+use crate::mackerel::names::{Sidecar, Volume};
 use std::fmt;
 
 /// A part of the pod template that has to exist before something of ours can stand in it.
@@ -311,8 +311,8 @@ fn decode(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{AgentRecord, Digest, Parent, PullSecrets, Record, Sidecar, Unreadable, Volume, WaitForRecord};
+    use crate::agent::parts::Parts;
     use crate::config::WaitForPosition;
-    use crate::parts::Parts;
 
     #[test]
     fn a_record_reads_back_as_it_was_written() {

@@ -1,7 +1,7 @@
 //! What may be typed.
 
-use super::wait_for::duration;
-use crate::wait_for::Endpoint;
+use crate::agent::endpoint::Endpoint;
+use crate::cli::wait_for::duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;

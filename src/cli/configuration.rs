@@ -1,9 +1,9 @@
 //! Which configuration counts: a functionConfig, else `--config`, else the variable, else the defaults; never two of them.
 
-use super::args::{CONFIG_VARIABLE, Common, ConfigCommand};
-use super::input::{STDIN, Unreadable, read_file, read_stdin};
-use super::messages::Messages;
-use super::{Exit, Told, stdout, variable};
+use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
+use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
+use crate::cli::messages::Messages;
+use crate::cli::{Exit, Told, stdout, variable};
 use crate::config::{Base, Config, Sources, example, load, schema};
 use crate::diagnostic::Diagnostic;
 use crate::krm_fn::{Envelope, FunctionConfig};

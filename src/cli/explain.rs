@@ -1,13 +1,16 @@
 //! `explain`: over files, folders or stdin, what would be decided and why. Nothing is changed.
 
-use super::args::{Explain, ExplainFormat};
-use super::messages::Messages;
-use super::{Exit, stdout};
-use crate::config::{Config, closest};
+use crate::agent::prerequisites::Requirement;
+use crate::checks::Part;
+use crate::cli::args::{Explain, ExplainFormat};
+use crate::cli::messages::Messages;
+use crate::cli::{Exit, stdout};
+use crate::config::Config;
+use crate::diagnostic::Severity;
+use crate::diagnostic::closest::closest;
 use crate::explain::{Chosen, Explanation, explain, sarif, text};
-use crate::report::{Identity, Severity};
-use crate::surroundings::{Part, Requirement};
-use crate::tolerance::Tolerance;
+use crate::inject::severity::SeverityPolicy;
+use crate::manifest::identity::Identity;
 
 /// How the user wants it.
 #[derive(Debug, Clone, Copy)]
@@ -29,10 +32,10 @@ pub(crate) fn print(
     names: &[String],
     parts: &[Part<'_>],
     requirements: &[Requirement],
-    (config, tolerance): (&Config, Tolerance),
+    (config, severity_policy): (&Config, SeverityPolicy),
     messages: &Messages,
 ) -> anyhow::Result<Exit> {
-    let explanation = explain(names, parts, requirements, config, tolerance, how.chosen);
+    let explanation = explain(names, parts, requirements, config, severity_policy, how.chosen);
     if let (Chosen::Resource(wanted), true) = (how.chosen, explanation.templates.is_empty()) {
         let help = match meant(wanted, parts, config) {
             Some(meant) => format!("did you mean `{meant}`?"),
@@ -58,7 +61,7 @@ fn meant(wanted: &str, parts: &[Part<'_>], config: &Config) -> Option<String> {
         match wanted.split('/').count() {
             1 => Some(name.clone()),
             2 => Some(format!("{kind}/{name}")),
-            _ => Some(format!("{kind}/{}/{name}", identity.namespace_in(config)?)),
+            _ => Some(format!("{kind}/{}/{name}", identity.namespace_or(config.spec.namespace.as_ref())?)),
         }
     });
     let names: Vec<String> = names.collect();

@@ -1,12 +1,16 @@
 //! Outcomes and findings of one text as messages.
 
-use super::messages::{Message, Messages, Telling};
+use crate::cli::messages::{Message, Messages, Telling};
+use crate::diagnostic::Severity;
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
-use crate::field_path::field_path;
-use crate::inject::{Direction, Injection, Options, Tense};
-use crate::rbac::Change;
-use crate::report::{Class, Finding, Identity, Reason, Remark, Severity, Subject};
-use crate::tolerance::Tolerance;
+use crate::inject::Injection;
+use crate::inject::outcome::{Remark, Subject};
+use crate::inject::severity::SeverityPolicy;
+use crate::manifest::field_path::field_path;
+use crate::manifest::identity::Identity;
+use crate::options::{Direction, Options, Tense};
+use crate::report::PermissionChange;
+use crate::report::{Class, Finding, Reason};
 use std::io;
 
 /// One input, for messages that point into it.
@@ -31,7 +35,7 @@ pub(crate) fn report(
     mut wording: Wording<'_>,
     injection: &Injection,
     options: Options,
-    tolerance: Tolerance,
+    severity_policy: SeverityPolicy,
 ) -> io::Result<()> {
     // Whoever injects may be surprised by what goes out, and by what an adopted agent has no longer.
     let telling = |reason| match (options.direction, reason) {
@@ -46,7 +50,7 @@ pub(crate) fn report(
         if finding.reason.class() == Class::Refused {
             messages.count(finding.reason);
         }
-        let severity = tolerance.severity(finding);
+        let severity = severity_policy.severity(finding);
         messages.add(severity, Some(finding.reason), |severity| wording.message(finding, severity, None))?;
     }
     if let Some(line) = permissions(&injection.permissions, options.tense) {
@@ -58,7 +62,7 @@ pub(crate) fn report(
         }
         let subject = Some(outcome.subject());
         let decision = &outcome.decision;
-        match tolerance.severity(decision) {
+        match severity_policy.severity(decision) {
             Severity::Info => {
                 let line = || wording.line(decision, Severity::Info, subject);
                 messages.decided(decision.reason, telling(decision.reason), line);
@@ -74,17 +78,18 @@ pub(crate) fn report(
                 messages.note(wording.line(warning, Severity::Info, subject))?;
                 continue;
             }
-            let severity = tolerance.severity(warning);
+            let severity = severity_policy.severity(warning);
             messages.add(severity, Some(warning.reason), |severity| wording.message(warning, severity, subject))?;
         }
     }
-    injection.remarks.iter().try_for_each(|remark| told(messages, &mut wording, remark, tolerance))
+    injection.remarks.iter().try_for_each(|remark| told(messages, &mut wording, remark, severity_policy))
 }
 
 /// `info: ClusterRoles and bindings: 2 added, 1 taken out`
-fn permissions(changes: &[(Change, Identity)], tense: Tense) -> Option<String> {
-    let of = |wanted: Change| changes.iter().filter(|(change, _)| *change == wanted).count();
-    let counts = [Change::Added, Change::Updated, Change::Removed].map(|change| (of(change), change.word()));
+fn permissions(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option<String> {
+    let of = |wanted: PermissionChange| changes.iter().filter(|(change, _)| *change == wanted).count();
+    let counts = [PermissionChange::Added, PermissionChange::Updated, PermissionChange::Removed]
+        .map(|change| (of(change), change.word()));
     let parts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| tense.counted(*n, word)).collect();
     (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
@@ -100,19 +105,25 @@ pub(crate) fn remarks<'r>(
     messages: &mut Messages,
     input: Input<'_>,
     mut remarks: impl Iterator<Item = &'r Remark>,
-    tolerance: Tolerance,
+    severity_policy: SeverityPolicy,
 ) -> io::Result<()> {
     let mut wording = Wording::places(input, messages.colour());
-    remarks.try_for_each(|remark| told(messages, &mut wording, remark, tolerance))
+    remarks.try_for_each(|remark| told(messages, &mut wording, remark, severity_policy))
 }
 
-fn told(messages: &mut Messages, wording: &mut Wording<'_>, remark: &Remark, tolerance: Tolerance) -> io::Result<()> {
+fn told(
+    messages: &mut Messages,
+    wording: &mut Wording<'_>,
+    remark: &Remark,
+    severity_policy: SeverityPolicy,
+) -> io::Result<()> {
     let (finding, subject) = (&remark.finding, Some(remark.subject()));
     if finding.reason.class() == Class::Note {
         return messages.note(wording.line(finding, Severity::Info, subject));
     }
-    messages
-        .add(tolerance.severity(finding), Some(finding.reason), |severity| wording.message(finding, severity, subject))
+    messages.add(severity_policy.severity(finding), Some(finding.reason), |severity| {
+        wording.message(finding, severity, subject)
+    })
 }
 
 impl<'t> Wording<'t> {

@@ -1,27 +1,43 @@
 //! `inject` and `uninject`: over files, folders or stdin; to stdout, in place, or as a diff, a list, patches.
 
-use super::args::{Output, Over};
-use super::explain::{self, Explaining};
-use super::findings::{self, Input, Wording, resource};
-use super::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
-use super::kustomizations::NamedPatches;
-use super::messages::{Ending, Loudness, Message, Messages};
-use super::stdin::Door;
-use super::walk::{self, Found, Why, plain};
-use super::{Exit, diff, in_place, stdout, stream};
+use crate::agent::prerequisites::Requirement;
+use crate::checks::{self, Checked, Part};
+use crate::cli::args::{Output, Over};
+use crate::cli::explain::{self, Explaining};
+use crate::cli::findings::{self, Input, Wording, resource};
+use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
+use crate::cli::kustomizations::NamedPatches;
+use crate::cli::messages::{Ending, Loudness, Message, Messages};
+use crate::cli::walk::{self, Found, Why, plain};
+use crate::cli::{Exit, diff, in_place, stdout, stream};
 use crate::config::{Config, Rbac};
+use crate::diagnostic::Severity;
 use crate::diagnostic::{Lines, visible};
-use crate::inject::{CORRECT_IT, Direction, Injection, Options, Permissions, Tense, inject_part};
-use crate::kustomization::NamedPatch;
+use crate::engine::inject_part;
+use crate::inject::outcome::Outcome;
+use crate::inject::severity::SeverityPolicy;
+use crate::inject::{CORRECT_IT, Injection};
+use crate::manifest::identity::Identity;
+use crate::manifest::kustomization::NamedPatch;
+use crate::options::{Direction, Options, Permissions, Tense};
 use crate::rbac::{self, Grants};
-use crate::report::{Class, Finding, Identity, Outcome, Reason, Said, Severity};
-use crate::surroundings::{self, Part, Requirement, Surroundings};
-use crate::tolerance::Tolerance;
+use crate::report::{Class, Finding, Reason, Said};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::ErrorKind;
 use yaml_json_patch::edit::{self, Edit, pieces};
+
+/// Who calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// No command: a post-renderer, unless a ResourceList comes.
+    Helm,
+    /// `inject -` or `uninject -`.
+    Command,
+    /// kustomize's legacy exec plugin: documents, never a ResourceList.
+    LegacyPlugin,
+}
 
 /// What the user wants to have.
 #[derive(Debug, Clone, Copy, Default)]
@@ -128,8 +144,8 @@ impl<'c> Run<'c> {
         Self { options: Options { permissions, ..self.options }, ..self }
     }
 
-    pub(crate) fn tolerance(self) -> Tolerance {
-        Tolerance::of(self.config, self.options)
+    pub(crate) fn severity_policy(self) -> SeverityPolicy {
+        SeverityPolicy::of(self.config, self.options)
     }
 }
 
@@ -260,7 +276,7 @@ impl<'c> Gathered<'c> {
     /// A warning about an input as a whole.
     fn warn(&self, messages: &mut Messages, name: &str, reason: Reason, message: String) -> io::Result<()> {
         let finding = Finding { reason, message, help: None, offset: None, pointer: String::new() };
-        messages.add(self.run.tolerance().severity(&finding), Some(reason), |severity| {
+        messages.add(self.run.severity_policy().severity(&finding), Some(reason), |severity| {
             let line = match severity {
                 Severity::Error => format!("error[{}]: {name}: {}", reason.id(), finding.message),
                 severity => format!("{name}: {}[{}]: {}", severity.name(), reason.id(), finding.message),
@@ -280,7 +296,7 @@ impl<'c> Gathered<'c> {
                 reason => reason.class() == Class::Refused,
             });
         }
-        injection.surroundings.clear();
+        injection.related.clear();
         let is_of_a_kind = |reason| matches!(reason, Reason::UnknownKind | Reason::UnknownTemplate);
         injection.remarks.retain(|remark| is_of_a_kind(remark.finding.reason));
     }
@@ -303,7 +319,7 @@ impl<'c> Gathered<'c> {
         let input = Input { name: &name, text: &text };
         let wording = Wording::places(input, messages.colour());
         if !matches!(self.run.give, Give::Explanation(_)) {
-            findings::report(messages, wording, &injection, self.run.options, self.run.tolerance())?;
+            findings::report(messages, wording, &injection, self.run.options, self.run.severity_policy())?;
         }
         let changed = !injection.edits.is_empty();
         self.changed |= changed;
@@ -323,7 +339,7 @@ impl<'c> Gathered<'c> {
             Give::InPlace => changed,
             Give::Check | Give::Permissions => false,
         };
-        let says_more = !injection.surroundings.is_empty() || injection.outcomes.iter().any(|o| o.needs.is_some());
+        let says_more = !injection.related.is_empty() || injection.outcomes.iter().any(|o| o.needs.is_some());
         if is_given || says_more {
             self.texts.push(Worked { path: path.to_owned(), state, text, injection });
         }
@@ -336,7 +352,7 @@ impl<'c> Gathered<'c> {
             return Ok(());
         }
         let parts: Vec<Part<'_>> = self.texts.iter().map(Worked::part).collect();
-        let Surroundings { requirements, remarks } = surroundings::look(&parts, self.run.config);
+        let Checked { requirements, remarks } = checks::check_inputs(&parts, self.run.config);
         if matches!(self.run.give, Give::Explanation(_)) {
             for (number, remark) in remarks {
                 if let Some(worked) = self.texts.get_mut(number) {
@@ -350,7 +366,7 @@ impl<'c> Gathered<'c> {
             let Some(worked) = remarks.first().and_then(|(number, _)| self.texts.get(*number)) else { continue };
             let name = worked.path.display().to_string();
             let input = Input { name: &name, text: &worked.text };
-            findings::remarks(messages, input, remarks.iter().map(|(_, remark)| remark), self.run.tolerance())?;
+            findings::remarks(messages, input, remarks.iter().map(|(_, remark)| remark), self.run.severity_policy())?;
         }
         self.requirements = requirements;
         Ok(())
@@ -380,7 +396,7 @@ impl<'c> Gathered<'c> {
         if let Give::Explanation(how) = self.run.give {
             let names: Vec<String> = self.texts.iter().map(|worked| worked.path.display().to_string()).collect();
             let parts: Vec<Part<'_>> = self.texts.iter().map(Worked::part).collect();
-            let by = (self.run.config, self.run.tolerance());
+            let by = (self.run.config, self.run.severity_policy());
             return explain::print(how, &names, &parts, &self.requirements, by, messages);
         }
         let mut prepared = Vec::new();

@@ -1,9 +1,9 @@
 //! Which files of the input are patches, as the kustomizations of the input have it.
 
-use super::input::read_file;
-use super::walk::identity;
+use crate::cli::input::read_file;
+use crate::cli::walk::identity;
 use crate::diagnostic::Lines;
-use crate::kustomization::{self, Kustomization, NamedPatch};
+use crate::manifest::kustomization::{self, Kustomization, NamedPatch};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

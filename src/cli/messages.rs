@@ -1,14 +1,15 @@
 //! What is said beside the output: to people on stderr, to the log file for whoever never sees that.
 
-use super::input::{STDIN, Unreadable};
-use super::needed;
-use super::walk::plain;
+use crate::agent::prerequisites::Permission;
+use crate::agent::prerequisites::Requirement;
+use crate::cli::input::{STDIN, Unreadable};
+use crate::cli::needed;
+use crate::cli::walk::plain;
+use crate::diagnostic::Severity;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
-use crate::inject::Tense;
-use crate::needs::Permission;
+use crate::options::Tense;
 use crate::rbac::Grants;
-use crate::report::{Class, Reason, Severity};
-use crate::surroundings::Requirement;
+use crate::report::{Class, Reason};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
@@ -258,7 +259,7 @@ impl Messages {
 
     /// An agent that somebody has to permit what it does makes the end of the report say so.
     pub(crate) fn permission(&mut self, permission: Permission) {
-        if permission == Permission::Elsewhere {
+        if permission == Permission::Manual {
             self.permission = permission;
         }
     }

@@ -27,17 +27,17 @@ mod usage;
 mod wait_for;
 mod walk;
 
-use crate::inject::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
+use crate::options::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
 use args::{Cli, Command, Common, LOG_FILE_VARIABLE, Over};
 use clap::{CommandFactory, Parser};
 use explain::Explaining;
+use inject::Door;
 use inject::{Asked, Give, Run};
 use messages::{Loudness, Messages};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use stdin::Door;
 
 /// As diff's, but for `wait-for`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What must exist before the injected pods start, as the last lines of a report.
 
-use crate::needs::Permission;
-use crate::surroundings::Requirement;
+use crate::agent::prerequisites::Permission;
+use crate::agent::prerequisites::Requirement;
 use std::collections::HashMap;
 
 /// Namespaces that one line names.
@@ -30,8 +30,8 @@ pub(crate) fn lines(requirements: &[Requirement], permission: Permission) -> Vec
         format!("needed in {}: {need} ({})", places(named, *unnamed), presence.words())
     };
     let permissions = match permission {
-        Permission::Settled => None,
-        Permission::Elsewhere => Some(PERMISSIONS.to_owned()),
+        Permission::Generated => None,
+        Permission::Manual => Some(PERMISSIONS.to_owned()),
     };
     groups.iter().map(line).chain(permissions).collect()
 }
@@ -53,12 +53,13 @@ fn places(named: &[&str], unnamed: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::needs::{Need, Source};
-    use crate::surroundings::Presence;
+    use crate::agent::prerequisites::KeyRef;
+    use crate::agent::prerequisites::Presence;
+    use crate::manifest::related::Source;
 
     #[test]
     fn one_line_for_what_is_needed_alike() {
-        let need = Need { source: Source::Secret, name: "agent".into(), key: Some("KEY".into()) };
+        let need = KeyRef { source: Source::Secret, name: "agent".into(), key: Some("KEY".into()) };
         let of = |namespace: Option<&str>, presence| Requirement {
             namespace: namespace.map(Into::into),
             need: need.clone(),
@@ -66,9 +67,9 @@ mod tests {
         };
         let there = Presence::Present { part: 0, offset: 0 };
         let several = ["a", "b", "c", "d", "e", "f"].map(|name| of(Some(name), Presence::Absent));
-        let lines = |requirements: &[Requirement]| super::lines(requirements, Permission::Settled);
+        let lines = |requirements: &[Requirement]| super::lines(requirements, Permission::Generated);
         assert_eq!(lines(&[]), [""; 0]);
-        assert_eq!(super::lines(&[], Permission::Elsewhere), [PERMISSIONS]);
+        assert_eq!(super::lines(&[], Permission::Manual), [PERMISSIONS]);
         assert_eq!(
             lines(&[of(None, Presence::Absent), of(Some("a"), there), of(Some("b"), there)]),
             [

@@ -1,27 +1,16 @@
 //! Whatever comes on stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
 
-use super::args::Common;
-use super::findings::{self, Wording};
-use super::inject::{self, Asked, Give, Run};
-use super::input::{STDIN, read_stdin};
-use super::messages::{Ending, Messages};
-use super::{Exit, Told, configuration, stdout};
+use crate::cli::args::Common;
+use crate::cli::findings::{self, Wording};
+use crate::cli::inject::{self, Asked, Door, Give, Run};
+use crate::cli::input::{STDIN, read_stdin};
+use crate::cli::messages::{Ending, Messages};
+use crate::cli::{Exit, Told, configuration, stdout};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::inject::Permissions;
 use crate::krm_fn::{self, Call, Verdict};
+use crate::options::Permissions;
 use crate::post_renderer;
 use yaml_json_patch::edit::pieces;
-
-/// Who calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Door {
-    /// No command: a post-renderer, unless a ResourceList comes.
-    Helm,
-    /// `inject -` or `uninject -`.
-    Command,
-    /// kustomize's legacy exec plugin: documents, never a ResourceList.
-    LegacyPlugin,
-}
 
 pub(crate) fn answer(door: Door, asked: Asked<'_>, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
     let text = match read_stdin() {
@@ -38,7 +27,7 @@ pub(crate) fn answer(door: Door, asked: Asked<'_>, common: &Common, messages: &m
     let run = Run::new(asked, &config).with(Permissions::Documents);
     let injection = match door {
         Door::Helm => post_renderer::render(&text, &config, run.options),
-        Door::Command | Door::LegacyPlugin => crate::inject::inject(&text, &config, run.options),
+        Door::Command | Door::LegacyPlugin => crate::engine::inject(&text, &config, run.options),
     };
     inject::text(text, door, injection, run, messages)
 }
@@ -62,7 +51,7 @@ fn call(text: String, door: Door, asked: Asked<'_>, common: &Common, messages: &
         drop(call);
         let config = asked.give.configured(config?);
         let run = Run::new(asked, &config).with(Permissions::Items);
-        let injection = crate::inject::inject(&text, &config, run.options);
+        let injection = crate::engine::inject(&text, &config, run.options);
         return inject::text(text, door, injection, run, messages);
     }
     messages.for_orchestrator();
@@ -70,10 +59,10 @@ fn call(text: String, door: Door, asked: Asked<'_>, common: &Common, messages: &
     let answer = match config {
         Ok(config) => {
             let run = Run::new(asked, &config).with(Permissions::Items);
-            let injection = crate::inject::inject(&text, &config, run.options);
-            findings::report(messages, Wording::Resources, &injection, run.options, run.tolerance())?;
+            let injection = crate::engine::inject(&text, &config, run.options);
+            findings::report(messages, Wording::Resources, &injection, run.options, run.severity_policy())?;
             requirements.clone_from(&injection.requirements);
-            envelope.answer(injection, run.tolerance())
+            envelope.answer(injection, run.severity_policy())
         }
         Err(error) => {
             if !error.is::<Told>() {

@@ -2,7 +2,6 @@
 //!
 //! A byte order mark is no byte of a text, and may stand only at the very beginning of a stream: that of a later text goes.
 
-use crate::read;
 use yaml_json_patch as yaml;
 use yaml_json_patch::ends_in_open_block_scalar;
 
@@ -43,7 +42,7 @@ pub(crate) fn must_be_last(text: &str) -> bool {
     if text.ends_with('\n') {
         return false;
     }
-    let last = read::documents(text).last().and_then(|document| text.get(document.span));
+    let last = yaml_json_patch::documents(text).last().and_then(|document| text.get(document.span));
     last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_in_open_block_scalar(&tree)))
 }
 
@@ -72,7 +71,6 @@ fn is_separator(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{must_be_last, separators};
-    use crate::read;
     use yaml_json_patch as yaml;
 
     fn joined(texts: &[&str]) -> String {
@@ -89,7 +87,7 @@ mod tests {
             let tree = yaml::read(&text[span]).unwrap_or_else(|error| panic!("{text:?}: {}", error.message));
             tree.root().map(|root| yaml::to_json(&tree, root).unwrap()).unwrap_or_default()
         };
-        let values = read::documents(text).map(|document| value(document.span));
+        let values = yaml_json_patch::documents(text).map(|document| value(document.span));
         values.filter(|value| !value.is_null()).collect()
     }
 

@@ -1,9 +1,9 @@
 //! Arguments that cannot be understood: what clap says of them, what we know better, and a line in the log, since Helm 4
 //! shows nothing of it.
 
-use super::args::Cli;
-use super::messages::{Loudness, Messages};
-use super::{Exit, log_file_of_variable};
+use crate::cli::args::Cli;
+use crate::cli::messages::{Loudness, Messages};
+use crate::cli::{Exit, log_file_of_variable};
 use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};

@@ -1,9 +1,9 @@
 //! `wait-for`: what the init container runs. It knocks at every host until each accepts TCP, or time is up.
 
-use super::messages::Messages;
-use super::walk::plain;
-use super::{Exit, stdout};
-use crate::wait_for::Endpoint;
+use crate::agent::endpoint::Endpoint;
+use crate::cli::messages::Messages;
+use crate::cli::walk::plain;
+use crate::cli::{Exit, stdout};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};

@@ -1,6 +1,6 @@
 //! PATHs into files, as git and ripgrep see a folder: ignored, hidden and linked files are none of ours.
 
-use crate::kustomization::is_kustomization;
+use crate::manifest::kustomization::is_kustomization;
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

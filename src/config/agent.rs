@@ -1,8 +1,8 @@
 //! The agent's container.
 
-use super::choice::choices;
-use super::role::Role;
-use super::setting::settings;
+use crate::config::choice::choices;
+use crate::config::role::Role;
+use crate::config::setting::settings;
 use k8s_openapi::api::core::v1::{Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::borrow::Cow;

@@ -1,14 +1,17 @@
 //! A configuration with the annotations of one template on top.
 
-use super::Config;
-use super::contradiction::contradictions_of_template;
-use super::origin::Origin;
-use super::reading::{Complaint, Door, Reading};
-use super::setting::Setting as _;
-use super::spec::Spec;
-use super::value::{Places, Value};
-use super::{is_at_or_below, path};
-use crate::agent::variable::{InEnv, VARIABLES, Variable};
+use crate::config::Config;
+use crate::config::contradiction::contradictions_of_template;
+use crate::config::origin::Origin;
+use crate::config::path;
+use crate::config::path::is_at_or_below;
+use crate::config::reading::{Door, Reading};
+use crate::config::setting::Setting as _;
+use crate::config::spec::Spec;
+use crate::config::suggestion::elsewhere;
+use crate::config::value::{Places, Value};
+use crate::config::violation::Violation;
+use crate::mackerel::env::{InEnv, VARIABLES, Variable};
 
 /// The configuration of one template, being made.
 pub(crate) struct Annotated {
@@ -19,7 +22,7 @@ pub(crate) struct Annotated {
 pub(crate) struct Contradicting {
     pub(crate) first: (String, usize),
     pub(crate) others: Vec<(String, usize)>,
-    pub(crate) complaint: Complaint,
+    pub(crate) violation: Violation,
 }
 
 impl Annotated {
@@ -43,13 +46,13 @@ impl Annotated {
     }
 
     /// Sets the setting `dotted` to the value of the annotation `key`.
-    pub(crate) fn set(&mut self, dotted: &str, value: &str, key: &str, offset: usize) -> Vec<Complaint> {
+    pub(crate) fn set(&mut self, dotted: &str, value: &str, key: &str, offset: usize) -> Vec<Violation> {
         let origins = std::mem::take(&mut self.config.origins);
-        let mut reading = Reading::new(Door::Annotation { key }, origins);
+        let mut reading = Reading::new(Door::Annotation { key }, origins, elsewhere);
         let value = Value::Text { text: value, places: Places::Within(offset..offset) };
         self.config.spec.set(&path::parts(dotted), &value, &mut reading);
         self.config.origins = reading.origins;
-        reading.problems.into_iter().map(|problem| problem.complaint).collect()
+        reading.problems.into_iter().map(|problem| problem.violation).collect()
     }
 
     /// What contradicts each other since the annotations.
@@ -61,7 +64,7 @@ impl Annotated {
         let placed = contradictions_of_template(&self.config).into_iter().filter_map(|found| {
             let mut annotations = found.paths.iter().filter_map(annotation);
             let first = annotations.next()?;
-            Some(Contradicting { first, others: annotations.collect(), complaint: found.complaint })
+            Some(Contradicting { first, others: annotations.collect(), violation: found.violation })
         });
         placed.collect()
     }

@@ -33,9 +33,9 @@ macro_rules! choices {
         }
 
         impl $crate::config::scalar::Scalar for $Name {
-            const FORM: $crate::config::scalar::Form = $crate::config::scalar::Form::Text;
+            const FORM: $crate::config::form::Form = $crate::config::form::Form::Text;
 
-            fn parse(text: &str) -> Result<Self, $crate::config::reading::Complaint> {
+            fn parse(text: &str) -> Result<Self, $crate::config::violation::Violation> {
                 match $Name::ALL.iter().find(|choice| choice.as_str() == text) {
                     Some(choice) => Ok(*choice),
                     None => Err($crate::config::choice::no_choice(text, &[$($word,)*])),
@@ -55,15 +55,15 @@ macro_rules! choices {
 
 pub(crate) use choices;
 
-use super::reading::Complaint;
-use super::suggestion::closest;
+use crate::config::violation::Violation;
+use crate::diagnostic::closest::closest;
 use serde_json::{Value as Json, json};
 
-/// The complaint about a word that is none of the choices.
-pub(crate) fn no_choice(text: &str, words: &[&'static str]) -> Complaint {
+/// The violation about a word that is none of the choices.
+pub(crate) fn no_choice(text: &str, words: &[&'static str]) -> Violation {
     let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     let help = closest(text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
-    Complaint { what: format!("must be one of {}, found `{text}`", listed.join(", ")), help }
+    Violation { what: format!("must be one of {}, found `{text}`", listed.join(", ")), help }
 }
 
 /// The choices, each with its sentence.

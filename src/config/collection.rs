@@ -1,10 +1,11 @@
 //! Settings of several values: lists and maps, replaced as a whole. One entry of a map can be set by its key.
 
-use super::reading::{Complaint, Reading};
-use super::rule::Rule;
-use super::scalar::{self, Scalar};
-use super::setting::Setting;
-use super::value::Value;
+use crate::config::reading::Reading;
+use crate::config::rule::Rule;
+use crate::config::scalar::{self, Scalar};
+use crate::config::setting::Setting;
+use crate::config::value::Value;
+use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
@@ -47,7 +48,7 @@ impl<T: Item> Setting for Vec<T> {
                 let is_twin = |other: &T| item.identity().is_some() && other.identity() == item.identity();
                 if let Some((twin, _)) = items.iter().find(|(_, other)| is_twin(other)) {
                     let what = format!("has the same name as item {twin}: `{}`", item.identity().unwrap_or_default());
-                    return reading.problem(value.range(), Complaint::new(what));
+                    return reading.problem(value.range(), Violation::new(what));
                 }
                 items.push((index, item));
             });
@@ -105,9 +106,9 @@ impl Setting for BTreeMap<String, String> {
 
 fn read_entry(key: &str, value: &Value<'_>, reading: &mut Reading<'_>, entries: &mut BTreeMap<String, String>) {
     reading.within_entry(key, |reading| {
-        if let Err(complaint) = Rule::MetadataName.test(key) {
-            let what = format!("is no label: the key {}", complaint.what);
-            return reading.problem_at_name(Complaint { what, ..complaint });
+        if let Err(violation) = Rule::MetadataName.test(key) {
+            let what = format!("is no label: the key {}", violation.what);
+            return reading.problem_at_name(Violation { what, ..violation });
         }
         if let Some(text) = scalar::read::<String>(value, reading) {
             entries.insert(key.to_owned(), text);

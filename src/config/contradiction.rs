@@ -1,41 +1,41 @@
 //! Settings that are good by themselves but cannot stand together.
 
-use super::origin::Origin;
-use super::quantity::nanos;
-use super::reading::Complaint;
-use super::select::{KindPattern, NamespacePattern, is_system_namespace};
-use super::spec::{Platform, SidecarKind};
-use super::version::KubernetesVersion;
-use super::{Config, closest, path};
-use crate::agent::is_agent_image;
-use crate::agent::variable::{InEnv, VARIABLES};
-use crate::annotations;
-use crate::find::Table;
+use crate::config::origin::Origin;
+use crate::config::select::{KindPattern, NamespacePattern, is_system_namespace};
+use crate::config::spec::{Platform, SidecarKind};
+use crate::config::version::KubernetesVersion;
+use crate::config::violation::Violation;
+use crate::config::{Config, path};
+use crate::diagnostic::closest::closest;
+use crate::mackerel::annotations;
+use crate::mackerel::env::{InEnv, VARIABLES};
+use crate::mackerel::names::is_agent_image;
+use crate::manifest::quantity::nanos;
 
 /// Settings that contradict each other.
 pub(crate) struct Contradiction {
     /// The dotted paths of the settings; the one that is most likely wrong first.
     pub(crate) paths: Vec<String>,
-    pub(crate) complaint: Complaint,
+    pub(crate) violation: Violation,
 }
 
 impl Contradiction {
     /// What is wrong with one setting, seen together with its name.
-    fn about(path: &str, complaint: &Complaint) -> Self {
-        let what = format!("`{path}` {}", complaint.what);
-        Contradiction { paths: vec![path.to_owned()], complaint: Complaint { what, help: complaint.help.clone() } }
+    fn about(path: &str, violation: &Violation) -> Self {
+        let what = format!("`{path}` {}", violation.what);
+        Contradiction { paths: vec![path.to_owned()], violation: Violation { what, help: violation.help.clone() } }
     }
 
     fn of(paths: &[&str], what: impl Into<String>, help: impl Into<String>) -> Self {
         Contradiction {
             paths: paths.iter().map(|path| (*path).to_owned()).collect(),
-            complaint: Complaint::new(what).with_help(help),
+            violation: Violation::new(what).with_help(help),
         }
     }
 }
 
 /// Names of resources that are not Kubernetes' own have a prefix: `example.com/gpu`.
-fn names_nothing(name: &str) -> Option<Complaint> {
+fn names_nothing(name: &str) -> Option<Violation> {
     const KNOWN: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
     if KNOWN.contains(&name) || name.contains('/') || name.starts_with("hugepages-") {
         return None;
@@ -44,20 +44,20 @@ fn names_nothing(name: &str) -> Option<Complaint> {
         Some(known) => format!("did you mean `{known}`?"),
         None => "Kubernetes has `cpu`, `memory` and `ephemeral-storage`; others are written with a prefix".to_owned(),
     };
-    Some(Complaint::new("is no resource that Kubernetes knows").with_help(help))
+    Some(Violation::new("is no resource that Kubernetes knows").with_help(help))
 }
 
 /// `64m` is 64 thousandths of a byte; nobody means that.
-fn no_whole_bytes(name: &str, amount: &str) -> Option<Complaint> {
+fn no_whole_bytes(name: &str, amount: &str) -> Option<Violation> {
     let counts_bytes = matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
     let is_whole = nanos(amount).is_none_or(|nanos| nanos % 1_000_000_000 == 0);
     if !counts_bytes || is_whole {
         return None;
     }
-    let complaint = Complaint::new(format!("is not a whole number of bytes: `{amount}`"));
+    let violation = Violation::new(format!("is not a whole number of bytes: `{amount}`"));
     Some(match amount.strip_suffix('m') {
-        Some(number) => complaint.with_help(format!("did you mean `{number}Mi`?")),
-        None => complaint,
+        Some(number) => violation.with_help(format!("did you mean `{number}Mi`?")),
+        None => violation,
     })
 }
 
@@ -189,12 +189,12 @@ fn resources(config: &Config, found: &mut Vec<Contradiction>) {
         for (name, amount) in amounts.iter().flatten() {
             let path = format!("agent.resources.{list}.{}", path::escape(name));
             let wrong = names_nothing(name).or_else(|| no_whole_bytes(name, &amount.0));
-            found.extend(wrong.map(|complaint| Contradiction::about(&path, &complaint)));
+            found.extend(wrong.map(|violation| Contradiction::about(&path, &violation)));
         }
     }
     if let Some(limit) = &config.spec.agent.tmp.size_limit {
         let wrong = no_whole_bytes("memory", &limit.0);
-        found.extend(wrong.map(|complaint| Contradiction::about("agent.tmp.sizeLimit", &complaint)));
+        found.extend(wrong.map(|violation| Contradiction::about("agent.tmp.sizeLimit", &violation)));
     }
     let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else { return };
     for (name, request) in requests {
@@ -213,8 +213,8 @@ fn resources(config: &Config, found: &mut Vec<Contradiction>) {
                 paths.reverse();
             }
             let what = format!("`{request_path}` ({}) is above `{limit_path}` ({})", request.0, limit.0);
-            let complaint = Complaint::new(what).with_help("raise the limit or lower the request");
-            found.push(Contradiction { paths, complaint });
+            let violation = Violation::new(what).with_help("raise the limit or lower the request");
+            found.push(Contradiction { paths, violation });
         }
     }
 }
@@ -267,8 +267,8 @@ fn namespaces(config: &Config, found: &mut Vec<Contradiction>) {
 fn wait_for(config: &Config, found: &mut Vec<Contradiction>) {
     let (image, names) = (&config.spec.wait_for.image, &config.spec.wait_for.annotations);
     if let Some(image) = image.as_deref().filter(|image| is_agent_image(image)) {
-        let complaint = Complaint::new(format!("must hold this program, and `{image}` is the agent's"));
-        found.push(Contradiction::about("waitFor.image", &complaint.with_help("name an image of this program")));
+        let violation = Violation::new(format!("must hold this program, and `{image}` is the agent's"));
+        found.push(Contradiction::about("waitFor.image", &violation.with_help("name an image of this program")));
     }
     for (index, name) in names.iter().enumerate() {
         let (what, help) = if name.starts_with(annotations::PREFIX) {
@@ -279,7 +279,7 @@ fn wait_for(config: &Config, found: &mut Vec<Contradiction>) {
             continue;
         };
         let what = format!("has `{name}`, which {what}");
-        found.push(Contradiction::about("waitFor.annotations", &Complaint::new(what).with_help(help)));
+        found.push(Contradiction::about("waitFor.annotations", &Violation::new(what).with_help(help)));
     }
 }
 
@@ -289,7 +289,7 @@ fn kinds(config: &Config, found: &mut Vec<Contradiction>) {
     if select.kinds.is_empty() && select.exclude.is_empty() {
         return;
     }
-    let table = Table::new(&config.spec.pod_templates);
+    let table = config.workloads();
     let meant = |kind: &str| closest(kind, table.kinds().map(|(_, known)| known));
     for pattern in select.kinds.iter().filter(|pattern| !table.knows(pattern.group.as_deref(), &pattern.kind)) {
         let same_kind = table.kinds().find(|(_, kind)| *kind == pattern.kind);

@@ -1,8 +1,8 @@
 //! A configuration that sets nothing: every setting with its default and its documentation, as comments.
 
-use super::setting::{Field, Setting as _};
-use super::spec::Spec;
-use super::{API_VERSION, KIND};
+use crate::config::setting::{Field, Setting as _};
+use crate::config::spec::Spec;
+use crate::config::{API_VERSION, KIND};
 use std::fmt::Write as _;
 
 /// Columns of a comment's text.

@@ -1,11 +1,13 @@
 //! Settings of Kubernetes' own types. A type's JSON Schema says what its fields are called and which types they have.
 
-use super::collection::Item;
-use super::quantity;
-use super::reading::{Complaint, Reading};
-use super::scalar::{Form, Scalar};
-use super::setting::Setting;
-use super::value::Value;
+use crate::config::collection::Item;
+use crate::config::form::Form;
+use crate::config::quantity;
+use crate::config::reading::Reading;
+use crate::config::scalar::Scalar;
+use crate::config::setting::Setting;
+use crate::config::value::Value;
+use crate::config::violation::Violation;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
 use k8s_openapi::schemars::JsonSchema;
 use k8s_openapi::schemars::generate::SchemaSettings;
@@ -40,17 +42,17 @@ impl Item for EnvVar {
             return None;
         }
         let variable: EnvVar = typed(given, value, reading)?;
-        let complaint = if variable.name.is_empty() {
-            Complaint::new("needs a `name`")
+        let violation = if variable.name.is_empty() {
+            Violation::new("needs a `name`")
         } else if !variable.name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'=') {
-            Complaint::new(format!("has a name that cannot be one of a variable: `{}`", variable.name))
+            Violation::new(format!("has a name that cannot be one of a variable: `{}`", variable.name))
                 .with_help("letters, digits, `_`, `-` and `.`")
         } else if variable.value.is_some() && variable.value_from.is_some() {
-            Complaint::new("has both `value` and `valueFrom`").with_help("take one of them away")
+            Violation::new("has both `value` and `valueFrom`").with_help("take one of them away")
         } else {
             return Some(variable);
         };
-        reading.problem(value.range(), complaint);
+        reading.problem(value.range(), violation);
         None
     }
 
@@ -121,7 +123,7 @@ fn merge<T: KubernetesType + Default>(into: &mut T, path: &[String], value: &Val
 }
 
 fn typed<T: DeserializeOwned>(json: Json, value: &Value<'_>, reading: &mut Reading<'_>) -> Option<T> {
-    let refused = |error| reading.problem(value.range(), Complaint::new(format!("is not accepted: {error}")));
+    let refused = |error| reading.problem(value.range(), Violation::new(format!("is not accepted: {error}")));
     serde_json::from_value(json).map_err(refused).ok()
 }
 
@@ -179,8 +181,8 @@ fn read(schema: &Json, path: &[String], value: &Value<'_>, reading: &mut Reading
         value.scalar(Form::Quantity).and_then(|text| quantity::check(&text).map(|()| json!(text)))
     } else if is_of("integer") {
         let whole = |text: &str| {
-            let complaint = |_| Complaint::new(format!("must be a whole number, found `{text}`"));
-            text.parse::<i64>().map(Json::from).map_err(complaint)
+            let violation = |_| Violation::new(format!("must be a whole number, found `{text}`"));
+            text.parse::<i64>().map(Json::from).map_err(violation)
         };
         value.scalar(Form::Integer).and_then(|text| whole(&text))
     } else if is_of("boolean") {
@@ -193,8 +195,8 @@ fn read(schema: &Json, path: &[String], value: &Value<'_>, reading: &mut Reading
             reading.given(value);
             read
         }
-        Err(complaint) => {
-            reading.problem(value.range(), complaint);
+        Err(violation) => {
+            reading.problem(value.range(), violation);
             Json::Null
         }
     }

@@ -41,11 +41,12 @@ mod choice;
 mod collection;
 mod contradiction;
 mod example;
+mod form;
 pub(crate) mod go_regexp;
 mod kubernetes_type;
 mod origin;
 mod path;
-pub(crate) mod quantity;
+mod quantity;
 mod reading;
 mod role;
 mod rule;
@@ -59,10 +60,10 @@ mod suggestion;
 mod template_path;
 mod value;
 mod version;
+mod violation;
 
 pub(crate) use annotated::{Annotated, Contradicting};
-pub(crate) use reading::Complaint;
-pub(crate) use suggestion::closest;
+pub(crate) use violation::Violation;
 
 pub(crate) use agent::{Agent, CONFIG_FOLDER};
 pub use example::example;
@@ -76,9 +77,10 @@ pub use source::{Sources, load};
 pub(crate) use spec::{
     Hooks, Injection, Kubelet, KubeletAccess, OnError, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
 };
-pub(crate) use template_path::{PodTemplatePath, Step, TemplatePath};
+pub(crate) use template_path::PodTemplatePath;
 pub(crate) use version::KubernetesVersion;
 
+use crate::manifest::workloads::Table;
 use setting::Setting as _;
 use std::collections::BTreeMap;
 
@@ -118,9 +120,14 @@ impl Config {
     /// that it belongs to (`select.podSelector.matchLabels.app` by `select.podSelector`).
     #[must_use]
     pub fn origin(&self, path: &str) -> &Origin {
-        let whole = self.origins.iter().rev().find(|(set, _)| is_at_or_below(path, set));
-        let part = || self.origins.iter().find(|(set, _)| is_at_or_below(set, path));
+        let whole = self.origins.iter().rev().find(|(set, _)| path::is_at_or_below(path, set));
+        let part = || self.origins.iter().find(|(set, _)| path::is_at_or_below(set, path));
         whole.or_else(part).map_or(&Origin::Default, |(_, origin)| origin)
+    }
+
+    /// The kinds with pod templates: the built-in ones and those of `podTemplates`.
+    pub(crate) fn workloads(&self) -> Table<'_> {
+        Table::new(self.spec.pod_templates.iter().map(|place| (&*place.group, &*place.kind, &place.path)))
     }
 
     /// True when configuration, `--set` or an annotation gave the setting, be it with the default's value. What is explicit
@@ -198,8 +205,4 @@ impl Config {
     pub fn value(&self, path: &str) -> Option<serde_json::Value> {
         setting::json_at(&self.spec.fields(), &path::parts(path))
     }
-}
-
-fn is_at_or_below(path: &str, whole: &str) -> bool {
-    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

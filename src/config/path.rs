@@ -25,6 +25,11 @@ pub(crate) fn escape(part: &str) -> String {
     part.replace('\\', "\\\\").replace('.', "\\.")
 }
 
+/// True for a path that is `whole` or leads on from it.
+pub(crate) fn is_at_or_below(path: &str, whole: &str) -> bool {
+    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

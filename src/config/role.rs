@@ -1,7 +1,8 @@
 //! A Mackerel role.
 
-use super::reading::Complaint;
-use super::scalar::{Form, Scalar};
+use crate::config::form::Form;
+use crate::config::scalar::Scalar;
+use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
 
@@ -23,7 +24,7 @@ impl fmt::Display for Role {
 impl Scalar for Role {
     const FORM: Form = Form::Text;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Violation> {
         // A space around the colon is part of a name to the agent, and the API refuses it, which ends the agent.
         let is_name = |name: &str| {
             !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, ':' | ','))
@@ -32,7 +33,7 @@ impl Scalar for Role {
             Some((service, role)) if is_name(service) && is_name(role) => {
                 Ok(Role { service: service.to_owned(), role: role.to_owned() })
             }
-            _ => Err(Complaint::new(format!("must be a role, found `{text}`")).with_help("write it as `service:role`")),
+            _ => Err(Violation::new(format!("must be a role, found `{text}`")).with_help("write it as `service:role`")),
         }
     }
 

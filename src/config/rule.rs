@@ -1,7 +1,7 @@
 //! What Kubernetes and the agent demand of a string or a number, beyond its type.
 
-use super::go_regexp;
-use super::reading::Complaint;
+use crate::config::go_regexp;
+use crate::config::violation::Violation;
 use serde_json::{Map, Value as Json};
 
 /// The demand on a setting's value.
@@ -37,7 +37,7 @@ pub(crate) enum Rule {
 
 impl Rule {
     /// Complains about what breaks the rule.
-    pub(crate) fn test(self, text: &str) -> Result<(), Complaint> {
+    pub(crate) fn test(self, text: &str) -> Result<(), Violation> {
         let holds = match self {
             // The empty pattern would match every container.
             Rule::GoRegexp if text.is_empty() => false,
@@ -74,12 +74,12 @@ impl Rule {
                     && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
             }
         };
-        if holds { Ok(()) } else { Err(self.complaint(text)) }
+        if holds { Ok(()) } else { Err(self.violation(text)) }
     }
 
-    fn complaint(self, text: &str) -> Complaint {
+    fn violation(self, text: &str) -> Violation {
         if text.is_empty() {
-            return Complaint::new("must not be empty");
+            return Violation::new("must not be empty");
         }
         let (must_be, help) = match self {
             Rule::Port => ("a port from 1 to 65535", None),
@@ -113,10 +113,10 @@ impl Rule {
             Rule::Group => ("an API group", Some("write it without version, such as `apps`; the core group is `\"\"`")),
             Rule::Kind => ("a kind", Some("write it as in the manifest, such as `Deployment`")),
         };
-        let complaint = Complaint::new(format!("must be {must_be}, found `{}`", shown(text)));
+        let violation = Violation::new(format!("must be {must_be}, found `{}`", shown(text)));
         match help {
-            Some(help) => complaint.with_help(help),
-            None => complaint,
+            Some(help) => violation.with_help(help),
+            None => violation,
         }
     }
 
@@ -148,9 +148,9 @@ fn shown(text: &str) -> String {
     text.chars().take(80).collect()
 }
 
-fn no_regexp(text: &str, why: &str) -> Complaint {
-    let complaint = Complaint::new(format!("must be a Go regular expression, found `{}`: {why}", shown(text)));
-    complaint.with_help("the syntax: https://pkg.go.dev/regexp/syntax")
+fn no_regexp(text: &str, why: &str) -> Violation {
+    let violation = Violation::new(format!("must be a Go regular expression, found `{}`: {why}", shown(text)));
+    violation.with_help("the syntax: https://pkg.go.dev/regexp/syntax")
 }
 
 fn within(text: &str, most: usize) -> bool {

@@ -1,47 +1,19 @@
 //! Settings of one value.
 
-use super::quantity;
-use super::reading::{Complaint, Reading};
-use super::setting::Setting;
-use super::value::Value;
+use crate::config::form::Form;
+use crate::config::quantity;
+use crate::config::reading::Reading;
+use crate::config::setting::Setting;
+use crate::config::value::Value;
+use crate::config::violation::Violation;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value as Json, json};
-
-/// What a document must write for a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Text,
-    Integer,
-    Boolean,
-    /// Text, or a number as Kubernetes allows it for quantities.
-    Quantity,
-}
-
-impl Form {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Form::Text => "a string",
-            Form::Integer => "a whole number",
-            Form::Boolean => "true or false",
-            Form::Quantity => "a quantity",
-        }
-    }
-
-    /// Whether a text would be of this form without its quotes.
-    pub(crate) fn fits(self, text: &str) -> bool {
-        match self {
-            Form::Integer => text.parse::<i64>().is_ok(),
-            Form::Boolean => matches!(text, "true" | "false"),
-            Form::Text | Form::Quantity => true,
-        }
-    }
-}
 
 /// A type whose values are written as one word.
 pub(crate) trait Scalar: Sized {
     const FORM: Form;
 
-    fn parse(text: &str) -> Result<Self, Complaint>;
+    fn parse(text: &str) -> Result<Self, Violation>;
 
     fn json(&self) -> Json;
 
@@ -50,19 +22,19 @@ pub(crate) trait Scalar: Sized {
 
 /// Reads one value. What is wrong goes to `reading`.
 pub(crate) fn read<T: Scalar>(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<T> {
-    let parsed = value.scalar(T::FORM).map_err(|complaint| or_better::<T>(value, complaint)).and_then(|text| {
+    let parsed = value.scalar(T::FORM).map_err(|violation| or_better::<T>(value, violation)).and_then(|text| {
         let parsed = T::parse(&text)?;
         reading.rule().map_or(Ok(()), |rule| rule.test(&text))?;
         Ok(parsed)
     });
-    parsed.map_err(|complaint| reading.problem(value.range(), complaint)).ok()
+    parsed.map_err(|violation| reading.problem(value.range(), violation)).ok()
 }
 
 /// Quotes would not help a value that is wrong in quotes too.
-fn or_better<T: Scalar>(value: &Value<'_>, complaint: Complaint) -> Complaint {
+fn or_better<T: Scalar>(value: &Value<'_>, violation: Violation) -> Violation {
     match value.written() {
-        Some(written) if T::FORM == Form::Text && !written.is_empty() => T::parse(written).err().unwrap_or(complaint),
-        _ => complaint,
+        Some(written) if T::FORM == Form::Text && !written.is_empty() => T::parse(written).err().unwrap_or(violation),
+        _ => violation,
     }
 }
 
@@ -130,7 +102,7 @@ impl<T: Scalar> Setting for Option<T> {
 impl Scalar for String {
     const FORM: Form = Form::Text;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Violation> {
         Ok(text.to_owned())
     }
 
@@ -146,11 +118,11 @@ impl Scalar for String {
 impl Scalar for bool {
     const FORM: Form = Form::Boolean;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Violation> {
         match text.to_ascii_lowercase().as_str() {
             "true" => Ok(true),
             "false" => Ok(false),
-            _ => Err(Complaint::new(format!("must be `true` or `false`, found `{text}`"))),
+            _ => Err(Violation::new(format!("must be `true` or `false`, found `{text}`"))),
         }
     }
 
@@ -168,9 +140,9 @@ macro_rules! whole_numbers {
         impl Scalar for $Type {
             const FORM: Form = Form::Integer;
 
-            fn parse(text: &str) -> Result<Self, Complaint> {
-                let complaint = || Complaint::new(format!("must be a whole number up to {}, found `{text}`", <$Type>::MAX));
-                if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().map_err(|_| complaint()) } else { Err(complaint()) }
+            fn parse(text: &str) -> Result<Self, Violation> {
+                let violation = || Violation::new(format!("must be a whole number up to {}, found `{text}`", <$Type>::MAX));
+                if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().map_err(|_| violation()) } else { Err(violation()) }
             }
 
             fn json(&self) -> Json {
@@ -189,7 +161,7 @@ whole_numbers!(u16, u32);
 impl Scalar for Quantity {
     const FORM: Form = Form::Quantity;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Violation> {
         quantity::check(text)?;
         Ok(Quantity(text.to_owned()))
     }

@@ -1,9 +1,9 @@
 //! The configuration's JSON Schema, from the table of settings.
 
-use super::setting::{Field, Setting as _};
-use super::spec::Spec;
-use super::{API_VERSION, KIND};
-use serde_json::{Map, Value as Json, json};
+use crate::config::setting::{Setting as _, describe};
+use crate::config::spec::Spec;
+use crate::config::{API_VERSION, KIND};
+use serde_json::{Value as Json, json};
 
 /// JSON Schema (2020-12) of the configuration object, for editors and checks: every setting with its description and default.
 #[must_use]
@@ -29,50 +29,10 @@ pub fn schema() -> Json {
     })
 }
 
-/// The schema of one setting: of its type, with documentation, rule and default.
-pub(super) fn of_field(field: &Field<'_>) -> Json {
-    let mut schema = field.setting.schema();
-    if let Some(rule) = field.rule {
-        // What a list or a map holds obeys the rule, not the list or the map itself.
-        let inner = ["items", "additionalProperties"].into_iter().find(|key| schema[*key].is_object());
-        let ruled = match inner {
-            Some(key) => schema.get_mut(key),
-            None => Some(&mut schema),
-        };
-        if let Some(Json::Object(ruled)) = ruled {
-            rule.describe(ruled);
-        }
-    }
-    let is_group = !field.setting.fields().is_empty();
-    if is_group {
-        // As under `agent:` with nothing but comments below it.
-        schema["type"] = serde_json::json!(["object", "null"]);
-    }
-    let default = if is_group { None } else { Some(field.setting.json()) };
-    describe(&mut schema, &field.description(), default);
-    schema
-}
-
-/// Puts the description first, as people read it, the type's own words behind the setting's.
-fn describe(schema: &mut Json, description: &str, default: Option<Json>) {
-    let Json::Object(object) = schema else { return };
-    let own = object.remove("description");
-    let words = match own.as_ref().and_then(Json::as_str) {
-        Some(own) => format!("{description} {own}"),
-        None => description.to_owned(),
-    };
-    let mut described = Map::new();
-    described.insert("description".to_owned(), words.into());
-    described.append(object);
-    if let Some(default) = default {
-        described.insert("default".to_owned(), default);
-    }
-    *object = described;
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::setting::Field;
     use crate::config::setting::Setting;
 
     fn walk(setting: &dyn Setting, path: &str, visit: &mut impl FnMut(&str, &Field<'_>)) {

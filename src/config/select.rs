@@ -1,12 +1,14 @@
 //! The pod templates that are looked at: by kind, namespace, labels and name.
 
-use super::choice::choices;
-use super::collection::Item;
-use super::reading::{Complaint, Reading};
-use super::rule::Rule;
-use super::scalar::{Form, Scalar};
-use super::setting::{Setting, settings};
-use super::value::Value;
+use crate::config::choice::choices;
+use crate::config::collection::Item;
+use crate::config::form::Form;
+use crate::config::reading::Reading;
+use crate::config::rule::Rule;
+use crate::config::scalar::Scalar;
+use crate::config::setting::{Setting, settings};
+use crate::config::value::Value;
+use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -109,18 +111,18 @@ impl Item for LabelRequirement {
             return None;
         }
         let takes_values = matches!(item.operator, Some(LabelOperator::In | LabelOperator::NotIn));
-        let complaint = match item.operator {
-            _ if item.key.is_empty() => Complaint::new("needs `key`"),
-            None => Complaint::new("needs `operator`").with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"),
+        let violation = match item.operator {
+            _ if item.key.is_empty() => Violation::new("needs `key`"),
+            None => Violation::new("needs `operator`").with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"),
             Some(operator) if takes_values && item.values.is_empty() => {
-                Complaint::new(format!("needs `values`, with the operator `{operator}`"))
+                Violation::new(format!("needs `values`, with the operator `{operator}`"))
             }
             Some(operator) if !takes_values && !item.values.is_empty() => {
-                Complaint::new(format!("has `values`, which the operator `{operator}` does not take"))
+                Violation::new(format!("has `values`, which the operator `{operator}` does not take"))
             }
             Some(_) => return Some(item),
         };
-        reading.problem(value.range(), complaint);
+        reading.problem(value.range(), violation);
         None
     }
 
@@ -202,16 +204,16 @@ impl fmt::Display for NamespacePattern {
 impl Scalar for NamespacePattern {
     const FORM: Form = Form::Text;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Violation> {
         let filled = text.replace(['*', '?'], "a");
         match Rule::Namespace.test(&filled) {
             Ok(()) => Ok(NamespacePattern(text.to_owned())),
-            Err(_) if text.is_empty() => Err(Complaint::new("must not be empty")),
-            Err(complaint) => {
+            Err(_) if text.is_empty() => Err(Violation::new("must not be empty")),
+            Err(violation) => {
                 let shown: String = text.chars().take(80).collect();
                 let what = format!("must be the name of a namespace or a glob, found `{shown}`");
-                let help = complaint.help.map(|help| format!("{help}; `*` stands for any characters, `?` for one"));
-                Err(Complaint { what, help })
+                let help = violation.help.map(|help| format!("{help}; `*` stands for any characters, `?` for one"));
+                Err(Violation { what, help })
             }
         }
     }
@@ -254,13 +256,13 @@ impl fmt::Display for KindPattern {
 impl Scalar for KindPattern {
     const FORM: Form = Form::Text;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Violation> {
         let (group, kind) = match text.rsplit_once('/') {
             Some((group, kind)) => (Some(group), kind),
             None => (None, text),
         };
         if Rule::Kind.test(kind).is_err() || group.is_some_and(|group| Rule::Group.test(group).is_err()) {
-            return Err(Complaint::new(format!("must be a kind, found `{text}`"))
+            return Err(Violation::new(format!("must be a kind, found `{text}`"))
                 .with_help("write `Deployment`, or with its group but no version: `apps/Deployment`"));
         }
         Ok(KindPattern { group: group.map(str::to_owned), kind: kind.to_owned() })
@@ -281,10 +283,10 @@ impl Item for Exclusion {
         let before = reading.problems.len();
         item.read(value, reading);
         if reading.problems.len() == before && item == Exclusion::default() {
-            let complaint = Complaint::new("names nothing, which would leave out every resource");
+            let violation = Violation::new("names nothing, which would leave out every resource");
             reading.problem(
                 value.range(),
-                complaint.with_help("give `kind`, `name`, `namespace`, `group` or `podSelector`"),
+                violation.with_help("give `kind`, `name`, `namespace`, `group` or `podSelector`"),
             );
         }
         (reading.problems.len() == before).then_some(item)

@@ -1,9 +1,9 @@
 //! The table of settings: name, documentation, type, default and rule of each stand in one place, and reading by any
 //! door, schema and example are driven by it.
 
-use super::reading::Reading;
-use super::rule::Rule;
-use super::value::Value;
+use crate::config::reading::Reading;
+use crate::config::rule::Rule;
+use crate::config::value::Value;
 use serde_json::{Map, Value as Json};
 
 /// Something that can be set.
@@ -109,10 +109,51 @@ pub(crate) trait Group: Sized {
     fn group_schema(&self) -> Json {
         let mut properties = Map::new();
         for field in self.list() {
-            properties.insert(field.name.to_owned(), super::schema::of_field(&field));
+            properties.insert(field.name.to_owned(), of_field(&field));
         }
         serde_json::json!({"type": "object", "additionalProperties": false, "properties": properties})
     }
+}
+
+/// Puts the description first, as people read it, the type's own words behind the setting's.
+pub(crate) fn describe(schema: &mut Json, description: &str, default: Option<Json>) {
+    let Json::Object(object) = schema else { return };
+    let own = object.remove("description");
+    let words = match own.as_ref().and_then(Json::as_str) {
+        Some(own) => format!("{description} {own}"),
+        None => description.to_owned(),
+    };
+    let mut described = Map::new();
+    described.insert("description".to_owned(), words.into());
+    described.append(object);
+    if let Some(default) = default {
+        described.insert("default".to_owned(), default);
+    }
+    *object = described;
+}
+
+/// The schema of one setting: of its type, with documentation, rule and default.
+fn of_field(field: &Field<'_>) -> Json {
+    let mut schema = field.setting.schema();
+    if let Some(rule) = field.rule {
+        // What a list or a map holds obeys the rule, not the list or the map itself.
+        let inner = ["items", "additionalProperties"].into_iter().find(|key| schema[*key].is_object());
+        let ruled = match inner {
+            Some(key) => schema.get_mut(key),
+            None => Some(&mut schema),
+        };
+        if let Some(Json::Object(ruled)) = ruled {
+            rule.describe(ruled);
+        }
+    }
+    let is_group = !field.setting.fields().is_empty();
+    if is_group {
+        // As under `agent:` with nothing but comments below it.
+        schema["type"] = serde_json::json!(["object", "null"]);
+    }
+    let default = if is_group { None } else { Some(field.setting.json()) };
+    describe(&mut schema, &field.description(), default);
+    schema
 }
 
 /// Declares a group of settings. Each line: the doc comment that users see, the name as it is written, then the field

@@ -1,13 +1,15 @@
 //! The ways in: one base, then `--set` arguments in their order, then `--namespace`.
 
-use super::contradiction::contradictions;
-use super::origin::Origin;
-use super::reading::{Complaint, Door, Problem, Reading};
-use super::scalar;
-use super::setting::{Group, Setting as _};
-use super::spec::Spec;
-use super::value::{Places, Value};
-use super::{API_VERSION, Config, KIND, path};
+use crate::config::contradiction::contradictions;
+use crate::config::origin::Origin;
+use crate::config::reading::{Door, Problem, Reading};
+use crate::config::scalar;
+use crate::config::setting::{Group, Setting as _};
+use crate::config::spec::Spec;
+use crate::config::suggestion::elsewhere;
+use crate::config::value::{Places, Value};
+use crate::config::violation::Violation;
+use crate::config::{API_VERSION, Config, KIND, path};
 use crate::diagnostic::{Diagnostic, Lines, Place};
 use yaml_json_patch::{self as yaml, NodeId, Tree};
 
@@ -27,6 +29,13 @@ pub struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
+    /// A configuration that stands within a document, such as the `functionConfig` of a function call: the node of a tree
+    /// whose text begins at byte `start` of `text`.
+    #[must_use]
+    pub fn of_node(name: &'a str, text: &'a str, start: usize, tree: &'a Tree<'a>, node: NodeId) -> Self {
+        Sources { base: Base::Node { name, text, start, tree, node }, ..Sources::default() }
+    }
+
     /// The text of a configuration: an `AgentInjector` object or a `ConfigMap` with dotted paths in `data`, YAML or JSON.
     /// `name` is what diagnostics and [`Origin`] call it, mostly the file's name.
     #[must_use]
@@ -102,14 +111,14 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
         diagnostics.extend(read_argument(index + 1, argument, &mut config));
     }
     if let Some(namespace) = sources.namespace {
-        let mut reading = Reading::new(Door::Namespace, std::mem::take(&mut config.origins));
+        let mut reading = Reading::new(Door::Namespace, std::mem::take(&mut config.origins), elsewhere);
         let value = Value::Text { text: namespace, places: Places::From(0) };
         config.spec.set_field("namespace", &[], &value, &mut reading);
         diagnostics.extend(finish(reading, &mut config, Place::of_argument("--namespace", namespace.as_bytes(), 0..0)));
     }
     if diagnostics.is_empty() {
         for found in contradictions(&config) {
-            diagnostics.push(conflict(&config, sources, &found.paths, found.complaint));
+            diagnostics.push(conflict(&config, sources, &found.paths, found.violation));
         }
     }
     if diagnostics.len() > SHOWN {
@@ -123,7 +132,7 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
 fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
     let (name, text) = base.source();
     let door = Door::Configuration { source: name, lines: Lines::new(text.as_bytes()) };
-    let mut reading = Reading::new(door, std::mem::take(&mut config.origins));
+    let mut reading = Reading::new(door, std::mem::take(&mut config.origins), elsewhere);
     match *base {
         Base::Defaults => {}
         Base::Text { .. } => match yaml::read(text) {
@@ -132,12 +141,12 @@ fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
                 // Whoever names a file wants something of it: this one was cut off, or is another.
                 None => {
                     let help = format!("begin it with `apiVersion: {API_VERSION}` and `kind: {KIND}`, or name no file");
-                    reading.problem(0..0, Complaint::new("is empty").with_help(help));
+                    reading.problem(0..0, Violation::new("is empty").with_help(help));
                 }
             },
             Err(error) => {
-                let complaint = Complaint::new(format!("is not valid YAML: {}", error.message));
-                reading.problem(error.offset..error.offset, complaint);
+                let violation = Violation::new(format!("is not valid YAML: {}", error.message));
+                reading.problem(error.offset..error.offset, violation);
             }
         },
         Base::Node { tree, node, .. } if is_nothing(tree, node) => {}
@@ -165,11 +174,11 @@ fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config,
             reading.within(name, None, |reading| {
                 let Some(found) = scalar::read::<String>(value, reading) else { return };
                 if !is_config_map && found != wanted {
-                    let mut complaint = Complaint::new(format!("must be `{wanted}`, found `{found}`"));
+                    let mut violation = Violation::new(format!("must be `{wanted}`, found `{found}`"));
                     if name == "kind" {
-                        complaint = complaint.with_help("a ConfigMap with dotted paths in `data` works too");
+                        violation = violation.with_help("a ConfigMap with dotted paths in `data` works too");
                     }
-                    reading.problem(value.range(), complaint);
+                    reading.problem(value.range(), violation);
                 }
             });
         }
@@ -186,8 +195,8 @@ fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config,
         }
         "immutable" if is_config_map => {}
         _ if Spec::NAMES.contains(&name) && !is_config_map => {
-            let complaint = Complaint::new(format!("has the setting `{name}` outside of `spec`"));
-            reading.problem_at_name(complaint.with_help("write the settings below `spec:`, indented"));
+            let violation = Violation::new(format!("has the setting `{name}` outside of `spec`"));
+            reading.problem_at_name(violation.with_help("write the settings below `spec:`, indented"));
         }
         _ => {
             let known: &[&str] = if is_config_map { &["metadata", "data"] } else { &["metadata", "spec"] };
@@ -198,8 +207,8 @@ fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config,
     for (is_there, name, value) in [(is_named[0], "apiVersion", API_VERSION), (is_named[1], "kind", KIND)] {
         if is_mapping && !is_there && !is_config_map {
             let start = object.range().start;
-            let complaint = Complaint::new(format!("has no `{name}`"));
-            reading.problem(start..start, complaint.with_help(format!("write `{name}: {value}`")));
+            let violation = Violation::new(format!("has no `{name}`"));
+            reading.problem(start..start, violation.with_help(format!("write `{name}: {value}`")));
         }
     }
 }
@@ -211,7 +220,7 @@ fn read_metadata(value: &Value<'_>, config: &mut Config, reading: &mut Reading<'
     }
     value.mapping(reading, |name, value, reading| {
         if name == "name" {
-            reading.within(name, Some(super::rule::Rule::ObjectName), |reading| {
+            reading.within(name, Some(crate::config::rule::Rule::ObjectName), |reading| {
                 if let Some(name) = scalar::read::<String>(value, reading) {
                     config.name = name;
                 }
@@ -225,8 +234,8 @@ fn read_data(value: &Value<'_>, spec: &mut Spec, reading: &mut Reading<'_>) {
     value.mapping(reading, |dotted, value, reading| {
         let Value::Node { tree, id, places } = value else { return };
         let Some(text) = tree.scalar(*id) else {
-            let complaint = Complaint::new(format!("must be a string, found {}", value.type_name()));
-            return reading.problem_below(&[dotted.to_owned()], value.range(), complaint);
+            let violation = Violation::new(format!("must be a string, found {}", value.type_name()));
+            return reading.problem_below(&[dotted.to_owned()], value.range(), violation);
         };
         // `"[a, b]"`: the text stands in the source as it is, behind the quote.
         let within = tree.span(*id);
@@ -246,7 +255,7 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
         let help = "write `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
         return vec![Diagnostic::error("`--set` needs a path and a value").at(place).with_help(Some(help))];
     };
-    let mut reading = Reading::new(Door::Argument { number }, std::mem::take(&mut config.origins));
+    let mut reading = Reading::new(Door::Argument { number }, std::mem::take(&mut config.origins), elsewhere);
     reading.name_stands_at(0..path.len());
     let value = Value::Text { text, places: Places::From(path.len() + 1) };
     config.spec.set(&path::parts(path), &value, &mut reading);
@@ -259,14 +268,14 @@ fn finish<'a>(reading: Reading<'_>, config: &mut Config, source: Place<'a>) -> V
     let diagnostic = |problem: Problem| {
         let message = problem.message();
         let place = Place { range: problem.range, ..source.clone() };
-        Diagnostic::error(message).at(place).with_help(problem.complaint.help)
+        Diagnostic::error(message).at(place).with_help(problem.violation.help)
     };
     reading.problems.into_iter().map(diagnostic).collect()
 }
 
-/// A complaint about settings that are good by themselves: it stands where the first of them was set.
-fn conflict<'a>(config: &Config, sources: &Sources<'a>, paths: &[String], complaint: Complaint) -> Diagnostic<'a> {
-    let mut diagnostic = Diagnostic::error(complaint.what).with_help(complaint.help);
+/// A violation about settings that are good by themselves: it stands where the first of them was set.
+fn conflict<'a>(config: &Config, sources: &Sources<'a>, paths: &[String], violation: Violation) -> Diagnostic<'a> {
+    let mut diagnostic = Diagnostic::error(violation.what).with_help(violation.help);
     for path in paths {
         let origin = config.origin(path);
         match (place(origin, sources), &diagnostic.place) {

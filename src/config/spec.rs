@@ -1,11 +1,11 @@
 //! Everything below `spec`.
 
-use super::agent::Agent;
-use super::choice::choices;
-use super::select::Select;
-use super::setting::settings;
-use super::template_path::PodTemplatePath;
-use super::version::KubernetesVersion;
+use crate::config::agent::Agent;
+use crate::config::choice::choices;
+use crate::config::select::Select;
+use crate::config::setting::settings;
+use crate::config::template_path::PodTemplatePath;
+use crate::config::version::KubernetesVersion;
 
 settings! {
     /// The settings.

@@ -1,40 +1,21 @@
-//! "Did you mean": the nearest name to one that does not exist.
+//! "Did you mean": a setting of the same name in another group.
 
-use super::setting::{Field, Setting};
-use super::spec::Spec;
-
-/// The candidate that the word was most likely meant to be; the first of equals.
-pub(crate) fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
-    let word = plain(word);
-    let allowed = (word.chars().count() / 3).clamp(1, 4);
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        let distance = strsim::damerau_levenshtein(&word, &plain(candidate));
-        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
-            best = Some((distance, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
-}
+use crate::config::setting::{Field, Setting};
+use crate::config::spec::Spec;
+use crate::diagnostic::closest::normalize;
 
 /// A setting of this name in some other group, by its dotted path.
 pub(crate) fn elsewhere(name: &str) -> Option<String> {
-    let wanted = plain(name);
+    let wanted = normalize(name);
     find(&Spec::default().fields(), "", &wanted)
 }
 
 fn find(fields: &[Field<'_>], inside: &str, wanted: &str) -> Option<String> {
     fields.iter().find_map(|field| {
         let path = if inside.is_empty() { field.name.to_owned() } else { format!("{inside}.{}", field.name) };
-        let is_it = plain(field.name) == wanted;
+        let is_it = normalize(field.name) == wanted;
         if is_it { Some(path) } else { find(&field.setting.fields(), &path, wanted) }
     })
-}
-
-/// Names differ by case and separators only too often: `image_pull_policy`, `ImagePullPolicy`.
-fn plain(name: &str) -> String {
-    // What is longer than any name is not compared in full: the distance costs the product of the lengths.
-    name.chars().take(80).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]
@@ -42,18 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_name_is_found_and_strangers_are_not() {
-        let names = ["image", "imagePullPolicy", "roles", "env"];
-        for (word, expected) in [
-            ("imag", Some("image")),
-            ("image_pull_policy", Some("imagePullPolicy")),
-            ("rolse", Some("roles")),
-            ("ENV", Some("env")),
-            ("replicas", None),
-            ("", None),
-        ] {
-            assert_eq!(closest(word, names), expected, "{word}");
-        }
+    fn a_setting_is_found_in_another_group() {
         assert_eq!(elsewhere("image").as_deref(), Some("agent.image"));
         assert_eq!(elsewhere("secret-key-ref").as_deref(), Some("apiKey.secretKeyRef"));
         assert_eq!(elsewhere("nothing"), None);

@@ -1,13 +1,15 @@
 //! Where further kinds keep their pod templates.
 
-use super::collection::Item;
-use super::path;
-use super::reading::{Complaint, Reading};
-use super::scalar::{Form, Scalar};
-use super::setting::{Setting, settings};
-use super::value::Value;
+use crate::config::collection::Item;
+use crate::config::form::Form;
+use crate::config::path;
+use crate::config::reading::Reading;
+use crate::config::scalar::Scalar;
+use crate::config::setting::{Setting, settings};
+use crate::config::value::Value;
+use crate::config::violation::Violation;
+use crate::manifest::template_path::{Step, TemplatePath};
 use serde_json::{Value as Json, json};
-use std::fmt;
 
 settings! {
     /// A kind with pod templates.
@@ -21,65 +23,34 @@ settings! {
     }
 }
 
-/// A dotted path or JSON Pointer in which `*` stands for every item of a list and every member of a map.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct TemplatePath {
-    /// From the resource to the pod template; never empty once read.
-    pub(crate) steps: Vec<Step>,
-}
-
-/// One step of a [`TemplatePath`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
-    /// Into the value of this key.
-    Key(String),
-    /// Into every item of the list, or member of the map.
-    Each,
-}
-
-impl fmt::Display for TemplatePath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, step) in self.steps.iter().enumerate() {
-            let dot = if index == 0 { "" } else { "." };
-            match step {
-                // With a plain slash it would be read as a JSON Pointer, or as the attempt at one.
-                Step::Key(key) if index == 0 => f.write_str(&path::escape(key).replace('/', "\\/"))?,
-                Step::Key(key) => write!(f, "{dot}{}", path::escape(key))?,
-                Step::Each => write!(f, "{dot}*")?,
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Scalar for TemplatePath {
     const FORM: Form = Form::Text;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
-        let complaint = |help: String| Complaint::new(format!("must be a path, found `{text}`")).with_help(help);
+    fn parse(text: &str) -> Result<Self, Violation> {
+        let violation = |help: String| Violation::new(format!("must be a path, found `{text}`")).with_help(help);
         let step = |key: String| if key == "*" { Step::Each } else { Step::Key(key) };
         let Some(rest) = text.strip_prefix('/') else {
             if text.contains("[*]") || text.starts_with('.') {
                 let dotted = text.replace("[*]", ".*");
-                return Err(complaint(format!("write `{}`", dotted.trim_start_matches('.'))));
+                return Err(violation(format!("write `{}`", dotted.trim_start_matches('.'))));
             }
             if text.contains('/') && !text.contains(['.', '\\']) {
-                return Err(complaint(format!("write `{}`", text.replace('/', "."))));
+                return Err(violation(format!("write `{}`", text.replace('/', "."))));
             }
             let parts = path::parts(text);
             if parts.iter().any(String::is_empty) {
-                return Err(complaint("take away the `.` that has nothing beside it".to_owned()));
+                return Err(violation("take away the `.` that has nothing beside it".to_owned()));
             }
             return Ok(TemplatePath { steps: parts.into_iter().map(step).collect() });
         };
         let mut steps = Vec::new();
         for token in rest.split('/') {
             if token.is_empty() {
-                return Err(complaint("take away the `/` that has nothing behind it".to_owned()));
+                return Err(violation("take away the `/` that has nothing behind it".to_owned()));
             }
             let is_escaped = token.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
             if !is_escaped {
-                return Err(complaint("write `~` as `~0`, and `/` within a key as `~1`".to_owned()));
+                return Err(violation("write `~` as `~0`, and `/` within a key as `~1`".to_owned()));
             }
             steps.push(step(token.replace("~1", "/").replace("~0", "~")));
         }
@@ -107,9 +78,9 @@ impl Item for PodTemplatePath {
         ];
         let missing = parts.iter().find(|(is_missing, _)| *is_missing).map(|(_, name)| name);
         if let (Some(missing), true) = (missing, reading.problems.len() == before) {
-            let complaint = Complaint::new(format!("needs {missing}"));
+            let violation = Violation::new(format!("needs {missing}"));
             let help = "for example {group: example.com, kind: App, path: spec.template}";
-            reading.problem(value.range(), complaint.with_help(help));
+            reading.problem(value.range(), violation.with_help(help));
         }
         (reading.problems.len() == before).then_some(item)
     }

@@ -1,8 +1,8 @@
 //! A value that is about to be read, as its door gives it: a located node of a document, or text whose type is the
 //! field's.
 
-use super::reading::{Complaint, Reading};
-use super::scalar::Form;
+use crate::config::form::Form;
+use crate::config::violation::Violation;
 use std::borrow::Cow;
 use std::ops::Range;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree};
@@ -84,109 +84,35 @@ impl<'v> Value<'v> {
     }
 
     /// The characters of a single value, when its type is the wanted one.
-    pub(crate) fn scalar(&self, form: Form) -> Result<Cow<'v, str>, Complaint> {
+    pub(crate) fn scalar(&self, form: Form) -> Result<Cow<'v, str>, Violation> {
         let (tree, id) = match self {
             Value::Text { text, .. } => return Ok(Cow::Borrowed(text)),
             Value::Node { tree, id, .. } => (tree, *id),
         };
-        let complaint = || Complaint::new(format!("must be {}, found {}", form.name(), self.type_name()));
+        let violation = || Violation::new(format!("must be {}, found {}", form.name(), self.type_name()));
         if tree.kind(id) == Kind::Alias {
             return Err(no_alias());
         }
         if tree.kind(id) != Kind::Scalar {
-            return Err(complaint());
+            return Err(violation());
         }
         match (form, yaml::resolve(tree, id)) {
             (Form::Text | Form::Quantity, Ok(Resolved::Str(text))) => Ok(text),
             (Form::Integer | Form::Quantity, Ok(Resolved::Int(number))) => Ok(Cow::Owned(number.to_string())),
             (Form::Quantity, Ok(Resolved::Float(_))) => Ok(Cow::Borrowed(tree.raw(id))),
             (Form::Boolean, Ok(Resolved::Bool(value))) => Ok(Cow::Borrowed(if value { "true" } else { "false" })),
-            (Form::Text, Ok(Resolved::Null)) => Err(complaint()),
-            (Form::Text, _) => Err(complaint().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id)))),
+            (Form::Text, Ok(Resolved::Null)) => Err(violation()),
+            (Form::Text, _) => Err(violation().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id)))),
             (Form::Integer | Form::Boolean, Ok(Resolved::Str(text))) if form.fits(&text) => {
-                Err(complaint().with_help(format!("write it without quotes: `{text}`")))
+                Err(violation().with_help(format!("write it without quotes: `{text}`")))
             }
-            _ => Err(complaint()),
-        }
-    }
-
-    /// Calls `visit` with each key and value, in order. Says so when this is no mapping.
-    pub(crate) fn mapping(&self, reading: &mut Reading<'_>, mut visit: impl FnMut(&str, &Value<'_>, &mut Reading<'_>)) {
-        self.located(reading, |tree, id, places, reading| {
-            let value = Value::Node { tree, id, places: places.clone() };
-            if tree.kind(id) != Kind::Mapping {
-                return reading.wrong_type("a mapping", &value);
-            }
-            let mut seen: Vec<Cow<'_, str>> = Vec::new();
-            for (key, item) in tree.entries(id) {
-                let range = places.range(tree.span(key));
-                let Some(name) = tree.scalar(key) else {
-                    reading.problem(range, Complaint::new("has a key that is not a string".to_owned()));
-                    continue;
-                };
-                if seen.contains(&name) {
-                    reading.problem(range, Complaint::new(format!("has the key `{name}` twice")));
-                    continue;
-                }
-                reading.name_stands_at(range);
-                visit(&name, &Value::Node { tree, id: item, places: places.clone() }, reading);
-                seen.push(name);
-            }
-        });
-    }
-
-    /// Calls `visit` with each item's number, from 0, and value. Says so when this is no list. Text that is a single value
-    /// is a list of one: `--set agent.roles=shop:web`.
-    pub(crate) fn list(&self, reading: &mut Reading<'_>, mut visit: impl FnMut(usize, &Value<'_>, &mut Reading<'_>)) {
-        self.located(reading, |tree, id, places, reading| {
-            let value = Value::Node { tree, id, places: places.clone() };
-            if let (Value::Text { text, .. }, Kind::Scalar) = (self, tree.kind(id))
-                && !text.contains(',')
-                && !value.is_null()
-            {
-                return visit(0, self, reading);
-            }
-            if tree.kind(id) != Kind::Sequence {
-                return reading.wrong_type("a list", &value);
-            }
-            for (index, item) in tree.items(id).enumerate() {
-                visit(index, &Value::Node { tree, id: item, places: places.clone() }, reading);
-            }
-        });
-    }
-
-    /// Calls `visit` with the value as a node; text is read as YAML first.
-    pub(crate) fn located(
-        &self,
-        reading: &mut Reading<'_>,
-        visit: impl FnOnce(&Tree<'_>, NodeId, &Places, &mut Reading<'_>),
-    ) {
-        match self {
-            Value::Node { tree, id, places } => {
-                if tree.kind(*id) == Kind::Alias {
-                    return reading.problem(self.range(), no_alias());
-                }
-                visit(tree, *id, places, reading);
-            }
-            Value::Text { text, places } => match yaml::read(text) {
-                Ok(tree) => match tree.root() {
-                    Some(root) => visit(&tree, root, places, reading),
-                    None => {
-                        let complaint = Complaint::new("has no value".to_owned());
-                        reading.problem(self.range(), complaint.with_help("write `null` for the default"));
-                    }
-                },
-                Err(error) => {
-                    let at = places.range(error.offset..error.offset);
-                    reading.problem(at, Complaint::new(format!("is not valid YAML: {}", error.message)));
-                }
-            },
+            _ => Err(violation()),
         }
     }
 }
 
 /// A configuration is short, and what it says should stand where it counts.
-pub(crate) fn no_alias() -> Complaint {
-    Complaint::new("is an alias, which a configuration does not take".to_owned())
+pub(crate) fn no_alias() -> Violation {
+    Violation::new("is an alias, which a configuration does not take".to_owned())
         .with_help("write the value out".to_owned())
 }

@@ -1,7 +1,8 @@
 //! A Kubernetes version.
 
-use super::reading::Complaint;
-use super::scalar::{Form, Scalar};
+use crate::config::form::Form;
+use crate::config::scalar::Scalar;
+use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
 
@@ -30,7 +31,7 @@ impl fmt::Display for KubernetesVersion {
 impl Scalar for KubernetesVersion {
     const FORM: Form = Form::Text;
 
-    fn parse(text: &str) -> Result<Self, Complaint> {
+    fn parse(text: &str) -> Result<Self, Violation> {
         let number = |digits: &str| {
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then(|| digits.parse::<u16>().ok()).flatten()
@@ -41,7 +42,7 @@ impl Scalar for KubernetesVersion {
         let (major, minor) = (parts.next().and_then(number), parts.next().and_then(number));
         match (major, minor, parts.next().is_none_or(is_patch)) {
             (Some(major), Some(minor), true) => Ok(KubernetesVersion { major, minor }),
-            _ => Err(Complaint::new(format!("must be a Kubernetes version, found `{text}`"))
+            _ => Err(Violation::new(format!("must be a Kubernetes version, found `{text}`"))
                 .with_help("write it as `major.minor`, for example `1.33`")),
         }
     }

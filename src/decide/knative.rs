@@ -1,8 +1,8 @@
 //! Knative takes fewer pods than Kubernetes does: what its own webhook would refuse of the pod that comes out.
 
-use super::Case;
-use crate::agent::Sidecar;
-use crate::parts::Plan;
+use crate::agent::plan::Plan;
+use crate::decide::Case;
+use crate::mackerel::names::Sidecar;
 use crate::report::Reason;
 
 const GROUP: &str = "serving.knative.dev";

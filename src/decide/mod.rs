@@ -5,23 +5,29 @@
 //! about it can be refused. The rules on which templates are looked at, and which can run anything of ours, hold for both;
 //! each is asked for by itself, and where both are wanted, one that is refused holds back the other.
 
-mod conflict;
+mod conflicts;
+pub(crate) mod controller_owned;
 mod knative;
-mod misplaced;
-mod patch;
+mod misplaced_annotations;
+mod patches;
 mod permissions;
-mod selection;
+pub(crate) mod plain_api_key;
+mod scope;
 mod shape;
 mod wait_for;
 
-use crate::agent::{Agent, Agents, Sidecar};
-use crate::annotations::{self, Annotation, Given, InvalidAnnotation, InvalidAnnotations, Request};
+use crate::agent::existing::is_agent;
+use crate::agent::parts::{Kinds, Parts};
+use crate::agent::plan::Plan;
+use crate::agent::{Agent, Agents};
+use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations, Request};
 use crate::config::{Config, Injection, KubernetesVersion, SidecarKind};
-use crate::kustomization::NamedPatch;
-use crate::parts::{Kinds, Parts, Plan};
-use crate::pod_template::{self, ContainerList, PodTemplate, is_agent};
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::Sidecar;
+use crate::manifest::kustomization::NamedPatch;
+use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
+use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason, Rule};
-use crate::resource::Resource;
 use std::borrow::Cow;
 use std::rc::Rc;
 use yaml_json_patch::Tree;
@@ -361,7 +367,7 @@ impl<'a> Case<'a, '_> {
     }
 
     fn annotation_pointer(&self, key: &str) -> String {
-        format!("{}/metadata/annotations/{}", self.at, crate::patch::escape(key))
+        format!("{}/metadata/annotations/{}", self.at, yaml_json_patch::pointer::escape(key))
     }
 
     #[cold]
@@ -376,15 +382,15 @@ mod tests {
     use crate::config::{
         Config, Exclusion, Hooks, Injection, KindPattern, KubernetesVersion, NamespacePattern, SidecarKind,
     };
-    use crate::find::Table;
-    use crate::pod_template::PodTemplate;
+    use crate::manifest::pod_template::PodTemplate;
+    use crate::manifest::resource::resources;
+    use crate::manifest::workloads::Table;
     use crate::report::Reason;
-    use crate::resource::resources;
 
     fn reason(text: &str, config: &Config) -> (Reason, Vec<Reason>) {
         let tree = yaml_json_patch::read(text).unwrap();
         let resource = &resources(&tree, tree.root().unwrap(), &kube_core::TypeMeta::default())[0];
-        let templates = Table::new(&[]).templates(&tree, resource.node, |group, kind| {
+        let templates = Table::new([]).templates(&tree, resource.node, |group, kind| {
             resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind)
         });
         let (at, node) = &templates.found[0];

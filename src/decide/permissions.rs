@@ -1,10 +1,10 @@
 //! What the agent must be permitted, where its permissions are to be written too: refused where they must not or cannot be,
 //! since an agent without them posts nothing, while its pod is ready.
 
-use super::Case;
-use crate::annotations::Annotation;
+use crate::agent::kubelet_access::{Access, LESS, PERMITS};
 use crate::config::Config;
-use crate::rbac::{Access, LESS, PERMITS};
+use crate::decide::Case;
+use crate::mackerel::annotations::Annotation;
 use crate::report::{Finding, Reason};
 
 impl Case<'_, '_> {

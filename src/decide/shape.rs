@@ -1,14 +1,13 @@
 //! What the agent takes over from the pod that it goes into, and what its owner should know of the pod that results.
 
-use super::Case;
 use crate::agent::container::{Amounts, Shape, Token};
-use crate::agent::{API_KEY, Sidecar};
-use crate::annotations::Annotation;
 use crate::config::{Config, KubeletAccess, Qos};
-use crate::find::member;
-use crate::qos;
+use crate::decide::Case;
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::{API_KEY, Sidecar};
+use crate::manifest::qos;
+use crate::manifest::resource::text;
 use crate::report::{Finding, Reason};
-use crate::resource::text;
 use k8s_openapi::api::core::v1::EnvVar;
 
 /// Seconds.
@@ -130,7 +129,7 @@ impl Case<'_, '_> {
     /// Warns of a field of the PodSpec, where it stands.
     #[cold]
     fn warn_at(&mut self, field: &str, reason: Reason, message: &str, help: Option<String>) {
-        let node = self.template.spec.and_then(|spec| member(self.tree, spec, field));
+        let node = self.template.spec.and_then(|spec| self.tree.member(spec, field));
         let start = self.tree.span(node.unwrap_or(self.template.node)).start;
         let pointer = format!("{}/spec/{field}", self.at);
         self.warnings.push(Finding { help, ..Finding::new(reason, message, start, &pointer) });

@@ -1,14 +1,13 @@
 //! The init container that waits: who asks for it, and whether it can be had.
 
-use super::Case;
 use crate::agent::Agent;
-use crate::annotations::Annotation;
-use crate::find::member;
-use crate::patch::escape;
+use crate::agent::wait_for::{Amounts, CONTAINER, Shape, WaitFor, asks_for_nothing, endpoints};
+use crate::decide::Case;
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::resource::text;
 use crate::report::{Finding, Reason, Rule};
-use crate::resource::text;
-use crate::wait_for::{Amounts, CONTAINER, Shape, WaitFor, asks_for_nothing, endpoints};
 use std::rc::Rc;
+use yaml_json_patch::pointer::escape;
 
 /// An annotation that names hosts.
 pub(super) struct Asked {
@@ -47,9 +46,9 @@ impl Case<'_, '_> {
     }
 
     fn asked_on_workload(&self, key: &str) -> Option<Asked> {
-        let metadata = member(self.tree, self.resource.node, "metadata")?;
-        let annotations = member(self.tree, metadata, "annotations")?;
-        let node = member(self.tree, annotations, key)?;
+        let metadata = self.tree.member(self.resource.node, "metadata")?;
+        let annotations = self.tree.member(metadata, "annotations")?;
+        let node = self.tree.member(annotations, key)?;
         Some(Asked {
             key: key.to_owned(),
             value: Some(text(self.tree, annotations, key)?),

@@ -1,7 +1,7 @@
 //! The line that a diagnostic points into, cut to what a terminal shows.
 
-use super::position::Position;
-use super::visible::{substitute, width};
+use crate::diagnostic::position::Position;
+use crate::diagnostic::visible::{substitute, width};
 use memchr::memchr;
 use std::ops::Range;
 

@@ -9,14 +9,16 @@
 //!    = help: write the template out instead of the alias
 //! ```
 
+pub(crate) mod closest;
 mod excerpt;
 mod position;
+mod severity;
 mod visible;
 
 pub(crate) use position::Lines;
 pub use position::Position;
+pub use severity::Severity;
 
-use crate::report::{Finding, Severity};
 use excerpt::Excerpt;
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -95,21 +97,6 @@ impl<'t> Diagnostic<'t> {
             place: None,
             notes: Vec::new(),
             help: None,
-        }
-    }
-
-    /// A finding in the text that it was made in, which `name` is shown for. How much it matters depends on the run, not on the
-    /// finding: [`Injection::severity`](crate::inject::Injection::severity) says.
-    #[must_use]
-    pub fn of(finding: &Finding, severity: Severity, name: &'t str, text: &'t [u8]) -> Self {
-        let range = |offset: usize| offset..offset.saturating_add(1);
-        Diagnostic {
-            severity,
-            id: Some(finding.reason.id()),
-            message: finding.message.clone(),
-            place: finding.offset.map(|offset| Place::of_lines(name, text, range(offset))),
-            notes: Vec::new(),
-            help: finding.help.clone(),
         }
     }
 

@@ -6,16 +6,22 @@ pub(crate) mod text;
 
 pub(crate) use permitted::Permitted;
 
-use crate::agent::API_KEY;
-use crate::annotations::{self, Annotation, PREFIX};
+use crate::agent::prerequisites::KeyRef;
+use crate::agent::prerequisites::{Presence, Requirement};
+use crate::agent::wait_for::WaitFor;
+use crate::annotations;
+use crate::checks::Part;
 use crate::config::{Config, Origin};
 use crate::diagnostic::Lines;
-use crate::field_path::field_path;
-use crate::needs::Need;
-use crate::report::{Class, Finding, Identity, Outcome, Rule, Severity, Subject, Waiting};
-use crate::surroundings::{Part, Presence, Requirement};
-use crate::tolerance::Tolerance;
-use crate::wait_for::WaitFor;
+use crate::diagnostic::Severity;
+use crate::inject::outcome::{Outcome, Subject};
+use crate::inject::severity::SeverityPolicy;
+use crate::mackerel::annotations::{Annotation, PREFIX};
+use crate::mackerel::names::API_KEY;
+use crate::manifest::field_path::field_path;
+use crate::manifest::identity::Identity;
+use crate::reconcile::Waiting;
+use crate::report::{Class, Finding, Rule};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -170,7 +176,7 @@ impl Chosen<'_> {
             [name] => *name == identity.name,
             [kind, name] => is(kind, &identity.kind) && *name == identity.name,
             [kind, namespace, name] => {
-                let is_there = identity.namespace_in(config).is_some_and(|it| it == namespace);
+                let is_there = identity.namespace_or(config.spec.namespace.as_ref()).is_some_and(|it| it == namespace);
                 is(kind, &identity.kind) && is_there && *name == identity.name
             }
             _ => false,
@@ -179,14 +185,14 @@ impl Chosen<'_> {
 }
 
 /// Explains a run: each text with its name. The injections have to carry their agents (see
-/// [`Explanations`](crate::inject::Explanations)) for their settings to be shown.
+/// [`Explanations`](crate::options::Explanations)) for their settings to be shown.
 #[must_use]
 pub(crate) fn explain(
     names: &[String],
     parts: &[Part<'_>],
     requirements: &[Requirement],
     config: &Config,
-    tolerance: Tolerance,
+    severity_policy: SeverityPolicy,
     chosen: Chosen<'_>,
 ) -> Explanation {
     let mut explanation = Explanation {
@@ -199,7 +205,7 @@ pub(crate) fn explain(
     let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| chosen.takes(&o.identity, config)).count();
     let in_detail = matches!(chosen, Chosen::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
     for (name, part) in names.iter().zip(parts) {
-        let mut view = View { name, lines: Lines::new(part.text.as_bytes()), config, tolerance };
+        let mut view = View { name, lines: Lines::new(part.text.as_bytes()), config, severity_policy };
         let injection = part.injection;
         for outcome in injection.outcomes.iter().filter(|outcome| chosen.takes(&outcome.identity, config)) {
             explanation.templates.push(view.template(outcome, in_detail));
@@ -208,11 +214,11 @@ pub(crate) fn explain(
             let faults = injection.faults.iter().map(|fault| view.told(fault, Severity::Error, None));
             explanation.findings.extend(faults.collect::<Vec<_>>());
             for finding in &injection.findings {
-                let severity = tolerance.severity(finding);
+                let severity = severity_policy.severity(finding);
                 explanation.findings.push(view.told(finding, severity, None));
             }
             for remark in &injection.remarks {
-                let severity = tolerance.severity(&remark.finding);
+                let severity = severity_policy.severity(&remark.finding);
                 explanation.findings.push(view.told(&remark.finding, severity, Some(remark.subject())));
             }
             explanation.without_pod_template += injection.without_template;
@@ -221,10 +227,10 @@ pub(crate) fn explain(
     let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
     let shown: Vec<&Outcome> = outcomes.filter(|outcome| chosen.takes(&outcome.identity, config)).collect();
     let asked = shown.iter().flat_map(|outcome| {
-        let namespace = outcome.identity.namespace_in(config);
+        let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref());
         outcome.needs.iter().flat_map(|needs| &needs.objects).map(move |need| (namespace, need))
     });
-    let asked: HashSet<(Option<&String>, &Need)> = asked.collect();
+    let asked: HashSet<(Option<&String>, &KeyRef)> = asked.collect();
     let is_of_one = |requirement: &&Requirement| asked.contains(&(requirement.namespace.as_ref(), &requirement.need));
     let mut lines: Vec<Lines<'_>> = parts.iter().map(|part| Lines::new(part.text.as_bytes())).collect();
     explanation.needed =
@@ -257,7 +263,7 @@ struct View<'a> {
     name: &'a str,
     lines: Lines<'a>,
     config: &'a Config,
-    tolerance: Tolerance,
+    severity_policy: SeverityPolicy,
 }
 
 impl View<'_> {
@@ -268,10 +274,11 @@ impl View<'_> {
 
     fn template(&mut self, outcome: &Outcome, in_detail: bool) -> Template {
         let place = self.place(outcome.offset);
-        let decision = self.told(&outcome.decision, self.tolerance.severity(&outcome.decision), None);
+        let decision = self.told(&outcome.decision, self.severity_policy.severity(&outcome.decision), None);
         let because = outcome.rule.as_ref().map(|rule| self.because(rule));
         let warnings = outcome.warnings.iter();
-        let warnings = warnings.map(|warning| self.told(warning, self.tolerance.severity(warning), None)).collect();
+        let warnings =
+            warnings.map(|warning| self.told(warning, self.severity_policy.severity(warning), None)).collect();
         Template {
             resource: outcome.identity.clone(),
             template: field_path(&outcome.template),

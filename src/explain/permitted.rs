@@ -1,8 +1,9 @@
 //! What the agents must be permitted. One that is not reports nothing, and only its log says so: the pod is ready.
 
+use crate::agent::kubelet_access::Access;
+use crate::agent::kubelet_access::Bearer;
 use crate::config::Config;
-use crate::rbac::{Access, Bearer};
-use crate::report::Outcome;
+use crate::inject::outcome::Outcome;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 

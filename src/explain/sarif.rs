@@ -3,8 +3,10 @@
 //!
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
-use super::{Explanation, Place, Told};
-use crate::report::{Class, Identity, Reason, Severity};
+use crate::diagnostic::Severity;
+use crate::explain::{Explanation, Place, Told};
+use crate::manifest::identity::Identity;
+use crate::report::{Class, Reason};
 use serde_json::{Map, Value, json};
 
 /// The log as a JSON value.

@@ -1,11 +1,13 @@
 //! For a person at a terminal: a table by file, what is told beside it, what must exist.
 
-use super::{Because, Explanation, Made, Needed, Permitted, Template, Told};
+use crate::agent::kubelet_access::{Access, LESS, NODES_PROXY, PERMITS};
+use crate::agent::parts::Kinds;
+use crate::diagnostic::Severity;
 use crate::diagnostic::visible;
-use crate::inject::Tense;
-use crate::parts::Kinds;
-use crate::rbac::{Access, LESS, NODES_PROXY, PERMITS};
-use crate::report::{Identity, Reason, Severity};
+use crate::explain::{Because, Explanation, Made, Needed, Permitted, Template, Told};
+use crate::manifest::identity::Identity;
+use crate::options::Tense;
+use crate::report::Reason;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
 

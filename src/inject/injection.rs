@@ -1,9 +1,12 @@
 //! What one text gives: edits, and what was decided.
 
-use crate::rbac;
-use crate::report::{Finding, Identity, Outcome, Remark, Severity};
-use crate::surroundings::{Requirement, Spot};
-use crate::tolerance::Tolerance;
+use crate::agent::prerequisites::Requirement;
+use crate::diagnostic::Severity;
+use crate::inject::outcome::{Outcome, Remark};
+use crate::inject::severity::SeverityPolicy;
+use crate::manifest::identity::Identity;
+use crate::manifest::related::Location;
+use crate::report::Finding;
 use yaml_json_patch::edit::{self, Edit};
 
 /// What one text gives.
@@ -16,7 +19,7 @@ pub struct Injection {
     /// One per pod template, in order of the text.
     pub outcomes: Vec<Outcome>,
     /// ClusterRoles and bindings that `rbac.generate` changes; the edits are among the others.
-    pub permissions: Vec<(rbac::Change, Identity)>,
+    pub permissions: Vec<(crate::report::PermissionChange, Identity)>,
     /// Refusals that belong to no pod template: documents that cannot be read and might have held one.
     pub findings: Vec<Finding>,
     /// Warnings and notes about resources in which no pod template is known.
@@ -26,11 +29,11 @@ pub struct Injection {
     /// Resources without a pod template.
     pub without_template: usize,
     /// Where other resources stand that say whether the injected pods will start.
-    pub(crate) surroundings: Vec<Spot>,
+    pub(crate) related: Vec<Location>,
     /// What must exist for the injected pods, by namespace, and whether the text has it.
     pub requirements: Vec<Requirement>,
     /// What a finding means to the run.
-    pub(crate) tolerance: Tolerance,
+    pub(crate) severity_policy: SeverityPolicy,
 }
 
 impl Injection {
@@ -38,11 +41,11 @@ impl Injection {
     /// warnings. Faults are always errors, and not to be asked about.
     #[must_use]
     pub fn severity(&self, finding: &Finding) -> Severity {
-        self.tolerance.severity(finding)
+        self.severity_policy.severity(finding)
     }
 
     /// Everything that holds the whole text back: faults, refusals unless `onError` is `skip`, and warnings where
-    /// [`Warnings::Refuse`](super::Warnings::Refuse) says so.
+    /// [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         let outcomes =
             self.outcomes.iter().flat_map(|outcome| [&outcome.decision].into_iter().chain(&outcome.warnings));
@@ -81,8 +84,10 @@ fn sentences(findings: &[Finding]) -> String {
 #[cfg(test)]
 mod tests {
     use crate::config::{Config, Sources, load};
-    use crate::inject::{Options, Warnings, inject};
-    use crate::report::{Reason, Severity};
+    use crate::diagnostic::Severity;
+    use crate::engine::inject;
+    use crate::options::{Options, Warnings};
+    use crate::report::Reason;
 
     /// Reasons that hold the text back, by id; none where it comes out.
     fn held_back(text: &str, settings: &[&str], options: Options) -> Vec<Reason> {

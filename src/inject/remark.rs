@@ -1,10 +1,13 @@
 //! What is said of resources in which no pod template is found.
 
-use super::{Direction, Run};
-use crate::report::{Finding, Identity, Remark};
-use crate::resource::{Resource, file};
-use crate::template_form;
-use crate::unknown_kind::{self, unknown_kind};
+use crate::inject::Run;
+use crate::inject::outcome::Remark;
+use crate::inject::template_form;
+use crate::inject::unknown_kind::{self, unknown_kind};
+use crate::manifest::identity::Identity;
+use crate::manifest::resource::{Resource, file};
+use crate::options::Direction;
+use crate::report::Finding;
 use yaml_json_patch::Tree;
 
 impl Run<'_> {

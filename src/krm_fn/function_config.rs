@@ -1,7 +1,6 @@
 //! The functionConfig of a call, and how its user knows it: as a file, not as a part of somebody's stdin.
 
-use crate::find::member;
-use crate::resource::text;
+use crate::manifest::resource::text;
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
 
@@ -29,7 +28,7 @@ impl FunctionConfig<'_> {
     /// The file that the orchestrator read it from, where it says so.
     #[must_use]
     pub(crate) fn file(&self) -> Option<String> {
-        let annotations = member(self.tree, member(self.tree, self.node, "metadata")?, "annotations")?;
+        let annotations = self.tree.member(self.tree.member(self.node, "metadata")?, "annotations")?;
         let keys = ["internal.config.kubernetes.io/path", "config.kubernetes.io/path"];
         keys.into_iter().find_map(|key| text(self.tree, annotations, key))
     }
@@ -38,7 +37,7 @@ impl FunctionConfig<'_> {
     #[must_use]
     pub(crate) fn name(&self) -> String {
         let kind = text(self.tree, self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
-        let metadata = member(self.tree, self.node, "metadata");
+        let metadata = self.tree.member(self.node, "metadata");
         match metadata.and_then(|metadata| text(self.tree, metadata, "name")) {
             Some(name) => format!("{kind}/{name}"),
             None => kind,

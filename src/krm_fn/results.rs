@@ -1,9 +1,12 @@
 //! What was decided, as the `results` of a ResourceList.
 
-use crate::field_path::field_path;
+use crate::diagnostic::Severity;
 use crate::inject::Injection;
-use crate::report::{Class, Finding, Identity, Reason, Severity, Subject};
-use crate::tolerance::Tolerance;
+use crate::inject::outcome::Subject;
+use crate::inject::severity::SeverityPolicy;
+use crate::manifest::field_path::field_path;
+use crate::manifest::identity::Identity;
+use crate::report::{Class, Finding, Reason};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use yaml_json_patch::{Context, quote};
@@ -28,8 +31,8 @@ struct Resource<'r> {
 }
 
 /// Everything worth a result, in order of the text.
-pub(super) fn tell(injection: &Injection, tolerance: Tolerance) -> Vec<FunctionResult<'_>> {
-    let result = |finding, subject| FunctionResult::new(tolerance.severity(finding), finding, subject);
+pub(super) fn tell(injection: &Injection, severity_policy: SeverityPolicy) -> Vec<FunctionResult<'_>> {
+    let result = |finding, subject| FunctionResult::new(severity_policy.severity(finding), finding, subject);
     let mut told = Vec::new();
     told.extend(injection.faults.iter().map(|fault| FunctionResult::new(Severity::Error, fault, None)));
     told.extend(injection.findings.iter().map(|finding| result(finding, None)));

@@ -1,13 +1,12 @@
 //! Where the objects go: in front of everything else, so that their removal takes whole lines and touches nothing, and so
 //! that whoever applies the stream in its order permits before it runs.
 
-use super::manifest::document;
-use super::record::{Boundary, Record};
-use super::spliced::{Failure, spliced};
-use crate::annotations::Annotation;
-use crate::read;
-use crate::read::list;
-use crate::resource::item_types;
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::list;
+use crate::manifest::resource::item_types;
+use crate::rbac::manifest::document;
+use crate::rbac::record::{Boundary, Record};
+use crate::rbac::spliced::{Failure, spliced};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
@@ -65,7 +64,7 @@ pub(super) fn to_stream(text: &str, wanted: &[Wanted]) -> Vec<Edit> {
 /// # Errors
 /// When the list cannot be edited; with the place in the text.
 pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Failure> {
-    for document in read::documents(text).map(|document| document.span) {
+    for document in yaml_json_patch::documents(text).map(|document| document.span) {
         let piece = &text[document.clone()];
         if let Some(first) = first_item(piece) {
             let tree = yaml::read(&piece[first.clone()]).ok().filter(|tree| list::item(tree).is_some());

@@ -4,16 +4,20 @@
 //! would have given in the first place. Where all of it says already what it should, it is left where it stands, since
 //! another tool may have moved it or printed it again.
 
-use super::addition::{self, Wanted, annotate};
-use super::manifest::comments;
-use super::objects::objects;
-use super::present::{Other, Ours, Present};
-use super::spliced::Failure;
-use super::{Change, Grants};
-use crate::annotations::Annotation;
 use crate::config::Config;
-use crate::inject::{Direction, Injection, Options, Permissions};
-use crate::report::{Finding, Identity, Outcome, Reason, Remark};
+use crate::inject::Injection;
+use crate::inject::outcome::{Outcome, Remark};
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::identity::Identity;
+use crate::options::{Direction, Options, Permissions};
+use crate::rbac::Grants;
+use crate::rbac::addition::{self, Wanted, annotate};
+use crate::rbac::manifest::comments;
+use crate::rbac::objects::objects;
+use crate::rbac::present::{Other, Ours, Present};
+use crate::rbac::spliced::Failure;
+use crate::report::PermissionChange;
+use crate::report::{Finding, Reason};
 use serde_json::Value;
 use yaml_json_patch::edit::{self, Edit};
 
@@ -170,7 +174,7 @@ fn rewritten(
 }
 
 /// What is different afterwards.
-fn changes(present: &Present, wanted: &[Wanted]) -> Vec<(Change, Identity)> {
+fn changes(present: &Present, wanted: &[Wanted]) -> Vec<(PermissionChange, Identity)> {
     let identity = |object: &Value| {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Identity {
@@ -184,12 +188,12 @@ fn changes(present: &Present, wanted: &[Wanted]) -> Vec<(Change, Identity)> {
         present.ours.iter().filter(|ours| is_same(&ours.identity, &wanted.object)).collect()
     };
     let goes = |ours: &&Ours| !wanted.iter().any(|wanted| is_same(&ours.identity, &wanted.object));
-    let removed = present.ours.iter().filter(goes).map(|ours| (Change::Removed, ours.identity.clone()));
+    let removed = present.ours.iter().filter(goes).map(|ours| (PermissionChange::Removed, ours.identity.clone()));
     let written = wanted.iter().filter_map(|wanted| match before(wanted)[..] {
-        [] => Some((Change::Added, identity(&wanted.object))),
+        [] => Some((PermissionChange::Added, identity(&wanted.object))),
         [ours] if permits_the_same(ours, wanted) => None,
         // Also where one of two stays: two streams were put together.
-        [..] => Some((Change::Updated, identity(&wanted.object))),
+        [..] => Some((PermissionChange::Updated, identity(&wanted.object))),
     });
     removed.chain(written).collect()
 }

@@ -1,28 +1,9 @@
 //! Whose permissions are needed: from the outcomes of a run to the ServiceAccounts of every namespace.
 
-use super::Access;
-use crate::report::{Class, Outcome, Reason};
-use crate::resource::text;
+use crate::agent::kubelet_access::{Access, Bearer};
+use crate::inject::outcome::Outcome;
+use crate::report::{Class, Reason};
 use std::collections::{BTreeMap, BTreeSet};
-use yaml_json_patch::{NodeId, Tree};
-
-/// Whose token the agent of one pod template has, and for what.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bearer {
-    /// The way the agent reads.
-    pub(crate) access: Access,
-    /// The pod's namespace; none where neither the resource nor the configuration names one.
-    pub(crate) namespace: Option<String>,
-    /// The pod's ServiceAccount.
-    pub(crate) service_account: String,
-}
-
-/// The ServiceAccount of a PodSpec. `serviceAccount` is its old name, which the API server still takes.
-#[must_use]
-pub(crate) fn service_account(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> String {
-    let named = |key: &str| text(tree, pod_spec?, key).filter(|name| !name.is_empty());
-    named("serviceAccountName").or_else(|| named("serviceAccount")).unwrap_or_else(|| "default".to_owned())
-}
 
 /// The ServiceAccounts of one namespace whose agents read in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

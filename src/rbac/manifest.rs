@@ -1,8 +1,9 @@
 //! The permissions as text: YAML with comments that say why.
 
-use super::objects::objects;
-use super::{Access, Grant, Grants, PERMITS};
+use crate::agent::kubelet_access::{Access, PERMITS};
 use crate::config::{Config, KubernetesVersion};
+use crate::rbac::objects::objects;
+use crate::rbac::{Grant, Grants};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
@@ -74,7 +75,8 @@ pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inject::{Options, inject};
+    use crate::engine::inject;
+    use crate::options::Options;
 
     fn printed(text: &str, settings: &[&str]) -> String {
         let set: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();

@@ -3,9 +3,9 @@
 //! Every namespace has its own pair, so that what is deployed by itself brings and takes along its own permissions, and two
 //! deployments never write the same object. A RoleBinding would not do: nodes belong to no namespace.
 
-use super::Grant;
-use crate::agent::order::arrange;
+use crate::agent::field_order::arrange;
 use crate::config::Config;
+use crate::rbac::Grant;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, RoleRef, Subject};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;

@@ -1,12 +1,10 @@
 //! The documents and items of an earlier run, and others of their names.
 
-use super::objects::{GROUP, NAME_PREFIX};
-use super::record::{MARK, Record};
-use crate::annotations::Annotation;
-use crate::find::member;
-use crate::read;
-use crate::report::Identity;
-use crate::resource::{Resource, file, resources, text};
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::identity::Identity;
+use crate::manifest::resource::{Resource, file, resources, text};
+use crate::rbac::objects::{GROUP, NAME_PREFIX};
+use crate::rbac::record::{MARK, Record};
 use json_patch::jsonptr::PointerBuf;
 use kube_core::TypeMeta;
 use memchr::memmem;
@@ -101,7 +99,7 @@ impl Present {
             return;
         }
         let identity = resource.identity.clone();
-        let annotations = || member(tree, member(tree, resource.node, "metadata")?, "annotations");
+        let annotations = || tree.member(tree.member(resource.node, "metadata")?, "annotations");
         let record = annotations().and_then(|annotations| text(tree, annotations, Annotation::Record.key()));
         match (record.as_deref().and_then(Record::parse), to_json(tree, resource.node)) {
             (Some(record), Ok(value)) => {
@@ -140,5 +138,5 @@ fn foreign_key(tree: &Tree<'_>, mapping: NodeId) -> Option<usize> {
 }
 
 pub(super) fn documents(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    read::documents(text).map(|document| document.span)
+    yaml_json_patch::documents(text).map(|document| document.span)
 }

@@ -1,8 +1,8 @@
 //! How the documents and items of an earlier run are taken out again, byte for byte, and nothing else with them.
 
-use super::present::{Place, Present, documents};
-use super::record::Boundary;
-use super::spliced::{Failure, spliced};
+use crate::rbac::present::{Place, Present, documents};
+use crate::rbac::record::Boundary;
+use crate::rbac::spliced::{Failure, spliced};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, RemoveOperation};
 use std::ops::Range;

@@ -16,9 +16,12 @@
 use crate::laws::{self, configuration, others};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::diagnostic::{Colour, Renderer};
-use mackerel_agent_injector::inject::{Direction, ForeignAgents, HandEdits, Injection, Options, inject};
-use mackerel_agent_injector::internals::built_in_kinds;
-use mackerel_agent_injector::report::{Class, Finding, Identity, Outcome, Reason};
+use mackerel_agent_injector::engine::inject;
+use mackerel_agent_injector::inject::Injection;
+use mackerel_agent_injector::inject::{Identity, Outcome};
+use mackerel_agent_injector::manifest::workloads::built_in_kinds;
+use mackerel_agent_injector::options::{Direction, ForeignAgents, HandEdits, Options};
+use mackerel_agent_injector::report::{Class, Finding, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;

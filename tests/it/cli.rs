@@ -77,7 +77,9 @@ fn what_an_error_holds_back_is_not_told_as_done() {
         "metadata:\n      labels:",
         "metadata:\n      annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:",
     );
-    let files = [("a.yaml", WEB), ("b.yaml", &opted_out), ("c.yaml", &injected), ("d.yaml", BROKEN)];
+    // Under `annotated`, only a text with our prefix may ask for something.
+    let broken = format!("# agent-injector.contrib.mackerel.io\n{BROKEN}");
+    let files = [("a.yaml", WEB), ("b.yaml", &opted_out), ("c.yaml", &injected), ("d.yaml", &*broken)];
     for args in [&["inject", "-i"][..], &["inject"]] {
         let folder = Folder::with(&files);
         let ran = folder.run(&[args, &["-v", "--set=injection=annotated", "--log-file=log", "."]].concat());

@@ -2,10 +2,9 @@
 //! beside each valid one the settings it makes that are not the defaults. `UPDATE_EXPECTED=1` writes those files anew.
 
 use crate::json_schema::broken;
+use mackerel_agent_injector::annotations::{self, Annotation};
 use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Origin, Sources, example, load, schema};
 use mackerel_agent_injector::diagnostic::{Colour, Renderer};
-use mackerel_agent_injector::internals::annotations::{self, Annotation};
-use mackerel_agent_injector::internals::sources_of_node;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -77,7 +76,7 @@ fn from_call(configuration: &str) -> Config {
         format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}");
     let tree = yaml::read(&text).unwrap();
     let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
-    load(&sources_of_node("<stdin>", &text, 0, &tree, node)).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
+    load(&Sources::of_node("<stdin>", &text, 0, &tree, node)).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
 }
 
 fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
@@ -392,7 +391,7 @@ fn a_function_config_is_read_where_it_stands() {
     let start = text.find("---").unwrap();
     let tree = yaml::read(&text[start..]).unwrap();
     let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
-    let errors = load(&sources_of_node("<stdin>", &text, start, &tree, node)).unwrap_err();
+    let errors = load(&Sources::of_node("<stdin>", &text, start, &tree, node)).unwrap_err();
     let shown = Renderer::new(Colour::Never).line(&errors[0]);
     assert_eq!(
         shown,

@@ -2,7 +2,8 @@
 
 use crate::cases::{self, Case};
 use crate::laws::{applied, placed};
-use mackerel_agent_injector::inject::{Direction, HandEdits, inject};
+use mackerel_agent_injector::engine::inject;
+use mackerel_agent_injector::options::{Direction, HandEdits};
 use mackerel_agent_injector::report::Reason;
 use serde_json::Value;
 use yaml_json_patch as yaml;

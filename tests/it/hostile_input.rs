@@ -1,8 +1,10 @@
 //! Hostile input: a clear answer, soon, and memory in proportion.
 
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::inject::{Direction, Options, inject};
-use mackerel_agent_injector::internals::read::{Glance, glance, list};
+use mackerel_agent_injector::engine::inject;
+use mackerel_agent_injector::manifest::list;
+use mackerel_agent_injector::manifest::prefilter::{Glance, glance};
+use mackerel_agent_injector::options::{Direction, Options};
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
 

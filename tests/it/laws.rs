@@ -5,10 +5,13 @@
 
 use json_patch::Patch;
 use mackerel_agent_injector::config::{Config, Sources, load};
-use mackerel_agent_injector::inject::{Direction, ForeignAgents, Injection, Options, Patches, Permissions, inject};
-use mackerel_agent_injector::internals::is_call;
-use mackerel_agent_injector::report::Change;
-use mackerel_agent_injector::report::{Class, Outcome, Reason, Remark};
+use mackerel_agent_injector::engine::inject;
+use mackerel_agent_injector::inject::Injection;
+use mackerel_agent_injector::inject::{Outcome, Remark};
+use mackerel_agent_injector::krm_fn::is_call;
+use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Patches, Permissions};
+use mackerel_agent_injector::report::PermissionChange;
+use mackerel_agent_injector::report::{Class, Reason};
 use serde_json::Value;
 use std::sync::LazyLock;
 use yaml_json_patch::documents;
@@ -153,7 +156,7 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
 /// False where permissions of an earlier run gave way: with one that is missing, all are written anew.
 fn only_first(text: &str, injection: &Injection) -> bool {
     let mut changes = injection.permissions.iter().map(|(change, _)| *change);
-    injection.permissions.is_empty() || !holds_ours(text) && changes.all(|change| change == Change::Added)
+    injection.permissions.is_empty() || !holds_ours(text) && changes.all(|change| change == PermissionChange::Added)
 }
 
 /// Law 1 for permissions that are documents: behind them stands what an injection without them gives.

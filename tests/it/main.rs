@@ -7,6 +7,7 @@
 )]
 
 mod any_text;
+mod architecture;
 mod cases;
 mod cli;
 mod commands;

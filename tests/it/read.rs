@@ -1,7 +1,8 @@
 //! Lists cut into items against the same lists read as a whole; the glance against reading.
 
 use crate::corpus;
-use mackerel_agent_injector::internals::read::{Glance, glance, list};
+use mackerel_agent_injector::manifest::list;
+use mackerel_agent_injector::manifest::prefilter::{Glance, glance};
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 

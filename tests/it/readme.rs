@@ -6,8 +6,8 @@
 use crate::docs;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use mackerel_agent_injector::annotations::Annotation;
 use mackerel_agent_injector::config::{Config, Sources, load};
-use mackerel_agent_injector::internals::annotations::Annotation;
 use mackerel_agent_injector::report::{Class, Reason};
 use std::fmt::Write as _;
 use std::fs;

@@ -15,6 +15,8 @@ pub struct Member {
     pub value: NodeId,
     /// The mapping in which it stands: another one where a merge key brings it.
     pub holder: NodeId,
+    /// True when that mapping has the key more than once.
+    pub is_duplicate: bool,
 }
 
 impl Tree<'_> {
@@ -45,10 +47,10 @@ impl Tree<'_> {
 /// `seen`: a mapping that did not have the key is not asked again, however many merge keys lead to it.
 fn find(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<Member> {
     let mapping = tree.resolve(mapping);
-    let (mut found, mut merged) = (None, None);
+    let (mut found, mut merged): (Option<Member>, Option<NodeId>) = (None, None);
     for (name, value) in tree.entries(mapping) {
         if tree.is_key(name, key) {
-            found = Some(Member { value, holder: mapping });
+            found = Some(Member { value, holder: mapping, is_duplicate: found.is_some() });
         } else if is_merge_key(tree, name) {
             merged = Some(value);
         }

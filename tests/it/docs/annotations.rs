@@ -5,7 +5,7 @@
 use super::configuration::{self, Entry};
 use super::page::root;
 use crate::laws;
-use mackerel_agent_injector::internals::annotations::{Annotation, overlay, request};
+use mackerel_agent_injector::annotations::{Annotation, overlay, request};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;

@@ -4,8 +4,8 @@
 //! seen when the English has changed.
 
 use super::page::root;
+use mackerel_agent_injector::annotations::Annotation;
 use mackerel_agent_injector::config::schema;
-use mackerel_agent_injector::internals::annotations::Annotation;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;

@@ -3,7 +3,7 @@
 use super::cluster::{Run, Verdict, cluster, collection, without_identity};
 use super::injected::pairs;
 use crate::cases;
-use mackerel_agent_injector::inject::Direction;
+use mackerel_agent_injector::options::Direction;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -9,7 +9,7 @@ use crate::cases;
 use crate::corpus::{self, Files};
 use crate::laws::{INJECT, of_spec};
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::inject::inject;
+use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::report::Reason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -6,7 +6,7 @@ use super::cluster::{Cluster, Run, Verdict, cluster, collection, for_each, witho
 use super::injected::{completed, pairs};
 use crate::laws::UNINJECT;
 use mackerel_agent_injector::config::Config;
-use mackerel_agent_injector::inject::inject;
+use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::report::Reason;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};

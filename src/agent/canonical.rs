@@ -1,0 +1,222 @@
+//! The normal form of what we added, so that a hand edit is told from a re-print: key order, style, the API server's
+//! defaults and the spelling of quantities do not count. Image, Secret and ConfigMap names are looked at one by one,
+//! because Renovate and kustomize (`images:`, `namePrefix`, generators) change them with good reason.
+
+use crate::manifest::quantity::nanos;
+use serde_json::{Map, Value};
+
+/// A short fingerprint. Not a safeguard against forgery: who can edit the manifest can edit the record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Digest(u32);
+
+impl Digest {
+    /// FNV-1a (64 bits) folded to 32, as its authors recommend for shorter values.
+    #[must_use]
+    pub(crate) fn of(text: &str) -> Self {
+        let hash = text
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        #[allow(clippy::cast_possible_truncation, reason = "folding is the point")]
+        Self((hash >> 32) as u32 ^ hash as u32)
+    }
+
+    /// Of a name; an absent one is as good as an empty one.
+    #[must_use]
+    pub(crate) fn of_name(name: Option<&str>) -> Self {
+        Self::of(name.unwrap_or_default())
+    }
+
+    /// Reads what [`std::fmt::Display`] wrote.
+    #[must_use]
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        (text.len() == 8).then(|| u32::from_str_radix(text, 16).ok().map(Self))?
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
+}
+
+/// What others may change without it being a hand edit. A name that is not there, or empty, is no changed one: nobody can
+/// have meant it, and Kubernetes refuses the pod.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Names {
+    /// The container's image.
+    pub(crate) image: Option<String>,
+    /// The Secret that holds the API key.
+    pub(crate) secret: Option<String>,
+    /// The ConfigMap that holds the agent's configuration.
+    pub(crate) config_map: Option<String>,
+}
+
+/// Takes the names out of a container and its volumes, so that the rest can be compared without them.
+#[must_use]
+pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
+    let mut names = Names { image: take_image(container), ..Names::default() };
+    let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
+        env.iter_mut()
+            .find(|variable| variable.get("name").and_then(Value::as_str) == Some(crate::mackerel::names::API_KEY))
+    });
+    names.secret = key.and_then(|variable| take(variable, "/valueFrom/secretKeyRef/name"));
+    for volume in volumes {
+        if volume.get("name").and_then(Value::as_str) == Some(crate::mackerel::names::Volume::Config.name()) {
+            names.config_map = take(volume, "/configMap/name");
+        }
+    }
+    names
+}
+
+/// Takes the image out of a container.
+#[must_use]
+pub(crate) fn take_image(container: &mut Value) -> Option<String> {
+    take(container, "/image")
+}
+
+fn take(value: &mut Value, pointer: &str) -> Option<String> {
+    match value.pointer_mut(pointer)?.take() {
+        Value::String(text) if !text.is_empty() => Some(text),
+        _ => None,
+    }
+}
+
+/// True for a value that the API server writes where nothing was said.
+fn is_default(field: &str, value: &Value) -> bool {
+    match (field, value) {
+        ("terminationMessagePath", Value::String(path)) => path == "/dev/termination-log",
+        ("terminationMessagePolicy", Value::String(policy)) => policy == "File",
+        ("apiVersion", Value::String(version)) => version == "v1",
+        ("defaultMode", Value::Number(mode)) => mode.as_u64() == Some(0o644),
+        ("divisor", Value::String(divisor)) => divisor == "0",
+        ("readOnly" | "optional", Value::Bool(set)) => !set,
+        _ => false,
+    }
+}
+
+/// The normal form: defaults and empty values dropped, quantities by value, keys sorted.
+#[must_use]
+pub(crate) fn normal(value: &Value) -> Value {
+    normal_at(value, Context::Other).unwrap_or(Value::Null)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Context {
+    Other,
+    /// Below `resources.limits` and `resources.requests`: every value is a quantity.
+    Quantities,
+    /// A quantity itself.
+    Quantity,
+    /// The items of `volumeMounts`.
+    Mounts,
+}
+
+/// True for the mount of the service account's token that the API server adds to every container of a Pod.
+fn is_token_mount(mount: &Value) -> bool {
+    let text = |key: &str| mount.get(key).and_then(Value::as_str).unwrap_or_default();
+    text("mountPath") == "/var/run/secrets/kubernetes.io/serviceaccount" && text("name").starts_with("kube-api-access-")
+}
+
+fn normal_at(value: &Value, context: Context) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::Object(fields) => {
+            let mut sorted: Vec<(&String, Value)> = fields
+                .iter()
+                .filter_map(|(key, field)| {
+                    let field = normal_at(field, context_of(context, key))?;
+                    (!is_default(key, &field)).then_some((key, field))
+                })
+                .collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            let sorted: Map<String, Value> = sorted.into_iter().map(|(key, field)| (key.clone(), field)).collect();
+            (!sorted.is_empty()).then_some(Value::Object(sorted))
+        }
+        Value::Array(items) => {
+            let added = |item: &&Value| context == Context::Mounts && is_token_mount(item);
+            let items = items.iter().filter(|item| !added(item));
+            let items: Vec<Value> = items.map(|item| normal_at(item, Context::Other).unwrap_or(Value::Null)).collect();
+            (!items.is_empty()).then_some(Value::Array(items))
+        }
+        Value::String(text) if context == Context::Quantity => {
+            Some(by_value(text).map_or_else(|| value.clone(), Value::String))
+        }
+        Value::Number(number) if context == Context::Quantity => by_value(&number.to_string()).map(Value::String),
+        Value::String(text) if text.is_empty() => None,
+        scalar => Some(scalar.clone()),
+    }
+}
+
+fn context_of(above: Context, key: &str) -> Context {
+    match key {
+        _ if above == Context::Quantities => Context::Quantity,
+        "limits" | "requests" => Context::Quantities,
+        "sizeLimit" | "divisor" => Context::Quantity,
+        "volumeMounts" => Context::Mounts,
+        _ => Context::Other,
+    }
+}
+
+/// `0.5` and `500m` -> `5e-1`
+fn by_value(quantity: &str) -> Option<String> {
+    let mut value = nanos(quantity)?;
+    if value == 0 {
+        return Some("0".to_owned());
+    }
+    let mut ten = -9;
+    while value % 10 == 0 {
+        value /= 10;
+        ten += 1;
+    }
+    Some(format!("{value}e{ten}"))
+}
+
+/// The normal form that a record's `value` is the fingerprint of.
+#[must_use]
+pub(crate) fn normal_parts(container: &Value, volumes: &[Value]) -> Value {
+    Value::Array(std::iter::once(container).chain(volumes).map(normal).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Digest, by_value, normal};
+    use serde_json::json;
+
+    #[test]
+    fn quantities_are_equal_by_value() {
+        for (a, b) in
+            [("0.5", "500m"), ("64Mi", "65536Ki"), ("1e3", "1k"), ("1", "1000m"), ("1Gi", "1073741824"), ("0", "0Mi")]
+        {
+            assert_eq!(by_value(a), by_value(b), "{a} and {b}");
+        }
+        assert_ne!(by_value("64Mi"), by_value("64M"));
+        // Fingerprints in records rest on this spelling.
+        assert_eq!(by_value("0.50").as_deref(), Some("5e-1"));
+        assert_eq!(by_value("64Mi").as_deref(), Some("67108864e0"));
+        assert_eq!(by_value("many"), None);
+    }
+
+    #[test]
+    fn what_the_api_server_adds_does_not_count() {
+        let ours = json!({"name": "a", "env": [{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+            "resources": {"limits": {"cpu": "0.1"}}});
+        let theirs = json!({"resources": {"limits": {"cpu": "100m"}}, "terminationMessagePath": "/dev/termination-log",
+            "env": [{"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}, "name": "N"}], "name": "a"});
+        assert_eq!(normal(&ours).to_string(), normal(&theirs).to_string());
+        let in_a_pod = json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "readOnly": true,
+            "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]});
+        assert_eq!(normal(&in_a_pod), json!({"name": "a"}));
+        let of_a_user =
+            json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "mountPath": "/token"}]});
+        assert_eq!(normal(&of_a_user), of_a_user);
+        let edited = json!({"name": "a", "env": [], "resources": {"limits": {"cpu": "100m"}}});
+        assert_ne!(normal(&ours).to_string(), normal(&edited).to_string());
+    }
+
+    #[test]
+    fn digests_are_stable() {
+        assert_eq!(Digest::of("").to_string(), "4fd0bfc1");
+        assert_eq!(Digest::parse("4fd0bfc1"), Some(Digest::of("")));
+        assert_eq!(Digest::parse("4fd0bfc"), None);
+    }
+}

@@ -1,0 +1,28 @@
+//! The plan for a pod template: the parts that go in.
+
+use crate::agent::container::Agent;
+use crate::agent::parts::Parts;
+use crate::agent::wait_for::WaitFor;
+use serde_json::Value;
+use std::rc::Rc;
+
+/// What is to go in.
+pub(crate) type Plan = Parts<Rc<Agent>, Rc<WaitFor>>;
+
+impl Plan {
+    /// Names of the pull secrets that the pod lacks.
+    #[must_use]
+    pub(crate) fn pull_secrets(&self) -> &[String] {
+        match self {
+            Parts::Agent(agent) | Parts::Both(agent, _) => &agent.pull_secrets,
+            Parts::WaitFor(wait_for) => &wait_for.pull_secrets,
+        }
+    }
+
+    /// What goes into a list of containers, in its order there.
+    pub(crate) fn containers(&self, field: &str) -> Vec<Rc<Value>> {
+        let agent = self.agent().filter(|agent| agent.sidecar.field() == field).map(|agent| &agent.container);
+        let wait_for = self.wait_for().filter(|_| field == WaitFor::FIELD).map(|wait_for| &wait_for.container);
+        agent.into_iter().chain(wait_for).map(Rc::clone).collect()
+    }
+}

@@ -1,0 +1,155 @@
+//! The init container that holds the pod's containers back until hosts accept TCP. It runs this very program.
+
+use crate::agent::canonical::normal_parts;
+use crate::agent::canonical::{Digest, take_image};
+use crate::agent::endpoint::{Endpoint, NoEndpoint};
+use crate::agent::field_order::ordered;
+use crate::agent::record::WaitForRecord;
+use crate::config::{Config, WaitForPosition};
+use k8s_openapi::api::core::v1::{Container, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Name of the init container.
+pub(crate) const CONTAINER: &str = "mackerel-wait-for";
+
+/// What it may use. Requests are as high as limits, so that a Guaranteed pod stays so.
+const AMOUNTS: [(&str, &str); 2] = [("cpu", "20m"), ("memory", "32Mi")];
+
+/// Everything that goes into a pod for it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WaitFor {
+    /// Where it stands among the init containers.
+    pub(crate) position: WaitForPosition,
+    /// The container, its fields in the order in which a person writes them.
+    pub(crate) container: Rc<Value>,
+    /// Whom it waits for.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// Names of the pull secrets that the pod lacks; those of an agent beside it are the agent's.
+    pub(crate) pull_secrets: Vec<String>,
+    record: WaitForRecord,
+}
+
+/// What it depends on, beside the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// The image that holds this program.
+    pub(crate) image: String,
+    /// Whom to wait for.
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// Its requests and limits.
+    pub(crate) amounts: Amounts,
+    /// Pull secrets that the pod lacks.
+    pub(crate) pull_secrets: Vec<String>,
+}
+
+/// Its requests and limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Amounts {
+    /// Small ones of its own.
+    Own,
+    /// None: the pod has a budget for all containers.
+    OfThePod,
+}
+
+impl WaitFor {
+    /// The list that it goes into.
+    pub(crate) const FIELD: &'static str = "initContainers";
+
+    /// The container of one shape.
+    #[must_use]
+    pub(crate) fn new(config: &Config, shape: Shape) -> Self {
+        // Serialising typed Kubernetes values cannot fail: their maps have string keys.
+        let container = ordered(serde_json::to_value(container(config, &shape)).unwrap_or_default());
+        let position = config.spec.wait_for.position;
+        let plan = json!([position.as_str(), container, shape.pull_secrets]);
+        let mut unnamed = container.clone();
+        let image = take_image(&mut unnamed);
+        let record = WaitForRecord {
+            position,
+            plan: Digest::of(&plan.to_string()),
+            value: Digest::of(&normal_parts(&unnamed, &[]).to_string()),
+            image: Digest::of_name(image.as_deref()),
+        };
+        let Shape { endpoints, pull_secrets, .. } = shape;
+        Self { position, container: Rc::new(container), endpoints, pull_secrets, record }
+    }
+
+    /// What the record says of it.
+    #[must_use]
+    pub(crate) fn record(&self) -> WaitForRecord {
+        self.record
+    }
+
+    /// The image as configured.
+    #[must_use]
+    pub(crate) fn image(&self) -> &str {
+        self.container.get("image").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The normal form without the image, as a record's `value` is the fingerprint of.
+    #[must_use]
+    pub(crate) fn normal(&self) -> Value {
+        let mut container = Value::clone(&self.container);
+        let _ = take_image(&mut container);
+        normal_parts(&container, &[])
+    }
+}
+
+fn container(config: &Config, shape: &Shape) -> Container {
+    let agent = &config.spec.agent;
+    let timeout = format!("{}s", config.spec.wait_for.timeout_seconds);
+    let endpoints = shape.endpoints.iter().map(ToString::to_string);
+    let args = std::iter::once("wait-for".to_owned()).chain(endpoints).chain(["--timeout".to_owned(), timeout]);
+    Container {
+        name: CONTAINER.to_owned(),
+        image: Some(shape.image.clone()),
+        args: Some(args.collect()),
+        // Where nothing is said, Kubernetes writes its own default, which would look like an edit.
+        image_pull_policy: Some(agent.image_pull_policy.to_string()),
+        resources: (shape.amounts == Amounts::Own).then(resources),
+        security_context: Some(agent.security_context.clone()).filter(|context| *context != Default::default()),
+        ..Container::default()
+    }
+}
+
+fn resources() -> ResourceRequirements {
+    let amount = |(name, amount): (&str, &str)| (name.to_owned(), Quantity(amount.to_owned()));
+    let amounts: BTreeMap<String, Quantity> = AMOUNTS.into_iter().map(amount).collect();
+    ResourceRequirements { requests: Some(amounts.clone()), limits: Some(amounts), claims: None }
+}
+
+/// The hosts of an annotation's value: `db:5432, cache:6379`.
+///
+/// # Errors
+/// What is wrong with the first that is none.
+pub(crate) fn endpoints(value: &str) -> Result<Vec<Endpoint>, NoEndpoint> {
+    items(value).map(str::parse).collect()
+}
+
+/// True for a value that names nothing to wait for: an empty one, or one of commas alone.
+#[must_use]
+pub(crate) fn asks_for_nothing(value: &str) -> bool {
+    items(value).next().is_none()
+}
+
+fn items(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asks_for_nothing, endpoints};
+
+    #[test]
+    fn hosts_are_separated_by_commas() {
+        let shown = |value: &str| endpoints(value).unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(shown(" db:5432, [::1]:80,"), ["db:5432", "[::1]:80"]);
+        assert!(endpoints("db:5432 cache:6379").is_err());
+        for (value, nothing) in [("", true), (" , ", true), ("db", false)] {
+            assert_eq!(asks_for_nothing(value), nothing, "{value}");
+        }
+    }
+}

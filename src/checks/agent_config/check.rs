@@ -1,0 +1,530 @@
+//! Looks at one configuration file as the agent would read it.
+
+use crate::agent::container::TMP_FOLDER;
+use crate::agent::prerequisites::ShadowedSetting;
+use crate::checks::agent_config::merge_keys::{Entry, merged, text};
+use crate::config::{Config, go_regexp};
+use crate::diagnostic::closest::closest;
+use crate::mackerel::config_file::{Fields, Form, HEADER, Least, PLUGIN, PROBE, ROOT};
+use crate::mackerel::names::CONTAINER;
+use crate::report::Reason;
+use std::collections::HashSet;
+use std::path::Path;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree, resolve};
+
+/// Whether a plugin of the agent can become another user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sudo {
+    Works,
+    Fails,
+}
+
+impl Sudo {
+    pub(super) fn of(config: &Config) -> Self {
+        let context = &config.spec.agent.security_context;
+        let is_root = context.run_as_user.unwrap_or_default() == 0 && context.run_as_non_root != Some(true);
+        let may_change = context.allow_privilege_escalation != Some(false) && context.capabilities.is_none();
+        if is_root && may_change { Sudo::Works } else { Sudo::Fails }
+    }
+}
+
+/// Where the file is read.
+#[derive(Debug)]
+pub(super) struct Pod<'o> {
+    pub(super) sudo: Sudo,
+    /// What the file outranks there.
+    pub(super) shadowed: &'o [ShadowedSetting],
+    /// The pod's settings let the agent keep the host's id in a file.
+    pub(super) host_id_in_file: bool,
+}
+
+/// One thing that is wrong with a configuration of the agent.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) reason: Reason,
+    /// Where it stands in the configuration.
+    pub(super) offset: usize,
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+/// What is wrong, by its place.
+pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
+    // The agent reads the first document and no further.
+    let first =
+        yaml_json_patch::documents(text).next().and_then(|document| text.get(document.span)).unwrap_or_default();
+    match yaml::read(first) {
+        Ok(tree) => {
+            let mut check = Check { tree: &tree, pod, faults: Vec::new() };
+            if let Some(root) = tree.root().filter(|root| !check.is_nothing(*root)) {
+                check.root(root);
+            }
+            // Some are seen only when all of a mapping has been looked at.
+            check.faults.sort_by_key(|fault| fault.offset);
+            check.faults
+        }
+        Err(error) => {
+            let message = format!("not valid YAML, so that the agent does not start: {}", error.message);
+            vec![Fault { reason: Reason::AgentConfigInvalid, offset: error.offset, message, help: None }]
+        }
+    }
+}
+
+/// Whether a regular expression is sure not to match our container. Only of words, perhaps with anchors and `|`, is that
+/// told.
+fn misses_ours(pattern: &str) -> bool {
+    let whole = pattern.strip_prefix("^(").and_then(|rest| rest.strip_suffix(")$"));
+    whole.unwrap_or(pattern).split('|').all(|word| {
+        let (from_start, word) = word.strip_prefix('^').map_or((whole.is_some(), word), |rest| (true, rest));
+        let (to_end, word) = word.strip_suffix('$').map_or((whole.is_some(), word), |rest| (true, rest));
+        let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        let matches = match (from_start, to_end) {
+            (true, true) => CONTAINER == word,
+            (true, false) => CONTAINER.starts_with(word),
+            (false, true) => CONTAINER.ends_with(word),
+            (false, false) => CONTAINER.contains(word),
+        };
+        is_plain && !matches
+    })
+}
+
+struct Check<'a, 't> {
+    tree: &'a Tree<'t>,
+    pod: &'a Pod<'a>,
+    faults: Vec<Fault>,
+}
+
+impl Check<'_, '_> {
+    fn root(&mut self, root: NodeId) {
+        let mut given = self.mapping(root, "", ROOT);
+        given.retain(|(.., value)| !self.is_blank(*value));
+        self.folder_of_the_host_id(&given);
+        for (key, node, _) in given {
+            for ShadowedSetting { setting, .. } in self.pod.shadowed.iter().filter(|shadowed| shadowed.in_file == key) {
+                let message = format!("`{key}` wins over what `{setting}` says, which has no effect");
+                self.invalid(node, &message, Some("keep one of them".to_owned()));
+            }
+        }
+    }
+
+    /// The agent writes the host's id below `root`, and all but /var/tmp is read-only or lost at the next restart.
+    fn folder_of_the_host_id(&mut self, given: &[Entry]) {
+        let value = |name: &str| given.iter().find(|(key, ..)| key == name).map(|(.., value)| *value);
+        let is_kept = value("hostIdStore").map_or(self.pod.host_id_in_file, |store| self.is_word(store, "file"));
+        let Some(folder) = value("root").filter(|_| is_kept) else { return };
+        let Some(path) = self.text(folder) else { return };
+        let is_below_tmp = Path::new(&path).starts_with(TMP_FOLDER) && !path.split('/').any(|part| part == "..");
+        if !is_below_tmp {
+            let message =
+                format!("`root` is outside {TMP_FOLDER}, the only place where the agent can keep the host's id");
+            let help = format!("name a folder below {TMP_FOLDER}, or set `agent.hostIdStore` to `memory`");
+            self.invalid(folder, &message, Some(help));
+        }
+    }
+
+    /// Looks at a value that is there; `place` is its path, `node` its key.
+    fn value(&mut self, form: Form, place: &str, node: NodeId, value: NodeId) {
+        match form {
+            Form::Text => self.is_text(place, value),
+            Form::ApiKey => {
+                if !self.is_blank(value) {
+                    let help = "take it away: the agent gets its key from the Secret that `apiKey` names";
+                    self.fault(Reason::PlainApiKey, node, "the API key stands here for all to read", Some(help.into()));
+                }
+            }
+            Form::Pattern => self.pattern(place, node, value),
+            Form::OneOf(words) => self.one_of(place, value, words),
+            Form::Roles => self.roles(value),
+            Form::Whole(least) => self.whole(place, value, least),
+            Form::Port => self.port(place, value),
+            Form::Command => self.command(place, value),
+            Form::User => self.user(place, node, value),
+            Form::Variables => self.variables(place, value),
+            Form::Headers => {
+                for (index, header) in self.list(place, value).into_iter().enumerate() {
+                    self.mapping(header, &format!("{place}[{index}]"), HEADER);
+                }
+            }
+            Form::Probe => self.probe(value),
+            Form::Way(fields, needed) => {
+                let given = self.mapping(value, place, fields);
+                self.needs(place, value, &given, needed);
+            }
+            Form::Plugins => {
+                self.mapping(value, place, PLUGIN);
+            }
+            Form::Named(fields) => self.named(place, value, fields),
+        }
+    }
+
+    /// The entries of a mapping whose keys are known and that have a value: behind another the agent takes its default. Of
+    /// unknown keys it is said that the agent does not see them.
+    fn mapping(&mut self, mapping: NodeId, place: &str, fields: Fields) -> Vec<Entry> {
+        let mut given = Vec::new();
+        for (key, node, value) in self.entries(mapping, place) {
+            let at = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+            let Some((_, form)) = fields.iter().find(|(known, _)| *known == key) else {
+                let meant = closest(&key, fields.iter().map(|(known, _)| *known));
+                let help = meant.map(|meant| format!("did you mean `{meant}`?"));
+                self.invalid(node, &format!("the agent does not know `{at}` and ignores it"), help);
+                continue;
+            };
+            if !self.is_nothing(value) {
+                self.value(*form, &at, node, value);
+                given.push((key, node, value));
+            }
+        }
+        given
+    }
+
+    fn needs(&mut self, place: &str, node: NodeId, given: &[Entry], needed: &str) {
+        if !given.iter().any(|(key, _, value)| key == needed && !self.is_blank(*value)) {
+            self.invalid(node, &format!("`{place}` has no `{needed}`, which ends the agent"), None);
+        }
+    }
+
+    fn probe(&mut self, probe: NodeId) {
+        let given = self.mapping(probe, "readinessProbe", PROBE);
+        let is_way = |name: &str| PROBE.iter().any(|(known, form)| *known == name && matches!(form, Form::Way(..)));
+        let ways: Vec<&str> = given.iter().map(|(key, ..)| &**key).filter(|key| is_way(key)).collect();
+        match ways.as_slice() {
+            [_] => {}
+            [] if self.tree.kind(self.tree.resolve(probe)) != Kind::Mapping => {}
+            [] => self.invalid(probe, "`readinessProbe` has none of `exec`, `http`, `tcp`, which ends the agent", None),
+            several => {
+                let several = several.join("` and `");
+                let message = format!("`readinessProbe` has `{several}`, and more than one ends the agent");
+                self.invalid(probe, &message, Some("keep one of them".to_owned()));
+            }
+        }
+    }
+
+    fn named(&mut self, place: &str, plugins: NodeId, fields: Fields) {
+        for (name, node, plugin) in self.entries(plugins, place) {
+            let place = format!("{place}.{name}");
+            let is_wrong = !self.is_nothing(plugin) && self.tree.kind(self.tree.resolve(plugin)) != Kind::Mapping;
+            let given = if self.is_nothing(plugin) { Vec::new() } else { self.mapping(plugin, &place, fields) };
+            if !is_wrong {
+                self.needs(&place, node, &given, "command");
+            }
+        }
+    }
+
+    fn is_text(&mut self, place: &str, value: NodeId) {
+        if self.text(value).is_none() {
+            self.must_be(place, value, "text");
+        }
+    }
+
+    fn pattern(&mut self, place: &str, node: NodeId, value: NodeId) {
+        let Some(pattern) = self.text(value) else { return self.must_be(place, value, "text") };
+        if let Err(why) = go_regexp::check(&pattern) {
+            let message = format!("`{place}` is no regular expression that the agent takes: {why}");
+            self.invalid(value, &message, None);
+        } else if pattern.is_empty() {
+            let message = format!("`{place}` is empty, which matches every container: the agent reports none");
+            self.invalid(value, &message, Some("take it away".to_owned()));
+        } else if misses_ours(&pattern) {
+            let message = format!("`{place}` takes the place of ours, so that the agent reports its own container too");
+            let help = "set `agent.ignoreContainer` instead, which goes together with ours";
+            self.invalid(node, &message, Some(help.to_owned()));
+        }
+    }
+
+    fn one_of(&mut self, place: &str, value: NodeId, words: &[&str]) {
+        let Some(text) = self.text(value) else { return self.must_be(place, value, "text") };
+        if !words.contains(&&*text) {
+            let help = closest(&text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+            let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+            self.invalid(value, &format!("`{place}` must be one of {}, found `{text}`", listed.join(", ")), help);
+        }
+    }
+
+    fn roles(&mut self, roles: NodeId) {
+        for role in self.list("roles", roles) {
+            if !self.text(role).is_some_and(|role| role.contains(':')) {
+                let message = "a role names its service too, and Mackerel refuses others, which ends the agent";
+                self.invalid(role, message, Some("write it as `service:role`".to_owned()));
+            }
+        }
+    }
+
+    /// Go takes a number with a fraction for a whole one here.
+    fn whole(&mut self, place: &str, value: NodeId, least: Least) {
+        let is_below = match resolve(self.tree, self.tree.resolve(value)) {
+            Ok(Resolved::Int(number)) => number < 0,
+            Ok(Resolved::Float(number)) => number < 0.0,
+            _ => return self.must_be(place, value, "a whole number"),
+        };
+        if is_below && least == Least::Zero {
+            self.invalid(value, &format!("`{place}` is below 0, which ends the agent"), None);
+        }
+    }
+
+    /// Text to the agent: a number, or the name of a service.
+    fn port(&mut self, place: &str, value: NodeId) {
+        let Some(port) = self.text(value) else { return self.must_be(place, value, "a port") };
+        let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number && port.parse::<u16>().unwrap_or_default() == 0 {
+            let message =
+                format!("`{place}` must be a port, 1 to 65535, found `{port}`: the agent would wait for ever");
+            self.invalid(value, &message, None);
+        }
+    }
+
+    fn command(&mut self, place: &str, value: NodeId) {
+        let value = self.tree.resolve(value);
+        let is_words =
+            self.tree.kind(value) == Kind::Sequence && self.tree.items(value).all(|word| self.text(word).is_some());
+        if !is_words && self.text(value).is_none() {
+            self.must_be(place, value, "text or a list of words");
+        }
+    }
+
+    fn user(&mut self, place: &str, node: NodeId, value: NodeId) {
+        self.is_text(place, value);
+        if self.pod.sudo == Sudo::Fails && !self.is_blank(value) {
+            let message = format!("`{place}` needs sudo, which the agent's security context does not allow");
+            let help = "run it as the agent's own user, or loosen `agent.securityContext`";
+            self.invalid(node, &message, Some(help.to_owned()));
+        }
+    }
+
+    fn variables(&mut self, place: &str, env: NodeId) {
+        for (name, node, value) in self.entries(env, place) {
+            if name.contains('=') {
+                self.invalid(node, &format!("the name `{name}` holds a `=`, which ends the agent"), None);
+            }
+            self.is_text(&format!("{place}.{name}"), value);
+        }
+    }
+
+    /// The entries of a mapping, with those that merge keys bring.
+    fn entries(&mut self, mapping: NodeId, place: &str) -> Vec<Entry> {
+        if self.tree.kind(self.tree.resolve(mapping)) != Kind::Mapping {
+            self.must_be(place, mapping, "a mapping");
+            return Vec::new();
+        }
+        let mut names = HashSet::new();
+        for (key, _) in self.tree.entries(self.tree.resolve(mapping)) {
+            let Some(name) = self.text(key) else { continue };
+            if let Some(name) = names.replace(name) {
+                self.invalid(key, &format!("the key `{name}` stands here twice, which ends the agent"), None);
+            }
+        }
+        merged(self.tree, mapping)
+    }
+
+    fn list(&mut self, place: &str, list: NodeId) -> Vec<NodeId> {
+        let items = self.tree.resolve(list);
+        if self.tree.kind(items) == Kind::Sequence {
+            return self.tree.items(items).collect();
+        }
+        self.must_be(place, list, "a list");
+        Vec::new()
+    }
+
+    fn is_blank(&self, node: NodeId) -> bool {
+        let node = self.tree.resolve(node);
+        match self.tree.kind(node) {
+            Kind::Sequence => self.tree.items(node).next().is_none(),
+            _ => self.is_nothing(node) || self.text(node).is_some_and(|text| text.is_empty()),
+        }
+    }
+
+    fn is_nothing(&self, node: NodeId) -> bool {
+        matches!(resolve(self.tree, self.tree.resolve(node)), Ok(Resolved::Null))
+    }
+
+    fn is_word(&self, node: NodeId, word: &str) -> bool {
+        self.text(node).is_some_and(|text| text == word)
+    }
+
+    /// None for a list and a mapping.
+    fn text(&self, node: NodeId) -> Option<String> {
+        text(self.tree, node)
+    }
+
+    /// What cannot be read into the type that it must have.
+    fn must_be(&mut self, place: &str, node: NodeId, what: &str) {
+        let place = if place.is_empty() { "the configuration".to_owned() } else { format!("`{place}`") };
+        let found = match self.tree.kind(self.tree.resolve(node)) {
+            Kind::Mapping => "a mapping".to_owned(),
+            Kind::Sequence => "a list".to_owned(),
+            Kind::Scalar | Kind::Alias => format!("`{}`", self.tree.raw(node)),
+        };
+        self.invalid(node, &format!("{place} must be {what}, found {found}, which ends the agent"), None);
+    }
+
+    fn invalid(&mut self, node: NodeId, message: &str, help: Option<String>) {
+        self.fault(Reason::AgentConfigInvalid, node, message, help);
+    }
+
+    fn fault(&mut self, reason: Reason, node: NodeId, message: &str, help: Option<String>) {
+        let offset = self.tree.span(node).start;
+        self.faults.push(Fault { reason, offset, message: message.to_owned(), help });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pod, ShadowedSetting, Sudo, check};
+    use crate::diagnostic::Lines;
+
+    fn faults(text: &str) -> Vec<String> {
+        let shadowed = [ShadowedSetting { in_file: "memo", setting: "agent.memo" }];
+        let mut lines = Lines::new(text.as_bytes());
+        let mut line = |offset| lines.position(offset).line;
+        check(text, &Pod { sudo: Sudo::Fails, shadowed: &shadowed, host_id_in_file: true })
+            .into_iter()
+            .map(|fault| format!("{} {}: {}", line(fault.offset), fault.reason.id(), fault.message))
+            .collect()
+    }
+
+    #[test]
+    fn what_the_agent_takes_is_not_complained_about() {
+        let text = "\
+roles: [shop:web]
+displayName: 1
+ignoreContainer: ^(proxy|mackerel-container-agent)$
+hostStatusOnStart: working
+hostIdStore: memory
+readinessProbe:
+  http: {path: /, port: 8080, headers: [{name: a, value: 1}]}
+  tcp:
+  initialDelaySeconds: 5
+  periodSeconds: 1.5
+plugin:
+  metrics:
+    redis: {command: mackerel-plugin-redis, env: {A: b, C: 1}, timeoutSeconds: 5}
+  checks:
+    log: {command: [check-log, -f, /x, 1], memo: m}
+";
+        for text in [
+            text,
+            "",
+            "plugin:\n",
+            "readinessProbe:\nplugin: {metrics: }\n",
+            "apikey: ''\nmemo: ''\nroles: []\n---\nnot: [read\n",
+            "plugin:\n  metrics:\n    a: &a {command: x}\n    b: {<<: *a, timeoutSeconds: 1}\n",
+            "readinessProbe: {tcp: {port: http}}",
+            "root: /var/tmp/agent",
+            "root: /data\nhostIdStore: memory",
+        ] {
+            assert_eq!(faults(text), [""; 0], "{text}");
+        }
+        let users = "plugin: {metrics: {a: {command: x, user: y}}}";
+        let with = |sudo| check(users, &Pod { sudo, shadowed: &[], host_id_in_file: true }).len();
+        assert_eq!((with(Sudo::Works), with(Sudo::Fails)), (0, 1));
+    }
+
+    #[test]
+    fn what_it_refuses_or_ignores_is_told_with_its_line() {
+        let text = "\
+apikey: abc
+display_name: web
+ignoreContainer: (?=a)
+hostStatusOnStart: wokring
+readinessProbe:
+  tcp: {host: a}
+  exec: {command: x}
+  periodSeconds: -1
+plugin:
+  metrics:
+    redis: {user: redis}
+  checks:
+    log: {command: x, env: {'A=B': c}}
+";
+        let seen = faults(text);
+        let expected = [
+            (1, "plain-api-key"),
+            (2, "does not know `display_name`"),
+            (3, "no regular expression"),
+            (4, "found `wokring`"),
+            (6, "`tcp` and `exec`, and more than one"),
+            (6, "has no `port`"),
+            (8, "below 0"),
+            (11, "has no `command`"),
+            (11, "needs sudo"),
+            (13, "holds a `=`"),
+        ];
+        assert_eq!(seen.len(), expected.len(), "{seen:#?}");
+        for ((line, part), fault) in expected.into_iter().zip(&seen) {
+            assert!(fault.starts_with(&format!("{line} ")) && fault.contains(part), "{line} {part}: {seen:#?}");
+        }
+    }
+
+    #[test]
+    fn only_a_pattern_that_is_sure_to_miss_our_container_is_told() {
+        for (pattern, told) in [
+            ("proxy", true),
+            ("^(proxy|cache)$", true),
+            ("^mackerel$", true),
+            ("agent|^proxy", false),
+            ("mackerel", false),
+            ("(mackerel|proxy)-.*", false),
+            ("a|", false),
+            (".", false),
+        ] {
+            assert_eq!(faults(&format!("ignoreContainer: {pattern}")).len(), usize::from(told), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn merge_keys_that_lead_to_each_other_many_times_are_followed_once() {
+        let mut text = "z0: &z0 {command: x}\n".to_owned();
+        for level in 1..40 {
+            let below = vec![format!("*z{}", level - 1); 20].join(", ");
+            text += &format!("z{level}: &z{level} {{<<: [{below}]}}\n");
+        }
+        text += "plugin: {metrics: {a: *z39, b: &b {command: x, <<: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]}}}\n";
+        assert_eq!(faults(&text).len(), 40, "the unknown keys, and no plugin");
+    }
+
+    #[test]
+    fn each_mistake_is_told_once() {
+        for (text, part) in [
+            ("a: [b", "not valid YAML"),
+            ("- a\n", "the configuration must be a mapping, found a list"),
+            ("plugin: {checks: {log: x}}", "`plugin.checks.log` must be a mapping, found `x`"),
+            ("plugin: {checks: {log: }}", "`plugin.checks.log` has no `command`"),
+            ("plugin: {checks: {log: {command: ''}}}", "has no `command`"),
+            ("plugin: {checks: {log: {command: []}}}", "has no `command`"),
+            ("plugin: {checks: {log: {command: {a: b}}}}", "must be text or a list of words, found a mapping"),
+            (
+                "plugin: {checks: {log: {command: a, env: [b]}}}",
+                "`plugin.checks.log.env` must be a mapping, found a list",
+            ),
+            ("plugin: {checks: {log: {command: a, env: {b: [c]}}}}", "`plugin.checks.log.env.b` must be text"),
+            ("plugin: {metrics: {a: {command: b, timeoutSeconds: '5'}}}", "must be a whole number, found `'5'`"),
+            ("plugin: {metrics: {a: {command: b, timeoutSeconds: 5s}}}", "must be a whole number, found `5s`"),
+            ("plugin: {metrics: {a: {command: b, command: c}}}", "`command` stands here twice"),
+            ("plugin: {metric: {a: {command: b}}}", "does not know `plugin.metric`"),
+            ("plugin: [a]", "`plugin` must be a mapping, found a list"),
+            ("roles: a:b", "`roles` must be a list, found `a:b`"),
+            ("roles: [web]", "names its service"),
+            ("displayName: [x]", "`displayName` must be text, found a list"),
+            ("hostStatusOnStart: ''", "must be one of"),
+            ("hostIdStore: disk", "must be one of"),
+            ("root: /data", "`root` is outside /var/tmp"),
+            ("root: /var/tmp/../lib\nhostIdStore: file", "`root` is outside /var/tmp"),
+            ("ignoreContainer: ''", "matches every container"),
+            ("ignoreContainer: ^proxy$", "takes the place of ours"),
+            ("memo: shop", "`memo` wins over what `agent.memo` says"),
+            ("readinessProbe: {}", "has none of"),
+            ("readinessProbe: x", "must be a mapping"),
+            ("readinessProbe: {tcp: {port: [1]}}", "`readinessProbe.tcp.port` must be a port, found a list"),
+            ("readinessProbe: {tcp: {port: 80800}}", "must be a port, 1 to 65535, found `80800`"),
+            ("readinessProbe: {exec: {command: a, user: b}}", "`readinessProbe.exec.user` needs sudo"),
+            ("readinessProbe: {tcp: {port: 1}, periodSeconds: yes}", "must be a whole number, found `yes`"),
+            ("readinessProbe: {http: {path: /, headers: {a: b}}}", "`readinessProbe.http.headers` must be a list"),
+            (
+                "readinessProbe: {http: {path: /, headers: [{nam: b}]}}",
+                "does not know `readinessProbe.http.headers[0].nam`",
+            ),
+        ] {
+            let seen = faults(text);
+            assert!(seen.len() == 1 && seen[0].contains(part), "{text}: {seen:#?}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! A Secret or ConfigMap that is there, but lacks the key that the pods ask it for.
+
+use crate::agent::prerequisites::{Presence, Requirement};
+use crate::checks::Objects;
+use crate::inject::outcome::Remark;
+use crate::report::{Finding, Reason};
+
+pub(super) fn remarks(objects: &Objects<'_>, requirements: &[Requirement]) -> Vec<(usize, Remark)> {
+    let lacking = requirements.iter().filter(|requirement| requirement.presence == Presence::WithoutKey);
+    lacking.filter_map(|requirement| remark(objects, requirement)).collect()
+}
+
+fn remark(objects: &Objects<'_>, requirement: &Requirement) -> Option<(usize, Remark)> {
+    let object = objects.required(requirement).last()?;
+    let message = format!("it does not have the key {}, which the agent needs", requirement.need.key.as_deref()?);
+    let help = "add the key, with a value, or name another one: `apiKey`, `agent.config` and `agent.env` say which";
+    Some(object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)))
+}

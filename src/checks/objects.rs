@@ -1,0 +1,258 @@
+//! The objects around the injected pods, read: of Secrets, ConfigMaps and ServiceAccounts those that some pod names.
+
+use crate::agent::prerequisites::Requirement;
+use crate::checks::Part;
+use crate::config::Config;
+use crate::inject::outcome::Remark;
+use crate::manifest::identity::Identity;
+use crate::manifest::related::Source;
+use crate::manifest::related::{Location, RelatedKind};
+use crate::manifest::resource::{self, file, item_types, resources};
+use crate::report::Finding;
+use memchr::memchr_iter;
+use memchr::memmem::Finder;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Style, Tree, resolve};
+
+/// An object, as a pod names it: what it is, its namespace, its own name.
+type Name<'n> = (RelatedKind, Option<&'n str>, &'n str);
+
+/// What the pods of all texts name.
+pub(super) struct Named<'r> {
+    names: HashSet<Name<'r>>,
+    /// By which a text without any of them is told; none where there are so many that reading it costs less.
+    finders: HashMap<RelatedKind, Option<Vec<Finder<'r>>>>,
+}
+
+/// Names of one kind that are looked for in a text before it is read.
+const LOOKED_FOR: usize = 16;
+
+impl<'r> Named<'r> {
+    /// By the agents of the outcomes.
+    pub(super) fn by(parts: &[Part<'r>], config: &'r Config) -> Self {
+        let mut names = HashSet::new();
+        for outcome in parts.iter().flat_map(|part| &part.injection.outcomes) {
+            let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
+            let objects = outcome.needs.iter().flat_map(|needs| &needs.objects);
+            names.extend(objects.map(|need| (RelatedKind::Holds(need.source), namespace, &*need.name)));
+            names.extend(outcome.token_of.iter().map(|name| (RelatedKind::ServiceAccount, namespace, &**name)));
+        }
+        let mut of_kind: HashMap<RelatedKind, BTreeSet<&str>> = HashMap::new();
+        for (kind, _, name) in &names {
+            of_kind.entry(*kind).or_default().insert(name);
+        }
+        let finders = |names: BTreeSet<&'r str>| {
+            (names.len() <= LOOKED_FOR).then(|| names.into_iter().map(|name| Finder::new(name.as_bytes())).collect())
+        };
+        let finders = of_kind.into_iter().map(|(kind, names)| (kind, finders(names))).collect();
+        Self { names, finders }
+    }
+
+    /// False for a text that cannot hold an object that matters.
+    fn may_be_in(&self, kind: RelatedKind, text: &str) -> bool {
+        match self.finders.get(&kind) {
+            Some(Some(finders)) => {
+                finders.iter().any(|finder| finder.find(text.as_bytes()).is_some()) || may_spell_otherwise(text)
+            }
+            Some(None) => true,
+            None => !kind.is_named(),
+        }
+    }
+
+    fn has(&self, kind: RelatedKind, namespace: Option<&str>, name: &str) -> bool {
+        !kind.is_named() || self.names.contains(&(kind, namespace, name))
+    }
+}
+
+/// True for a text that may hold a name in other letters: `"my\u002dkey"`, or over several lines.
+fn may_spell_otherwise(text: &str) -> bool {
+    let mut escapes = memchr_iter(b'\\', text.as_bytes());
+    escapes.any(|at| matches!(text.as_bytes().get(at + 1), Some(b'x' | b'u' | b'U' | b'\n' | b'\r')))
+}
+
+/// One object of the input, read.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) kind: RelatedKind,
+    pub(crate) part: usize,
+    pub(crate) identity: Identity,
+    /// Its own, else the configured one.
+    pub(crate) namespace: Option<String>,
+    pub(crate) file: Option<(String, Option<i64>)>,
+    /// Where it stands in its text.
+    pub(crate) offset: usize,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A key of a Secret or ConfigMap, a line of a quota, what a LimitRange says of a container.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    /// Its value, where that is text.
+    pub(crate) value: Option<String>,
+    /// Where its value stands in the part's text.
+    pub(crate) offset: usize,
+    /// How the value is written.
+    pub(crate) style: Style,
+    /// JSON Pointer from the object.
+    pub(crate) pointer: String,
+}
+
+/// Objects in the order of the texts, and by their names.
+pub(crate) struct Objects<'o> {
+    all: &'o [Object],
+    named: HashMap<Name<'o>, Vec<&'o Object>>,
+}
+
+impl<'o> Objects<'o> {
+    pub(super) fn new(all: &'o [Object]) -> Self {
+        let mut named: HashMap<Name<'o>, Vec<&'o Object>> = HashMap::new();
+        for object in all {
+            let name = (object.kind, object.namespace.as_deref(), &*object.identity.name);
+            named.entry(name).or_default().push(object);
+        }
+        Self { all, named }
+    }
+
+    /// All of one sort.
+    pub(crate) fn of(&self, kind: RelatedKind) -> impl Iterator<Item = &'o Object> {
+        self.all.iter().filter(move |object| object.kind == kind)
+    }
+
+    /// Those of a name; it may be given more than once.
+    pub(crate) fn named<'a>(
+        &'a self,
+        kind: RelatedKind,
+        namespace: Option<&'a str>,
+        name: &'a str,
+    ) -> &'a [&'o Object] {
+        self.named.get(&(kind, namespace, name)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Those that a requirement may mean.
+    pub(crate) fn required<'a>(&'a self, requirement: &'a Requirement) -> &'a [&'o Object] {
+        let Requirement { namespace, need, .. } = requirement;
+        self.named(RelatedKind::Holds(need.source), namespace.as_deref(), &need.name)
+    }
+}
+
+impl Object {
+    /// Something about it.
+    pub(crate) fn remark(&self, finding: Finding) -> (usize, Remark) {
+        let (identity, file) = (self.identity.clone(), self.file.clone());
+        (self.part, Remark { identity, offset: self.offset, file, finding })
+    }
+}
+
+/// Reads the objects that matter.
+pub(super) fn read(parts: &[Part<'_>], named: &Named<'_>, config: &Config) -> Vec<Object> {
+    let mut objects = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        // A document may hold many of them, in a list.
+        for locations in part.injection.related.chunk_by(|one, next| one.piece == next.piece) {
+            let text = locations.first().and_then(|location| part.text.get(location.piece.clone())).unwrap_or_default();
+            let mut kinds: HashSet<RelatedKind> = locations.iter().map(|location| location.kind).collect();
+            kinds.retain(|kind| named.may_be_in(*kind, text));
+            if kinds.is_empty() {
+                continue;
+            }
+            // A document that is no YAML is not the place of an agent's key.
+            let Ok(tree) = yaml::read(text) else { continue };
+            let wanted = locations.iter().filter(|location| kinds.contains(&location.kind));
+            objects.extend(wanted.filter_map(|location| object(&tree, location, number, named, config)));
+        }
+    }
+    objects
+}
+
+/// None for what no pod names.
+fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, config: &Config) -> Option<Object> {
+    let mut node = tree.root()?;
+    let mut inherited = location.inherited.as_deref().cloned().unwrap_or_default();
+    for token in location.pointer.split('/').skip(1) {
+        if token == "items" {
+            inherited = item_types(tree, tree.resolve(node)).unwrap_or_default();
+        }
+        node = tree.child(node, token)?;
+    }
+    let resource = resources(tree, node, &inherited).into_iter().next()?;
+    if resource.gvk.as_ref().is_some_and(|gvk| !gvk.group.is_empty()) {
+        return None;
+    }
+    let namespace = resource.identity.namespace_or(config.spec.namespace.as_ref()).cloned();
+    if !named.has(location.kind, namespace.as_deref(), &resource.identity.name) {
+        return None;
+    }
+    let mut object = Object {
+        kind: location.kind,
+        part,
+        namespace,
+        file: file(tree, node),
+        identity: resource.identity,
+        offset: location.piece.start + tree.span(node).start,
+        entries: Vec::new(),
+    };
+    match location.kind {
+        RelatedKind::Holds(Source::Secret) => {
+            for field in ["data", "stringData"] {
+                object.entries.extend(entries(tree, location, tree.member(node, field), &format!("/{field}")));
+            }
+        }
+        RelatedKind::Holds(Source::ConfigMap) => {
+            object.entries.extend(entries(tree, location, tree.member(node, "data"), "/data"));
+            // What stands there is not the value but its base64.
+            let binary = entries(tree, location, tree.member(node, "binaryData"), "/binaryData");
+            object.entries.extend(binary.into_iter().map(|entry| Entry { value: None, ..entry }));
+        }
+        RelatedKind::ServiceAccount => object.entries.extend(entries(tree, location, Some(node), "")),
+        RelatedKind::Quota => {
+            let below = |key: &str| tree.member(tree.member(node, "spec")?, key).map(|found| tree.resolve(found));
+            // One with a scope counts some pods only.
+            let has_scope = ["scopes", "scopeSelector"]
+                .into_iter()
+                .filter_map(below)
+                .any(|scope| tree.items(scope).next().is_some() || tree.entries(scope).next().is_some());
+            let hard = below("hard").filter(|_| !has_scope);
+            object.entries.extend(entries(tree, location, hard, "/spec/hard"));
+        }
+        RelatedKind::LimitRange => {
+            let limits = tree.member(node, "spec").and_then(|spec| tree.member(spec, "limits"));
+            for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.resolve(limits))).enumerate() {
+                let given = |field: &str| {
+                    let pointer = format!("/spec/limits/{index}/{field}");
+                    entries(tree, location, tree.member(item, field), &pointer)
+                };
+                if resource::text(tree, item, "type").is_some_and(|of| of == "Container") {
+                    let fields = ["default", "defaultRequest", "max", "min"];
+                    object.entries.extend(fields.into_iter().flat_map(given));
+                }
+            }
+        }
+    }
+    Some(object)
+}
+
+/// What a mapping says, key by key.
+fn entries(tree: &Tree<'_>, location: &Location, mapping: Option<NodeId>, pointer: &str) -> Vec<Entry> {
+    let Some(mapping) = mapping.map(|mapping| tree.resolve(mapping)) else { return Vec::new() };
+    if tree.kind(mapping) != Kind::Mapping {
+        return Vec::new();
+    }
+    let entry = |(key, value): (NodeId, NodeId)| {
+        let key = tree.scalar(tree.resolve(key))?.into_owned();
+        let pointer = format!("{pointer}/{}", yaml_json_patch::pointer::escape(&key));
+        // Behind an alias the value's lines are those of its anchor.
+        let value = tree.resolve(value);
+        let offset = location.piece.start + tree.span(value).start;
+        let style = tree.style(value);
+        let value = match resolve(tree, value) {
+            Ok(Resolved::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
+            Ok(Resolved::Null) => Some(String::new()),
+            Ok(Resolved::Bool(set)) => Some(set.to_string()),
+            Ok(Resolved::Int(_) | Resolved::Float(_)) => tree.scalar(value).map(|number| number.into_owned()),
+            _ => None,
+        };
+        Some(Entry { key, value, offset, style, pointer })
+    };
+    tree.entries(mapping).filter_map(entry).collect()
+}

@@ -1,0 +1,62 @@
+//! A ResourceQuota that counts what the agent's container does not say: the API server then refuses the pods.
+
+use crate::agent::prerequisites::Prerequisites;
+use crate::checks::{Object, Objects, Part};
+use crate::config::Config;
+use crate::inject::outcome::{Outcome, Remark};
+use crate::manifest::related::RelatedKind;
+use crate::report::{Finding, Reason};
+use std::collections::HashMap;
+
+type ByNamespace<'a, T> = HashMap<Option<&'a str>, Vec<T>>;
+
+pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
+    // Of each namespace, the first template of those whose agents leave the same open.
+    let mut agents: ByNamespace<'_, (&Prerequisites, &Outcome)> = HashMap::new();
+    for outcome in parts.iter().flat_map(|part| &part.injection.outcomes) {
+        let Some(needs) = &outcome.needs else { continue };
+        let known = agents
+            .entry(outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str))
+            .or_default();
+        if !known.iter().any(|(known, _)| known.without == needs.without) {
+            known.push((needs, outcome));
+        }
+    }
+    let mut named: ByNamespace<'_, &str> = HashMap::new();
+    for range in objects.of(RelatedKind::LimitRange) {
+        let of_namespace = named.entry(range.namespace.as_deref()).or_default();
+        of_namespace.extend(range.entries.iter().map(|entry| &*entry.key));
+    }
+    let remark = |quota: &Object| {
+        let namespace = quota.namespace.as_deref();
+        let named = named.get(&namespace).map(Vec::as_slice).unwrap_or_default();
+        agents.get(&namespace)?.iter().find_map(|(needs, outcome)| uncounted(quota, named, needs, outcome))
+    };
+    objects.of(RelatedKind::Quota).filter_map(remark).collect()
+}
+
+/// `named`: the resources of which a LimitRange of the namespace speaks. What it gives the containers is its own affair.
+fn uncounted(quota: &Object, named: &[&str], needs: &Prerequisites, outcome: &Outcome) -> Option<(usize, Remark)> {
+    let is_open = |hard: &str| needs.without.contains(&hard) && !named.contains(&parts_of(hard).1);
+    let open: Vec<_> = quota.entries.iter().filter(|entry| is_open(&entry.key)).collect();
+    let first = open.first()?;
+    let listed =
+        |show: &dyn Fn(&str) -> String| open.iter().map(|entry| show(&entry.key)).collect::<Vec<_>>().join(" and ");
+    let message = format!(
+        "it counts {}, which the agent's container does not say: pods of {} {} would be refused",
+        listed(&|hard| format!("`{hard}`")),
+        outcome.identity.kind,
+        outcome.identity.name,
+    );
+    let help = listed(&|hard| {
+        let (list, resource) = parts_of(hard);
+        format!("`agent.resources.{list}.{resource}`")
+    });
+    let finding = Finding::new(Reason::Quota, message, first.offset, &first.pointer);
+    Some(quota.remark(finding.with_help(format!("set {help}"))))
+}
+
+/// `limits.cpu` is the limit of cpu, `cpu` the request.
+fn parts_of(hard: &str) -> (&str, &str) {
+    hard.split_once('.').unwrap_or(("requests", hard))
+}

@@ -1,0 +1,65 @@
+//! A ServiceAccount that gives its pods no token, while an agent relies on it: it exits. Nothing but the pod's own setting
+//! decides about the token, so that every front end gives the same; what the ServiceAccount says is told.
+
+use crate::checks::{Object, Objects, Part};
+use crate::config::Config;
+use crate::inject::outcome::{Outcome, Remark};
+use crate::manifest::related::RelatedKind;
+use crate::report::{Finding, Reason};
+use std::collections::HashSet;
+
+const FIELD: &str = "automountServiceAccountToken";
+
+/// What the pod can say of itself, so that nothing hangs on its ServiceAccount.
+const HELP: &str =
+    "write `automountServiceAccountToken: false` into the pod too: its agent then gets a token of its own";
+
+pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
+    let mut remarks = Vec::new();
+    let mut told = HashSet::new();
+    let mut is_noted = false;
+    for (number, part) in parts.iter().enumerate() {
+        for outcome in &part.injection.outcomes {
+            let Some(account) = &outcome.token_of else { continue };
+            let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
+            match objects.named(RelatedKind::ServiceAccount, namespace, account).first() {
+                // Once for each ServiceAccount.
+                Some(object) if told.insert((object.part, object.offset)) => {
+                    remarks.extend(turned_off(object, outcome))
+                }
+                Some(_) => {}
+                // The one that every namespace has gives tokens, unless somebody changed it.
+                None if account == "default" || is_noted || outcome.decision.reason == Reason::Unchanged => {}
+                None => {
+                    is_noted = true;
+                    remarks.push((number, note(outcome, account)));
+                }
+            }
+        }
+    }
+    remarks
+}
+
+fn turned_off(object: &Object, outcome: &Outcome) -> Option<(usize, Remark)> {
+    let entry = object.entries.iter().find(|entry| entry.key == FIELD)?;
+    if entry.value.as_deref() != Some("false") {
+        return None;
+    }
+    let (kind, name) = (&outcome.identity.kind, &outcome.identity.name);
+    let message = format!("it gives its pods no token, without which the agent of {kind} {name} exits");
+    Some(object.remark(Finding::new(Reason::SaAutomountOff, message, entry.offset, &entry.pointer).with_help(HELP)))
+}
+
+fn note(outcome: &Outcome, account: &str) -> Remark {
+    let message = format!(
+        "the ServiceAccount {account} is not in the input and may turn its tokens off, and so may those of other templates"
+    );
+    let offset = outcome.decision.offset.unwrap_or(outcome.offset);
+    let finding = Finding::new(Reason::SaAutomountUnknown, message, offset, &outcome.template);
+    Remark {
+        identity: outcome.identity.clone(),
+        offset: outcome.offset,
+        file: outcome.file.clone(),
+        finding: finding.with_help(format!("where one does, {HELP}")),
+    }
+}

@@ -1,0 +1,19 @@
+//! A violation: a value that a setting cannot have.
+
+/// What is wrong with a value. The text follows on the setting's path, as in `agent.image` *must be a string*.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    pub(crate) what: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Violation {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Violation { what: what.into(), help: None }
+    }
+
+    pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}

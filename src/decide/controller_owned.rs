@@ -1,0 +1,22 @@
+//! Resources that something in the cluster makes and keeps: `kubectl get pods -o yaml` is full of them.
+
+use crate::manifest::resource::text;
+use crate::report::{Finding, Reason};
+use yaml_json_patch::{NodeId, Resolved, Tree, resolve};
+
+/// The warning about a resource that a controller owns: what is edited there is undone or refused.
+#[must_use]
+pub(crate) fn owned(tree: &Tree<'_>, resource: NodeId) -> Option<Finding> {
+    let metadata = tree.member(resource, "metadata")?;
+    let owners = tree.member(metadata, "ownerReferences").map(|owners| tree.resolve(owners))?;
+    let controls = |owner: NodeId| {
+        let controller = tree.member(owner, "controller").map(|controller| tree.resolve(controller));
+        controller.is_some_and(|controller| resolve(tree, controller) == Ok(Resolved::Bool(true)))
+    };
+    let (index, owner) = tree.items(owners).enumerate().find(|(_, owner)| controls(*owner))?;
+    let of = |key: &str| text(tree, owner, key).unwrap_or_default();
+    let message = format!("owned by {} {}, so a change here is undone or refused", of("kind"), of("name"));
+    let pointer = format!("/metadata/ownerReferences/{index}");
+    let finding = Finding::new(Reason::ControllerOwned, message, tree.span(owner).start, &pointer);
+    Some(finding.with_help("inject the topmost owner instead, a Deployment for example"))
+}

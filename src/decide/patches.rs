@@ -1,0 +1,47 @@
+//! What only looks like a workload is left to what it is merged into: by the word of a kustomization, or by its own looks.
+
+use crate::config::PodTemplatePath;
+use crate::decide::Case;
+use crate::manifest::strategic_merge::{self, Images, Sign};
+use crate::report::{Finding, Reason};
+
+/// What to do about a patch.
+const HELP: &str = "inject what comes of it, such as the output of `kustomize build`";
+
+/// What to do about a container without an image.
+const HELP_WITHOUT_IMAGE: &str =
+    "name its image; or, if this is a patch, inject what comes of it, such as the output of `kustomize build`";
+
+impl Case<'_, '_> {
+    /// What a kustomization says of the file.
+    pub(super) fn named_patch(&self) -> Option<Finding> {
+        let message = format!("{} names this file as a patch", self.patch?.place);
+        Some(self.finding(Reason::KustomizePatch, message).with_help(HELP))
+    }
+
+    /// What its own text says.
+    pub(super) fn looks_like_a_patch(&self) -> Option<Finding> {
+        let is_this =
+            |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;
+        let configured = self.config.spec.pod_templates.iter().any(is_this);
+        let images = if configured { Images::FromElsewhere } else { Images::InTheText };
+        let (message, help, node, pointer) =
+            match strategic_merge::sign(self.tree, self.resource, self.template, images)? {
+                Sign::Directive(key) => (
+                    format!("`{}` makes this a patch, not a workload", self.tree.raw(key)),
+                    HELP,
+                    key,
+                    self.at.to_owned(),
+                ),
+                Sign::NoImage(container) => {
+                    let name = container.name.as_deref().unwrap_or("without a name");
+                    let message =
+                        format!("container {name} has no `image`: a patch or a part of a template, not a whole one");
+                    let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
+                    (message, HELP_WITHOUT_IMAGE, container.node, pointer)
+                }
+            };
+        let offset = Some(self.tree.span(node).start);
+        Some(Finding { offset, pointer, ..self.finding(Reason::Patch, message).with_help(help) })
+    }
+}

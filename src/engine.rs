@@ -1,0 +1,32 @@
+//! One text or several in, edits and outcomes out: what every front end calls.
+
+use crate::checks::{self, Part};
+use crate::config::Config;
+use crate::inject::{Injection, inject_templates};
+use crate::manifest::kustomization::NamedPatch;
+use crate::options::{Direction, Options, Permissions};
+use crate::rbac;
+
+/// Injects one text: a stream of YAML documents, JSON, a `List`, or a ResourceList. It is not written anywhere:
+/// [`Injection::apply`] gives the new text, [`Injection::outcomes`] what was decided and why.
+#[must_use]
+pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
+    let mut injection = inject_part(text, None, config, options);
+    if options.direction == Direction::Inject {
+        let around = checks::check_inputs(&[Part { text, injection: &injection }], config);
+        injection.requirements = around.requirements;
+        injection.remarks.extend(around.remarks.into_iter().map(|(_, remark)| remark));
+    }
+    injection
+}
+
+/// Injects one text of several that belong together: [`checks::check_inputs`] then looks at all of them. `patch`: what one of them
+/// says of this one.
+#[must_use]
+pub(crate) fn inject_part(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
+    let mut injection = inject_templates(text, patch, config, options);
+    if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {
+        rbac::write(text, config, options, &mut injection, |text| inject_templates(text, patch, config, options));
+    }
+    injection
+}

@@ -1,0 +1,109 @@
+//! The outcome of one pod template, and remarks about resources without one.
+
+use crate::agent::Agent;
+use crate::agent::kubelet_access::Bearer;
+use crate::agent::parts::Kinds;
+use crate::agent::prerequisites::Prerequisites;
+use crate::manifest::identity::Identity;
+use crate::reconcile::Waiting;
+use crate::report::{Finding, Rule};
+use json_patch::Patch;
+use std::rc::Rc;
+
+/// Everything about one pod template of one resource.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Whose template.
+    pub identity: Identity,
+    /// JSON Pointer from the resource to the pod template.
+    pub template: String,
+    /// Byte offset of the resource in the input.
+    pub offset: usize,
+    /// The annotations `config.kubernetes.io/path` and `index`, when the resource carries them: the file that an orchestrator
+    /// read it from, and which document of it.
+    pub file: Option<(String, Option<i64>)>,
+    /// What was decided. Its reason's class is neither [`Class::Warning`](crate::report::Class::Warning) nor [`Class::Note`](crate::report::Class::Note).
+    pub decision: Finding,
+    /// What made the decision; none where there was nothing to decide.
+    pub rule: Option<Rule>,
+    /// What the decision speaks of: the agent, the init container that waits, or both; none where nothing changes.
+    pub(crate) about: Option<Kinds>,
+    /// Warnings and notes beside it; where several things make the template refused, the decision is the first, and the others
+    /// stand here.
+    pub warnings: Vec<Finding>,
+    /// What has to exist for the agent that the template has after the run; none where it has no agent of ours.
+    pub(crate) needs: Option<Rc<Prerequisites>>,
+    /// That agent, where explanations are asked for.
+    pub(crate) agent: Option<Rc<Agent>>,
+    /// The init container that waits which the template has after the run, where explanations are asked for.
+    pub(crate) wait_for: Option<Waiting>,
+    /// The ServiceAccount that the agent relies on for its token, since the pod does not say; none where it needs none of it.
+    pub(crate) token_of: Option<String>,
+    /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`,
+    /// explanations).
+    pub(crate) bearer: Option<Bearer>,
+    /// RFC 6902, pointers from the resource's root; empty when nothing changes, or unless
+    /// [`Patches::Keep`](crate::options::Patches::Keep) asks for patches.
+    pub patch: Patch,
+}
+
+/// Something about a resource in which no pod template is known.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Remark {
+    /// Whose.
+    pub identity: Identity,
+    /// Byte offset of the resource in the input.
+    pub offset: usize,
+    /// As of an [`Outcome`].
+    pub file: Option<(String, Option<i64>)>,
+    /// A warning.
+    pub finding: Finding,
+}
+
+/// Whose a finding is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subject<'r> {
+    /// The resource.
+    pub(crate) identity: &'r Identity,
+    /// JSON Pointer to its pod template; empty where none is known.
+    pub(crate) template: &'r str,
+    /// Byte offset of the resource in the input.
+    pub(crate) offset: usize,
+    /// As of an [`Outcome`].
+    pub(crate) file: Option<&'r (String, Option<i64>)>,
+}
+
+impl Outcome {
+    /// Whose it is.
+    #[must_use]
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        let Self { identity, template, offset, file, .. } = self;
+        Subject { identity, template, offset: *offset, file: file.as_ref() }
+    }
+}
+
+impl Remark {
+    /// Whose it is.
+    #[must_use]
+    pub(crate) fn subject(&self) -> Subject<'_> {
+        let Self { identity, offset, file, .. } = self;
+        Subject { identity, template: "", offset: *offset, file: file.as_ref() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::agent::parts::Kinds;
+    use crate::options::Tense;
+    use crate::report::Reason;
+
+    #[test]
+    fn what_is_done_to_the_agent_is_said_as_the_reason_has_it() {
+        for reason in [Reason::Injected, Reason::Updated, Reason::Removed] {
+            let said = reason.done().map(|done| Kinds::Agent(()).passive(Tense::Past, done));
+            assert_eq!(said.as_deref(), Some(reason.sentence()));
+        }
+    }
+}

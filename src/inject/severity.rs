@@ -1,0 +1,61 @@
+//! How much a finding matters to a run.
+
+use crate::config::{Config, OnError};
+use crate::diagnostic::Severity;
+use crate::options::{Options, Warnings};
+use crate::report::{Class, Finding};
+
+/// What a run puts up with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SeverityPolicy {
+    /// What a refused template does to the run.
+    pub(crate) on_error: OnError,
+    /// What a warning does to it.
+    pub(crate) warnings: Warnings,
+}
+
+impl Default for SeverityPolicy {
+    fn default() -> Self {
+        Self { on_error: OnError::Fail, warnings: Warnings::Tell }
+    }
+}
+
+impl SeverityPolicy {
+    /// What configuration and arguments say.
+    #[must_use]
+    pub(crate) fn of(config: &Config, options: Options) -> Self {
+        Self { on_error: config.spec.on_error, warnings: options.warnings }
+    }
+
+    /// How much the finding matters: an error holds back the whole run. Faults are always errors and do not come here.
+    #[must_use]
+    pub(crate) fn severity(self, finding: &Finding) -> Severity {
+        match (finding.reason.class(), self.on_error, self.warnings) {
+            (Class::Done | Class::Skipped | Class::Note, ..) => Severity::Info,
+            (Class::Warning, _, Warnings::Refuse) | (Class::Refused, OnError::Fail, _) => Severity::Error,
+            (Class::Warning, _, Warnings::Tell) | (Class::Refused, OnError::Skip, _) => Severity::Warning,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Reason;
+
+    #[test]
+    fn strict_refuses_warnings_but_not_what_nobody_can_mend_here() {
+        let strict = SeverityPolicy { on_error: OnError::Fail, warnings: Warnings::Refuse };
+        let lenient = SeverityPolicy { on_error: OnError::Skip, warnings: Warnings::Tell };
+        for (reason, when_strict, when_lenient) in [
+            (Reason::Injected, Severity::Info, Severity::Info),
+            (Reason::QosRefused, Severity::Error, Severity::Warning),
+            (Reason::QosChanged, Severity::Error, Severity::Warning),
+            (Reason::SaAutomountUnknown, Severity::Info, Severity::Info),
+        ] {
+            let finding = Finding::new(reason, "", 0, "");
+            assert_eq!(strict.severity(&finding), when_strict, "{}", reason.id());
+            assert_eq!(lenient.severity(&finding), when_lenient, "{}", reason.id());
+        }
+    }
+}

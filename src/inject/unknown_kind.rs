@@ -1,0 +1,182 @@
+//! A pod template in a kind of which nobody said that it holds one there.
+//!
+//! Not every custom resource that runs pods can be known. But whoever annotates a template expects something in it, and is to
+//! hear that nothing happened, and with which line of configuration it would. Whoever has every pod injected is to hear it of
+//! all, though not as a warning: most of these kinds are some operator's own business.
+
+use crate::agent::parts::{Kinds, Parts};
+use crate::agent::wait_for::asks_for_nothing;
+use crate::config::{Config, Injection};
+use crate::decide::controller_owned::owned;
+use crate::decide::{Decision, Terms, decide};
+use crate::inject::template_form::{Formed, MOST_LOOKED_AT, formed};
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::resource::{Resource, text};
+use crate::manifest::strategic_merge::{self, Images};
+use crate::manifest::workloads::containers;
+use crate::report::{Finding, Reason};
+use kube_core::GroupVersionKind;
+use memchr::memmem::Finder;
+use std::collections::HashSet;
+use yaml_json_patch::{Context, NodeId, Tree, quote};
+
+/// Tells whether a text can hold a template that asks at all, so that nothing is read for it in vain.
+#[derive(Debug)]
+pub(crate) struct Search {
+    keys: [Finder<'static>; 2],
+    anywhere: bool,
+}
+
+impl Search {
+    /// One look at a whole stream; where it finds nothing, no part of the stream is looked at again.
+    pub(crate) fn new(stream: &str) -> Self {
+        let keys = [Annotation::Inject, Annotation::WaitFor].map(|annotation| Finder::new(annotation.key()));
+        Self { anywhere: is_in(&keys, stream), keys }
+    }
+
+    /// False: nothing in this part of the stream asks.
+    pub(crate) fn may_find(&self, part: &str) -> bool {
+        self.anywhere && is_in(&self.keys, part)
+    }
+}
+
+fn is_in(keys: &[Finder<'static>], text: &str) -> bool {
+    keys.iter().any(|key| key.find(text.as_bytes()).is_some())
+}
+
+/// True where an unknown kind may hold a template that does not ask and would get an agent all the same. False: a document
+/// of which this is known needs not be read for it.
+#[must_use]
+pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> bool {
+    let is_looked_at = |group: &str| is_custom(group) && !is_for_tools(group);
+    config.spec.injection == Injection::Always
+        && !is_well_known(kind)
+        && api_version.is_none_or(|api_version| is_looked_at(group(api_version)))
+}
+
+/// Kinds of Kubernetes that run nothing, and are most of what is not a workload.
+fn is_well_known(kind: &str) -> bool {
+    matches!(kind, "Service" | "ConfigMap" | "Secret")
+}
+
+/// A custom resource's group has a dot; the groups of Kubernetes that have one hold no workloads.
+fn is_custom(group: &str) -> bool {
+    group.contains('.')
+}
+
+/// The API group of an `apiVersion`.
+fn group(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// API groups whose resources hold pod templates as schemas, patterns or patches, or in manifests that a tool is to complete.
+fn is_for_tools(group: &str) -> bool {
+    const GROUPS: [&str; 8] = [
+        "apiextensions.k8s.io",
+        "helm.toolkit.fluxcd.io",
+        "kustomize.config.k8s.io",
+        "kustomize.toolkit.fluxcd.io",
+        "kyverno.io",
+        "operators.coreos.com",
+        "policy.open-cluster-management.io",
+        "template.openshift.io",
+    ];
+    GROUPS.contains(&group) || group.ends_with(".kyverno.io")
+}
+
+/// Something of the form of a pod template.
+struct Candidate {
+    formed: Formed,
+    template: PodTemplate,
+    /// What it asks for.
+    asks: Option<Kinds>,
+}
+
+/// What is told of a resource in which no pod template is known. Silent where the configuration would pass its templates by
+/// if they were.
+pub(crate) fn unknown_kind(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_>) -> Option<Finding> {
+    let gvk = resource.gvk.as_ref()?;
+    let candidates = candidates(tree, resource, terms);
+    let group = if gvk.group.is_empty() { "the core API group" } else { &gvk.group };
+    let nothing_says = format!("nothing says that the kind {} of {group} holds one there", gvk.kind);
+    let asking = candidates.iter().find_map(|candidate| Some((candidate, candidate.asks?)));
+    if let Some((Candidate { formed, template, .. }, what)) = asking {
+        let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
+        let annotation = template.annotation(asks.key()).map(|annotation| annotation.offset);
+        let offset = annotation.unwrap_or(tree.span(formed.node).start);
+        let message = format!("a pod template asks for {}, but {nothing_says}", what.subject());
+        let finding = Finding::new(Reason::UnknownKind, message, offset, &formed.pointer);
+        return Some(finding.with_help(help(gvk, &candidates)));
+    }
+    let Formed { pointer, node, .. } = &candidates.first()?.formed;
+    let message = format!("what looks like a pod template gets no agent: {nothing_says}");
+    let finding = Finding::new(Reason::UnknownTemplate, message, tree.span(*node).start, pointer);
+    Some(finding.with_help(format!("if it does, {}", help(gvk, &candidates))))
+}
+
+/// Everything in a resource that would get something if its kind were known.
+fn candidates(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_>) -> Vec<Candidate> {
+    let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
+    let asks_or_not = may_be(kind, Some(api_version), terms.config) && owned(tree, resource.node).is_none();
+    // A resource that is its own template has no path that could be configured.
+    let formed = formed(tree, resource.node).into_iter().filter(|formed| !formed.path.steps.is_empty());
+    let (asking, others): (Vec<_>, Vec<_>) =
+        formed.map(|formed| (asks(tree, formed.node), formed)).partition(|(asks, _)| asks.is_some());
+    let mut looked_at: Vec<_> = asking.into_iter().chain(others).take(MOST_LOOKED_AT).collect();
+    looked_at.sort_by_key(|(_, formed)| tree.span(formed.node).start);
+    let candidates = looked_at.into_iter().filter_map(|(asks, formed)| {
+        if asks.is_none() && !(asks_or_not && names_an_image(tree, formed.node)) {
+            return None;
+        }
+        let template = PodTemplate::view(tree, formed.node);
+        let is_wanted = match decide(tree, resource, &formed.pointer, &template, terms).decision {
+            // Once the kind is known, its controller may complete the containers.
+            Decision::Skip(Finding { reason: Reason::Patch, .. }) => {
+                strategic_merge::sign(tree, resource, &template, Images::FromElsewhere).is_none()
+            }
+            Decision::Skip(_) => false,
+            Decision::Add(_) | Decision::Refuse(_) => true,
+        };
+        is_wanted.then_some(Candidate { formed, template, asks })
+    });
+    candidates.collect()
+}
+
+/// A container with name and image is one that runs, not a part of one.
+fn names_an_image(tree: &Tree<'_>, template: NodeId) -> bool {
+    let mut items = containers(tree, template).into_iter().flat_map(|list| tree.items(list));
+    items.any(|item| ["name", "image"].into_iter().all(|key| text(tree, item, key).is_some()))
+}
+
+fn help(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
+    if !gvk.group.is_empty() {
+        return format!("add to the configuration: `{}`", line(gvk, candidates));
+    }
+    "is its `apiVersion` right? A kind that is not Kubernetes' own has an API group, such as example.com/v1".to_owned()
+}
+
+/// Places that one line of configuration names. What has more is no kind with so many templates, but one without a form.
+const MOST_PLACES: usize = 10;
+
+/// `podTemplates: [{group: example.com, kind: App, path: spec.template}]`
+fn line(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
+    let mut known = HashSet::new();
+    let paths = candidates.iter().map(|candidate| candidate.formed.path.to_string());
+    // Items of one list have the same path.
+    let paths = paths.filter(|path| known.insert(path.clone())).take(MOST_PLACES);
+    let word = |text: &str| quote(text, Context::Flow).into_owned();
+    let places =
+        paths.map(|path| format!("{{group: {}, kind: {}, path: {}}}", word(&gvk.group), word(&gvk.kind), word(&path)));
+    format!("podTemplates: [{}]", places.collect::<Vec<_>>().join(", "))
+}
+
+/// What something of the form of a pod template asks for.
+fn asks(tree: &Tree<'_>, node: NodeId) -> Option<Kinds> {
+    let below = |path: [&str; 2]| path.into_iter().try_fold(node, |node, key| tree.member(node, key));
+    let annotations = below(["metadata", "annotations"])?;
+    let value = |annotation: Annotation| text(tree, annotations, annotation.key());
+    let inject = value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
+    let wait_for = value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
+    Parts::of(inject.then_some(()), wait_for.then_some(()))
+}

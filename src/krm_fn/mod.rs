@@ -1,0 +1,433 @@
+//! The KRM function of kustomize and kpt: a ResourceList in, the same bytes with the edits and `results` out.
+
+mod function_config;
+mod results;
+
+pub(crate) use function_config::FunctionConfig;
+
+use crate::diagnostic::Severity;
+use crate::inject::Injection;
+use crate::inject::severity::SeverityPolicy;
+use crate::manifest::list::{self, Cut};
+use json_patch::jsonptr::PointerBuf;
+use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
+use results::{Earlier, FunctionResult, block, tell};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use yaml_json_patch::edit::Edit;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Tree, YamlError, to_json};
+use yaml_json_patch::{Cache, splice};
+
+/// A ResourceList in pieces: a long one is never in memory as one tree.
+#[derive(Debug)]
+pub(crate) struct Call<'t> {
+    /// The one document.
+    document: &'t str,
+    /// Where it begins in the text.
+    base: usize,
+    cut: Option<Cut>,
+}
+
+/// What stands beside the items.
+#[derive(Debug)]
+pub(crate) struct Envelope<'c> {
+    call: &'c Call<'c>,
+    tree: Tree<'c>,
+    root: NodeId,
+}
+
+/// What goes back to the orchestrator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
+    pub(crate) edits: Vec<Edit>,
+    /// Whether the orchestrator must take it for a failure.
+    pub(crate) verdict: Verdict,
+}
+
+/// Success or failure of a call; the exit code says it, results do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// All went well.
+    Done,
+    /// The items are as they came.
+    Refused,
+}
+
+/// True when the text is a function call: its first document is a ResourceList.
+#[must_use]
+pub fn is_call(text: &str) -> bool {
+    // Helm's streams are long, and almost none holds the word at all.
+    if memchr::memmem::find(text.as_bytes(), b"ResourceList").is_none() {
+        return false;
+    }
+    let first =
+        yaml_json_patch::documents(text).map(|document| &text[document.span]).find(|document| !is_empty(document));
+    let Some(first) = first else { return false };
+    let first = first.trim_start_matches('\u{feff}');
+    if first.trim_start().starts_with('{') {
+        return yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root)));
+    }
+    let mut kinds = first.lines().filter_map(|line| {
+        let value = ["kind:", "\"kind\":", "'kind':"].iter().find_map(|key| line.strip_prefix(key))?;
+        Some(value.split_once(" #").map_or(value, |(value, _)| value).trim())
+    });
+    match kinds.next() {
+        Some(kind) => {
+            let is_list = |kind| matches!(kind, "ResourceList" | "\"ResourceList\"" | "'ResourceList'");
+            is_list(kind) || kinds.any(is_list)
+        }
+        // Its root does not stand at column 0, or not plainly.
+        None => yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root))),
+    }
+}
+
+/// Nothing but comments, blank lines, directives and markers.
+fn is_empty(document: &str) -> bool {
+    let means_nothing = |line: &str| line.is_empty() || line.starts_with(['#', '%']) || ["---", "..."].contains(&line);
+    document.trim_start_matches('\u{feff}').lines().all(|line| means_nothing(line.trim()))
+}
+
+impl<'t> Call<'t> {
+    /// Finds the list in the text.
+    ///
+    /// # Errors
+    /// When there is more than one document.
+    pub(crate) fn new(text: &'t str) -> Result<Self, YamlError> {
+        let mut documents = yaml_json_patch::documents(text)
+            .map(|document| document.span)
+            .filter(|span| !is_empty(&text[span.clone()]));
+        let first = documents.next().unwrap_or(0..text.len());
+        if let Some(next) = documents.next() {
+            let message = "another document follows, and a function call is a single one".to_owned();
+            return Err(YamlError::new(next.start, message));
+        }
+        let document = &text[first.clone()];
+        Ok(Self { document, base: first.start, cut: list::cut(document) })
+    }
+
+    /// Reads the envelope.
+    ///
+    /// # Errors
+    /// - the list is not valid YAML; only the envelope where the items can be told apart without reading them
+    /// - its root is no mapping, or its `apiVersion` is neither `config.kubernetes.io/v1` nor `v1beta1`
+    pub(crate) fn envelope(&self) -> Result<Envelope<'_>, YamlError> {
+        let tree = match self.cut.as_ref().and_then(Cut::envelope) {
+            Some(tree) => tree,
+            None => {
+                yaml::read(self.document).map_err(|error| YamlError::new(error.offset + self.base, error.message))?
+            }
+        };
+        let error = |offset: usize, message: String| YamlError::new(offset, message);
+        let root = tree.root().ok_or_else(|| error(self.base, "it is empty".to_owned()))?;
+        let envelope = Envelope { call: self, tree, root };
+        let tree = &envelope.tree;
+        if tree.kind(root) != Kind::Mapping {
+            return Err(error(envelope.place(tree.span(root).start), "it is no mapping".to_owned()));
+        }
+        if let Some(version) = tree.get(root, "apiVersion") {
+            let found = tree.scalar(version).unwrap_or_default();
+            if !matches!(&*found, "config.kubernetes.io/v1" | "config.kubernetes.io/v1beta1") {
+                let message =
+                    format!("its apiVersion `{found}` is not known, only `config.kubernetes.io/v1` and `v1beta1`");
+                return Err(error(envelope.place(tree.span(version).start), message));
+            }
+        }
+        Ok(envelope)
+    }
+}
+
+impl<'c> Envelope<'c> {
+    /// A place of the tree as a place in the call's text.
+    fn place(&self, offset: usize) -> usize {
+        let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
+        self.call.base + cut.map_or(offset, |cut| cut.place(offset))
+    }
+
+    /// The functionConfig, if it says anything: kpt sends a ConfigMap without data where the user gave none.
+    #[must_use]
+    pub(crate) fn function_config(&'c self) -> Option<FunctionConfig<'c>> {
+        let tree = &self.tree;
+        let has_entries = |node: NodeId| tree.entries(node).next().is_some();
+        let node = tree.resolve(tree.get(self.root, "functionConfig")?);
+        let says_something = match tree.kind(node) {
+            Kind::Mapping
+                if tree.get(node, "kind").and_then(|kind| tree.scalar(kind)).as_deref() == Some("ConfigMap") =>
+            {
+                // Settings that stand elsewhere than below `data` are somebody's mistake, and reading tells which.
+                let says = |(key, value): (NodeId, NodeId)| match tree.scalar(key).as_deref() {
+                    Some("apiVersion" | "kind" | "metadata" | "immutable") => false,
+                    Some("data") => tree.kind(value) != Kind::Mapping || has_entries(value),
+                    _ => true,
+                };
+                tree.entries(node).any(says)
+            }
+            Kind::Mapping => has_entries(node),
+            Kind::Scalar => !matches!(tree.raw(node), "" | "null" | "~"),
+            Kind::Sequence | Kind::Alias => true,
+        };
+        let offset = tree.span(node).start;
+        says_something.then(|| FunctionConfig { tree, node, start: self.place(offset) - offset })
+    }
+
+    /// The answer to what the items gave.
+    #[must_use]
+    pub(crate) fn answer(&self, injection: Injection, severity_policy: SeverityPolicy) -> Answer {
+        let earlier = self.earlier_results();
+        let mut told = tell(&injection, severity_policy);
+        let refused = told.iter().any(|result| result.severity == Severity::Error);
+        let mut given = HashSet::new();
+        // What was refused did not happen to the others either.
+        told.retain(|result| !refused || result.severity == Severity::Error);
+        told.retain(|result| given.insert(*result) && earlier.lacks(*result));
+        let added = self.add_results(&told);
+        let mut edits = if refused { Vec::new() } else { injection.edits };
+        edits.extend(added);
+        // Stable: where the last item and the envelope end together, the item's lines come first.
+        edits.sort_by_key(|edit| edit.range.start);
+        Answer { edits, verdict: if refused { Verdict::Refused } else { Verdict::Done } }
+    }
+
+    /// The answer where no item was looked at, because of the configuration or the arguments.
+    pub(crate) fn failure(&self, messages: impl Iterator<Item = String>) -> Answer {
+        let earlier = self.earlier_results();
+        let messages: Vec<String> = messages.collect();
+        let results = messages.iter().map(|message| FunctionResult::error(message));
+        let results: Vec<_> = results.filter(|result| earlier.lacks(*result)).collect();
+        Answer { edits: self.add_results(&results), verdict: Verdict::Refused }
+    }
+
+    /// The results of the functions before us, or of ourselves in an earlier run.
+    fn earlier_results(&self) -> Earlier {
+        let results = self.tree.get(self.root, "results").and_then(|node| to_json(&self.tree, node).ok());
+        Earlier::new(match results {
+            Some(Value::Array(results)) => results,
+            Some(Value::Object(mut wrapped)) => match wrapped.remove("items") {
+                Some(Value::Array(results)) => results,
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        })
+    }
+
+    /// Adds to the results that are there. Where the splicer cannot, the messages on stderr have to do.
+    fn add_results(&self, results: &[FunctionResult<'_>]) -> Vec<Edit> {
+        if results.is_empty() {
+            return Vec::new();
+        }
+        let tree = &self.tree;
+        let sequence =
+            |node: NodeId| (tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()).then_some(node);
+        let values = || results.iter().map(|result| result.value());
+        let append = |list: &str| values().map(|value| add(&format!("{list}/-"), value)).collect();
+        let there = tree.get(self.root, "results");
+        let lines = self.indent_of_items().filter(|_| there.is_none()).map(|indent| block(results, indent));
+        let operations: Vec<PatchOperation> = match there {
+            // Only the place is asked.
+            None if lines.is_some() => vec![add("/results", json!([""]))],
+            None => vec![add("/results", values().collect())],
+            Some(node) if sequence(node).is_some() => append("/results"),
+            // kpt still reads the form of v1alpha1 times.
+            Some(node) if tree.get(node, "items").and_then(sequence).is_some() => append("/results/items"),
+            Some(_) => vec![PatchOperation::Replace(ReplaceOperation {
+                path: PointerBuf::from_tokens(["results"]),
+                value: values().collect(),
+            })],
+        };
+        let operations = operations.into_iter().map(Into::into).collect();
+        let edits = splice(tree, operations, &Cache::default()).map(|spliced| spliced.edits).unwrap_or_default();
+        let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
+        let with_lines = |edit: Edit| match &lines {
+            Some(lines) => Edit::replace(edit.range, edit.text.replace(edit.text.trim_matches('\n'), lines)),
+            None => edit,
+        };
+        edits.into_iter().map(|edit| self.with_its_breaks(with_lines(self.in_document(with_feeds(edit))))).collect()
+    }
+
+    /// Lines end as the call's do.
+    fn with_its_breaks(&self, edit: Edit) -> Edit {
+        let first = self.call.document.find('\n').and_then(|end| self.call.document.get(..end));
+        match first {
+            Some(line) if line.ends_with('\r') => Edit::replace(edit.range, edit.text.replace('\n', "\r\n")),
+            _ => edit,
+        }
+    }
+
+    /// The white space before the items' dashes, behind which those of results stand, too. The envelope without its items
+    /// does not show it to the splicer.
+    fn indent_of_items(&self) -> Option<&'c str> {
+        let first = self.call.cut.as_ref().filter(|_| self.is_cut())?.items.first()?;
+        let item = &self.call.document[first.clone()];
+        Some(&item[..item.len() - item.trim_start_matches(' ').len()])
+    }
+
+    /// An edit of the envelope as one of the call's text.
+    ///
+    /// Where `items` is the last key, what the splicer puts behind it belongs behind the items:
+    /// ```yaml
+    /// items:
+    /// results: …    # in the envelope
+    /// ```
+    fn in_document(&self, edit: Edit) -> Edit {
+        let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
+        let items = self.tree.get(self.root, "items").map(|items| self.tree.span(items).end);
+        if let (Some(key), Some([first, .., last] | [first @ last])) = (items, cut.map(|cut| &*cut.items))
+            && (key..=first.start).contains(&edit.range.start)
+        {
+            let end = self.call.base + last.end;
+            let lines = edit.text.trim_matches('\n');
+            let ends_in_line = !self.call.document[..last.end].ends_with('\n');
+            let text = if ends_in_line { format!("\n{lines}") } else { format!("{lines}\n") };
+            return Edit::insert(end, text);
+        }
+        Edit::replace(self.place(edit.range.start)..self.place(edit.range.end), edit.text)
+    }
+
+    fn is_cut(&self) -> bool {
+        !std::ptr::eq(self.tree.text(), self.call.document)
+    }
+}
+
+fn add(path: &str, value: Value) -> PatchOperation {
+    PatchOperation::Add(AddOperation { path: PointerBuf::from_tokens(path.split('/').skip(1)), value })
+}
+
+fn is_resource_list(tree: &Tree<'_>, root: NodeId) -> bool {
+    tree.get(root, "kind").and_then(|kind| tree.scalar(kind)).is_some_and(|kind| kind == "ResourceList")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::OnError;
+    use crate::inject::outcome::{Outcome, Remark};
+    use crate::manifest::identity::Identity;
+    use crate::options::Warnings;
+    use crate::report::{Finding, Reason};
+    use yaml_json_patch::edit::apply;
+
+    const TOLERANCE: SeverityPolicy = SeverityPolicy { on_error: OnError::Fail, warnings: Warnings::Tell };
+
+    fn finding(reason: Reason, message: &str) -> Finding {
+        Finding { reason, message: message.to_owned(), help: None, offset: None, pointer: String::new() }
+    }
+
+    fn outcome(decision: Finding) -> Outcome {
+        Outcome {
+            identity: Identity { api_version: "v1".into(), kind: "Pod".into(), namespace: None, name: "a".into() },
+            template: String::new(),
+            offset: 0,
+            file: None,
+            decision,
+            rule: None,
+            about: None,
+            warnings: Vec::new(),
+            needs: None,
+            token_of: None,
+            agent: None,
+            wait_for: None,
+            bearer: None,
+            patch: json_patch::Patch::default(),
+        }
+    }
+
+    fn answered(text: &str, injection: &Injection) -> String {
+        let call = Call::new(text).unwrap();
+        apply(text, &call.envelope().unwrap().answer(injection.clone(), TOLERANCE).edits)
+    }
+
+    #[test]
+    fn tells_a_call_from_a_stream() {
+        for call in [
+            "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\n",
+            "items: []\nkind: 'ResourceList' # last\n",
+            "# comment\n---\nkind: ResourceList\n",
+            "\u{feff}kind: ResourceList\r\n",
+            "{\"items\": [], \"kind\": \"ResourceList\"}",
+        ] {
+            assert!(is_call(call), "{call:?}");
+        }
+        for stream in [
+            "",
+            "kind: List\nitems: []\n",
+            "kind: ConfigMap\ndata:\n  kind: ResourceList\n",
+            "kind: ConfigMap\n---\nkind: ResourceList\n",
+            "kind: ConfigMap # not a ResourceList\n",
+            "{\"kind\": \"List\", \"items\": [{\"kind\": \"ResourceList\"}]}",
+        ] {
+            assert!(!is_call(stream), "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn results_stand_behind_everything_else() {
+        let injection =
+            Injection { outcomes: vec![outcome(finding(Reason::Injected, "added"))], ..Injection::default() };
+        let result = |indent: &str| {
+            format!(
+                "results:\n{indent}- message: added\n{indent}  severity: info\n{indent}  resourceRef:\n{indent}    apiVersion: v1\n\
+                 {indent}    kind: Pod\n{indent}    name: a\n{indent}  tags:\n{indent}    reason: injected\n"
+            )
+        };
+        let head = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n";
+        let item = "- kind: Pod\n  metadata: {name: a}\n";
+        for text in [
+            format!("{head}{item}"),
+            format!("{head}{item}# the end\n"),
+            format!("{head}{item}functionConfig: {{}}\n"),
+            format!("---\n{head}{item}"),
+        ] {
+            let answer = answered(&text, &injection);
+            assert_eq!(answer, format!("{text}{}", result("")));
+            assert_eq!(answered(&answer, &injection), answer, "an equal result is not added twice");
+        }
+        let indented = "kind: ResourceList\nitems:\n  - kind: Pod\n";
+        assert_eq!(answered(indented, &injection), format!("{indented}{}", result("  ")));
+        let open = format!("{head}{}", item.trim_end());
+        assert_eq!(answered(&open, &injection), format!("{open}\n{}", result("").trim_end()));
+    }
+
+    #[test]
+    fn a_refusal_takes_back_the_edits_and_the_other_results() {
+        let text = "kind: ResourceList\nitems:\n- kind: Pod\n";
+        let injection = Injection {
+            edits: vec![Edit::insert(40, "never")],
+            outcomes: vec![outcome(finding(Reason::Injected, "added")), outcome(finding(Reason::HandEdited, "edited"))],
+            ..Injection::default()
+        };
+        let call = Call::new(text).unwrap();
+        let answer = call.envelope().unwrap().answer(injection, TOLERANCE);
+        assert_eq!(answer.verdict, Verdict::Refused);
+        let out = apply(text, &answer.edits);
+        assert!(
+            out.starts_with(text) && out.contains("edited") && !out.contains("added") && !out.contains("never"),
+            "{out}"
+        );
+    }
+
+    #[test]
+    fn a_remark_names_its_resource() {
+        let text = "kind: ResourceList\nitems:\n- kind: Widget\n";
+        let Outcome { identity, offset, .. } = outcome(finding(Reason::Injected, ""));
+        let finding = Finding { pointer: "/spec/template".to_owned(), ..finding(Reason::UnknownKind, "why") };
+        let remark = Remark { identity, offset, file: Some(("a.yaml".to_owned(), Some(1))), finding };
+        let answer = answered(text, &Injection { remarks: vec![remark], ..Injection::default() });
+        let result = "results:\n- message: why\n  severity: warning\n  resourceRef:\n    apiVersion: v1\n    kind: Pod\n    name: a\n  \
+                      field:\n    path: spec.template\n  file:\n    path: a.yaml\n    index: 1\n  tags:\n    reason: unknown-kind\n";
+        assert_eq!(answer, format!("{text}{result}"));
+    }
+
+    #[test]
+    fn what_nobody_asked_for_and_what_was_said_before_is_not_told() {
+        let text = "kind: ResourceList\nitems:\n- kind: Pod\n";
+        let with = |reason| Injection { outcomes: vec![outcome(finding(reason, "why"))], ..Injection::default() };
+        for quiet in
+            [Reason::Unchanged, Reason::NotRequested, Reason::NotSelected, Reason::Disabled, Reason::LocalConfig]
+        {
+            assert_eq!(answered(text, &with(quiet)), text);
+        }
+        let removed = answered(text, &with(Reason::Removed));
+        assert_ne!(removed, text);
+        assert_eq!(answered(&removed, &with(Reason::OptedOut)), removed, "what was removed is skipped from then on");
+    }
+}

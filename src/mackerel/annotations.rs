@@ -1,0 +1,118 @@
+//! The closed list of annotation keys under our prefix, with the settings that they give.
+
+/// What every key of ours begins with.
+pub const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
+
+macro_rules! annotations {
+    ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal, $path:expr;)*) => {
+        /// The closed list of our annotations.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Annotation { $($(#[doc = $doc])* $Variant,)* }
+
+        impl Annotation {
+            /// Every annotation, in the order of the documentation.
+            pub const ALL: &'static [Annotation] = &[$(Annotation::$Variant,)*];
+
+            /// The name behind the prefix.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Annotation::$Variant => $name,)* }
+            }
+
+            /// The full key.
+            #[must_use]
+            pub fn key(self) -> &'static str {
+                match self { $(Annotation::$Variant => concat!("agent-injector.contrib.mackerel.io/", $name),)* }
+            }
+
+            /// What it is for, in one sentence.
+            #[must_use]
+            pub fn sentence(self) -> &'static str {
+                match self { $(Annotation::$Variant => concat!($($doc),*).trim_ascii(),)* }
+            }
+
+            /// The setting that it gives a value for one template, as a dotted path below `spec`.
+            #[must_use]
+            pub fn setting(self) -> Option<&'static str> {
+                match self { $(Annotation::$Variant => $path,)* }
+            }
+        }
+    };
+}
+
+annotations! {
+    /// `"true"` asks for the agent, `"false"` for being left alone; in quotes, in any case of letters
+    Inject = "inject", None;
+    /// Written by us where an agent stands, so that the original injector leaves the pod alone
+    Status = "status", None;
+    /// Written by us: what was added, for upgrades and `uninject`
+    Record = "record", None;
+    /// Roles of the host, `service:role` separated by commas; empty: none
+    Roles = "roles", Some("agent.roles");
+    /// Name of the Secret that holds the API key; alias: `mackerel_apikey.secret_name`
+    ApiKeySecretName = "api-key-secret-name", Some("apiKey.secretKeyRef.name");
+    /// The key in that Secret
+    ApiKeySecretKey = "api-key-secret-key", Some("apiKey.secretKeyRef.key");
+    /// Name of the ConfigMap with the agent's configuration; alias: `mackerel_agent_config.configmap_name`
+    AgentConfigMapName = "agent-config-configmap-name", Some("agent.config.configMapKeyRef.name");
+    /// The key in that ConfigMap; not together with `agent-config-location`
+    AgentConfigMapKey = "agent-config-configmap-key", Some("agent.config.configMapKeyRef.key");
+    /// The agent's MACKEREL_AGENT_CONFIG: a path or URL; wins over the ConfigMap's path; alias: `env.mackerel_agent_config`
+    AgentConfigLocation = "agent-config-location", Some("agent.config.location");
+    /// The agent's image
+    Image = "image", Some("agent.image");
+    /// How the agent stands in the pod: `auto`, `native` or `container`
+    Sidecar = "sidecar", Some("sidecar");
+    /// Where the pod runs: `kubernetes` or `eks-fargate`
+    Platform = "platform", Some("platform");
+    /// The kubelet's TLS port
+    KubeletPort = "kubelet-port", Some("kubelet.port");
+    /// The kubelet's port without TLS; not together with the other two
+    KubeletReadOnlyPort = "kubelet-read-only-port", Some("kubelet.readOnlyPort");
+    /// Do not verify the kubelet's certificate
+    KubeletInsecureTls = "kubelet-insecure-tls", Some("kubelet.insecureTLS");
+    /// The host's display name
+    DisplayName = "display-name", Some("agent.displayName");
+    /// The host's memo
+    Memo = "memo", Some("agent.memo");
+    /// The host's status when the agent starts: `working`, `standby`, `maintenance` or `poweroff`
+    HostStatusOnStart = "host-status-on-start", Some("agent.hostStatusOnStart");
+    /// Containers to leave out, as a Go regular expression
+    IgnoreContainer = "ignore-container", Some("agent.ignoreContainer");
+    /// How much the agent logs: `TRACE`, `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`
+    LogLevel = "log-level", Some("agent.logLevel");
+    /// The agent's CPU request; `null`: none
+    CpuRequest = "cpu-request", Some("agent.resources.requests.cpu");
+    /// The agent's CPU limit; `null`: none
+    CpuLimit = "cpu-limit", Some("agent.resources.limits.cpu");
+    /// The agent's memory request; `null`: none
+    MemoryRequest = "memory-request", Some("agent.resources.requests.memory");
+    /// The agent's memory limit; `null`: none
+    MemoryLimit = "memory-limit", Some("agent.resources.limits.memory");
+    /// Hosts to wait for before the pod's containers start, `host:port` separated by commas; empty: none
+    WaitFor = "wait-for", None;
+}
+
+impl Annotation {
+    /// The annotation of this full key.
+    #[must_use]
+    pub fn of(key: &str) -> Option<Annotation> {
+        let name = key.strip_prefix(PREFIX)?;
+        Annotation::ALL.iter().copied().find(|annotation| annotation.names().any(|of| of == name))
+    }
+
+    /// The name that the original injector has for it, where that is another one: it means the same.
+    fn alias(self) -> Option<&'static str> {
+        match self {
+            Annotation::ApiKeySecretName => Some("mackerel_apikey.secret_name"),
+            Annotation::AgentConfigMapName => Some("mackerel_agent_config.configmap_name"),
+            Annotation::AgentConfigLocation => Some("env.mackerel_agent_config"),
+            _ => None,
+        }
+    }
+
+    /// Its name and its alias, behind the prefix.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name()).chain(self.alias())
+    }
+}

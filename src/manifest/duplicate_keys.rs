@@ -1,0 +1,123 @@
+//! Keys that stand twice where a workload says what it is or holds its pod template. Kubernetes reads the last of them, so
+//! that a workload may be lost without anybody noticing; most often a `---` is missing:
+//!
+//! ```yaml
+//! kind: Deployment
+//! spec: {template: …}
+//! kind: Service         # all that Kubernetes sees of the two
+//! spec: {ports: …}
+//! ```
+//!
+//! A resource with such a key is refused if something is wanted of a pod template to which any of the keys leads. A list
+//! with one in its envelope is refused with all of its items. Other keys that stand twice matter only where an edit meets
+//! them.
+
+use crate::manifest::identity::Identity;
+use yaml_json_patch::lookup::MAX_MERGES;
+use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
+
+/// Refused where they stand twice, beside the steps of the path to a pod template.
+const NAMES: [&str; 11] = [
+    "apiVersion",
+    "kind",
+    "metadata",
+    "name",
+    "namespace",
+    "labels",
+    "annotations",
+    "items",
+    "containers",
+    "initContainers",
+    "volumes",
+];
+
+/// The first key of a mapping, or of what it merges, that stood there before and is refused for that; `step` as one of
+/// [`NAMES`].
+#[must_use]
+pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId, step: &str) -> Option<NodeId> {
+    second_key_of(tree, mapping, step, &mut MAX_MERGES.clone())
+}
+
+fn second_key_of(tree: &Tree<'_>, mapping: NodeId, step: &str, merges: &mut usize) -> Option<NodeId> {
+    let mapping = tree.resolve(mapping);
+    let mut seen = 0_u16;
+    let mut merged = None;
+    for (key, value) in tree.entries(mapping) {
+        let name = NAMES.iter().position(|name| tree.is_key(key, name));
+        let Some(name) = name.or_else(|| tree.is_key(key, step).then_some(NAMES.len())) else {
+            if is_merge_key(tree, key) {
+                merged = Some(value);
+            }
+            continue;
+        };
+        if seen & (1 << name) != 0 {
+            return Some(key);
+        }
+        seen |= 1 << name;
+    }
+    let source = tree.resolve(merged?);
+    *merges = merges.checked_sub(1)?;
+    match tree.kind(source) {
+        Kind::Sequence => tree.items(source).find_map(|item| second_key_of(tree, item, step, merges)),
+        _ => second_key_of(tree, source, step, merges),
+    }
+}
+
+/// The values of a key in a mapping itself, in order of the text.
+pub(crate) fn occurrences<'a>(
+    tree: &'a Tree<'_>,
+    mapping: NodeId,
+    name: &'a str,
+) -> impl DoubleEndedIterator<Item = NodeId> + 'a {
+    let named = tree.entries(tree.resolve(mapping)).filter(move |(key, _)| tree.is_key(*key, name));
+    named.map(|(_, value)| value).collect::<Vec<_>>().into_iter()
+}
+
+/// True where one of the `kind`s and one of the `apiVersion`s of a resource that has them twice say this.
+#[must_use]
+pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, group: &str, kind: &str) -> bool {
+    let of = |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group) == group;
+    let says = |name: &'static str, read: &str, is_it: &dyn Fn(&str) -> bool| {
+        is_it(read)
+            || occurrences(tree, mapping, name)
+                .any(|value| tree.scalar(tree.resolve(value)).is_some_and(|text| is_it(&text)))
+    };
+    says("kind", &identity.kind, &|text| text == kind) && says("apiVersion", &identity.api_version, &of)
+}
+
+/// True where a mapping may be a list by one of its kinds.
+#[must_use]
+pub(crate) fn may_be_list(tree: &Tree<'_>, mapping: NodeId) -> bool {
+    occurrences(tree, mapping, "kind")
+        .any(|kind| tree.scalar(tree.resolve(kind)).is_some_and(|kind| crate::manifest::identity::is_list(&kind)))
+        && tree.member(mapping, "items").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::second_key;
+
+    #[test]
+    fn finds_keys_that_stand_twice() {
+        for (text, step, expected) in [
+            ("{kind: A, spec: 1, kind: B}", "", Some("kind: B")),
+            ("{spec: 1, spec: 2}", "spec", Some("spec: 2")),
+            ("{spec: 1, spec: 2}", "template", None),
+            ("{'items': [], \"items\": []}", "", Some("\"items\": []")),
+            ("{env: [], env: [], <<: {}, <<: {}}", "spec", None),
+            ("{<<: {volumes: [], volumes: []}}", "", Some("volumes: []")),
+            ("{<<: [{}, {name: a, name: b}]}", "", Some("name: b")),
+            ("{name: a, <<: {name: b}}", "", None),
+            ("&a {<<: *a}", "", None),
+            ("text", "", None),
+        ] {
+            let tree = yaml_json_patch::read(text).unwrap();
+            let found = second_key(&tree, tree.root().unwrap(), step).map(|key| &text[tree.span(key).start..]);
+            assert_eq!(
+                found.map(|rest| rest.trim_end_matches(['}', ']'])),
+                expected.map(|e| e.trim_end_matches(['}', ']'])),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What a kustomization says of the files around it: which are resources, and which are patches of some.
+//!
+//! A patch that names the image of each container it has looks like a workload in every way. Only the kustomization that names
+//! its file tells what it is.
+
+use crate::manifest::resource::text;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree, resolve};
+
+/// The names under which kustomize looks for one in a folder.
+const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// True for a file's name that makes it a kustomization.
+#[must_use]
+pub(crate) fn is_kustomization(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+/// The files that a kustomization names, by paths as they stand there: relative to its folder.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kustomization {
+    /// Resources; folders and addresses are among them.
+    pub(crate) resources: Vec<String>,
+    /// Patches.
+    pub(crate) patches: Vec<Entry>,
+}
+
+/// One path, and where it stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) path: String,
+    /// Byte offset into the text.
+    pub(crate) offset: usize,
+    /// JSON Pointer from the kustomization.
+    pub(crate) pointer: String,
+}
+
+/// That a kustomization of the input names a file as a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedPatch {
+    /// Where it does: `kustomization.yaml:3:11`.
+    pub(crate) place: String,
+    /// As of an [`Entry`].
+    pub(crate) pointer: String,
+}
+
+/// What a text with a kustomization's name says; nothing where it cannot be read.
+#[must_use]
+pub(crate) fn read(text: &str) -> Kustomization {
+    let mut kustomization = Kustomization::default();
+    for document in yaml_json_patch::documents(text) {
+        let Ok(tree) = yaml::read(&text[document.span.clone()]) else { continue };
+        let Some(root) = tree.root().filter(|root| is_kustomize(&tree, *root)) else { continue };
+        let resources = items(&tree, root, "resources").filter_map(|(_, item)| string(&tree, item));
+        kustomization.resources.extend(resources);
+        // A string is a path, as kustomize took it in `patches` too before entries had `path`, or the patch itself.
+        for list in ["patches", "patchesStrategicMerge"] {
+            for (pointer, item) in items(&tree, root, list) {
+                let (pointer, node) = match tree.member(item, "path") {
+                    Some(path) => (pointer + "/path", path),
+                    None => (pointer, item),
+                };
+                let Some(path) = string(&tree, node).filter(|path| !path.contains('\n')) else { continue };
+                let offset = document.span.start + tree.span(node).start;
+                kustomization.patches.push(Entry { path, offset, pointer });
+            }
+        }
+    }
+    kustomization
+}
+
+/// kustomize fills in the kind where none stands.
+fn is_kustomize(tree: &Tree<'_>, root: NodeId) -> bool {
+    text(tree, root, "kind").is_none_or(|kind| matches!(kind.as_str(), "Kustomization" | "Component"))
+}
+
+/// The items of a list of the kustomization, with their pointers.
+fn items<'a>(tree: &'a Tree<'_>, root: NodeId, list: &'a str) -> impl Iterator<Item = (String, NodeId)> + 'a {
+    let node = tree.member(root, list).map(|node| tree.resolve(node));
+    let items = node.into_iter().flat_map(|node| tree.items(node)).enumerate();
+    items.map(move |(index, item)| (format!("/{list}/{index}"), item))
+}
+
+fn string(tree: &Tree<'_>, node: NodeId) -> Option<String> {
+    let node = tree.resolve(node);
+    match (tree.kind(node), resolve(tree, node)) {
+        (Kind::Scalar, Ok(Resolved::Str(text))) => Some(text.into_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_kustomization, read};
+
+    /// Pointer, path and what stands at the offset.
+    fn patches(text: &str) -> Vec<(String, String, String)> {
+        let shown = |offset: usize| text[offset..].split([',', '}', ']', '\n']).next().unwrap().to_owned();
+        read(text).patches.into_iter().map(|entry| (entry.pointer, entry.path, shown(entry.offset))).collect()
+    }
+
+    fn paths(text: &str) -> Vec<String> {
+        patches(text).into_iter().map(|(_, path, _)| path).collect()
+    }
+
+    #[test]
+    fn patches_are_named_in_both_lists() {
+        let text = "# comment\n---\nkind: Kustomization\npatches:\n- path: a.yaml\n  target: {kind: Deployment}\n- patch: |-\n    kind: Pod\n\
+                    - {path: \"../b.yaml\"}\npatchesStrategicMerge: [c/d.yaml]\n";
+        let named = |pointer: &str, path: &str, shown: &str| (pointer.to_owned(), path.to_owned(), shown.to_owned());
+        let expected = [
+            named("/patches/0/path", "a.yaml", "a.yaml"),
+            named("/patches/2/path", "../b.yaml", "\"../b.yaml\""),
+            named("/patchesStrategicMerge/0", "c/d.yaml", "c/d.yaml"),
+        ];
+        assert_eq!(patches(text), expected);
+    }
+
+    #[test]
+    fn what_stands_in_the_text_names_no_file() {
+        assert!(
+            paths("patchesStrategicMerge:\n- |-\n  kind: Deployment\n  spec: {}\npatches: [{patch: 'a: 1'}]\n")
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn a_component_and_a_kustomization_without_kind_count_and_other_kinds_do_not() {
+        for kind in ["kind: Component\n", ""] {
+            assert_eq!(paths(&format!("{kind}patches: [a.yaml]\n")), ["a.yaml"], "{kind}");
+        }
+        assert!(paths("kind: Deployment\npatches: [{path: a.yaml}]\n").is_empty());
+    }
+
+    #[test]
+    fn other_files_of_a_kustomization_are_no_patches() {
+        let text = "resources: [a.yaml, ../base]\npatchesJson6902: [{path: b.yaml}]\nreplacements: [{path: c.yaml}]\n\
+                    configurations: [d.yaml]\ntransformers: [e.yaml]\n";
+        let read = read(text);
+        assert_eq!((read.resources, read.patches), (vec!["a.yaml".to_owned(), "../base".to_owned()], vec![]));
+    }
+
+    #[test]
+    fn what_cannot_be_read_names_nothing() {
+        for text in ["", "[]", "patches: {path: a.yaml}\n", "patches: [\n", "patches: [[a.yaml], null, {path: [b]}]\n"]
+        {
+            assert!(paths(text).is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_names_are_those_of_kustomize() {
+        assert!(["kustomization.yaml", "kustomization.yml", "Kustomization"].into_iter().all(is_kustomization));
+        assert!(
+            !["kustomization.json", "Kustomization.yaml", "my-kustomization.yaml"].into_iter().any(is_kustomization)
+        );
+    }
+}

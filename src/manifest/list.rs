@@ -1,0 +1,187 @@
+//! A list, item by item: what a ResourceList of 50 MB needs so that only one item's tree is in memory at a time.
+//!
+//! [`cut`] looks at lines only. It takes a document whose root is a block mapping at column 0 with one plain `items:`,
+//! below which a block sequence stands, its dashes in one column (0 or deeper):
+//! ```yaml
+//! kind: ResourceList      # the envelope
+//! items:
+//! - kind: ConfigMap       # an item: a text that is a sequence of one
+//!   …
+//! - kind: Deployment      # the next
+//!   …
+//! functionConfig: …       # the envelope again
+//! ```
+//!
+//! Why that is sound. Claim: if [`Cut::envelope`] is given and every item reads as a sequence of one, then the whole
+//! document is valid YAML, and its tree is the envelope's with the items' nodes in place of the null behind `items:`.
+//! - A reader goes through the text from left to right. Up to `items:` it sees the same text in the document and in the
+//!   envelope. That the envelope's tree has that key, with a null, at that very place shows that the line is a key of the
+//!   root and not text within a scalar or brackets.
+//! - Then it stands in the root mapping, waiting for a value. The first dash begins a block sequence in that column, and
+//!   what belongs to its item is decided by columns counted from the dash: as it is at the beginning of a text. An item
+//!   that reads by itself has closed all of its quotes and brackets, and ended its block scalars. (The last line of an
+//!   item is followed by a line that is indented less than its content or ends the text: blank lines and comments between
+//!   two items belong to the former, so that `|+` keeps what it keeps in the document.)
+//! - So every next dash in that column is met in the same state, as the next item. No line indented less than the dashes
+//!   stands between the first and the last, but for comments and blank lines.
+//! - The line behind the last item stands at column 0: there the reader is in the root mapping again, as behind the null
+//!   in the envelope.
+//! - Anchors: an alias that reaches into another item or the envelope is unknown in its own text, which then does not
+//!   read; one that finds its anchor in its own text finds the same one in the document, since the nearest before it
+//!   counts. The envelope, in two pieces, has to be free of aliases. Directives are not taken.
+//!
+//! One difference remains: the document nests one level deeper than the items do by themselves.
+
+use crate::manifest::lines::{Flush, ends_with_line_feeds, flush, is_nothing, lines};
+use std::ops::Range;
+use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
+
+/// A list in pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// The bytes of each item in the document, from the beginning of its dash's line to that of the next. They follow
+    /// one another without a gap.
+    pub items: Vec<Range<usize>>,
+    /// Everything but the items.
+    envelope: String,
+    /// Where the key `items` stands, the same in document and envelope.
+    key: usize,
+}
+
+impl Cut {
+    /// The envelope's tree: the document without its items, `items:` with a null. None where the claim above does not
+    /// hold; then the document must be read as a whole.
+    #[must_use]
+    pub fn envelope(&self) -> Option<Tree<'_>> {
+        let tree = yaml::read(&self.envelope).ok()?;
+        let root = tree.root()?;
+        let found = tree.entries(root).any(|(key, value)| {
+            tree.span(key) == (self.key..self.key + "items".len())
+                && tree.kind(value) == Kind::Scalar
+                && tree.style(value) == Style::Plain
+                && tree.span(value) == (self.key + "items:".len()..self.key + "items:".len())
+        });
+        let top = tree.kind(root) == Kind::Mapping && tree.style(root) == Style::Block;
+        (top && found && !tree.has_aliases()).then_some(tree)
+    }
+
+    /// The place in the document of a place in the envelope.
+    #[must_use]
+    pub fn place(&self, in_envelope: usize) -> usize {
+        match (self.items.first(), self.items.last()) {
+            (Some(first), Some(last)) if in_envelope >= first.start => in_envelope + (last.end - first.start),
+            _ => in_envelope,
+        }
+    }
+}
+
+/// The one item in the tree of an item's text; none where it is not a sequence of one.
+#[must_use]
+pub fn item(tree: &Tree<'_>) -> Option<NodeId> {
+    let root = tree.root().filter(|root| tree.style(*root) == Style::Block)?;
+    let mut items = tree.items(root);
+    items.next().filter(|_| items.next().is_none())
+}
+
+/// Cuts a document into envelope and items; none where it does not look like a list in block style, or is unusual in
+/// any way.
+#[must_use]
+pub fn cut(document: &str) -> Option<Cut> {
+    if !ends_with_line_feeds(document) {
+        return None;
+    }
+    let bytes = document.as_bytes();
+    let mut key = None;
+    let mut items: Vec<Range<usize>> = Vec::new();
+    // The dashes' column, once the first has been met.
+    let mut column = 0;
+    let mut state = State::Before;
+    for (line, _) in lines(document) {
+        let beginning = bytes.get(line.start..=line.start + column).unwrap_or_default();
+        // Nearly every line: indented deeper than the dashes, it is an item's.
+        if state == State::Items && !beginning.is_empty() && beginning.iter().all(|byte| *byte == b' ') {
+            continue;
+        }
+        let indent = bytes[line.clone()].iter().take_while(|byte| **byte == b' ').count();
+        let content = &document[line.start + indent..line.end];
+        // Whether a line of tabs between items is an error, only the whole document tells.
+        if content.starts_with('\t') {
+            return None;
+        }
+        let blank = content.is_empty() || content.starts_with('#');
+        match state {
+            State::Items if blank => {}
+            State::Items if indent == column && is_dash(content) => {
+                if let Some(item) = items.last_mut() {
+                    item.end = line.start;
+                }
+                items.push(line.start..document.len());
+            }
+            State::Below if blank => {}
+            State::Below if is_dash(content) => {
+                column = indent;
+                items.push(line.start..document.len());
+                state = State::Items;
+            }
+            State::Below => return None,
+            State::Before | State::After | State::Items if indent == 0 => {
+                if state == State::Items {
+                    if let Some(item) = items.last_mut() {
+                        item.end = line.start;
+                    }
+                    state = State::After;
+                }
+                match flush(content) {
+                    Flush::Key("items", _) if key.is_some() => return None,
+                    Flush::Key("items", value) => {
+                        // `items: []`, `items: &a` and the like are none of ours; a comment is.
+                        let behind = &content["items:".len()..];
+                        if !value.is_empty() && !is_nothing(behind) {
+                            return None;
+                        }
+                        key = Some(line.start);
+                        state = State::Below;
+                    }
+                    Flush::Nothing | Flush::Key(..) | Flush::Marker | Flush::Dash => {}
+                    Flush::Other => return None,
+                }
+            }
+            State::Before | State::After => {}
+            // Less than the dashes, more than nothing.
+            State::Items => return None,
+        }
+    }
+    let (key, first, last) = (key?, items.first()?.start, items.last()?.end);
+    let envelope = [&document[..first], &document[last..]].concat();
+    Some(Cut { items, envelope, key })
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Above `items:`
+    Before,
+    /// Behind `items:`, above the first dash
+    Below,
+    /// Between the first dash and the end of the last item
+    Items,
+    /// Below the last item
+    After,
+}
+
+fn is_dash(content: &str) -> bool {
+    matches!(content.as_bytes(), [b'-'] | [b'-', b' ' | b'\t', ..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut;
+
+    /// What follows the last item belongs to it, or to nothing, or is an error: only the whole document tells.
+    #[test]
+    fn lines_of_tabs_between_items_are_left_to_the_whole() {
+        for text in ["items:\n- a: >-\n\n\t\t \n", "items:\n- a: 1\n\t\n- b: 1\n", "\t\nitems:\n- a: 1\n"] {
+            assert_eq!(cut(text), None, "{text:?}");
+        }
+        assert!(cut("items:\n- a: |\n    x\n    \ty\n- b: 1\n").is_some());
+    }
+}

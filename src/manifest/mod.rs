@@ -1,0 +1,17 @@
+//! Facts about Kubernetes manifests; nothing here knows Mackerel.
+
+pub(crate) mod duplicate_keys;
+pub(crate) mod field_path;
+pub(crate) mod identity;
+pub(crate) mod kustomization;
+mod lines;
+pub mod list;
+pub(crate) mod pod_template;
+pub mod prefilter;
+pub(crate) mod qos;
+pub(crate) mod quantity;
+pub(crate) mod related;
+pub(crate) mod resource;
+pub(crate) mod strategic_merge;
+pub(crate) mod template_path;
+pub mod workloads;

@@ -1,0 +1,287 @@
+//! A pod template as rules need it: containers, volumes, annotations and a few fields of the PodSpec.
+
+use crate::manifest::duplicate_keys::second_key;
+use crate::manifest::resource::text;
+use yaml_json_patch::{Kind, NodeId, Resolved, Tree, resolve};
+
+/// One annotation of the template.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Annotation {
+    /// Its key.
+    pub(crate) key: String,
+    /// Its value; none where it is not a string, which Kubernetes refuses.
+    pub(crate) value: Option<String>,
+    /// Where its key stands.
+    pub(crate) offset: usize,
+    /// Where its value stands.
+    pub(crate) value_offset: usize,
+}
+
+/// The list that a container stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ContainerList {
+    /// `containers`
+    Containers,
+    /// `initContainers`
+    InitContainers,
+    /// `ephemeralContainers`
+    EphemeralContainers,
+}
+
+impl ContainerList {
+    const ALL: [ContainerList; 3] =
+        [ContainerList::Containers, ContainerList::InitContainers, ContainerList::EphemeralContainers];
+
+    /// The field of the PodSpec.
+    #[must_use]
+    pub(crate) fn field(self) -> &'static str {
+        match self {
+            ContainerList::Containers => "containers",
+            ContainerList::InitContainers => "initContainers",
+            ContainerList::EphemeralContainers => "ephemeralContainers",
+        }
+    }
+}
+
+/// One container, as far as decisions need it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Container {
+    /// The list it stands in.
+    pub(crate) list: ContainerList,
+    /// Its place in that list.
+    pub(crate) index: usize,
+    /// Its name, if it has one.
+    pub(crate) name: Option<String>,
+    /// Its image, if it has one.
+    pub(crate) image: Option<String>,
+    /// Where it stands.
+    pub(crate) node: NodeId,
+}
+
+/// One volume.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PodVolume {
+    /// Its place in `volumes`.
+    pub(crate) index: usize,
+    /// Its name, if it has one.
+    pub(crate) name: Option<String>,
+    /// Where it stands.
+    pub(crate) node: NodeId,
+}
+
+/// One entry of `imagePullSecrets`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PullSecret {
+    /// Its place in the list.
+    pub(crate) index: usize,
+    /// Its name, if it has one.
+    pub(crate) name: Option<String>,
+}
+
+/// The view.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PodTemplate {
+    /// Its mapping.
+    pub(crate) node: NodeId,
+    /// `metadata`, if the key is there.
+    pub(crate) metadata: Option<NodeId>,
+    /// `spec`, if the key is there.
+    pub(crate) spec: Option<NodeId>,
+    /// All annotations.
+    pub(crate) annotations: Vec<Annotation>,
+    /// All labels that are strings.
+    pub(crate) labels: Vec<(String, String)>,
+    /// All containers.
+    pub(crate) containers: Vec<Container>,
+    /// All volumes.
+    pub(crate) volumes: Vec<PodVolume>,
+    /// All pull secrets.
+    pub(crate) pull_secrets: Vec<PullSecret>,
+    /// `spec.restartPolicy`
+    pub(crate) restart_policy: Option<String>,
+    /// `spec.automountServiceAccountToken`; none where its ServiceAccount decides.
+    pub(crate) automount: Option<bool>,
+    /// `spec.hostNetwork: true`
+    pub(crate) host_network: bool,
+    /// What says Windows: `spec.os.name`, the node selector, the node affinity, or that a container is a host process.
+    pub(crate) windows: Option<SpecField>,
+    /// `spec.resources` has requests or limits: the pod's containers share one budget.
+    pub(crate) pod_resources: bool,
+    /// It has no containers, since a key that stands twice hides them.
+    pub(crate) hides_containers: bool,
+}
+
+/// A field of the PodSpec.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SpecField {
+    /// Its value.
+    pub(crate) node: NodeId,
+    /// JSON Pointer to it from the PodSpec.
+    pub(crate) pointer: String,
+}
+
+impl PodTemplate {
+    /// Looks at the template at `node`.
+    #[must_use]
+    pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
+        let metadata = tree.member(node, "metadata");
+        let spec = tree.member(node, "spec");
+        let below = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.member(parent, key));
+        let annotations = annotations_of(tree, below(metadata, "annotations"));
+        let containers: Vec<Container> = ContainerList::ALL
+            .into_iter()
+            .flat_map(|list| containers_of(tree, below(spec, list.field()), list))
+            .collect();
+        let volumes = volumes_of(tree, below(spec, "volumes"));
+        let pull_secrets = pull_secrets_of(tree, below(spec, "imagePullSecrets"));
+        let is_set = |key: &str| match resolve(tree, tree.resolve(below(spec, key)?)) {
+            Ok(Resolved::Bool(value)) => Some(value),
+            _ => None,
+        };
+        let windows = spec.and_then(|spec| windows(tree, spec, &containers));
+        Self {
+            node,
+            metadata,
+            spec,
+            annotations,
+            labels: labels_of(tree, below(metadata, "labels")),
+            containers,
+            volumes,
+            pull_secrets,
+            restart_policy: spec.and_then(|spec| text(tree, spec, "restartPolicy")),
+            automount: is_set("automountServiceAccountToken"),
+            host_network: is_set("hostNetwork") == Some(true),
+            windows,
+            pod_resources: ["requests", "limits"]
+                .iter()
+                .any(|list| has_entries(tree, below(below(spec, "resources"), list))),
+            hides_containers: false,
+        }
+    }
+
+    /// A key that stands twice in it, in its `metadata` or in its `spec`, and is refused for that.
+    #[must_use]
+    pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
+        [(Some(self.node), "spec"), (self.metadata, ""), (self.spec, "")]
+            .into_iter()
+            .find_map(|(mapping, step)| second_key(tree, mapping?, step))
+    }
+
+    /// The value of an annotation that is a string.
+    #[must_use]
+    pub(crate) fn annotation(&self, key: &str) -> Option<&Annotation> {
+        self.annotations.iter().rev().find(|annotation| annotation.key == key)
+    }
+}
+
+fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<Annotation> {
+    entries(tree, node)
+        .map(|(key, name, value)| Annotation {
+            key: name,
+            value: match resolve(tree, tree.resolve(value)) {
+                Ok(Resolved::Str(text)) if tree.kind(tree.resolve(value)) == Kind::Scalar => Some(text.into_owned()),
+                _ => None,
+            },
+            offset: tree.span(key).start,
+            value_offset: tree.span(value).start,
+        })
+        .collect()
+}
+
+fn labels_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<(String, String)> {
+    let node = node.map(|node| tree.resolve(node));
+    entries(tree, node)
+        .filter_map(|(_, key, value)| Some((key, tree.scalar(tree.resolve(value))?.into_owned())))
+        .collect()
+}
+
+/// The entries of a mapping whose keys are scalars.
+fn entries<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (NodeId, String, NodeId)> + 'a {
+    node.map(|node| tree.resolve(node))
+        .into_iter()
+        .flat_map(|node| tree.entries(node))
+        .filter_map(|(key, value)| Some((key, tree.scalar(tree.resolve(key))?.into_owned(), value)))
+}
+
+fn containers_of(tree: &Tree<'_>, node: Option<NodeId>, list: ContainerList) -> Vec<Container> {
+    items(tree, node)
+        .map(|(index, node)| Container {
+            list,
+            index,
+            name: text(tree, node, "name"),
+            image: text(tree, node, "image"),
+            node,
+        })
+        .collect()
+}
+
+fn volumes_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodVolume> {
+    items(tree, node).map(|(index, node)| PodVolume { index, name: text(tree, node, "name"), node }).collect()
+}
+
+fn pull_secrets_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PullSecret> {
+    items(tree, node).map(|(index, node)| PullSecret { index, name: text(tree, node, "name") }).collect()
+}
+
+fn has_entries(tree: &Tree<'_>, node: Option<NodeId>) -> bool {
+    entries(tree, node).next().is_some()
+}
+
+fn items<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (usize, NodeId)> + 'a {
+    node.map(|node| tree.resolve(node)).into_iter().flat_map(|node| tree.items(node)).enumerate()
+}
+
+/// The labels of a node that tell its system.
+const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
+
+fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<SpecField> {
+    let of_system = |parent: &str, key: &str| {
+        let node = tree.member(tree.member(spec, parent)?, key)?;
+        let system = tree.scalar(tree.resolve(node))?;
+        let pointer = format!("/{parent}/{}", yaml_json_patch::pointer::escape(key));
+        system.eq_ignore_ascii_case("windows").then_some(SpecField { node, pointer })
+    };
+    let by_label = || OS_LABELS.into_iter().find_map(|label| of_system("nodeSelector", label));
+    let by_affinity = || {
+        let node = tree.member(spec, "affinity").filter(|_| needs_windows(tree, spec))?;
+        Some(SpecField { node, pointer: "/affinity".to_owned() })
+    };
+    let of_pod = || host_process(tree, spec, "");
+    let of_container = || {
+        containers.iter().find_map(|container| {
+            host_process(tree, container.node, &format!("/{}/{}", container.list.field(), container.index))
+        })
+    };
+    of_system("os", "name").or_else(by_label).or_else(by_affinity).or_else(of_pod).or_else(of_container)
+}
+
+/// True where every term of the required node affinity wants Windows: one of them is enough for a node.
+#[cold]
+fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
+    const PATH: [&str; 4] =
+        ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
+    let terms = PATH.iter().try_fold(spec, |node, key| tree.member(node, key));
+    let wants = |term: NodeId| {
+        items(tree, tree.member(term, "matchExpressions")).any(|(_, expression)| {
+            let is_of_system = text(tree, expression, "key").is_some_and(|key| OS_LABELS.contains(&&*key));
+            let is_in = text(tree, expression, "operator").as_deref() == Some("In");
+            let mut values = items(tree, tree.member(expression, "values")).peekable();
+            let any = values.peek().is_some();
+            is_of_system
+                && is_in
+                && any
+                && values.all(|(_, value)| tree.scalar(tree.resolve(value)).as_deref() == Some("windows"))
+        })
+    };
+    let mut terms = items(tree, terms).peekable();
+    terms.peek().is_some() && terms.all(|(_, term)| wants(term))
+}
+
+/// Where the security context of a pod or container asks for a host process. Only Windows nodes have those, and a pod with
+/// one of them may have no container of another sort.
+fn host_process(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> {
+    let path = ["securityContext", "windowsOptions", "hostProcess"];
+    let node = path.into_iter().try_fold(holder, |node, key| tree.member(node, key))?;
+    let is_set = matches!(resolve(tree, tree.resolve(node)), Ok(Resolved::Bool(true)));
+    is_set.then(|| SpecField { node, pointer: format!("{at}/{}", path.join("/")) })
+}

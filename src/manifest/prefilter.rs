@@ -1,0 +1,200 @@
+//! Passing a document by without reading it.
+//!
+//! Of a document whose root is a block mapping at column 0, every key of the root begins a line. So a look at the lines
+//! without indentation is enough to find its `kind`, as long as each of them is plain to see: blank, a comment, `key:`,
+//! `- ` or a marker. A line that is none of these (a quote, a bracket, `? `, `<<`, a directive, a tag …) may hide
+//! another `kind`, and then the document must be read.
+//!
+//! A scalar of several lines can put text at column 0, too, and such a line may look like `kind: …`. But then the real
+//! `kind` is a second one: exactly one is asked for, of a root at column 0. Without any, too, the document must be read.
+
+use crate::manifest::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
+
+/// What a glance at a document tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Glance<'t> {
+    /// Certainly a resource of this kind, if it is valid YAML at all, and no pod template can be in it.
+    Passed {
+        /// The resource's kind.
+        kind: &'t str,
+        /// Its `apiVersion`, where exactly one line without indentation says it in one word. Not as certain as the kind:
+        /// the line may be text of a scalar.
+        api_version: Option<&'t str>,
+    },
+    /// It must be read.
+    MustBeRead {
+        /// The resource's kind, where it is as certain as in [`Glance::Passed`].
+        kind: Option<&'t str>,
+    },
+}
+
+/// Looks at the lines without indentation of one document. `holds` tells whether a resource of that kind can hold a pod
+/// template, in whatever API group; kinds that end in `List` are always read.
+pub fn glance(document: &str, holds: impl Fn(&str) -> bool) -> Glance<'_> {
+    match only_type(document) {
+        Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind) => Glance::Passed { kind, api_version },
+        found => Glance::MustBeRead { kind: found.map(|(kind, _)| kind) },
+    }
+}
+
+/// True for a document of nothing but blank lines, comments and markers, whatever characters stand in the comments.
+pub(crate) fn is_empty(document: &str) -> bool {
+    ends_with_line_feeds(document)
+        && !has_odd_breaks(document)
+        && content_lines(document).all(|line| flush(line) == Flush::Marker)
+}
+
+/// The kind, and the `apiVersion` that there seems to be.
+fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
+    if !ends_with_line_feeds(document) || is_indented(document) || has_odd_breaks(document) {
+        return None;
+    }
+    let mut kind = None;
+    let (mut api_version, mut api_versions) = (None, 0);
+    for line in flush_lines(document) {
+        match flush(&document[line.clone()]) {
+            Flush::Key("kind", value) => {
+                if kind.is_some() || goes_on(document, line.end) {
+                    return None;
+                }
+                kind = Some(plain_kind(value)?);
+            }
+            Flush::Key("apiVersion", value) => {
+                api_version = word(value, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'/'));
+                api_versions += 1;
+            }
+            Flush::Nothing | Flush::Marker | Flush::Dash | Flush::Key(..) => {}
+            Flush::Other => return None,
+        }
+    }
+    Some((kind?, api_version.filter(|_| api_versions == 1)))
+}
+
+/// The root does not stand at column 0, so that what does is text within quotes.
+fn is_indented(document: &str) -> bool {
+    let mut content = content_lines(document).filter(|line| flush(line) != Flush::Marker);
+    content.next().is_some_and(|line| line.starts_with(' '))
+}
+
+/// Characters that end a line, and so a comment, for readers of YAML 1.1.
+fn has_odd_breaks(document: &str) -> bool {
+    let bytes = document.as_bytes();
+    memchr::memchr2_iter(0xc2, 0xe2, bytes)
+        .any(|at| matches!(bytes.get(at..), Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..])))
+}
+
+/// An indented line below `kind: X` would go on with the value; `end` is where that line ends.
+fn goes_on(document: &str, end: usize) -> bool {
+    let below = document.get(end..).unwrap_or_default();
+    let rest = lines(below).next().map_or(0, |(_, next)| next);
+    let mut content = below.get(rest..).into_iter().flat_map(content_lines);
+    content.next().is_some_and(|line| line.starts_with(' '))
+}
+
+/// The lines that hold more than white space and a comment.
+fn content_lines(text: &str) -> impl Iterator<Item = &str> {
+    lines(text).map(|(line, _)| &text[line]).filter(|line| !is_nothing(line) && flush(line) != Flush::Nothing)
+}
+
+/// The value of `kind:` when it is one word of letters and digits.
+fn plain_kind(value: &str) -> Option<&str> {
+    word(value, |byte| byte.is_ascii_alphanumeric())
+}
+
+/// A value that is one word of such bytes and begins with a letter, perhaps with a comment behind it.
+fn word(value: &str, is_of_word: impl Fn(u8) -> bool) -> Option<&str> {
+    let end = value.bytes().position(|byte| !is_of_word(byte)).unwrap_or(value.len());
+    let (word, rest) = value.split_at(end);
+    (word.starts_with(|first: char| first.is_ascii_alphabetic()) && is_nothing(rest)).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(document: &str) -> Option<&str> {
+        match glance(document, |kind| kind == "Pod") {
+            Glance::Passed { kind, .. } => Some(kind),
+            Glance::MustBeRead { .. } => None,
+        }
+    }
+
+    #[test]
+    fn says_the_api_version_that_is_plain_to_see() {
+        for (head, expected) in [
+            ("apiVersion: apps/v1 # see https://kubernetes.io\n", Some("apps/v1")),
+            ("# apiVersion: example.com/v1\napiVersion: v1\r\n", Some("v1")),
+            ("metadata:\n  ownerReferences:\n    - apiVersion: example.com/v1\napiVersion: apps/v1\n", Some("apps/v1")),
+            ("apiVersion: networking.k8s.io/v1\n", Some("networking.k8s.io/v1")),
+            ("apiVersion: example.com/v1\napiVersion: v1\n", None),
+            ("apiVersion: \"v1\"\n", None),
+            ("apiVersion:\n  v1\n", None),
+            ("", None),
+        ] {
+            let document = format!("{head}kind: ConfigMap\n");
+            let passed = Glance::Passed { kind: "ConfigMap", api_version: expected };
+            assert_eq!(glance(&document, |_| false), passed, "{document:?}");
+        }
+    }
+
+    #[test]
+    fn comments_alone_are_empty() {
+        for document in ["", "\u{feff}---\r\n# \u{1a}\r\n\r\n", "--- # c\n  # d\n\t\n...\n", "# c"] {
+            assert!(is_empty(document), "{document:?}");
+        }
+        for document in ["--- a", "a", "# c\rkind: Pod\n", "# c\u{2028}kind: Pod\n", "%YAML 1.1\n---\n", "  a\n", "-\n"]
+        {
+            assert!(!is_empty(document), "{document:?}");
+        }
+    }
+
+    #[test]
+    fn passes_what_is_plain_to_see() {
+        for document in [
+            "kind: ConfigMap\n",
+            "---\n# Source: x\napiVersion: v1\nkind: ConfigMap # c\ndata:\n  x: |\n    kind: Pod\n",
+            "--- # c\r\nkind: ConfigMap\r\n\r\na:\r\n- b\r\n-\r\n  c\r\n...\r\n",
+            "\u{feff}kind: ConfigMap",
+            "kind: ConfigMap\n\n  # a comment\ndata: {x: \"kind\"}\n",
+        ] {
+            assert_eq!(passed(document), Some("ConfigMap"), "{document:?}");
+        }
+    }
+
+    #[test]
+    fn anything_else_must_be_read() {
+        for document in [
+            "",
+            "# c\n",
+            "kind: Pod\n",
+            "kind: PodList\n",
+            "kind: List\n",
+            "kind: ConfigMap\nkind: Pod\n",
+            " {kind: Pod, a: \"\nkind: ConfigMap\nb: \"}\n",
+            "---\n# c\n\n  kind: Pod\n  a: \"\nkind: ConfigMap\nb: \"\n",
+            "# c\u{2028}kind: Pod\nkind: ConfigMap\n",
+            "kind: \"ConfigMap\"\n",
+            "kind:\n  ConfigMap\n",
+            "kind: Config\n  Map\n",
+            "kind: Config\n\n  Map\n",
+            "kind: !!str ConfigMap\n",
+            "kind: ConfigMap#\n",
+            "kind : Pod\nx: y\n",
+            "kind: ConfigMap\n\"kind\": Pod\n",
+            "kind: ConfigMap\n? kind\n: Pod\n",
+            "kind: ConfigMap\n<<: *x\n",
+            "kind: ConfigMap\n\tkind: Pod\n",
+            "kind: ConfigMap\rkind: Pod\n",
+            "  kind: ConfigMap\n",
+            "- kind: ConfigMap\n",
+            "{kind: ConfigMap}\n",
+            "--- {kind: ConfigMap}\n",
+            "--- |\nkind: ConfigMap\n",
+            "%YAML 1.1\n---\nkind: ConfigMap\n",
+            "kind: ConfigMap\na: {\n}\n",
+            "a: {\nkind: ConfigMap\n  }\n",
+        ] {
+            assert_eq!(passed(document), None, "{document:?}");
+        }
+    }
+}

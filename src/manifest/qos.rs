@@ -1,0 +1,117 @@
+//! The class of service that Kubernetes gives a pod: a Guaranteed one is the last to be evicted, and may own its
+//! processors. Every container counts, so the agent can take the class away.
+
+use crate::manifest::pod_template::{ContainerList, PodTemplate};
+use crate::manifest::quantity::nanos;
+use crate::manifest::resource::text;
+use k8s_openapi::api::core::v1::ResourceRequirements;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use std::collections::BTreeMap;
+use yaml_json_patch::Tree;
+
+/// The resources that decide.
+const DECISIVE: [&str; 2] = ["cpu", "memory"];
+
+/// The CPU limit of an agent that has to have one.
+const CPU: &str = "100m";
+/// Its memory limit.
+const MEMORY: &str = "128Mi";
+
+/// True when the containers make the pod Guaranteed: each has limits, and requests that are equal to them or absent.
+/// A budget for the whole pod decides the class alone, so no container can change it.
+#[must_use]
+pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
+    let counts = |list: ContainerList| list != ContainerList::EphemeralContainers;
+    let mut containers = template.containers.iter().filter(|container| counts(container.list)).peekable();
+    !template.pod_resources
+        && containers.peek().is_some()
+        && containers.all(|container| {
+            let resources = tree.member(container.node, "resources");
+            let amount = |list: &str, name: &str| nanos(&text(tree, tree.member(resources?, list)?, name)?);
+            DECISIVE.into_iter().all(|name| holds(amount("requests", name), amount("limits", name)))
+        })
+}
+
+/// True when a container with these resources leaves a Guaranteed pod so.
+#[must_use]
+pub(crate) fn keeps_guaranteed(resources: &ResourceRequirements) -> bool {
+    let amount = |list: &Option<BTreeMap<String, Quantity>>, name: &str| nanos(&list.as_ref()?.get(name)?.0);
+    DECISIVE.into_iter().all(|name| holds(amount(&resources.requests, name), amount(&resources.limits, name)))
+}
+
+fn holds(request: Option<i128>, limit: Option<i128>) -> bool {
+    limit.is_some_and(|limit| limit > 0 && request.is_none_or(|request| request == limit))
+}
+
+/// The same resources, with requests as high as the limits. A limit that is missing is taken from what the agent needs, or
+/// from a request that is higher.
+#[must_use]
+pub(crate) fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequirements {
+    let mut requests = resources.requests.take().unwrap_or_default();
+    let mut limits = resources.limits.take().unwrap_or_default();
+    for (name, least) in DECISIVE.into_iter().zip([CPU, MEMORY]) {
+        let limit = limits.entry(name.to_owned()).or_insert_with(|| {
+            let request = requests.get(name).filter(|request| nanos(&request.0) > nanos(least));
+            request.cloned().unwrap_or_else(|| Quantity(least.to_owned()))
+        });
+        requests.insert(name.to_owned(), limit.clone());
+    }
+    ResourceRequirements { requests: Some(requests), limits: Some(limits), ..resources }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{guaranteed, is_guaranteed, keeps_guaranteed};
+    use crate::manifest::pod_template::PodTemplate;
+    use serde_json::json;
+
+    #[test]
+    fn limits_of_every_container_make_a_pod_guaranteed() {
+        let full = "resources: {limits: {cpu: 1, memory: 1Gi}}";
+        let equal = "resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 1000m, memory: 1024Mi}}";
+        for (containers, init, pod, expected) in [
+            (&[full][..], &[][..], "", true),
+            (&[equal, full], &[full], "", true),
+            (&[full, ""], &[], "", false),
+            (&[full], &[""], "", false),
+            (&["resources: {limits: {cpu: 1}}"], &[], "", false),
+            (&["resources: {limits: {cpu: 0, memory: 1Gi}}"], &[], "", false),
+            (&["resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 0.5}}"], &[], "", false),
+            (&["resources: {limits: {cpu: 1, memory: lots}}"], &[], "", false),
+            (&["resources: null"], &[], "", false),
+            (&[], &[], "", false),
+            (&[full], &[], "resources: {limits: {cpu: 2, memory: 2Gi}}, ", false),
+            (&[full], &[], "resources: {}, ", true),
+        ] {
+            let list =
+                |items: &[&str]| items.iter().map(|item| format!("{{name: a, {item}}}")).collect::<Vec<_>>().join(", ");
+            let text =
+                format!("{{spec: {{{pod}containers: [{}], initContainers: [{}]}}}}", list(containers), list(init));
+            let tree = yaml_json_patch::read(&text).unwrap();
+            let template = PodTemplate::view(&tree, tree.root().unwrap());
+            assert_eq!(is_guaranteed(&tree, &template), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_added_and_what_is_lower_is_raised() {
+        for (given, expected) in [
+            (
+                json!({}),
+                json!({"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": "100m", "memory": "128Mi"}}),
+            ),
+            (
+                json!({"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "200Mi"}}),
+                json!({"requests": {"cpu": "100m", "memory": "200Mi"}, "limits": {"cpu": "100m", "memory": "200Mi"}}),
+            ),
+            (
+                json!({"requests": {"cpu": "0.2", "memory": "1Gi", "a/b": "1"}, "limits": {"a/b": "1"}}),
+                json!({"requests": {"cpu": "0.2", "memory": "1Gi", "a/b": "1"}, "limits": {"cpu": "0.2", "memory": "1Gi", "a/b": "1"}}),
+            ),
+        ] {
+            let raised = guaranteed(serde_json::from_value(given.clone()).unwrap());
+            assert!(keeps_guaranteed(&raised));
+            assert_eq!(json!(raised), expected, "{given}");
+        }
+    }
+}

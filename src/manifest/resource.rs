@@ -1,0 +1,173 @@
+//! The resources of a document: the document itself, or the items of a ResourceList, a `v1 List` or a typed list.
+
+use crate::manifest::duplicate_keys::{may_be_list, occurrences, second_key};
+use crate::manifest::identity::Identity;
+use crate::manifest::identity::is_list;
+use kube_core::{GroupVersionKind, TypeMeta};
+use std::collections::HashSet;
+use yaml_json_patch::{Kind, NodeId, Resolved, Tree, resolve};
+
+/// One resource: who it is and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Resource {
+    /// What its text says of itself.
+    pub(crate) identity: Identity,
+    /// Group, version and kind; none where `apiVersion` has no such form.
+    pub(crate) gvk: Option<GroupVersionKind>,
+    /// Its mapping.
+    pub(crate) node: NodeId,
+    /// JSON Pointer from the document's root.
+    pub(crate) pointer: String,
+    /// A key that stands twice, in its root or in the envelope of a list around it, for which it is refused.
+    pub(crate) duplicate: Option<NodeId>,
+    /// Kubernetes does not see it for such a key.
+    pub(crate) is_hidden: bool,
+}
+
+/// The most lists inside lists that are looked into. Real input nests two deep.
+const LIST_DEPTH: usize = 8;
+
+/// Every resource below `root`, lists opened, in order of the text. Items that are no mappings (`null`) are left out.
+/// `inherited` is what a typed list around `root` says of its items.
+#[must_use]
+pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
+    let mut resources = with_hidden(tree, root, inherited);
+    resources.retain(|resource| !resource.is_hidden);
+    resources
+}
+
+/// As [`resources`], with those that Kubernetes does not see because of keys that stand twice.
+#[must_use]
+pub(crate) fn with_hidden(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
+    let mut found = Vec::new();
+    let around = Around { inherited, depth: LIST_DEPTH, duplicate: None, is_hidden: false };
+    collect(tree, root, String::new(), around, &mut found);
+    found
+}
+
+/// The lists around a resource.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    inherited: &'a TypeMeta,
+    /// How many more may stand in each other.
+    depth: usize,
+    duplicate: Option<NodeId>,
+    is_hidden: bool,
+}
+
+fn collect(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>, found: &mut Vec<Resource>) {
+    let mapping = tree.resolve(node);
+    if tree.kind(mapping) != Kind::Mapping {
+        return;
+    }
+    let own = second_key(tree, mapping, "");
+    let around = Around { duplicate: around.duplicate.or(own), ..around };
+    let items = tree.member(mapping, "items").map(|items| tree.resolve(items));
+    let items = items.filter(|items| tree.kind(*items) == Kind::Sequence && around.depth > 0);
+    let list = items.and_then(|items| Some((items, item_types(tree, mapping)?)));
+    if own.is_some() {
+        hidden(tree, node, &pointer, around, list.as_ref().map(|(items, _)| *items), found);
+    }
+    match list {
+        Some((items, inherited)) => {
+            collect_items(tree, items, &pointer, Around { inherited: &inherited, ..around }, found)
+        }
+        None => found.push(resource(tree, node, pointer, around)),
+    }
+}
+
+fn collect_items(tree: &Tree<'_>, items: NodeId, pointer: &str, around: Around<'_>, found: &mut Vec<Resource>) {
+    let around = Around { depth: around.depth - 1, ..around };
+    for (index, item) in tree.items(items).enumerate() {
+        collect(tree, item, format!("{pointer}/items/{index}"), around, found);
+    }
+}
+
+/// What a mapping in which keys stand twice is by another one of its kinds, and the items that more `items` hide; `seen` are
+/// the others.
+#[cold]
+fn hidden(
+    tree: &Tree<'_>,
+    node: NodeId,
+    pointer: &str,
+    around: Around<'_>,
+    seen: Option<NodeId>,
+    found: &mut Vec<Resource>,
+) {
+    let around = Around { is_hidden: true, ..around };
+    if seen.is_some() {
+        found.push(resource(tree, node, pointer.to_owned(), around));
+    }
+    if around.depth == 0 || !may_be_list(tree, node) {
+        return;
+    }
+    let inherited = item_types(tree, tree.resolve(node)).unwrap_or_default();
+    let Some(holder) = tree.find_member(node, "items").map(|member| member.holder) else { return };
+    // Aliases may lead to one from many keys.
+    let mut known: HashSet<NodeId> = seen.into_iter().collect();
+    for items in occurrences(tree, holder, "items").map(|items| tree.resolve(items)) {
+        if known.insert(items) {
+            collect_items(tree, items, pointer, Around { inherited: &inherited, ..around }, found);
+        }
+    }
+}
+
+fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) -> Resource {
+    let mapping = tree.resolve(node);
+    let types = types(tree, mapping, around.inherited);
+    let gvk = GroupVersionKind::try_from(&types).ok();
+    let identity = identity(tree, mapping, types);
+    Resource { identity, gvk, node, pointer, duplicate: around.duplicate, is_hidden: around.is_hidden }
+}
+
+fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
+    TypeMeta {
+        api_version: text(tree, mapping, "apiVersion").unwrap_or_else(|| inherited.api_version.clone()),
+        kind: text(tree, mapping, "kind").unwrap_or_else(|| inherited.kind.clone()),
+    }
+}
+
+/// What a list says of its items; none for what is no list. The API server leaves kind and version out of a typed list's
+/// items: a DeploymentList holds Deployments.
+#[must_use]
+pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
+    let list = types(tree, mapping, &TypeMeta::default());
+    match list.kind.as_str() {
+        kind if !is_list(kind) => None,
+        "List" | "ResourceList" => Some(TypeMeta::default()),
+        kind => Some(TypeMeta { kind: kind.strip_suffix("List").unwrap_or_default().to_owned(), ..list }),
+    }
+}
+
+fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
+    let metadata = tree.member(mapping, "metadata");
+    let field = |key| metadata.and_then(|m| text(tree, m, key)).filter(|value| !value.is_empty());
+    Identity {
+        api_version: types.api_version,
+        kind: types.kind,
+        namespace: field("namespace"),
+        name: field("name").or_else(|| field("generateName")).unwrap_or_default(),
+    }
+}
+
+/// Where a function's orchestrator read the resource.
+pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
+    let annotations = tree.member(tree.member(resource, "metadata")?, "annotations")?;
+    let annotation = |keys: [&str; 2]| keys.into_iter().find_map(|key| text(tree, annotations, key));
+    let path = annotation(["internal.config.kubernetes.io/path", "config.kubernetes.io/path"])?;
+    let index = annotation(["internal.config.kubernetes.io/index", "config.kubernetes.io/index"]);
+    Some((path, index.and_then(|index| index.parse().ok())))
+}
+
+/// A member that is a scalar, as text. `name: 123` is a number to Kubernetes and refused there, but still says who it is.
+pub(crate) fn text(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<String> {
+    let value = tree.resolve(tree.member(mapping, key)?);
+    if tree.kind(value) != Kind::Scalar {
+        return None;
+    }
+    match resolve(tree, value) {
+        Ok(Resolved::Null) => None,
+        Ok(Resolved::Str(text)) => Some(text.into_owned()),
+        _ => Some(tree.raw(value).to_owned()),
+    }
+}

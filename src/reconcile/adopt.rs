@@ -1,0 +1,231 @@
+//! An agent that somebody else put there becomes ours, where it stands.
+//!
+//! The decision is made on the template without that agent, as it is for one of ours. What the old container had and ours has
+//! not is told by name, never by value: an API key may be among it. Volumes stay, whoever mounted them; only one that bears a
+//! name of ours and that nobody else mounts gives way to ours.
+
+use crate::agent::Agent;
+use crate::agent::canonical::normal;
+use crate::agent::difference::{Became, Difference, differences};
+use crate::agent::existing::{Ours, is_agent};
+use crate::mackerel::env::VARIABLES;
+use crate::mackerel::names::{CONTAINER, Volume};
+use crate::manifest::pod_template::{Container, ContainerList, PodTemplate, PodVolume};
+use crate::manifest::resource::text;
+use crate::options::Tense;
+use serde_json::Value;
+use yaml_json_patch::{Kind, Tree, to_json};
+
+/// An agent that can be taken over.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Adoption {
+    /// The container as it stands.
+    pub(crate) old: Container,
+    /// The template without it and without the volumes that give way to ours.
+    pub(crate) without: PodTemplate,
+}
+
+/// The first agent of a template that has none of ours. Ephemeral containers cannot be changed.
+pub(crate) fn candidate(tree: &Tree<'_>, template: &PodTemplate, existing: Option<&Ours>) -> Option<Adoption> {
+    if existing.is_some_and(|ours| ours.kinds().agent().is_some()) {
+        return None;
+    }
+    let can_be = |container: &Container| is_agent(container) && container.list != ContainerList::EphemeralContainers;
+    let at = template.containers.iter().position(can_be)?;
+    let mut without = template.clone();
+    let old = without.containers.remove(at);
+    let gives_way = |volume: &PodVolume| {
+        let name = volume.name.as_deref().unwrap_or_default();
+        let is_shared = tree.kind(volume.node) == Kind::Alias;
+        !is_shared && is_name_of_ours(name) && mounts(tree, &old, name) && !is_mounted(tree, &without.containers, name)
+    };
+    without.volumes = template.volumes.iter().filter(|volume| !gives_way(volume)).cloned().collect();
+    Some(Adoption { old, without })
+}
+
+fn is_name_of_ours(name: &str) -> bool {
+    Volume::ALL.iter().any(|volume| volume.name() == name)
+}
+
+fn is_mounted(tree: &Tree<'_>, containers: &[Container], volume: &str) -> bool {
+    containers.iter().any(|container| mounts(tree, container, volume))
+}
+
+pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
+    ["volumeMounts", "volumeDevices"].into_iter().filter_map(|list| tree.member(container.node, list)).any(|list| {
+        let mut items = tree.items(tree.resolve(list));
+        items.any(|item| text(tree, item, "name").as_deref() == Some(volume))
+    })
+}
+
+/// The volumes that only the old container mounted and that stay.
+pub(crate) fn left_behind<'a>(
+    tree: &'a Tree<'_>,
+    template: &'a PodTemplate,
+    adoption: &'a Adoption,
+    agent: &'a Agent,
+) -> impl Iterator<Item = &'a PodVolume> {
+    let Adoption { old, without } = adoption;
+    template.volumes.iter().filter(|volume| {
+        let name = volume.name.as_deref().unwrap_or_default();
+        let gives_way = agent.volumes.iter().any(|(ours, _)| ours.name() == name);
+        !gives_way && mounts(tree, old, name) && !is_mounted(tree, &without.containers, name)
+    })
+}
+
+/// Where fields of the container are set here.
+const FIELDS: [(&str, &str); 4] = [
+    ("image", "agent.image"),
+    ("imagePullPolicy", "agent.imagePullPolicy"),
+    ("resources", "agent.resources"),
+    ("securityContext", "agent.securityContext"),
+];
+
+/// What becomes of the old container, in one sentence.
+pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: Tense) -> String {
+    let before = to_json(tree, old.node).unwrap_or_default();
+    let name = old.name.as_deref().unwrap_or("without a name");
+    let Lost { gone, changed } = Lost::of(&comparable(before), &comparable(Value::clone(&agent.container)));
+    let mut message = format!("container {name} {} taken over", tense.auxiliary());
+    // Somebody may refer to it by its name: an annotation, another container's `resourceFieldRef`.
+    if name != CONTAINER {
+        message += &format!(", as {CONTAINER}");
+    }
+    if old.list.field() != agent.sidecar.field() {
+        message += &format!(", in `{}`", agent.sidecar.field());
+    }
+    for (word, fields) in [("gone", gone), ("changed", changed)] {
+        if !fields.is_empty() {
+            message += &format!("; {word}: {}", fields.join(", "));
+        }
+    }
+    message
+}
+
+/// The normal form, without what depends on the list that the container stands in.
+fn comparable(mut container: Value) -> Value {
+    let variables = container.get_mut("env").and_then(Value::as_array_mut).into_iter().flatten();
+    let sources = variables.filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
+    for reference in sources.flat_map(|source| source.values_mut()).filter_map(Value::as_object_mut) {
+        reference.shift_remove("optional");
+    }
+    if let Some(fields) = container.as_object_mut() {
+        fields.shift_remove("restartPolicy");
+    }
+    normal(&container)
+}
+
+/// What the old container had: each a field, and in brackets the setting that gives it back, if there is one.
+#[derive(Debug, Default, PartialEq)]
+struct Lost {
+    gone: Vec<String>,
+    changed: Vec<String>,
+}
+
+impl Lost {
+    /// Compares containers in their normal form.
+    fn of(old: &Value, new: &Value) -> Self {
+        let mut lost = Self::default();
+        for Difference { became, old: at, .. } in differences(old, new) {
+            let tokens: Vec<&str> = at.split('/').skip(1).collect();
+            let text = |pointer: String, field: &str| old.pointer(&pointer)?.get(field)?.as_str();
+            let (label, is_inside) = match tokens[..] {
+                ["name"] => continue,
+                ["env", item, ..] => {
+                    let name = text(format!("/env/{item}"), "name").unwrap_or("without a name");
+                    let variable = VARIABLES.iter().find(|variable| variable.name == name);
+                    let setting = variable.map_or("agent.env", |variable| variable.setting);
+                    (format!("env {name} (`{setting}`)"), tokens.len() > 2)
+                }
+                ["volumeMounts", item, ..] => {
+                    let path = text(format!("/volumeMounts/{item}"), "mountPath").unwrap_or("without a path");
+                    (format!("the mount at {path}"), tokens.len() > 2)
+                }
+                [top, ..] => {
+                    // Lists are replaced as a whole.
+                    let fields = tokens.iter().copied().take_while(|token| token.parse::<usize>().is_err());
+                    let path = fields.collect::<Vec<_>>().join(".");
+                    match FIELDS.iter().find(|(field, _)| *field == top) {
+                        Some((_, setting)) => (format!("{path} (`{setting}`)"), false),
+                        None => (path, false),
+                    }
+                }
+                [] => continue,
+            };
+            let list = match became {
+                Became::Gone if !is_inside => &mut lost.gone,
+                Became::New if !is_inside => continue,
+                _ => &mut lost.changed,
+            };
+            if !list.contains(&label) {
+                list.push(label);
+            }
+        }
+        lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FIELDS, Lost, VARIABLES, comparable};
+    use crate::config::{Annotated, Config};
+    use serde_json::json;
+
+    #[test]
+    fn what_is_lost_is_told_by_name_and_setting_only() {
+        let old = json!({
+            "name": "agent", "image": "a:1", "command": ["x"], "tty": true,
+            "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
+                {"name": "SAME", "value": "1"}, {"name": "OTHER", "value": "secret"}],
+            "resources": {"limits": {"cpu": "1", "memory": "2"}, "requests": {"memory": "1"}},
+            "volumeMounts": [{"mountPath": "/a", "name": "a"}, {"mountPath": "/b", "name": "b"}],
+        });
+        let new = json!({
+            "name": "ours", "image": "a:2",
+            "env": [{"name": "MACKEREL_APIKEY", "valueFrom": {}}, {"name": "SAME", "value": "1"}],
+            "resources": {"limits": {"memory": "3"}, "requests": {"memory": "1"}},
+            "volumeMounts": [{"mountPath": "/a", "name": "c"}],
+        });
+        let Lost { gone, changed } = Lost::of(&old, &new);
+        assert_eq!(
+            gone,
+            [
+                "command",
+                "tty",
+                "env MACKEREL_ROLES (`agent.roles`)",
+                "env OTHER (`agent.env`)",
+                "resources.limits.cpu (`agent.resources`)",
+                "the mount at /b",
+            ]
+        );
+        assert_eq!(
+            changed,
+            [
+                "image (`agent.image`)",
+                "env MACKEREL_APIKEY (`apiKey`)",
+                "resources.limits.memory (`agent.resources`)",
+                "the mount at /a",
+            ]
+        );
+        assert_eq!(Lost::of(&new, &new), Lost::default());
+    }
+
+    #[test]
+    fn what_its_list_demands_is_no_loss() {
+        let key = |optional: bool| json!({"secretKeyRef": {"name": "a", "key": "b", "optional": optional}});
+        let [native, container] = [(true, "Always"), (false, "")].map(|(optional, policy)| {
+            let env = json!([{"name": "MACKEREL_APIKEY", "valueFrom": key(optional)}]);
+            comparable(json!({"name": "agent", "restartPolicy": policy, "env": env}))
+        });
+        assert_eq!(native, container);
+    }
+
+    #[test]
+    fn every_setting_that_is_named_exists() {
+        let mut config = Annotated::new(&Config::default());
+        for path in VARIABLES.map(|variable| variable.setting).into_iter().chain(FIELDS.map(|(_, setting)| setting)) {
+            let violations = config.set(path, "", "key", 0);
+            assert!(violations.iter().all(|violation| !violation.what.contains("no setting")), "{path}");
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Carries out what was judged: splices operations into the text and checks the result, in at most two steps.
+
+use crate::agent::existing::Ours;
+use crate::manifest::pod_template::PodTemplate;
+use crate::options::Patches;
+use crate::reconcile::action::Action;
+use crate::reconcile::patch::{Records, TemplatePatch, insertion};
+use json_patch::Patch;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use yaml_json_patch::edit::{self, Edit};
+use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, Tree};
+use yaml_json_patch::{Cache, ErrorKind, Operation, SpliceError, splice, verify};
+
+/// What becomes of one template of the piece in hand.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Change {
+    /// Which of the outcomes tells of it.
+    pub(crate) outcome: usize,
+    /// JSON Pointer from the piece's root to the resource.
+    pub(crate) resource: String,
+    /// JSON Pointer from the resource to the template.
+    pub(crate) template: String,
+    /// The template as it stands.
+    pub(crate) view: PodTemplate,
+    /// What an earlier run put into it.
+    pub(crate) existing: Option<Ours>,
+    pub(crate) action: Action,
+}
+
+impl Change {
+    /// JSON Pointer from the piece's root to the template.
+    fn path(&self) -> String {
+        format!("{}{}", self.resource, self.template)
+    }
+}
+
+/// Changes carried out.
+pub(crate) struct Done {
+    /// On the piece's text.
+    pub(crate) edits: Vec<Edit>,
+    /// Per change, pointers from the resource; empty unless patches are to be kept.
+    pub(crate) patches: Vec<Patch>,
+}
+
+/// Why nothing was carried out.
+pub(crate) enum Failure {
+    /// These changes cannot be made safely.
+    Refused(Vec<(usize, Refusal)>),
+    /// The result is not what the patch says: a mistake of ours.
+    Fault { message: String },
+}
+
+/// Why a change cannot be made safely.
+pub(crate) struct Refusal {
+    pub(crate) message: String,
+    pub(crate) help: String,
+    /// In the piece's text.
+    pub(crate) offset: usize,
+}
+
+/// Carries out all changes or none.
+pub(crate) fn carry_out(
+    tree: &Tree<'_>,
+    changes: &[Change],
+    keep: Patches,
+    cache: &Cache,
+    records: &Records,
+) -> Result<Done, Failure> {
+    let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
+    let (taken, between) = step(tree, changes, first, cache)?;
+    let between = match &between {
+        Some(text) => Some(reread(text, &mut Buffer::default())?),
+        None => None,
+    };
+    let mut nodes = between.as_ref().map(Nodes::of);
+    let mut second = Vec::with_capacity(changes.len());
+    let mut refused = Vec::new();
+    for (index, change) in changes.iter().enumerate() {
+        match goes_in(tree, nodes.as_mut(), change, records) {
+            Ok(patch) => second.push(patch),
+            Err(refusal) => refused.push((index, refusal)),
+        }
+    }
+    if !refused.is_empty() {
+        return Err(Failure::Refused(refused));
+    }
+    let patches = match keep {
+        Patches::Drop => Vec::new(),
+        Patches::Keep => changes
+            .iter()
+            .zip(&second)
+            .map(|(change, second)| change.action.first.then(second).seen_from(&change.resource))
+            .collect(),
+    };
+    let (added, _) = match &between {
+        None => step(tree, changes, second, cache)?,
+        Some(between) => {
+            step(between, changes, second, cache).map_err(|failure| in_original(failure, tree, changes))?
+        }
+    };
+    let edits = match (taken.is_empty(), added.is_empty()) {
+        (_, true) => taken,
+        (true, false) => added,
+        (false, false) => edit::compose(tree.text(), &taken, &added),
+    };
+    Ok(Done { edits, patches })
+}
+
+/// A place in the text between is no place of the user's: the template is shown instead.
+fn in_original(failure: Failure, tree: &Tree<'_>, changes: &[Change]) -> Failure {
+    let start = |change: usize| changes.get(change).map_or(0, |change| tree.span(change.view.node).start);
+    match failure {
+        Failure::Refused(refused) => Failure::Refused(
+            refused
+                .into_iter()
+                .map(|(change, refusal)| (change, Refusal { offset: start(change), ..refusal }))
+                .collect(),
+        ),
+        fault @ Failure::Fault { .. } => fault,
+    }
+}
+
+/// The operations that put the plan in, on the text that the first step left, if it changed anything.
+fn goes_in(
+    tree: &Tree<'_>,
+    between: Option<&mut Nodes<'_, '_>>,
+    change: &Change,
+    records: &Records,
+) -> Result<TemplatePatch, Refusal> {
+    let Some((plan, places)) = &change.action.then else { return Ok(TemplatePatch::default()) };
+    let path = change.path();
+    let is_between = between.is_some();
+    let inserted = match between {
+        None => insertion(tree, &change.view, &path, plan, *places, records),
+        Some(between) => {
+            let gone =
+                || Refusal { message: "the template is gone".to_owned(), help: "report it".to_owned(), offset: 0 };
+            let node = between.node(&path).ok_or_else(gone)?;
+            insertion(between.tree, &PodTemplate::view(between.tree, node), &path, plan, *places, records)
+        }
+    };
+    inserted.map_err(|odd| Refusal {
+        message: format!("`{}` is no {}", odd.parent, if odd.wanted == Kind::Sequence { "list" } else { "mapping" }),
+        help: "correct it; Kubernetes would refuse it too".to_owned(),
+        // A place in the text between is no place of the user's.
+        offset: if is_between { tree.span(change.view.node).start } else { odd.offset },
+    })
+}
+
+/// Nodes by JSON Pointer, many of them in long lists, and what is said of them.
+struct Nodes<'a, 't> {
+    tree: &'a Tree<'t>,
+    /// Of each list on the way.
+    items: HashMap<NodeId, Vec<NodeId>>,
+    /// Of keys that stand twice, by the offsets of both. Many templates may stand below one.
+    again: HashMap<(usize, usize), Again>,
+}
+
+impl<'a, 't> Nodes<'a, 't> {
+    fn of(tree: &'a Tree<'t>) -> Self {
+        Self { tree, items: HashMap::new(), again: HashMap::new() }
+    }
+
+    fn node(&mut self, pointer: &str) -> Option<NodeId> {
+        let tree = self.tree;
+        pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| {
+            let node = tree.resolve(node);
+            match (tree.kind(node), token.parse::<usize>()) {
+                (Kind::Sequence, Ok(index)) => {
+                    self.items.entry(node).or_insert_with(|| tree.items(node).collect()).get(index).copied()
+                }
+                _ => tree.child(node, token),
+            }
+        })
+    }
+
+    fn refusal(&mut self, uneditable: &SpliceError) -> Refusal {
+        let text = self.tree.text();
+        let again = uneditable.again.map(|next| {
+            let places = (uneditable.offset, next);
+            *self.again.entry(places).or_insert_with(|| Again::of(text, uneditable.offset, next))
+        });
+        refusal(uneditable, again)
+    }
+}
+
+/// Splices the patches, one per change, into the text and verifies the result. Without operations: no edits, no new text.
+fn step(
+    tree: &Tree<'_>,
+    changes: &[Change],
+    patches: Vec<TemplatePatch>,
+    cache: &Cache,
+) -> Result<(Vec<Edit>, Option<String>), Failure> {
+    let operations: Vec<Operation> = patches.iter().flat_map(|patch| patch.operations.iter().cloned()).collect();
+    if operations.is_empty() {
+        return Ok((Vec::new(), None));
+    }
+    let spliced = splice(tree, operations, cache);
+    let spliced = spliced.map_err(|uneditable| Failure::Refused(culprits(tree, patches, &uneditable, cache)))?;
+    let text = edit::apply(tree.text(), &spliced.edits);
+    let mut buffer = cache.buffer();
+    let new = reread(&text, &mut buffer)?;
+    verify(tree, &spliced, &new, cache).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
+    let tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
+    if !tabs.is_empty() {
+        return Err(Failure::Refused(above_tabs(&tabs, tree, changes)));
+    }
+    new.recycle(&mut buffer);
+    Ok((spliced.edits, Some(text)))
+}
+
+/// Which of several cannot be made shows one by one; `together` is what was said of all of them.
+fn culprits(
+    tree: &Tree<'_>,
+    patches: Vec<TemplatePatch>,
+    together: &SpliceError,
+    cache: &Cache,
+) -> Vec<(usize, Refusal)> {
+    let mut nodes = Nodes::of(tree);
+    let alone = patches.into_iter().enumerate().filter_map(|(index, patch)| {
+        let alone = splice(tree, patch.operations, cache).err()?;
+        Some((index, nodes.refusal(&alone)))
+    });
+    let culprits: Vec<(usize, Refusal)> = alone.collect();
+    if culprits.is_empty() { vec![(0, nodes.refusal(together))] } else { culprits }
+}
+
+/// White space belongs to the value above it, which is another one now and may be indented deeper. For each template above
+/// tabs that cannot be read any more: the first of them.
+fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[Change]) -> Vec<(usize, Refusal)> {
+    let mut nodes = Nodes::of(tree);
+    let mut start = |change: &Change| nodes.node(&change.path()).map(|template| tree.span(template).start);
+    let starts: BTreeMap<usize, usize> =
+        changes.iter().enumerate().filter_map(|(index, change)| Some((start(change)?, index))).collect();
+    let mut refused = BTreeMap::new();
+    for tab in tabs {
+        let index = starts.range(..=tab).next_back().map_or(0, |(_, index)| *index);
+        refused.entry(index).or_insert_with(|| refusal(&ErrorKind::Tabs.at(*tab), None));
+    }
+    refused.into_iter().collect()
+}
+
+fn refusal(uneditable: &SpliceError, again: Option<Again>) -> Refusal {
+    let again = again.map(|again| format!(", {again}")).unwrap_or_default();
+    Refusal {
+        message: format!("{}: {uneditable}{again}", uneditable.kind.word()),
+        help: uneditable.kind.help().to_owned(),
+        offset: uneditable.offset,
+    }
+}
+
+fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, Failure> {
+    yaml::read_into(text, buffer)
+        .map_err(|error| Failure::Fault { message: format!("the result is not valid YAML: {}", error.message) })
+}
+
+/// The place of a duplicate key, seen from the first one: that many lines below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Again {
+    lines: usize,
+}
+
+impl Again {
+    /// From a key's offset to that of the next key of its name.
+    pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
+        let between = text.as_bytes().get(key..next).unwrap_or_default();
+        Self { lines: memchr::memchr_iter(b'\n', between).count() }
+    }
+}
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.lines {
+            0 => f.write_str("both times in this line"),
+            1 => f.write_str("here and in the next line"),
+            lines => write!(f, "here and {lines} lines below"),
+        }
+    }
+}

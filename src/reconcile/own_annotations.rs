@@ -1,0 +1,62 @@
+//! The annotations that an injection writes: `status` and `record`.
+
+use crate::agent::Record;
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::INJECTED;
+use serde_json::{Map, Value, json};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// The annotations of records that were written before: most templates of a stream get the same one.
+#[derive(Debug, Default)]
+pub(crate) struct Records {
+    written: RefCell<Vec<(Record, Rc<OwnAnnotations>)>>,
+}
+
+/// More than any real stream has. Beyond it, work is done again.
+const MOST_RECORDS: usize = 64;
+
+/// `status` and `record`, in each of the forms in which they are added.
+#[derive(Debug)]
+pub(super) struct OwnAnnotations {
+    /// Key and value, one by one.
+    pub(super) each: Vec<(&'static str, Rc<Value>)>,
+    /// As a mapping.
+    pub(super) mapping: Rc<Value>,
+    /// As metadata that hold nothing else.
+    pub(super) metadata: Rc<Value>,
+}
+
+impl Records {
+    /// Those of a record.
+    pub(super) fn annotations(&self, record: Record) -> Rc<OwnAnnotations> {
+        let mut written = self.written.borrow_mut();
+        if let Some((_, annotations)) = written.iter().find(|(known, _)| *known == record) {
+            return Rc::clone(annotations);
+        }
+        let annotations = Rc::new(OwnAnnotations::of(&record));
+        if written.len() < MOST_RECORDS {
+            written.push((record, Rc::clone(&annotations)));
+        }
+        annotations
+    }
+}
+
+impl OwnAnnotations {
+    fn of(record: &Record) -> Self {
+        let status = status_is_ours(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
+        let record = (Annotation::Record.key(), Value::from(record.to_string()));
+        let each: Vec<(&'static str, Value)> = status.into_iter().chain([record]).collect();
+        let mapping: Map<String, Value> = each.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        Self {
+            metadata: Rc::new(json!({ "annotations": mapping })),
+            mapping: Rc::new(Value::Object(mapping)),
+            each: each.into_iter().map(|(key, value)| (key, Rc::new(value))).collect(),
+        }
+    }
+}
+
+/// `status` goes with an agent, so that the original injector leaves the pod alone.
+pub(super) fn status_is_ours(record: &Record) -> bool {
+    record.parts.agent().is_some_and(|agent| agent.status_is_ours)
+}

@@ -1,0 +1,453 @@
+//! RFC 6902 operations for one pod template, built directly from what is wanted, never by comparing documents.
+//!
+//! The order is fixed: metadata, containers, init containers, volumes. Parents that are missing are created; a parent that stands there
+//! as a null gives way. What was created and what gave way is remembered in the record, so that [`removal`] is the exact
+//! inverse of an insertion.
+
+pub(crate) use crate::reconcile::own_annotations::Records;
+
+use crate::agent::existing::Ours;
+use crate::agent::parts::Parts;
+use crate::agent::plan::Plan;
+use crate::agent::record::{Parent, PullSecrets, Record};
+use crate::agent::{Agent, AgentRecord};
+use crate::config::WaitForPosition;
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::Volume;
+use crate::manifest::pod_template::{ContainerList, PodTemplate, PodVolume};
+use crate::reconcile::own_annotations::{OwnAnnotations, status_is_ours};
+use json_patch::Patch;
+use json_patch::jsonptr::PointerBuf;
+use serde_json::{Value, json};
+use std::rc::Rc;
+use yaml_json_patch::pointer::escape;
+use yaml_json_patch::{Kind, NodeId, Resolved, Style, Tree, resolve};
+use yaml_json_patch::{Operation, null_source};
+
+/// Operations on one template.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct TemplatePatch {
+    /// Pointers from the document's root.
+    pub(crate) operations: Vec<Operation>,
+}
+
+impl TemplatePatch {
+    /// These operations and then the others.
+    pub(crate) fn then(&self, other: &Self) -> Self {
+        let mut both = self.clone();
+        both.operations.extend(other.operations.iter().cloned());
+        both
+    }
+
+    /// The operations with pointers that begin at a resource, which stands at `prefix`.
+    pub(crate) fn seen_from(self, prefix: &str) -> Patch {
+        let near = |path: PointerBuf| pointer(path.as_str().strip_prefix(prefix).unwrap_or(path.as_str()));
+        let operations = self.operations.into_iter().map(|operation| match operation {
+            Operation::Add { path, value } => Operation::Add { path: near(path), value },
+            Operation::InsertBefore { path, value, before } => {
+                Operation::InsertBefore { path: near(path), value, before }
+            }
+            Operation::Remove { path } => Operation::Remove { path: near(path) },
+            Operation::Replace { path, value } => Operation::Replace { path: near(path), value },
+            Operation::RestoreNull { path, source } => Operation::RestoreNull { path: near(path), source },
+            // Nothing here moves, copies or tests.
+            other => other,
+        });
+        Patch(operations.map(Into::into).collect())
+    }
+}
+
+/// Where ours go in a list of containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Place {
+    /// Behind all others; init containers also in front of them, where the configuration says so.
+    #[default]
+    Usual,
+    /// Where earlier ones stood, behind so many others.
+    At(usize),
+}
+
+/// An agent of somebody else, whose place ours takes; where ours belongs into the other list, it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InsteadOf {
+    /// The list it stands in.
+    pub(crate) list: ContainerList,
+    /// Its place there.
+    pub(crate) index: usize,
+}
+
+/// Where ours go in both lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Places {
+    /// In `containers`.
+    pub(crate) containers: Place,
+    /// In `initContainers`.
+    pub(crate) init_containers: Place,
+    /// What is taken over.
+    pub(crate) instead_of: Option<InsteadOf>,
+}
+
+/// What stands where a collection is needed.
+enum Found {
+    Collection,
+    Null { raw: String },
+    Missing,
+}
+
+/// A place in the template that holds something else than the mapping or list that it must hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct WrongKind {
+    /// Which.
+    pub(crate) parent: &'static str,
+    /// What it must hold.
+    pub(crate) wanted: Kind,
+    /// Where it stands.
+    pub(crate) offset: usize,
+}
+
+struct Builder<'a, 't> {
+    tree: &'a Tree<'t>,
+    /// Pointer from the document's root to the template.
+    at: &'a str,
+    patch: TemplatePatch,
+}
+
+/// What adds the parts of a plan, and the record that goes with them, to a template that carries none of ours.
+///
+/// # Errors
+/// When `metadata`, `annotations`, `volumes` or `initContainers` holds something that is neither what it must be nor null.
+pub(crate) fn insertion(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    at: &str,
+    plan: &Plan,
+    places: Places,
+    records: &Records,
+) -> Result<TemplatePatch, WrongKind> {
+    // What another injector said of its agent says it of ours.
+    let status_is_ours = places.instead_of.is_some() || template.annotation(Annotation::Status.key()).is_none();
+    let mut record = record(plan, status_is_ours);
+    let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
+    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
+    let note = |record: &mut Record, parent: Parent, found: &Found| match found {
+        Found::Collection => {}
+        Found::Null { raw } if raw.is_empty() => {}
+        Found::Null { raw } => record.was.push((parent, raw.clone())),
+        Found::Missing => record.created.push(parent),
+    };
+
+    let metadata = builder.found(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
+    let annotations = match metadata {
+        Found::Collection => {
+            let annotations = child(template.metadata, "annotations");
+            builder.found(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
+        }
+        _ => Found::Missing,
+    };
+    note(&mut record, Parent::Metadata, &metadata);
+    note(&mut record, Parent::Annotations, &annotations);
+
+    let listed = |list: ContainerList| template.containers.iter().filter(|container| container.list == list).count();
+    let mut lists = Vec::with_capacity(2);
+    for (list, place) in
+        [(ContainerList::Containers, places.containers), (ContainerList::InitContainers, places.init_containers)]
+    {
+        let containers = plan.containers(list.field());
+        let old = places.instead_of.filter(|old| old.list == list).map(|old| old.index);
+        if containers.is_empty() && old.is_none() {
+            continue;
+        }
+        let found = builder.found(template.spec, child(template.spec, list.field()), Kind::Sequence, list.field())?;
+        if list == ContainerList::InitContainers {
+            note(&mut record, Parent::InitContainers, &found);
+            // What holds nothing but ours goes with it.
+            let only_ours = old.is_some() && listed(list) == 1 && !containers.is_empty();
+            record.created.extend(only_ours.then_some(Parent::InitContainers));
+        }
+        let is_first = list == ContainerList::InitContainers && record.position() == WaitForPosition::First;
+        let first = match place {
+            Place::At(index) => Some(index),
+            Place::Usual => is_first.then_some(0),
+        };
+        lists.push((list, found, first, old, containers));
+    }
+    let agent = plan.agent();
+    let volumes = match agent {
+        Some(agent) => {
+            let found = builder.found(template.spec, child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
+            note(&mut record, Parent::Volumes, &found);
+            let taken =
+                agent.volumes.iter().filter(|(volume, _)| gives_way(template, places, *volume).is_some()).count();
+            let only_ours = taken > 0 && taken == template.volumes.len();
+            record.created.extend(only_ours.then_some(Parent::Volumes));
+            Some(found)
+        }
+        None => None,
+    };
+    let pull_secrets = plan.pull_secrets();
+    if !pull_secrets.is_empty() {
+        record.pull_secrets = Some(PullSecrets { behind: template.pull_secrets.len(), names: pull_secrets.to_vec() });
+    }
+
+    builder.add_annotations(&metadata, &annotations, &records.annotations(record));
+    for (list, found, first, old, containers) in lists {
+        let field = list.field();
+        let mut containers = containers.into_iter().peekable();
+        let first = match old {
+            // Ours takes its place, and what follows ours stands behind it.
+            Some(index) if agent.is_some_and(|agent| agent.sidecar.field() == field) => {
+                containers
+                    .next()
+                    .into_iter()
+                    .for_each(|agent| builder.replace(&format!("/spec/{field}/{index}"), agent));
+                Some(index + 1)
+            }
+            Some(_) if containers.peek().is_none() && listed(list) == 1 => {
+                builder.remove(&format!("/spec/{field}"));
+                first
+            }
+            Some(index) => {
+                builder.remove(&format!("/spec/{field}/{index}"));
+                first
+            }
+            None => first,
+        };
+        builder.add_containers(field, &found, first, containers.collect(), plan);
+    }
+    match (agent, volumes) {
+        (Some(agent), Some(Found::Collection)) => {
+            for (volume, value) in &agent.volumes {
+                match gives_way(template, places, *volume) {
+                    Some(old) => builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(value)),
+                    None => builder.add("/spec/volumes/-", Rc::clone(value)),
+                }
+            }
+        }
+        (Some(agent), _) => builder.add("/spec/volumes", Rc::clone(&agent.volume_list)),
+        (None, _) => {}
+    }
+    for name in pull_secrets {
+        builder.add("/spec/imagePullSecrets/-", Rc::new(json!({ "name": name })));
+    }
+    Ok(builder.patch)
+}
+
+/// The volume of the same name that an adopted agent brought along. Where somebody else mounts it, it does not come to this.
+fn gives_way(template: &PodTemplate, places: Places, volume: Volume) -> Option<&PodVolume> {
+    let mut named = template.volumes.iter().filter(|other| other.name.as_deref() == Some(volume.name()));
+    named.next().filter(|_| places.instead_of.is_some())
+}
+
+/// The record of a plan, with nothing yet of what is around it.
+fn record(plan: &Plan, status_is_ours: bool) -> Record {
+    let agent = |agent: &Rc<Agent>| AgentRecord { status_is_ours, ..agent.record() };
+    let parts = match plan {
+        Parts::Agent(one) => Parts::Agent(agent(one)),
+        Parts::WaitFor(wait_for) => Parts::WaitFor(wait_for.record()),
+        Parts::Both(one, wait_for) => Parts::Both(agent(one), wait_for.record()),
+    };
+    Record { parts, pull_secrets: None, created: Vec::new(), was: Vec::new() }
+}
+
+/// What takes out everything that the record names, and puts back what gave way.
+#[must_use]
+pub(crate) fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -> TemplatePatch {
+    let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
+    let record = ours.record.as_ref().ok();
+    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
+
+    let annotations = child(template.metadata, "annotations");
+    let keys: Vec<&str> = [Annotation::Status.key(), Annotation::Record.key()]
+        .into_iter()
+        .filter(|key| *key == Annotation::Record.key() || record.is_some_and(status_is_ours))
+        .filter(|key| child(annotations, key).is_some())
+        .collect();
+    let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.resolve(node)).count());
+    let only_ours = members(annotations) == keys.len();
+    let whole_metadata = only_ours && members(template.metadata) == 1 && has_created(record, Parent::Annotations);
+    let emptied = (whole_metadata && builder.empty(Parent::Metadata, template.metadata, record))
+        || (only_ours && builder.empty(Parent::Annotations, annotations, record));
+    if !emptied {
+        for key in &keys {
+            builder.remove(&format!("/metadata/annotations/{}", escape(key)));
+        }
+    }
+
+    let items = |node: Option<NodeId>| node.map_or(0, |node| tree.items(tree.resolve(node)).count());
+    for list in [ContainerList::Containers, ContainerList::InitContainers] {
+        let of_list = ours.containers().filter(|container| container.list == list);
+        let mut indices: Vec<usize> = of_list.map(|container| container.index).collect();
+        indices.sort_unstable_by(|a, b| b.cmp(a));
+        let node = child(template.spec, list.field());
+        let parent = (list == ContainerList::InitContainers).then_some(Parent::InitContainers);
+        let emptied = !indices.is_empty()
+            && items(node) == indices.len()
+            && parent.is_some_and(|parent| builder.empty(parent, node, record));
+        if !emptied {
+            for index in indices {
+                builder.remove(&format!("/spec/{}/{index}", list.field()));
+            }
+        }
+    }
+
+    let mut indices: Vec<usize> = ours.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.index)).collect();
+    indices.sort_unstable_by(|a, b| b.cmp(a));
+    let list = child(template.spec, "volumes");
+    if indices.is_empty() || items(list) > indices.len() || !builder.empty(Parent::Volumes, list, record) {
+        for index in indices {
+            builder.remove(&format!("/spec/volumes/{index}"));
+        }
+    }
+    let mut indices: Vec<usize> =
+        ours.pull_secrets.iter().filter_map(|(_, secret)| Some(secret.as_ref()?.index)).collect();
+    indices.sort_unstable_by(|a, b| b.cmp(a));
+    // Others stood in front of ours; where somebody took them away since, nothing is left.
+    if !indices.is_empty() && template.pull_secrets.is_empty() {
+        builder.remove("/spec/imagePullSecrets");
+    } else {
+        for index in indices {
+            builder.remove(&format!("/spec/imagePullSecrets/{index}"));
+        }
+    }
+    builder.patch
+}
+
+/// What brings ours up to date where they stand: same parts, same lists, same volumes, same pull secrets. What was created
+/// around them stays so.
+#[must_use]
+pub(crate) fn replacement(at: &str, ours: &Ours, old: &Record, plan: &Plan) -> TemplatePatch {
+    let record = Record {
+        pull_secrets: old.pull_secrets.clone(),
+        created: old.created.clone(),
+        was: old.was.clone(),
+        ..record(plan, status_is_ours(old))
+    };
+    let replace = |path: String, value: Rc<Value>| Operation::Replace { path: pointer(&format!("{at}{path}")), value };
+    let annotation = replace(
+        format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
+        Rc::new(Value::String(record.to_string())),
+    );
+    let agent = ours.agent.iter().zip(plan.agent()).map(|(old, new)| (old, &new.container));
+    let wait_for = ours.wait_for.iter().zip(plan.wait_for()).map(|(old, new)| (old, &new.container));
+    let containers = agent
+        .chain(wait_for)
+        .map(|(old, new)| replace(format!("/spec/{}/{}", old.list.field(), old.index), Rc::clone(new)));
+    let volumes = ours.volumes.iter().zip(plan.agent().into_iter().flat_map(|agent| &agent.volumes));
+    let volumes = volumes.filter_map(|((_, old), (_, new))| {
+        Some(replace(format!("/spec/volumes/{}", old.as_ref()?.index), Rc::clone(new)))
+    });
+    TemplatePatch { operations: std::iter::once(annotation).chain(containers).chain(volumes).collect() }
+}
+
+fn has_created(record: Option<&Record>, parent: Parent) -> bool {
+    record.is_some_and(|record| record.created.contains(&parent))
+}
+
+impl Builder<'_, '_> {
+    /// What `holder` has at `node`.
+    fn found(
+        &self,
+        holder: Option<NodeId>,
+        node: Option<NodeId>,
+        kind: Kind,
+        parent: &'static str,
+    ) -> Result<Found, WrongKind> {
+        let (Some(holder), Some(node)) = (holder, node) else { return Ok(Found::Missing) };
+        let value = self.tree.resolve(node);
+        if self.tree.kind(value) == kind {
+            return Ok(Found::Collection);
+        }
+        match resolve(self.tree, value) {
+            Ok(Resolved::Null) if self.tree.kind(value) == Kind::Scalar => {
+                Ok(Found::Null { raw: null_source(self.tree, self.tree.resolve(holder), node) })
+            }
+            _ => Err(WrongKind { parent, wanted: kind, offset: self.tree.span(node).start }),
+        }
+    }
+
+    fn add(&mut self, path: &str, value: Rc<Value>) {
+        let path = pointer(&[self.at, path].concat());
+        self.patch.operations.push(Operation::Add { path, value });
+    }
+
+    fn replace(&mut self, path: &str, value: Rc<Value>) {
+        let path = pointer(&[self.at, path].concat());
+        self.patch.operations.push(Operation::Replace { path, value });
+    }
+
+    fn remove(&mut self, path: &str) {
+        let path = pointer(&[self.at, path].concat());
+        self.patch.operations.push(Operation::Remove { path });
+    }
+
+    /// `first`: the place of the first of them; none: behind all others.
+    fn add_containers(
+        &mut self,
+        field: &str,
+        found: &Found,
+        first: Option<usize>,
+        containers: Vec<Rc<Value>>,
+        plan: &Plan,
+    ) {
+        match (found, first) {
+            (Found::Collection, None) => {
+                for container in containers {
+                    self.add(&format!("/spec/{field}/-"), container);
+                }
+            }
+            (Found::Collection, Some(first)) => {
+                for (number, container) in containers.into_iter().enumerate() {
+                    self.add(&format!("/spec/{field}/{}", first + number), container);
+                }
+            }
+            _ => {
+                // Most get the agent alone, whose list is made once.
+                let list = match plan {
+                    Parts::Agent(agent) => Rc::clone(&agent.container_list),
+                    _ => Rc::new(containers.iter().map(|container| Value::clone(container)).collect()),
+                };
+                self.add(&format!("/spec/{field}"), list);
+            }
+        }
+    }
+
+    fn add_annotations(&mut self, metadata: &Found, annotations: &Found, ours: &OwnAnnotations) {
+        match (metadata, annotations) {
+            (Found::Collection, Found::Collection) => {
+                for (key, value) in &ours.each {
+                    self.add(&format!("/metadata/annotations/{}", escape(key)), Rc::clone(value));
+                }
+            }
+            (Found::Collection, _) => self.add("/metadata/annotations", Rc::clone(&ours.mapping)),
+            // An author writes them so, and a reader would not look for them behind the containers.
+            _ => {
+                let (path, value) = (pointer(&[self.at, "/metadata"].concat()), Rc::clone(&ours.metadata));
+                self.patch.operations.push(Operation::InsertBefore { path, value, before: "spec" });
+            }
+        }
+    }
+
+    /// A parent that holds nothing but ours becomes what it was: absent, or a null as it was written. False for one that
+    /// was an empty collection in brackets: `[]` comes back by taking ours out of it.
+    fn empty(&mut self, parent: Parent, node: Option<NodeId>, record: Option<&Record>) -> bool {
+        let path = parent.pointer();
+        if has_created(record, parent) {
+            self.remove(path);
+            return true;
+        }
+        let was = record.and_then(|record| record.was.iter().find(|(was, _)| *was == parent));
+        let is_flow = node.is_some_and(|node| self.tree.style(self.tree.resolve(node)) == Style::Flow);
+        if was.is_none() && is_flow {
+            return false;
+        }
+        let path = pointer(&[self.at, path].concat());
+        let source = was.map(|(_, raw)| raw.clone()).unwrap_or_default();
+        self.patch.operations.push(Operation::RestoreNull { path, source });
+        true
+    }
+}
+
+/// Every pointer here is made of constants, indices and escaped keys.
+pub(crate) fn pointer(text: &str) -> PointerBuf {
+    PointerBuf::parse(text).unwrap_or_default()
+}

@@ -1,0 +1,36 @@
+//! What was decided and why, as data. Every pod template gets an [`Outcome`](crate::inject::Outcome) with a [`Reason`], whose id is stable.
+//!
+//! ```
+//! use mackerel_agent_injector::config::Config;
+//! use mackerel_agent_injector::diagnostic::Diagnostic;
+//! use mackerel_agent_injector::engine::inject;
+//! use mackerel_agent_injector::options::Options;
+//! use mackerel_agent_injector::report::{Class, Reason};
+//!
+//! let manifest = "\
+//! apiVersion: v1
+//! kind: Pod
+//! metadata:
+//!   name: web
+//!   annotations: {agent-injector.contrib.mackerel.io/inject: maybe}
+//! spec:
+//!   containers: [{name: web, image: web}]
+//! ";
+//! let injection = inject(manifest, &Config::default(), Options::default());
+//! let outcome = &injection.outcomes[0];
+//! assert_eq!((outcome.identity.kind.as_str(), outcome.identity.name.as_str()), ("Pod", "web"));
+//! assert_eq!(outcome.decision.reason, Reason::InvalidAnnotation);
+//! assert_eq!(outcome.decision.reason.class(), Class::Refused);
+//!
+//! let severity = injection.severity(&outcome.decision);
+//! let shown = Diagnostic::of(&outcome.decision, severity, "web.yaml", manifest.as_bytes()).to_string();
+//! assert!(shown.starts_with("error[invalid-annotation]: "), "{shown}");
+//! assert!(shown.contains("--> web.yaml:5:"), "{shown}");
+//! ```
+
+mod finding;
+mod reason;
+
+pub(crate) use finding::Said;
+pub use finding::{Finding, PermissionChange, Rule};
+pub use reason::{Class, Reason};

@@ -1,0 +1,195 @@
+//! Imports point one way: a module names only those above it in ARCHITECTURE.md, and no two files of a folder name each other,
+//! not even through others. A folder's `mod.rs` counts with its children. Tests inside files may name anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// The modules of a source folder, each with its code: no comments, no strings, no tests.
+fn modules(root: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let name = path.strip_prefix(root).unwrap().with_extension("").to_str().unwrap().replace(['/', '\\'], "::");
+            let module = name.strip_suffix("::mod").unwrap_or(&name).to_owned();
+            if !matches!(&*module, "lib" | "main") {
+                found.insert(module, without_tests(&code(&fs::read_to_string(path).unwrap())));
+            }
+        }
+    }
+    found
+}
+
+/// The text with blanks for comments, strings and characters.
+fn code(text: &str) -> String {
+    let pattern = concat!(
+        r#"(?s)//[^\n]*|/\*.*?\*/"#,
+        r##"|r#+".*?"#+|r"[^"]*""##,
+        r#"|b?"(?:\\.|[^"\\])*""#,
+        r#"|b?'(?:\\.[^']*|[^'\\])'"#,
+    );
+    regex_lite::Regex::new(pattern).unwrap().replace_all(text, " ").into_owned()
+}
+
+/// The code without what `#[cfg(test)]` stands in front of.
+fn without_tests(code: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = code;
+    while let Some(at) = rest.find("#[cfg(test)]") {
+        kept.push_str(&rest[..at]);
+        let item = &rest[at..];
+        let mut depth = 0;
+        let end = item.char_indices().find_map(|(index, character)| {
+            match character {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                _ => {}
+            }
+            (depth == 0 && matches!(character, '}' | ';')).then_some(index + 1)
+        });
+        rest = &item[end.unwrap_or(item.len())..];
+    }
+    kept + rest
+}
+
+/// Every path of the code that begins with `crate` or `super`, groups in braces opened.
+fn paths(code: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for start in regex_lite::Regex::new(r"\b(?:crate|super)::").unwrap().find_iter(code) {
+        open(&code[start.start()..], "", &mut found);
+    }
+    found
+}
+
+/// Reads one path, and gives what is left behind it.
+fn open<'c>(code: &'c str, before: &str, found: &mut BTreeSet<String>) -> &'c str {
+    let is_word = |character: char| character.is_alphanumeric() || matches!(character, '_' | ':' | '*');
+    let end = code.find(|character| !is_word(character)).unwrap_or(code.len());
+    let path = format!("{before}{}", &code[..end]);
+    let mut rest = &code[end..];
+    if !path.ends_with("::") || !rest.starts_with('{') {
+        found.insert(path);
+        return rest;
+    }
+    while rest.starts_with(['{', ',']) {
+        rest = open(rest[1..].trim_start(), &path, found).trim_start();
+        // `as name`
+        rest = rest.find(['{', ',', '}']).map_or("", |next| &rest[next..]);
+    }
+    rest.strip_prefix('}').unwrap_or(rest)
+}
+
+/// Who names whom, without itself and without what is no module.
+fn imports(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
+    let modules = modules(root);
+    let target = |module: &str, path: &str| {
+        let mut at: Vec<&str> = module.split("::").collect();
+        let mut tokens = path.split("::").peekable();
+        if tokens.next_if_eq(&"crate").is_some() {
+            at.clear();
+        }
+        while tokens.next_if_eq(&"super").is_some() {
+            at.pop();
+        }
+        at.extend(tokens);
+        (1..=at.len()).rev().map(|length| at[..length].join("::")).find(|name| modules.contains_key(name))
+    };
+    let named = |module: &String, code: &String| {
+        paths(code).iter().filter_map(|path| target(module, path)).filter(|named| named != module).collect()
+    };
+    modules.iter().map(|(module, code)| (module.clone(), named(module, code))).collect()
+}
+
+fn source(folder: &str) -> BTreeMap<String, BTreeSet<String>> {
+    imports(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+}
+
+fn top(module: &str) -> &str {
+    module.split("::").next().unwrap_or_default()
+}
+
+/// The modules of a section of ARCHITECTURE.md, from its table's first column, in order.
+fn order(section: &str) -> Vec<String> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("ARCHITECTURE.md")).unwrap();
+    let (_, section) = page.split_once(&format!("\n## {section}\n")).unwrap();
+    let rows = section.split("\n## ").next().unwrap().lines().filter_map(|line| line.strip_prefix("| `"));
+    rows.map(|row| row.split(['`', '.', '/']).next().unwrap().to_owned()).collect()
+}
+
+#[track_caller]
+fn assert_one_way(folder: &str, section: &str) {
+    let order = order(section);
+    let rank = |module: &str| {
+        let at = order.iter().position(|known| known == top(module));
+        at.unwrap_or_else(|| panic!("ARCHITECTURE.md does not list `{}` of {folder}", top(module)))
+    };
+    let mut wrong = Vec::new();
+    for (module, named) in source(folder) {
+        let below = named.iter().filter(|named| rank(named) > rank(&module));
+        wrong.extend(below.map(|named| format!("{module} names {named}, which stands below it")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[track_caller]
+fn assert_without_circles(folder: &str) {
+    let imports = source(folder);
+    let has_children = |module: &str| imports.keys().any(|other| other.starts_with(&format!("{module}::")));
+    let next = |module: &str| imports[module].iter().filter(|named| !has_children(named)).cloned().collect::<Vec<_>>();
+    for start in imports.keys().filter(|module| !has_children(module)) {
+        let (mut seen, mut open) = (BTreeSet::new(), next(start));
+        while let Some(module) = open.pop() {
+            assert!(module != *start, "{folder}: {start} names itself through others: {seen:?}");
+            if seen.insert(module.clone()) {
+                open.extend(next(&module));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_injector_names_only_what_stands_above() {
+    assert_one_way("src", "The modules, in order");
+}
+
+#[test]
+fn the_editor_names_only_what_stands_above() {
+    assert_one_way("crates/yaml-json-patch/src", "The modules of yaml-json-patch, in order");
+}
+
+#[test]
+fn no_files_name_each_other() {
+    assert_without_circles("src");
+    assert_without_circles("crates/yaml-json-patch/src");
+}
+
+#[test]
+fn no_file_is_long() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for folder in ["src", "crates/yaml-json-patch/src"] {
+        let mut folders = vec![root.join(folder)];
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let lines = fs::read_to_string(&path).unwrap().lines().count();
+                    assert!(lines <= 600, "{} has {lines} lines", path.display());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn paths_are_read_in_groups_and_outside_comments() {
+    let text = "use crate::{a, b::{self, C as D}, e};\n// crate::comment\nfn f() { super::g::h(\"crate::string\"); }\n\
+                #[cfg(test)]\nmod tests { use crate::tested; }\n";
+    let found: Vec<String> = paths(&without_tests(&code(text))).into_iter().collect();
+    assert_eq!(found, ["crate::a", "crate::b::C", "crate::b::self", "crate::e", "super::g::h"]);
+}
