@@ -3,16 +3,17 @@
 //! Everything is measured in the same run on the same machine, ours and what we compare with in turn. Ratios are those of
 //! processor time, the least of several runs, so that they hold on a busy machine too; wall time stands beside it.
 //!
-//! - `cargo bench` on generated streams of 1 and 50 MB (see `streams`)
+//! - `cargo bench` on streams of 1 and 50 MB of real manifests (see `real`), or without the corpus on generated ones (see `streams`)
 //! - `cargo bench -- FILE…` on files of yours
 //! - `cargo bench -- --program PROGRAM …` with this program, say one that `.ci/build` made, for the whole processes
-//! - `cargo bench -- --write FOLDER` writes the generated streams, for other tools
+//! - `cargo bench -- --write FOLDER` writes those streams, for other tools
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark stops where it cannot go on")]
 
 mod children;
 mod clock;
+mod real;
 mod streams;
 
 use clock::{Of, Taken, timed};
@@ -48,7 +49,7 @@ fn main() -> ExitCode {
     }
     if arguments.next_if(|argument| argument == "--write").is_some() {
         let folder = PathBuf::from(arguments.next().expect("--write FOLDER"));
-        for (name, text) in generated() {
+        for (name, text) in own_streams() {
             std::fs::write(folder.join(name), text).expect("the folder can be written to");
         }
         return ExitCode::SUCCESS;
@@ -65,7 +66,7 @@ fn main() -> ExitCode {
             std::fs::write(&path, text).expect("the temporary folder can be written to");
             path
         };
-        generated().map(write).collect()
+        own_streams().map(write).collect()
     } else {
         files
     };
@@ -75,8 +76,8 @@ fn main() -> ExitCode {
     for file in &files {
         throughput(&program, file);
     }
-    println!("\n| stream | peak memory above an empty run | of the larger of input and output |");
-    println!("| --- | ---: | ---: |");
+    println!("\n| stream | program | peak memory | of the larger of input and output |");
+    println!("| --- | --- | ---: | ---: |");
     for file in &files {
         memory(&program, file, folder.path());
     }
@@ -93,7 +94,8 @@ fn main() -> ExitCode {
 
 const MB: usize = 1_000_000;
 
-fn generated() -> impl Iterator<Item = (&'static str, String)> {
+fn own_streams() -> impl Iterator<Item = (&'static str, String)> {
+    let documents = real::documents_of_the_corpus();
     [
         ("helm-1MB.yaml", Form::Helm, MB),
         ("helm-50MB.yaml", Form::Helm, 50 * MB),
@@ -101,9 +103,13 @@ fn generated() -> impl Iterator<Item = (&'static str, String)> {
         ("resource-list-50MB.yaml", Form::ResourceList, 50 * MB),
     ]
     .into_iter()
-    .map(|(name, form, bytes)| {
-        let stream = streams::of_bytes(form, bytes);
-        eprintln!("{name}: {} documents, {} of them workloads", stream.documents, stream.workloads);
+    .map(move |(name, form, bytes)| {
+        let stream = match &documents {
+            Some(documents) => documents.stream(form, bytes),
+            None => streams::of_bytes(form, bytes),
+        };
+        let ascii = if stream.text.is_ascii() { "all of it ASCII" } else { "not all of it ASCII" };
+        eprintln!("{name}: {} documents, {} of them workloads, {ascii}", stream.documents, stream.workloads);
         (name, stream.text)
     })
 }
@@ -151,16 +157,21 @@ fn throughput(program: &Path, file: &Path) {
     drop(injected);
 
     let rounds = if text.len() > 5 * MB { 5 } else { 15 };
-    let [mut process, mut ours, mut load_dump, mut lines] = [const { Times(Vec::new()) }; 4];
+    let [mut process, mut by_stdin, mut ours, mut load_dump, mut lines] = [const { Times(Vec::new()) }; 5];
     for _ in 0..rounds {
-        let arguments = [Path::new("inject"), file];
-        process.add(children::time(program, &arguments).expect("the program injects"));
+        let time = |door: Door| {
+            let (arguments, input) = door.call(file);
+            children::time(program, &arguments, input).expect("the program injects")
+        };
+        process.add(time(Door::File));
+        by_stdin.add(time(Door::Stdin));
         ours.add_ours(|| whole_inject(&text));
         load_dump.add_ours(|| load_and_dump(&text));
         lines.add_ours(|| memchr::memchr_iter(b'\n', black_box(text.as_bytes())).count());
     }
     for (program, times) in [
-        ("inject, the whole process", &process),
+        (Door::File.name(), &process),
+        (Door::Stdin.name(), &by_stdin),
         ("inject, in process", &ours),
         ("serde_yaml load and dump, in process", &load_dump),
         ("memchr line scan, in process", &lines),
@@ -185,26 +196,56 @@ fn load_and_dump(text: &str) -> usize {
     out.len()
 }
 
+/// How the whole program is given a stream.
+#[derive(Debug, Clone, Copy)]
+enum Door {
+    /// `inject FILE`
+    File,
+    /// Helm's post-renderer for a stream of documents; the KRM function for a ResourceList, which gets its results.
+    Stdin,
+}
+
+impl Door {
+    fn name(self) -> &'static str {
+        match self {
+            Door::File => "inject, the whole process",
+            Door::Stdin => "by stdin, the whole process",
+        }
+    }
+
+    /// Arguments and standard input.
+    fn call(self, file: &Path) -> (Vec<&Path>, Option<&Path>) {
+        match self {
+            Door::File => (vec![Path::new("inject"), file], None),
+            Door::Stdin => (Vec::new(), Some(file)),
+        }
+    }
+}
+
 fn memory(program: &Path, file: &Path, folder: &Path) {
-    let empty = folder.join("empty.yaml");
-    std::fs::write(&empty, "").expect("the temporary folder can be written to");
-    let text = std::fs::read_to_string(file).expect("the stream can be read");
-    let larger = text.len().max(whole_inject(&text).len());
-    drop(text);
-    // How much of a program is mapped when a page of it is needed is the luck of each copy: a tenth of the output, up or down.
-    let mut above: Vec<u64> = (0..5)
-        .map(|copy| {
-            let folder = folder.join(format!("copy-{copy}"));
-            std::fs::create_dir_all(&folder).expect("the folder can be made");
-            let program = installed(program, &folder).expect("the program can be copied");
-            let peak = |file: &Path| children::peak_memory(&program, &[Path::new("inject"), file]);
-            peak(file).expect("it runs").saturating_sub(peak(&empty).expect("it runs on nothing"))
-        })
-        .collect();
-    above.sort_unstable();
-    let above = above[above.len() / 2];
     let name = file.file_stem().expect("a file name").to_string_lossy();
-    println!("| {name} | {:.1} MB | {:.2} |", above as f64 / MB as f64, above as f64 / larger as f64);
+    let input = std::fs::metadata(file).expect("the stream can be read").len();
+    for door in [Door::File, Door::Stdin] {
+        let (arguments, stdin) = door.call(file);
+        let larger = input.max(children::written(program, &arguments, stdin).expect("the program injects"));
+        // How much of a program is mapped when a page of it is needed is the luck of each copy.
+        let mut peaks: Vec<u64> = (0..5)
+            .map(|copy| {
+                let folder = folder.join(format!("copy-{copy}"));
+                std::fs::create_dir_all(&folder).expect("the folder can be made");
+                let program = installed(program, &folder).expect("the program can be copied");
+                children::peak_memory(&program, &arguments, stdin).expect("it runs")
+            })
+            .collect();
+        peaks.sort_unstable();
+        let peak = peaks[peaks.len() / 2];
+        println!(
+            "| {name} | {} | {:.1} MB | {:.2} |",
+            door.name(),
+            peak as f64 / MB as f64,
+            peak as f64 / larger as f64
+        );
+    }
 }
 
 fn start_up(program: &Path, folder: &Path) {
@@ -218,7 +259,7 @@ fn start_up(program: &Path, folder: &Path) {
     let mut times = [const { Times(Vec::new()) }; 3];
     for _ in 0..500 {
         for ((_, program, arguments), times) in runs.iter().zip(&mut times) {
-            times.add(children::time(program, arguments).expect("it runs"));
+            times.add(children::time(program, arguments, None).expect("it runs"));
         }
     }
     let (cpu, wall) = (times[0].cpu(), times[0].wall());

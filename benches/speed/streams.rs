@@ -84,24 +84,34 @@ pub(crate) fn with_surroundings(deployments: usize) -> String {
 }
 
 fn assemble(form: Form, more: impl Fn(&Stream) -> bool) -> Stream {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let mut stream = Stream { text: String::new(), documents: 0, workloads: 0 };
-    if form == Form::ResourceList {
-        stream.text.push_str("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n");
-    }
+    let mut random = Random::new();
+    let mut stream = Stream::new(form);
     while more(&stream) {
         let document = document(stream.documents, &mut random);
-        stream.workloads += usize::from(document.workload);
-        match form {
-            Form::Helm => {
-                let file = format!("{}-{}", document.kind.to_lowercase(), stream.documents);
-                let _ = write!(stream.text, "---\n# Source: shop/templates/{file}.yaml\n{}", document.text);
-            }
-            Form::ResourceList => push_item(&mut stream.text, &document.text),
-        }
-        stream.documents += 1;
+        stream.push(form, &document.kind.to_lowercase(), &document.text, document.workload);
     }
     stream
+}
+
+impl Stream {
+    pub(crate) fn new(form: Form) -> Self {
+        let text = match form {
+            Form::Helm => "",
+            Form::ResourceList => "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n",
+        };
+        Self { text: text.to_owned(), documents: 0, workloads: 0 }
+    }
+
+    pub(crate) fn push(&mut self, form: Form, name: &str, document: &str, is_workload: bool) {
+        match form {
+            Form::Helm => {
+                let _ = write!(self.text, "---\n# Source: shop/templates/{name}-{}.yaml\n{document}", self.documents);
+            }
+            Form::ResourceList => push_item(&mut self.text, document),
+        }
+        self.documents += 1;
+        self.workloads += usize::from(is_workload);
+    }
 }
 
 fn push_item(out: &mut String, document: &str) {
@@ -119,17 +129,21 @@ fn push_item(out: &mut String, document: &str) {
 }
 
 /// xorshift64*: no crate, and no other stream after an upgrade of one.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn new() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % end
     }
 
-    fn percent(&mut self, chance: usize) -> bool {
+    pub(crate) fn percent(&mut self, chance: usize) -> bool {
         self.below(100) < chance
     }
 
