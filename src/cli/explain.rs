@@ -6,10 +6,8 @@ use crate::cli::args::{Explain, ExplainFormat};
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
 use crate::config::Config;
-use crate::diagnostic::Severity;
 use crate::diagnostic::closest::closest;
-use crate::explain::{Chosen, Explanation, explain, sarif, text};
-use crate::inject::severity::SeverityPolicy;
+use crate::explain::{Chosen, explain, sarif, text};
 use crate::manifest::identity::Identity;
 
 /// How the user wants it.
@@ -32,10 +30,10 @@ pub(crate) fn print(
     names: &[String],
     parts: &[Part<'_>],
     requirements: &[Requirement],
-    (config, severity_policy): (&Config, SeverityPolicy),
+    config: &Config,
     messages: &Messages,
 ) -> anyhow::Result<Exit> {
-    let explanation = explain(names, parts, requirements, config, severity_policy, how.chosen);
+    let explanation = explain(names, parts, requirements, config, how.chosen);
     if let (Chosen::Resource(wanted), true) = (how.chosen, explanation.templates.is_empty()) {
         let help = match meant(wanted, parts, config) {
             Some(meant) => format!("did you mean `{meant}`?"),
@@ -50,7 +48,7 @@ pub(crate) fn print(
     };
     stdout::write([&*shown])?;
     messages.show(None);
-    Ok(if has_errors(&explanation) || messages.has_errors() { Exit::Trouble } else { Exit::Done })
+    Ok(if explanation.has_errors() || messages.has_errors() { Exit::Trouble } else { Exit::Done })
 }
 
 /// What was most likely meant by the name of a resource, in the form that it was given in.
@@ -66,10 +64,4 @@ fn meant(wanted: &str, parts: &[Part<'_>], config: &Config) -> Option<String> {
     });
     let names: Vec<String> = names.collect();
     closest(wanted, names.iter().map(String::as_str)).map(str::to_owned)
-}
-
-fn has_errors(explanation: &Explanation) -> bool {
-    let templates =
-        explanation.templates.iter().flat_map(|template| std::iter::once(&template.decision).chain(&template.warnings));
-    templates.chain(&explanation.findings).any(|told| told.severity == Severity::Error)
 }

@@ -3,9 +3,8 @@
 use crate::cli::messages::{Message, Messages, Telling};
 use crate::diagnostic::Severity;
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
-use crate::inject::Injection;
-use crate::inject::outcome::{Remark, Subject};
-use crate::inject::severity::SeverityPolicy;
+use crate::inject::outcome::Subject;
+use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Tense};
@@ -35,54 +34,42 @@ pub(crate) fn report(
     mut wording: Wording<'_>,
     injection: &Injection,
     options: Options,
-    severity_policy: SeverityPolicy,
 ) -> io::Result<()> {
-    // Whoever injects may be surprised by what goes out, and by what an adopted agent has no longer.
-    let telling = |reason| match (options.direction, reason) {
-        (Direction::Inject, Reason::Removed | Reason::Adopted) => Telling::Always,
-        _ => Telling::OnRequest,
-    };
     messages.passed_by(injection.without_template);
-    for fault in &injection.faults {
-        messages.add(Severity::Error, Some(fault.reason), |severity| wording.message(fault, severity, None))?;
-    }
-    for finding in &injection.findings {
-        if finding.reason.class() == Class::Refused {
-            messages.count(finding.reason);
-        }
-        let severity = severity_policy.severity(finding);
-        messages.add(severity, Some(finding.reason), |severity| wording.message(finding, severity, None))?;
-    }
     if let Some(line) = permissions(&injection.permissions, options.tense) {
         messages.changed(line);
     }
-    for outcome in &injection.outcomes {
-        if let Some(needs) = &outcome.needs {
-            messages.permission(needs.permission);
-        }
-        let subject = Some(outcome.subject());
-        let decision = &outcome.decision;
-        match severity_policy.severity(decision) {
-            Severity::Info => {
-                let line = || wording.line(decision, Severity::Info, subject);
-                messages.decided(decision.reason, telling(decision.reason), line);
-            }
-            severity => {
-                messages.count(decision.reason);
-                messages
-                    .add(severity, Some(decision.reason), |severity| wording.message(decision, severity, subject))?;
-            }
-        }
-        for warning in &outcome.warnings {
-            if warning.reason.class() == Class::Note {
-                messages.note(wording.line(warning, Severity::Info, subject))?;
-                continue;
-            }
-            let severity = severity_policy.severity(warning);
-            messages.add(severity, Some(warning.reason), |severity| wording.message(warning, severity, subject))?;
-        }
+    for needs in injection.outcomes.iter().filter_map(|outcome| outcome.needs.as_ref()) {
+        messages.permission(needs.permission);
     }
-    injection.remarks.iter().try_for_each(|remark| told(messages, &mut wording, remark, severity_policy))
+    injection.diagnostics().try_for_each(|reported| add(messages, &mut wording, &reported, options.direction))
+}
+
+/// Adds one finding to the messages.
+pub(crate) fn add(
+    messages: &mut Messages,
+    wording: &mut Wording<'_>,
+    reported: &ReportedFinding<'_>,
+    direction: Direction,
+) -> io::Result<()> {
+    let ReportedFinding { finding, severity, resource: subject, .. } = *reported;
+    let reason = finding.reason;
+    if severity == Severity::Info {
+        if !reported.is_decision() {
+            return messages.note(wording.line(finding, severity, subject));
+        }
+        // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
+        let telling = match (direction, reason) {
+            (Direction::Inject, Reason::Removed | Reason::Adopted) => Telling::Always,
+            _ => Telling::OnRequest,
+        };
+        messages.decided(reason, telling, || wording.line(finding, severity, subject));
+        return Ok(());
+    }
+    if reported.is_decision() || subject.is_none() && reason.class() == Class::Refused {
+        messages.count(reason);
+    }
+    messages.add(severity, Some(reason), |severity| wording.message(finding, severity, subject))
 }
 
 /// `info: ClusterRoles and bindings: 2 added, 1 taken out`
@@ -98,32 +85,6 @@ fn permissions(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option
 pub(crate) fn error(messages: &mut Messages, input: Input<'_>, finding: &Finding) -> io::Result<()> {
     let mut wording = Wording::places(input, messages.colour());
     messages.add(Severity::Error, None, |severity| wording.message(finding, severity, None))
-}
-
-/// What is told of one text when all are known.
-pub(crate) fn remarks<'r>(
-    messages: &mut Messages,
-    input: Input<'_>,
-    mut remarks: impl Iterator<Item = &'r Remark>,
-    severity_policy: SeverityPolicy,
-) -> io::Result<()> {
-    let mut wording = Wording::places(input, messages.colour());
-    remarks.try_for_each(|remark| told(messages, &mut wording, remark, severity_policy))
-}
-
-fn told(
-    messages: &mut Messages,
-    wording: &mut Wording<'_>,
-    remark: &Remark,
-    severity_policy: SeverityPolicy,
-) -> io::Result<()> {
-    let (finding, subject) = (&remark.finding, Some(remark.subject()));
-    if finding.reason.class() == Class::Note {
-        return messages.note(wording.line(finding, Severity::Info, subject));
-    }
-    messages.add(severity_policy.severity(finding), Some(finding.reason), |severity| {
-        wording.message(finding, severity, subject)
-    })
 }
 
 impl<'t> Wording<'t> {

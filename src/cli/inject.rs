@@ -319,7 +319,7 @@ impl<'c> Gathered<'c> {
         let input = Input { name: &name, text: &text };
         let wording = Wording::places(input, messages.colour());
         if !matches!(self.run.give, Give::Explanation(_)) {
-            findings::report(messages, wording, &injection, self.run.options, self.run.severity_policy())?;
+            findings::report(messages, wording, &injection, self.run.options)?;
         }
         let changed = !injection.edits.is_empty();
         self.changed |= changed;
@@ -366,7 +366,11 @@ impl<'c> Gathered<'c> {
             let Some(worked) = remarks.first().and_then(|(number, _)| self.texts.get(*number)) else { continue };
             let name = worked.path.display().to_string();
             let input = Input { name: &name, text: &worked.text };
-            findings::remarks(messages, input, remarks.iter().map(|(_, remark)| remark), self.run.severity_policy())?;
+            let mut wording = Wording::places(input, messages.colour());
+            for (_, remark) in remarks {
+                let reported = worked.injection.about_resource(remark);
+                findings::add(messages, &mut wording, &reported, self.run.options.direction)?;
+            }
         }
         self.requirements = requirements;
         Ok(())
@@ -396,8 +400,7 @@ impl<'c> Gathered<'c> {
         if let Give::Explanation(how) = self.run.give {
             let names: Vec<String> = self.texts.iter().map(|worked| worked.path.display().to_string()).collect();
             let parts: Vec<Part<'_>> = self.texts.iter().map(Worked::part).collect();
-            let by = (self.run.config, self.run.severity_policy());
-            return explain::print(how, &names, &parts, &self.requirements, by, messages);
+            return explain::print(how, &names, &parts, &self.requirements, self.run.config, messages);
         }
         let mut prepared = Vec::new();
         if matches!(self.run.give, Give::InPlace) && !messages.has_errors() {

@@ -60,9 +60,9 @@ fn call(text: String, door: Door, asked: Asked<'_>, common: &Common, messages: &
         Ok(config) => {
             let run = Run::new(asked, &config).with(Permissions::Items);
             let injection = crate::engine::inject(&text, &config, run.options);
-            findings::report(messages, Wording::Resources, &injection, run.options, run.severity_policy())?;
+            findings::report(messages, Wording::Resources, &injection, run.options)?;
             requirements.clone_from(&injection.requirements);
-            envelope.answer(injection, run.severity_policy())
+            envelope.answer(injection)
         }
         Err(error) => {
             if !error.is::<Told>() {

@@ -14,14 +14,13 @@ use crate::checks::Part;
 use crate::config::{Config, Origin};
 use crate::diagnostic::Lines;
 use crate::diagnostic::Severity;
-use crate::inject::outcome::{Outcome, Subject};
-use crate::inject::severity::SeverityPolicy;
+use crate::inject::{Outcome, ReportedFinding};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::API_KEY;
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
-use crate::report::{Class, Finding, Rule};
+use crate::report::{Class, Rule};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -40,6 +39,21 @@ pub(crate) struct Explanation {
     pub(crate) permissions: Vec<Permitted>,
     /// Resources without a pod template.
     pub(crate) without_pod_template: usize,
+}
+
+impl Explanation {
+    /// Every finding, with its pod template where it is about one.
+    pub(crate) fn findings(&self) -> impl Iterator<Item = (&Told, Option<&Template>)> {
+        let of_templates = self.templates.iter().flat_map(|template| {
+            std::iter::once(&template.decision).chain(&template.warnings).map(move |told| (told, Some(template)))
+        });
+        of_templates.chain(self.findings.iter().map(|told| (told, None)))
+    }
+
+    /// True where `inject` would fail.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.findings().any(|(told, _)| told.severity == Severity::Error)
+    }
 }
 
 /// A place in an input.
@@ -192,7 +206,6 @@ pub(crate) fn explain(
     parts: &[Part<'_>],
     requirements: &[Requirement],
     config: &Config,
-    severity_policy: SeverityPolicy,
     chosen: Chosen<'_>,
 ) -> Explanation {
     let mut explanation = Explanation {
@@ -205,23 +218,24 @@ pub(crate) fn explain(
     let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| chosen.takes(&o.identity, config)).count();
     let in_detail = matches!(chosen, Chosen::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
     for (name, part) in names.iter().zip(parts) {
-        let mut view = View { name, lines: Lines::new(part.text.as_bytes()), config, severity_policy };
-        let injection = part.injection;
-        for outcome in injection.outcomes.iter().filter(|outcome| chosen.takes(&outcome.identity, config)) {
-            explanation.templates.push(view.template(outcome, in_detail));
+        let mut view = View { name, lines: Lines::new(part.text.as_bytes()), config };
+        for reported in part.injection.diagnostics() {
+            match (reported.outcome, chosen) {
+                (Some(outcome), _) if !chosen.takes(&outcome.identity, config) => {}
+                (Some(outcome), _) if reported.is_decision() => {
+                    explanation.templates.push(view.template(outcome, &reported, in_detail));
+                }
+                (Some(_), _) => {
+                    if let Some(template) = explanation.templates.last_mut() {
+                        template.warnings.push(view.told(&reported));
+                    }
+                }
+                (None, Chosen::All) => explanation.findings.push(view.told(&reported)),
+                (None, Chosen::Resource(_)) => {}
+            }
         }
         if matches!(chosen, Chosen::All) {
-            let faults = injection.faults.iter().map(|fault| view.told(fault, Severity::Error, None));
-            explanation.findings.extend(faults.collect::<Vec<_>>());
-            for finding in &injection.findings {
-                let severity = severity_policy.severity(finding);
-                explanation.findings.push(view.told(finding, severity, None));
-            }
-            for remark in &injection.remarks {
-                let severity = severity_policy.severity(&remark.finding);
-                explanation.findings.push(view.told(&remark.finding, severity, Some(remark.subject())));
-            }
-            explanation.without_pod_template += injection.without_template;
+            explanation.without_pod_template += part.injection.without_template;
         }
     }
     let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
@@ -263,7 +277,6 @@ struct View<'a> {
     name: &'a str,
     lines: Lines<'a>,
     config: &'a Config,
-    severity_policy: SeverityPolicy,
 }
 
 impl View<'_> {
@@ -272,33 +285,29 @@ impl View<'_> {
         Place { file: self.name.to_owned(), line: at.line, column: at.column }
     }
 
-    fn template(&mut self, outcome: &Outcome, in_detail: bool) -> Template {
-        let place = self.place(outcome.offset);
-        let decision = self.told(&outcome.decision, self.severity_policy.severity(&outcome.decision), None);
-        let because = outcome.rule.as_ref().map(|rule| self.because(rule));
-        let warnings = outcome.warnings.iter();
-        let warnings =
-            warnings.map(|warning| self.told(warning, self.severity_policy.severity(warning), None)).collect();
+    /// A template with its decision, without warnings.
+    fn template(&mut self, outcome: &Outcome, decision: &ReportedFinding<'_>, in_detail: bool) -> Template {
         Template {
             resource: outcome.identity.clone(),
             template: field_path(&outcome.template),
-            place,
-            decision,
-            because,
-            warnings,
+            place: self.place(outcome.offset),
+            decision: self.told(decision),
+            because: outcome.rule.as_ref().map(|rule| self.because(rule)),
+            warnings: Vec::new(),
             agent: in_detail.then(|| self.agent(outcome)).flatten(),
             wait_for: in_detail.then(|| self.wait_for(outcome)).flatten(),
         }
     }
 
-    fn told(&mut self, finding: &Finding, severity: Severity, subject: Option<Subject<'_>>) -> Told {
+    fn told(&mut self, reported: &ReportedFinding<'_>) -> Told {
+        let ReportedFinding { finding, severity, resource, outcome, .. } = *reported;
         Told {
             id: finding.reason.id(),
             severity,
             message: finding.message.clone(),
             help: finding.help.clone(),
             place: finding.offset.map(|offset| self.place(offset)),
-            resource: subject.map(|subject| subject.identity.clone()),
+            resource: resource.filter(|_| outcome.is_none()).map(|resource| resource.identity.clone()),
             field: if finding.reason.class() == Class::Done { String::new() } else { field_path(&finding.pointer) },
         }
     }

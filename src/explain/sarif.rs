@@ -12,14 +12,9 @@ use serde_json::{Map, Value, json};
 /// The log as a JSON value.
 #[must_use]
 pub(crate) fn sarif(explanation: &Explanation) -> Value {
-    let of_templates = explanation.templates.iter().flat_map(|template| {
-        let told = std::iter::once(&template.decision).chain(&template.warnings);
-        told.map(|told| (told, Some(&template.resource), Some(&template.place)))
-    });
-    let of_others = explanation.findings.iter().map(|told| (told, told.resource.as_ref(), None));
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
-    for (told, resource, place) in of_templates.chain(of_others) {
+    for (told, template) in explanation.findings() {
         let Some(reason) = Reason::ALL.iter().copied().find(|reason| reason.id() == told.id) else { continue };
         if matches!(reason.class(), Class::Done | Class::Skipped) {
             continue;
@@ -28,7 +23,9 @@ pub(crate) fn sarif(explanation: &Explanation) -> Value {
             rules.push(reason);
             rules.len() - 1
         });
-        results.push(result(told, index, resource, told.place.as_ref().or(place)));
+        let resource = told.resource.as_ref().or(template.map(|template| &template.resource));
+        let place = told.place.as_ref().or(template.map(|template| &template.place));
+        results.push(result(told, index, resource, place));
     }
     let rules: Vec<Value> = rules.into_iter().map(rule).collect();
     json!({

@@ -1,15 +1,15 @@
-//! What one text gives: edits, and what was decided.
+//! The result for one text: edits, outcomes and findings.
 
 use crate::agent::prerequisites::Requirement;
 use crate::diagnostic::Severity;
-use crate::inject::outcome::{Outcome, Remark};
+use crate::inject::outcome::{Outcome, Remark, Subject};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::identity::Identity;
 use crate::manifest::related::Location;
 use crate::report::Finding;
 use yaml_json_patch::edit::{self, Edit};
 
-/// What one text gives.
+/// The result for one text.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Injection {
@@ -28,16 +28,59 @@ pub struct Injection {
     pub faults: Vec<Finding>,
     /// Resources without a pod template.
     pub without_template: usize,
-    /// Where other resources stand that say whether the injected pods will start.
+    /// Places of other resources that decide whether the injected pods start.
     pub(crate) related: Vec<Location>,
-    /// What must exist for the injected pods, by namespace, and whether the text has it.
+    /// Objects that must exist for the injected pods, by namespace, each with its presence in the text.
     pub requirements: Vec<Requirement>,
-    /// What a finding means to the run.
+    /// Decides the severity of a finding in this run.
     pub(crate) severity_policy: SeverityPolicy,
 }
 
+/// One finding as reports show it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ReportedFinding<'i> {
+    /// The finding.
+    pub finding: &'i Finding,
+    /// Its severity in this run.
+    pub severity: Severity,
+    /// The resource that it is about; none where it is about the text.
+    pub resource: Option<Subject<'i>>,
+    /// The pod template that it is about; none where no pod template is known.
+    pub outcome: Option<&'i Outcome>,
+}
+
+impl ReportedFinding<'_> {
+    /// True for the decision about a pod template, false for every other finding.
+    #[must_use]
+    pub fn is_decision(&self) -> bool {
+        self.outcome.is_some_and(|outcome| std::ptr::eq(&outcome.decision, self.finding))
+    }
+}
+
 impl Injection {
-    /// How much a finding of this injection matters, by what the configuration says of refusals and the options of
+    /// Every finding: of the text, then of each pod template, its decision first, then of other resources.
+    pub fn diagnostics(&self) -> impl Iterator<Item = ReportedFinding<'_>> {
+        let reported = |finding, severity| ReportedFinding { finding, severity, resource: None, outcome: None };
+        let faults = self.faults.iter().map(move |fault| reported(fault, Severity::Error));
+        let findings = self.findings.iter().map(move |finding| reported(finding, self.severity(finding)));
+        let of_templates = self.outcomes.iter().flat_map(move |outcome| {
+            std::iter::once(&outcome.decision).chain(&outcome.warnings).map(move |finding| ReportedFinding {
+                resource: Some(outcome.subject()),
+                outcome: Some(outcome),
+                ..reported(finding, self.severity(finding))
+            })
+        });
+        faults.chain(findings).chain(of_templates).chain(self.remarks.iter().map(|remark| self.about_resource(remark)))
+    }
+
+    /// A remark with its severity.
+    pub(crate) fn about_resource<'i>(&self, remark: &'i Remark) -> ReportedFinding<'i> {
+        let severity = self.severity(&remark.finding);
+        ReportedFinding { finding: &remark.finding, severity, resource: Some(remark.subject()), outcome: None }
+    }
+
+    /// Severity of a finding of this injection: `onError` decides about refusals, [`Options`](crate::options::Options) about
     /// warnings. Faults are always errors, and not to be asked about.
     #[must_use]
     pub fn severity(&self, finding: &Finding) -> Severity {
@@ -47,11 +90,7 @@ impl Injection {
     /// Everything that holds the whole text back: faults, refusals unless `onError` is `skip`, and warnings where
     /// [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
-        let outcomes =
-            self.outcomes.iter().flat_map(|outcome| [&outcome.decision].into_iter().chain(&outcome.warnings));
-        let remarks = self.remarks.iter().map(|remark| &remark.finding);
-        let told = self.findings.iter().chain(outcomes).chain(remarks);
-        self.faults.iter().chain(told.filter(|finding| self.severity(finding) == Severity::Error))
+        self.diagnostics().filter(|reported| reported.severity == Severity::Error).map(|reported| reported.finding)
     }
 
     /// The text with the agents in it, or without them. `text` must be the one that was injected; it comes out as it is when
@@ -65,7 +104,7 @@ impl Injection {
     }
 }
 
-/// Why a text must stay as it is: every error of its injection.
+/// The errors that keep a text as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", sentences(findings))]
 #[non_exhaustive]
@@ -89,7 +128,7 @@ mod tests {
     use crate::options::{Options, Warnings};
     use crate::report::Reason;
 
-    /// Reasons that hold the text back, by id; none where it comes out.
+    /// Reasons that hold the text back; none where it comes out.
     fn held_back(text: &str, settings: &[&str], options: Options) -> Vec<Reason> {
         let set: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
         let config: Config = load(&Sources::default().with_set(&set)).unwrap();

@@ -12,8 +12,8 @@ mod unknown_kind;
 pub use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 pub use crate::manifest::identity::Identity;
 pub use crate::manifest::related::Source;
-pub use injection::{Injection, Refused};
-pub use outcome::{Outcome, Remark};
+pub use injection::{Injection, Refused, ReportedFinding};
+pub use outcome::{Outcome, Remark, Subject};
 
 use crate::agent::Agents;
 use crate::agent::existing::Ours;

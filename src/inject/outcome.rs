@@ -62,17 +62,18 @@ pub struct Remark {
     pub finding: Finding,
 }
 
-/// Whose a finding is.
+/// The resource that a finding is about.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Subject<'r> {
-    /// The resource.
-    pub(crate) identity: &'r Identity,
+#[non_exhaustive]
+pub struct Subject<'r> {
+    /// Kind and name.
+    pub identity: &'r Identity,
     /// JSON Pointer to its pod template; empty where none is known.
-    pub(crate) template: &'r str,
+    pub template: &'r str,
     /// Byte offset of the resource in the input.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// As of an [`Outcome`].
-    pub(crate) file: Option<&'r (String, Option<i64>)>,
+    pub file: Option<&'r (String, Option<i64>)>,
 }
 
 impl Outcome {

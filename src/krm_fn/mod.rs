@@ -7,7 +7,6 @@ pub(crate) use function_config::FunctionConfig;
 
 use crate::diagnostic::Severity;
 use crate::inject::Injection;
-use crate::inject::severity::SeverityPolicy;
 use crate::manifest::list::{self, Cut};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
@@ -172,9 +171,9 @@ impl<'c> Envelope<'c> {
 
     /// The answer to what the items gave.
     #[must_use]
-    pub(crate) fn answer(&self, injection: Injection, severity_policy: SeverityPolicy) -> Answer {
+    pub(crate) fn answer(&self, injection: Injection) -> Answer {
         let earlier = self.earlier_results();
-        let mut told = tell(&injection, severity_policy);
+        let mut told = tell(&injection);
         let refused = told.iter().any(|result| result.severity == Severity::Error);
         let mut given = HashSet::new();
         // What was refused did not happen to the others either.
@@ -299,14 +298,10 @@ fn is_resource_list(tree: &Tree<'_>, root: NodeId) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::OnError;
     use crate::inject::outcome::{Outcome, Remark};
     use crate::manifest::identity::Identity;
-    use crate::options::Warnings;
     use crate::report::{Finding, Reason};
     use yaml_json_patch::edit::apply;
-
-    const TOLERANCE: SeverityPolicy = SeverityPolicy { on_error: OnError::Fail, warnings: Warnings::Tell };
 
     fn finding(reason: Reason, message: &str) -> Finding {
         Finding { reason, message: message.to_owned(), help: None, offset: None, pointer: String::new() }
@@ -333,7 +328,7 @@ mod tests {
 
     fn answered(text: &str, injection: &Injection) -> String {
         let call = Call::new(text).unwrap();
-        apply(text, &call.envelope().unwrap().answer(injection.clone(), TOLERANCE).edits)
+        apply(text, &call.envelope().unwrap().answer(injection.clone()).edits)
     }
 
     #[test]
@@ -396,7 +391,7 @@ mod tests {
             ..Injection::default()
         };
         let call = Call::new(text).unwrap();
-        let answer = call.envelope().unwrap().answer(injection, TOLERANCE);
+        let answer = call.envelope().unwrap().answer(injection);
         assert_eq!(answer.verdict, Verdict::Refused);
         let out = apply(text, &answer.edits);
         assert!(

@@ -1,12 +1,11 @@
 //! What was decided, as the `results` of a ResourceList.
 
 use crate::diagnostic::Severity;
-use crate::inject::Injection;
 use crate::inject::outcome::Subject;
-use crate::inject::severity::SeverityPolicy;
+use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
-use crate::report::{Class, Finding, Reason};
+use crate::report::{Class, Reason};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use yaml_json_patch::{Context, quote};
@@ -31,18 +30,9 @@ struct Resource<'r> {
 }
 
 /// Everything worth a result, in order of the text.
-pub(super) fn tell(injection: &Injection, severity_policy: SeverityPolicy) -> Vec<FunctionResult<'_>> {
-    let result = |finding, subject| FunctionResult::new(severity_policy.severity(finding), finding, subject);
-    let mut told = Vec::new();
-    told.extend(injection.faults.iter().map(|fault| FunctionResult::new(Severity::Error, fault, None)));
-    told.extend(injection.findings.iter().map(|finding| result(finding, None)));
-    for outcome in &injection.outcomes {
-        let decision = is_worth_telling(outcome.decision.reason).then_some(&outcome.decision);
-        let findings = decision.into_iter().chain(&outcome.warnings);
-        told.extend(findings.map(|finding| result(finding, Some(outcome.subject()))));
-    }
-    told.extend(injection.remarks.iter().map(|remark| result(&remark.finding, Some(remark.subject()))));
-    told
+pub(super) fn tell(injection: &Injection) -> Vec<FunctionResult<'_>> {
+    let told = injection.diagnostics().filter(|reported| is_worth_telling(reported.finding.reason));
+    told.map(FunctionResult::new).collect()
 }
 
 /// What nobody asked for and nobody has to know is left out: else a package's every resource would have its line in each
@@ -83,8 +73,8 @@ fn about(result: &Value) -> [Value; 2] {
 }
 
 impl<'r> FunctionResult<'r> {
-    fn new(severity: Severity, finding: &'r Finding, subject: Option<Subject<'r>>) -> Self {
-        let resource = subject.map(|Subject { identity, template, file, .. }| {
+    fn new(ReportedFinding { finding, severity, resource, .. }: ReportedFinding<'r>) -> Self {
+        let resource = resource.map(|Subject { identity, template, file, .. }| {
             let pointer = if finding.pointer.is_empty() { template } else { &finding.pointer };
             Resource { identity, pointer, file }
         });

@@ -21,7 +21,7 @@ use mackerel_agent_injector::inject::Injection;
 use mackerel_agent_injector::inject::{Identity, Outcome};
 use mackerel_agent_injector::manifest::workloads::built_in_kinds;
 use mackerel_agent_injector::options::{Direction, ForeignAgents, HandEdits, Options};
-use mackerel_agent_injector::report::{Class, Finding, Reason};
+use mackerel_agent_injector::report::{Class, Reason};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -203,42 +203,35 @@ fn folded(diff: &str, agents: &[(&str, Agent)]) -> String {
     folded + rest
 }
 
-/// One line per pod template, and below it what else is to be said of it.
+/// One line per pod template, below it what else is to be said of it, then what belongs to none.
 fn report(text: &str, injection: &Injection) -> String {
     let mut lines = Renderer::new(Colour::Never);
     let mut report = String::new();
-    let mut say = |indent: &str, label: &str, subject: &str, finding: &Finding| {
-        let is_done = finding.reason.class() == Class::Done;
-        let place = finding.offset.filter(|_| !is_done).map_or(String::new(), |offset| {
-            let at = lines.position(text.as_bytes(), offset);
-            format!(" ({}:{})", at.line, at.column)
-        });
+    let mut diagnostics: Vec<_> = injection.diagnostics().collect();
+    diagnostics.sort_by_key(|reported| reported.resource.is_none());
+    for reported in diagnostics {
+        let (finding, class) = (reported.finding, reported.finding.reason.class());
+        let indent = if reported.outcome.is_some() && !reported.is_decision() { "  " } else { "" };
+        let label = match class {
+            Class::Note => "note ",
+            Class::Warning if reported.resource.is_some() => "warning ",
+            _ => "",
+        };
+        let is_one_of_several = |one: &&Outcome| {
+            let of_resource = injection.outcomes.iter().filter(|other| other.offset == one.offset);
+            of_resource.count() > 1
+        };
+        let template = reported.outcome.filter(is_one_of_several);
+        let template = template.map(|outcome| format!(" {}", outcome.template)).unwrap_or_default();
+        let subject = reported.resource.map(|resource| format!(" {}{template}", named(resource.identity)));
+        let subject = subject.filter(|_| indent.is_empty()).unwrap_or_default();
+        let offset = finding.offset.filter(|_| class != Class::Done);
+        let place = offset.map(|offset| lines.position(text.as_bytes(), offset));
+        let place = place.map(|at| format!(" ({}:{})", at.line, at.column)).unwrap_or_default();
         writeln!(report, "{indent}{label}{}{subject}: {}{place}", finding.reason.id(), finding.message).unwrap();
         if let Some(help) = &finding.help {
             writeln!(report, "{indent}  help: {help}").unwrap();
         }
-    };
-    for resource in injection.outcomes.chunk_by(|one, next| one.offset == next.offset) {
-        for outcome in resource {
-            let template = if resource.len() > 1 { format!(" {}", outcome.template) } else { String::new() };
-            say("", "", &format!(" {}{template}", named(&outcome.identity)), &outcome.decision);
-            for warning in &outcome.warnings {
-                let label = match warning.reason.class() {
-                    Class::Note => "note ",
-                    Class::Refused => "",
-                    _ => "warning ",
-                };
-                say("  ", label, "", warning);
-            }
-        }
-    }
-    for remark in &injection.remarks {
-        let identity = named(&remark.identity);
-        let label = if remark.finding.reason.class() == Class::Note { "note " } else { "warning " };
-        say("", label, &format!(" {identity}"), &remark.finding);
-    }
-    for finding in injection.findings.iter().chain(&injection.faults) {
-        say("", "", "", finding);
     }
     report
 }
@@ -269,11 +262,7 @@ fn cases_give_what_they_say_within_the_laws() {
         let diff = if case.name.starts_with(AGENT) { diff } else { folded(&diff, &agents) };
         case.expect("expected.diff", &diff, &mut wrong);
         case.expect("expected.report", &report(&case.text, &lawful.injection), &mut wrong);
-        seen.extend(lawful.injection.findings.iter().map(|finding| finding.reason));
-        seen.extend(lawful.injection.remarks.iter().map(|remark| remark.finding.reason));
-        for outcome in &lawful.injection.outcomes {
-            seen.extend(outcome.warnings.iter().chain([&outcome.decision]).map(|finding| finding.reason));
-        }
+        seen.extend(lawful.injection.diagnostics().map(|reported| reported.finding.reason));
     }
     let missing: Vec<&str> = Reason::ALL
         .iter()
