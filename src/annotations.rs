@@ -198,7 +198,7 @@ fn contradicting(Contradicting { first, others, violation }: Contradicting) -> I
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{KubeletAccess, SidecarKind, Sources, load};
+    use crate::config::{KubeletConnection, SidecarKind, Sources, load};
 
     fn given<'a>(pairs: &'a [(String, &'a str)]) -> Vec<Given<'a>> {
         pairs.iter().enumerate().map(|(index, (key, value))| (key.as_str(), *value, index)).collect()
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(spec.api_key.secret_key_ref.key, "key");
         assert_eq!(spec.agent.image, "r.example.com/agent@sha256:00");
         assert_eq!(spec.agent.image_pull_policy.as_str(), "IfNotPresent");
-        assert_eq!(spec.kubelet_access(), KubeletAccess::Tls { port: 1250, insecure: true });
+        assert_eq!(spec.kubelet_connection(), KubeletConnection::Tls { port: 1250, insecure: true });
         assert_eq!(spec.agent.config.config_map_key_ref.key, "agent.yaml");
         assert_eq!(spec.sidecar, SidecarKind::Native);
         assert_eq!(spec.agent.display_name.as_deref(), Some("shop $(MACKEREL_KUBERNETES_POD_NAME)"));
@@ -344,15 +344,15 @@ mod tests {
     #[test]
     fn the_template_wins_where_settings_exclude_each_other() {
         let config = configured("{kubelet: {readOnlyPort: 10255}}");
-        let access = |pairs: &[(&str, &str)]| on(&config, pairs).spec.kubelet_access();
-        assert_eq!(access(&[("kubelet-port", "10250")]), KubeletAccess::Tls { port: 10250, insecure: false });
-        assert_eq!(access(&[("kubelet-insecure-tls", "true")]), KubeletAccess::Tls { port: 10250, insecure: true });
-        assert_eq!(access(&[("kubelet-insecure-tls", "false")]), KubeletAccess::ReadOnly { port: 10255 });
-        assert_eq!(access(&[("platform", "eks-fargate")]), KubeletAccess::ApiServer);
+        let access = |pairs: &[(&str, &str)]| on(&config, pairs).spec.kubelet_connection();
+        assert_eq!(access(&[("kubelet-port", "10250")]), KubeletConnection::Tls { port: 10250, insecure: false });
+        assert_eq!(access(&[("kubelet-insecure-tls", "true")]), KubeletConnection::Tls { port: 10250, insecure: true });
+        assert_eq!(access(&[("kubelet-insecure-tls", "false")]), KubeletConnection::ReadOnly { port: 10255 });
+        assert_eq!(access(&[("platform", "eks-fargate")]), KubeletConnection::ApiServer);
         let config = configured("{kubelet: {port: 1, insecureTLS: true}}");
-        assert_eq!(on(&config, &[("platform", "eks-fargate")]).spec.kubelet_access(), KubeletAccess::ApiServer);
-        let access = on(&config, &[("kubelet-read-only-port", "2")]).spec.kubelet_access();
-        assert_eq!(access, KubeletAccess::ReadOnly { port: 2 });
+        assert_eq!(on(&config, &[("platform", "eks-fargate")]).spec.kubelet_connection(), KubeletConnection::ApiServer);
+        let access = on(&config, &[("kubelet-read-only-port", "2")]).spec.kubelet_connection();
+        assert_eq!(access, KubeletConnection::ReadOnly { port: 2 });
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl std::fmt::Display for Digest {
 /// What others may change without it being a hand edit. A name that is not there, or empty, is no changed one: nobody can
 /// have meant it, and Kubernetes refuses the pod.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Names {
+pub(crate) struct ReplaceableNames {
     /// The container's image.
     pub(crate) image: Option<String>,
     /// The Secret that holds the API key.
@@ -53,8 +53,8 @@ pub(crate) struct Names {
 
 /// Takes the names out of a container and its volumes, so that the rest can be compared without them.
 #[must_use]
-pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> Names {
-    let mut names = Names { image: take_image(container), ..Names::default() };
+pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> ReplaceableNames {
+    let mut names = ReplaceableNames { image: take_image(container), ..ReplaceableNames::default() };
     let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
         env.iter_mut()
             .find(|variable| variable.get("name").and_then(Value::as_str) == Some(crate::mackerel::names::API_KEY))
@@ -96,8 +96,8 @@ fn is_default(field: &str, value: &Value) -> bool {
 
 /// The normal form: defaults and empty values dropped, quantities by value, keys sorted.
 #[must_use]
-pub(crate) fn normal(value: &Value) -> Value {
-    normal_at(value, Context::Other).unwrap_or(Value::Null)
+pub(crate) fn canonical(value: &Value) -> Value {
+    canonical_at(value, Context::Other).unwrap_or(Value::Null)
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -117,14 +117,14 @@ fn is_token_mount(mount: &Value) -> bool {
     text("mountPath") == "/var/run/secrets/kubernetes.io/serviceaccount" && text("name").starts_with("kube-api-access-")
 }
 
-fn normal_at(value: &Value, context: Context) -> Option<Value> {
+fn canonical_at(value: &Value, context: Context) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::Object(fields) => {
             let mut sorted: Vec<(&String, Value)> = fields
                 .iter()
                 .filter_map(|(key, field)| {
-                    let field = normal_at(field, context_of(context, key))?;
+                    let field = canonical_at(field, context_of(context, key))?;
                     (!is_default(key, &field)).then_some((key, field))
                 })
                 .collect();
@@ -135,7 +135,8 @@ fn normal_at(value: &Value, context: Context) -> Option<Value> {
         Value::Array(items) => {
             let added = |item: &&Value| context == Context::Mounts && is_token_mount(item);
             let items = items.iter().filter(|item| !added(item));
-            let items: Vec<Value> = items.map(|item| normal_at(item, Context::Other).unwrap_or(Value::Null)).collect();
+            let items: Vec<Value> =
+                items.map(|item| canonical_at(item, Context::Other).unwrap_or(Value::Null)).collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
         Value::String(text) if context == Context::Quantity => {
@@ -173,13 +174,13 @@ fn by_value(quantity: &str) -> Option<String> {
 
 /// The normal form that a record's `value` is the fingerprint of.
 #[must_use]
-pub(crate) fn normal_parts(container: &Value, volumes: &[Value]) -> Value {
-    Value::Array(std::iter::once(container).chain(volumes).map(normal).collect())
+pub(crate) fn canonical_parts(container: &Value, volumes: &[Value]) -> Value {
+    Value::Array(std::iter::once(container).chain(volumes).map(canonical).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Digest, by_value, normal};
+    use super::{Digest, by_value, canonical};
     use serde_json::json;
 
     #[test]
@@ -198,19 +199,19 @@ mod tests {
 
     #[test]
     fn what_the_api_server_adds_does_not_count() {
-        let ours = json!({"name": "a", "env": [{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+        let existing = json!({"name": "a", "env": [{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
             "resources": {"limits": {"cpu": "0.1"}}});
         let theirs = json!({"resources": {"limits": {"cpu": "100m"}}, "terminationMessagePath": "/dev/termination-log",
             "env": [{"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}, "name": "N"}], "name": "a"});
-        assert_eq!(normal(&ours).to_string(), normal(&theirs).to_string());
+        assert_eq!(canonical(&existing).to_string(), canonical(&theirs).to_string());
         let in_a_pod = json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "readOnly": true,
             "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]});
-        assert_eq!(normal(&in_a_pod), json!({"name": "a"}));
+        assert_eq!(canonical(&in_a_pod), json!({"name": "a"}));
         let of_a_user =
             json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "mountPath": "/token"}]});
-        assert_eq!(normal(&of_a_user), of_a_user);
+        assert_eq!(canonical(&of_a_user), of_a_user);
         let edited = json!({"name": "a", "env": [], "resources": {"limits": {"cpu": "100m"}}});
-        assert_ne!(normal(&ours).to_string(), normal(&edited).to_string());
+        assert_ne!(canonical(&existing).to_string(), canonical(&edited).to_string());
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The agent's container and volumes, from the configuration and from what the pod has.
 
 use crate::agent::AgentRecord;
-use crate::agent::canonical::normal_parts;
-use crate::agent::canonical::{Digest, Names, take_names};
+use crate::agent::canonical::canonical_parts;
+use crate::agent::canonical::{Digest, ReplaceableNames, take_names};
 use crate::agent::field_order::ordered;
-use crate::agent::kubelet_access::Access;
+use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
-use crate::config::{self, CONFIG_FOLDER, Config, KubeletAccess};
+use crate::config::{self, CONFIG_FOLDER, Config, KubeletConnection};
 use crate::mackerel::env::{VARIABLES, Variable};
 use crate::mackerel::names::{API_KEY, CONTAINER, Sidecar, Volume};
 use crate::manifest::qos;
@@ -29,18 +29,18 @@ pub(crate) const TMP_FOLDER: &str = "/var/tmp";
 /// The agents that one configuration gives. There are few: most templates of a stream get the same.
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
-    made: RefCell<Vec<(Shape, Rc<Agent>)>>,
+    made: RefCell<Vec<(AgentShape, Rc<Agent>)>>,
 }
 
 /// What an agent depends on, beside the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct AgentShape {
     /// The list it goes into.
     pub(crate) sidecar: Sidecar,
     /// Where the token comes from that it shows to the kubelet.
     pub(crate) token: Token,
     /// Its requests and limits.
-    pub(crate) amounts: Amounts,
+    pub(crate) amounts: AgentResources,
     /// Pull secrets that the pod lacks.
     pub(crate) pull_secrets: Vec<String>,
 }
@@ -56,7 +56,7 @@ pub(crate) enum Token {
 
 /// The agent's requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Amounts {
+pub(crate) enum AgentResources {
     /// As configured.
     Configured,
     /// Those that somebody set: the pod has a budget of its own for all containers.
@@ -68,7 +68,7 @@ pub(crate) enum Amounts {
 impl Agents {
     /// The agent of this shape. `config` is borrowed where the template's annotations change nothing.
     #[must_use]
-    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: Shape) -> Rc<Agent> {
+    pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Rc<Agent> {
         if let Cow::Owned(config) = config {
             let agent = Agent::new(&config, &shape);
             return Rc::new(Agent { annotated: Some(Rc::new(config)), ..agent });
@@ -103,30 +103,30 @@ pub(crate) struct Agent {
     /// The settings that it came from, where the template's annotations change them.
     pub(crate) annotated: Option<Rc<Config>>,
     /// How it reads what it reports.
-    pub(crate) access: Access,
+    pub(crate) access: KubeletAccess,
     record: AgentRecord,
 }
 
 impl Agent {
     /// The agent of one shape. Annotations are already in `config`.
     #[must_use]
-    pub(crate) fn new(config: &Config, shape: &Shape) -> Self {
+    pub(crate) fn new(config: &Config, shape: &AgentShape) -> Self {
         let volumes = volumes(config, shape.token);
         let container = container(config, shape, &volumes);
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
         let container = ordered(serde_json::to_value(container).unwrap_or_default());
         let record = record(shape, &container, &volumes);
-        let access = Access::of(&config.spec);
+        let access = KubeletAccess::of(&config.spec);
         let agent = Self::of(shape.sidecar, container, volumes, shape.pull_secrets.clone(), access, record);
         let optional: Vec<String> =
             config.spec.agent.env.iter().filter(|one| is_optional(one)).map(|one| one.name.clone()).collect();
         let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, &optional);
-        if shape.amounts == Amounts::Explicit {
+        if shape.amounts == AgentResources::Explicit {
             // The pod's own budget is what a quota counts.
             needs.without = Vec::new();
         }
         needs.shadowed = shadowed(config);
-        if access != Access::ReadOnlyPort && !config.spec.rbac.generate {
+        if access != KubeletAccess::ReadOnlyPort && !config.spec.rbac.generate {
             needs.permission = Permission::Manual;
         }
         Self { needs: Rc::new(needs), ..agent }
@@ -137,7 +137,7 @@ impl Agent {
         container: Value,
         volumes: Vec<(Volume, Value)>,
         pull_secrets: Vec<String>,
-        access: Access,
+        access: KubeletAccess,
         record: AgentRecord,
     ) -> Self {
         let volume_list: Value = volumes.iter().map(|(_, value)| value.clone()).collect();
@@ -158,7 +158,7 @@ impl Agent {
     /// Whether its token is the one that Kubernetes mounts into every container of the pod.
     #[must_use]
     pub(crate) fn relies_on_the_pods_token(&self) -> bool {
-        self.access != Access::ReadOnlyPort && !self.volumes.iter().any(|(volume, _)| *volume == Volume::Token)
+        self.access != KubeletAccess::ReadOnlyPort && !self.volumes.iter().any(|(volume, _)| *volume == Volume::Token)
     }
 
     /// What the record says of it; what was created around it is for the patch to say.
@@ -169,16 +169,16 @@ impl Agent {
 
     /// The normal form of container and volumes without their names, as a record's `value` is the fingerprint of.
     #[must_use]
-    pub(crate) fn normal(&self) -> Value {
+    pub(crate) fn canonical(&self) -> Value {
         let mut container = Value::clone(&self.container);
         let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
         let _ = take_names(&mut container, &mut volumes);
-        normal_parts(&container, &volumes)
+        canonical_parts(&container, &volumes)
     }
 
     /// The names as configured.
     #[must_use]
-    pub(crate) fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> ReplaceableNames {
         let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
         take_names(&mut Value::clone(&self.container), &mut volumes)
     }
@@ -192,18 +192,18 @@ impl Agent {
 
     /// The same agent with a name that somebody changed. The record goes on saying what was configured.
     #[must_use]
-    pub(crate) fn with(&self, name: Name, text: &str) -> Self {
+    pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
         let mut container = Value::clone(&self.container);
         let mut volumes: Vec<(Volume, Value)> =
             self.volumes.iter().map(|(volume, value)| (*volume, Value::clone(value))).collect();
         let place = match name {
-            Name::Image => container.pointer_mut("/image"),
-            Name::Secret => container
+            ReplaceableName::Image => container.pointer_mut("/image"),
+            ReplaceableName::Secret => container
                 .get_mut("env")
                 .and_then(Value::as_array_mut)
                 .and_then(|env| env.iter_mut().find(|variable| variable["name"] == API_KEY))
                 .and_then(|variable| variable.pointer_mut("/valueFrom/secretKeyRef/name")),
-            Name::ConfigMap => volumes
+            ReplaceableName::ConfigMap => volumes
                 .iter_mut()
                 .find(|(volume, _)| *volume == Volume::Config)
                 .and_then(|(_, value)| value.pointer_mut("/configMap/name")),
@@ -241,7 +241,7 @@ fn is_optional(variable: &EnvVar) -> bool {
 
 /// A name that others may change without it being a hand edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum ReplaceableName {
     /// The container's image.
     Image,
     /// The Secret that holds the API key.
@@ -250,36 +250,37 @@ pub(crate) enum Name {
     ConfigMap,
 }
 
-impl Name {
+impl ReplaceableName {
     /// Every name.
-    pub(crate) const ALL: [Name; 3] = [Name::Image, Name::Secret, Name::ConfigMap];
+    pub(crate) const ALL: [ReplaceableName; 3] =
+        [ReplaceableName::Image, ReplaceableName::Secret, ReplaceableName::ConfigMap];
 
     /// The setting, as a dotted path.
     #[must_use]
     pub(crate) fn setting(self) -> &'static str {
         match self {
-            Name::Image => "agent.image",
-            Name::Secret => "apiKey.secretKeyRef.name",
-            Name::ConfigMap => "agent.config.configMapKeyRef.name",
+            ReplaceableName::Image => "agent.image",
+            ReplaceableName::Secret => "apiKey.secretKeyRef.name",
+            ReplaceableName::ConfigMap => "agent.config.configMapKeyRef.name",
         }
     }
 }
 
-fn record(shape: &Shape, container: &Value, volumes: &[(Volume, Value)]) -> AgentRecord {
-    let mut parts: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
+fn record(shape: &AgentShape, container: &Value, volumes: &[(Volume, Value)]) -> AgentRecord {
+    let mut components: Vec<Value> = volumes.iter().map(|(_, value)| value.clone()).collect();
     let (field, secrets) = (shape.sidecar.field(), &shape.pull_secrets);
     let plan = if secrets.is_empty() {
-        serde_json::to_string(&(field, container, &parts))
+        serde_json::to_string(&(field, container, &components))
     } else {
-        serde_json::to_string(&(field, container, &parts, secrets))
+        serde_json::to_string(&(field, container, &components, secrets))
     };
     let plan = Digest::of(&plan.unwrap_or_default());
     let mut container = container.clone();
-    let names = take_names(&mut container, &mut parts);
+    let names = take_names(&mut container, &mut components);
     AgentRecord {
         sidecar: shape.sidecar,
         plan,
-        value: Digest::of(&normal_parts(&container, &parts).to_string()),
+        value: Digest::of(&canonical_parts(&container, &components).to_string()),
         image: Digest::of_name(names.image.as_deref()),
         secret: Digest::of_name(names.secret.as_deref()),
         config: names.config_map.as_deref().map(Digest::of),
@@ -288,7 +289,7 @@ fn record(shape: &Shape, container: &Value, volumes: &[(Volume, Value)]) -> Agen
     }
 }
 
-fn container(config: &Config, shape: &Shape, volumes: &[(Volume, Value)]) -> Container {
+fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -> Container {
     let agent = &config.spec.agent;
     let sidecar = shape.sidecar;
     Container {
@@ -307,10 +308,10 @@ fn container(config: &Config, shape: &Shape, volumes: &[(Volume, Value)]) -> Con
 /// The agent's variables in the order of the agent's documentation; the user's come last, or take the place of ours.
 fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     let spec = &config.spec;
-    let access = spec.kubelet_access();
+    let access = spec.kubelet_connection();
     let (platform, node) = match access {
-        KubeletAccess::ApiServer => ("eks_fargate", field("MACKEREL_KUBERNETES_NODE_NAME", "spec.nodeName")),
-        KubeletAccess::ReadOnly { .. } | KubeletAccess::Tls { .. } => {
+        KubeletConnection::ApiServer => ("eks_fargate", field("MACKEREL_KUBERNETES_NODE_NAME", "spec.nodeName")),
+        KubeletConnection::ReadOnly { .. } | KubeletConnection::Tls { .. } => {
             ("kubernetes", field("MACKEREL_KUBERNETES_KUBELET_HOST", "status.hostIP"))
         }
     };
@@ -321,11 +322,11 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
         field("MACKEREL_KUBERNETES_POD_NAME", "metadata.name"),
     ];
     match access {
-        KubeletAccess::ApiServer => {}
-        KubeletAccess::ReadOnly { port } => {
+        KubeletConnection::ApiServer => {}
+        KubeletConnection::ReadOnly { port } => {
             env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", port.to_string()));
         }
-        KubeletAccess::Tls { port, insecure } => {
+        KubeletConnection::Tls { port, insecure } => {
             // Exactly "0" sends the agent to the TLS port.
             env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "0"));
             if port != 10250 {
@@ -345,8 +346,8 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
             value_from: variable.value_from.clone().map(|from| held_up_by_nothing(from, sidecar)),
             ..variable.clone()
         };
-        match env.iter_mut().find(|ours| ours.name == variable.name) {
-            Some(ours) => *ours = variable,
+        match env.iter_mut().find(|existing| existing.name == variable.name) {
+            Some(existing) => *existing = variable,
             None => env.push(variable),
         }
     }
@@ -424,12 +425,12 @@ fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
     EnvVar { name: API_KEY.to_owned(), value: None, value_from: Some(source) }
 }
 
-fn resources(config: &Config, amounts: Amounts) -> Option<ResourceRequirements> {
+fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequirements> {
     let mut resources = config.spec.agent.resources.clone();
-    if amounts == Amounts::Guaranteed {
+    if amounts == AgentResources::Guaranteed {
         resources = qos::guaranteed(resources);
     }
-    if amounts == Amounts::Explicit {
+    if amounts == AgentResources::Explicit {
         let keep = |list: &mut Option<BTreeMap<String, Quantity>>, field: &str| {
             let mut kept = list.take().unwrap_or_default();
             kept.retain(|name, _| {

@@ -5,7 +5,7 @@ use yaml_json_patch::pointer::escape;
 
 /// What became of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Became {
+pub(crate) enum DifferenceKind {
     /// Only the old one has it.
     Gone,
     /// Only the new one has it.
@@ -17,7 +17,7 @@ pub(crate) enum Became {
 /// One value that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    pub(crate) became: Became,
+    pub(crate) kind: DifferenceKind,
     /// JSON Pointer in the old one; of the list, where that has no such item.
     pub(crate) old: String,
     /// JSON Pointer in the new one, in the same way.
@@ -40,12 +40,12 @@ fn compare(old: &Value, new: &Value, at: (&str, &str), found: &mut Vec<Differenc
                 let (in_old, in_new) = (below(at.0, &escape(key)), below(at.1, &escape(key)));
                 match after.get(key) {
                     Some(new) => compare(old, new, (&in_old, &in_new), found),
-                    None => found.push(Difference { became: Became::Gone, old: in_old, new: in_new }),
+                    None => found.push(Difference { kind: DifferenceKind::Gone, old: in_old, new: in_new }),
                 }
             }
             for key in after.keys().filter(|key| !before.contains_key(*key)) {
                 let (in_old, in_new) = (below(at.0, &escape(key)), below(at.1, &escape(key)));
-                found.push(Difference { became: Became::New, old: in_old, new: in_new });
+                found.push(Difference { kind: DifferenceKind::New, old: in_old, new: in_new });
             }
         }
         (Value::Array(before), Value::Array(after)) if before.iter().chain(after).all(|item| name(item).is_some()) => {
@@ -53,12 +53,16 @@ fn compare(old: &Value, new: &Value, at: (&str, &str), found: &mut Vec<Differenc
                 let in_old = below(at.0, &index);
                 match after.iter().enumerate().find(|(_, new)| name(new) == name(old)) {
                     Some((index, new)) => compare(old, new, (&in_old, &below(at.1, &index)), found),
-                    None => found.push(Difference { became: Became::Gone, old: in_old, new: at.1.to_owned() }),
+                    None => found.push(Difference { kind: DifferenceKind::Gone, old: in_old, new: at.1.to_owned() }),
                 }
             }
             for (index, new) in after.iter().enumerate() {
                 if !before.iter().any(|old| name(old) == name(new)) {
-                    found.push(Difference { became: Became::New, old: at.0.to_owned(), new: below(at.1, &index) });
+                    found.push(Difference {
+                        kind: DifferenceKind::New,
+                        old: at.0.to_owned(),
+                        new: below(at.1, &index),
+                    });
                 }
             }
         }
@@ -68,7 +72,7 @@ fn compare(old: &Value, new: &Value, at: (&str, &str), found: &mut Vec<Differenc
             }
         }
         _ if old != new => {
-            found.push(Difference { became: Became::Changed, old: at.0.to_owned(), new: at.1.to_owned() });
+            found.push(Difference { kind: DifferenceKind::Changed, old: at.0.to_owned(), new: at.1.to_owned() });
         }
         _ => {}
     }
@@ -81,24 +85,24 @@ fn name(item: &Value) -> Option<&Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Became, differences};
+    use super::{DifferenceKind, differences};
     use serde_json::json;
 
     #[test]
     fn items_are_the_same_where_their_names_are() {
         let old = json!({"a": [{"name": "b", "c": 1}, {"name": "d"}], "e": ["f"], "g": {"h/i": 1}, "k": [1, 2]});
         let new = json!({"a": [{"name": "x"}, {"name": "b", "c": 2}], "e": ["f", "g"], "j": 1, "g": {}, "k": [1, 3]});
-        let found: Vec<_> = differences(&old, &new).into_iter().map(|one| (one.became, one.old, one.new)).collect();
+        let found: Vec<_> = differences(&old, &new).into_iter().map(|one| (one.kind, one.old, one.new)).collect();
         let expected = [
-            (Became::Changed, "/a/0/c", "/a/1/c"),
-            (Became::Gone, "/a/1", "/a"),
-            (Became::New, "/a", "/a/0"),
-            (Became::Changed, "/e", "/e"),
-            (Became::Gone, "/g/h~1i", "/g/h~1i"),
-            (Became::Changed, "/k/1", "/k/1"),
-            (Became::New, "/j", "/j"),
+            (DifferenceKind::Changed, "/a/0/c", "/a/1/c"),
+            (DifferenceKind::Gone, "/a/1", "/a"),
+            (DifferenceKind::New, "/a", "/a/0"),
+            (DifferenceKind::Changed, "/e", "/e"),
+            (DifferenceKind::Gone, "/g/h~1i", "/g/h~1i"),
+            (DifferenceKind::Changed, "/k/1", "/k/1"),
+            (DifferenceKind::New, "/j", "/j"),
         ];
-        assert_eq!(found, expected.map(|(became, old, new)| (became, old.to_owned(), new.to_owned())));
+        assert_eq!(found, expected.map(|(kind, old, new)| (kind, old.to_owned(), new.to_owned())));
         assert_eq!(differences(&old, &old), []);
     }
 }

@@ -16,16 +16,16 @@ pub(crate) struct Endpoint {
 /// Why a text is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be `host:port`, found `{found}`{why}")]
-pub(crate) struct NoEndpoint {
+pub(crate) struct EndpointError {
     found: String,
     why: &'static str,
 }
 
 impl FromStr for Endpoint {
-    type Err = NoEndpoint;
+    type Err = EndpointError;
 
-    fn from_str(text: &str) -> Result<Self, NoEndpoint> {
-        let wrong = |why| NoEndpoint { found: text.chars().take(80).collect(), why };
+    fn from_str(text: &str) -> Result<Self, EndpointError> {
+        let wrong = |why| EndpointError { found: text.chars().take(80).collect(), why };
         if text.contains("://") {
             return Err(wrong(": leave the scheme away"));
         }

@@ -3,13 +3,13 @@
 //! It sends two requests: `GET /pods` and `GET /stats/summary`. Kubelets map them to `nodes/proxy` and `nodes/stats`, and
 //! from Kubernetes 1.33 on to `nodes/pods` and `nodes/stats`.
 
-use crate::config::{KubeletAccess, KubernetesVersion, Spec};
+use crate::config::{KubeletConnection, KubernetesVersion, Spec};
 use crate::manifest::resource::text;
 use yaml_json_patch::{NodeId, Tree};
 
 /// The way, as far as permissions go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Access {
+pub(crate) enum KubeletAccess {
     /// The read-only port asks nobody who they are.
     ReadOnlyPort,
     /// The kubelet's TLS port, which has the API server judge the token of the agent's pod.
@@ -28,14 +28,14 @@ pub(crate) const PERMITS: &str =
 /// How to do with less than `nodes/proxy`, of the kubelet's own port.
 pub(crate) const LESS: &str = "where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
 
-impl Access {
+impl KubeletAccess {
     /// The way that the settings choose.
     #[must_use]
     pub(crate) fn of(spec: &Spec) -> Self {
-        match spec.kubelet_access() {
-            KubeletAccess::ReadOnly { .. } => Access::ReadOnlyPort,
-            KubeletAccess::Tls { .. } => Access::Kubelet,
-            KubeletAccess::ApiServer => Access::ApiServer,
+        match spec.kubelet_connection() {
+            KubeletConnection::ReadOnly { .. } => KubeletAccess::ReadOnlyPort,
+            KubeletConnection::Tls { .. } => KubeletAccess::Kubelet,
+            KubeletConnection::ApiServer => KubeletAccess::ApiServer,
         }
     }
 
@@ -43,10 +43,12 @@ impl Access {
     #[must_use]
     pub(crate) fn resources(self, version: KubernetesVersion) -> &'static [&'static str] {
         match self {
-            Access::ReadOnlyPort => &[],
-            Access::Kubelet if version >= KubernetesVersion::FINE_GRAINED_KUBELET => &["nodes/pods", "nodes/stats"],
-            Access::Kubelet => &[NODES_PROXY, "nodes/stats"],
-            Access::ApiServer => &[NODES_PROXY],
+            KubeletAccess::ReadOnlyPort => &[],
+            KubeletAccess::Kubelet if version >= KubernetesVersion::FINE_GRAINED_KUBELET => {
+                &["nodes/pods", "nodes/stats"]
+            }
+            KubeletAccess::Kubelet => &[NODES_PROXY, "nodes/stats"],
+            KubeletAccess::ApiServer => &[NODES_PROXY],
         }
     }
 
@@ -59,18 +61,18 @@ impl Access {
     /// The last part of the names of its objects.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
-            Access::ReadOnlyPort => "read-only-port",
-            Access::Kubelet => "kubelet",
-            Access::ApiServer => "api-server",
+            KubeletAccess::ReadOnlyPort => "read-only-port",
+            KubeletAccess::Kubelet => "kubelet",
+            KubeletAccess::ApiServer => "api-server",
         }
     }
 }
 
 /// Whose token the agent of one pod template has, and for what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Bearer {
+pub(crate) struct RbacSubject {
     /// The way the agent reads.
-    pub(crate) access: Access,
+    pub(crate) access: KubeletAccess,
     /// The pod's namespace; none where neither the resource nor the configuration names one.
     pub(crate) namespace: Option<String>,
     /// The pod's ServiceAccount.
@@ -92,11 +94,11 @@ mod tests {
     fn nodes_proxy_only_where_nothing_less_will_do() {
         let [old, new] = [32, 33].map(|minor| KubernetesVersion { major: 1, minor });
         for (access, version, resources) in [
-            (Access::ReadOnlyPort, old, &[][..]),
-            (Access::Kubelet, old, &["nodes/proxy", "nodes/stats"]),
-            (Access::Kubelet, new, &["nodes/pods", "nodes/stats"]),
-            (Access::ApiServer, old, &["nodes/proxy"]),
-            (Access::ApiServer, new, &["nodes/proxy"]),
+            (KubeletAccess::ReadOnlyPort, old, &[][..]),
+            (KubeletAccess::Kubelet, old, &["nodes/proxy", "nodes/stats"]),
+            (KubeletAccess::Kubelet, new, &["nodes/pods", "nodes/stats"]),
+            (KubeletAccess::ApiServer, old, &["nodes/proxy"]),
+            (KubeletAccess::ApiServer, new, &["nodes/proxy"]),
         ] {
             assert_eq!(access.resources(version), resources, "{access:?} {version}");
             assert_eq!(access.needs_proxy(version), resources.contains(&"nodes/proxy"));

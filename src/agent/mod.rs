@@ -1,13 +1,13 @@
 //! The agent that goes in: its container and volumes, the init container that waits, and the record of both.
 
 pub(crate) mod canonical;
+pub(crate) mod components;
 pub(crate) mod container;
 pub(crate) mod difference;
 pub(crate) mod endpoint;
 pub(crate) mod existing;
 pub(crate) mod field_order;
 pub(crate) mod kubelet_access;
-pub(crate) mod parts;
 pub(crate) mod plan;
 pub(crate) mod prerequisites;
 pub(crate) mod record;

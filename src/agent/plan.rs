@@ -1,21 +1,21 @@
 //! The plan for a pod template: the parts that go in.
 
+use crate::agent::components::Components;
 use crate::agent::container::Agent;
-use crate::agent::parts::Parts;
 use crate::agent::wait_for::WaitFor;
 use serde_json::Value;
 use std::rc::Rc;
 
 /// What is to go in.
-pub(crate) type Plan = Parts<Rc<Agent>, Rc<WaitFor>>;
+pub(crate) type Plan = Components<Rc<Agent>, Rc<WaitFor>>;
 
 impl Plan {
     /// Names of the pull secrets that the pod lacks.
     #[must_use]
     pub(crate) fn pull_secrets(&self) -> &[String] {
         match self {
-            Parts::Agent(agent) | Parts::Both(agent, _) => &agent.pull_secrets,
-            Parts::WaitFor(wait_for) => &wait_for.pull_secrets,
+            Components::Agent(agent) | Components::Both(agent, _) => &agent.pull_secrets,
+            Components::WaitFor(wait_for) => &wait_for.pull_secrets,
         }
     }
 

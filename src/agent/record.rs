@@ -22,7 +22,7 @@
 //! No program version, no path, no time: a newer binary that would add the same changes nothing.
 
 use crate::agent::canonical::Digest;
-use crate::agent::parts::Parts;
+use crate::agent::components::Components;
 use crate::config::WaitForPosition;
 use crate::mackerel::names::{Sidecar, Volume};
 use std::fmt;
@@ -74,7 +74,7 @@ pub(crate) struct PullSecrets {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
     /// What was added.
-    pub(crate) parts: Parts<AgentRecord, WaitForRecord>,
+    pub(crate) components: Components<AgentRecord, WaitForRecord>,
     /// Our pull secrets, if we added any.
     pub(crate) pull_secrets: Option<PullSecrets>,
     /// Parents that we created.
@@ -121,7 +121,7 @@ impl Record {
     /// Where the init containers among them were put. An agent alone goes behind the others.
     #[must_use]
     pub(crate) fn position(&self) -> WaitForPosition {
-        self.parts.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
+        self.components.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
     }
 }
 
@@ -131,7 +131,7 @@ const FORMAT: &str = "v1";
 impl fmt::Display for Record {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(FORMAT)?;
-        let agent = self.parts.agent();
+        let agent = self.components.agent();
         if let Some(agent) = agent {
             let sidecar = match agent.sidecar {
                 Sidecar::Container => "container",
@@ -144,7 +144,7 @@ impl fmt::Display for Record {
             }
             list(f, "volumes", agent.volumes.iter().map(|volume| short(*volume).to_owned()))?;
         }
-        if let Some(WaitForRecord { position, plan, value, image }) = self.parts.wait_for() {
+        if let Some(WaitForRecord { position, plan, value, image }) = self.components.wait_for() {
             write!(f, ";wait-for={position}:{plan}:{value}:{image}")?;
         }
         if let Some(PullSecrets { behind, names }) = &self.pull_secrets {
@@ -165,7 +165,7 @@ fn list(f: &mut fmt::Formatter<'_>, name: &str, items: impl Iterator<Item = Stri
 
 /// Why a record cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unreadable {
+pub(crate) enum RecordError {
     /// It has a format that a later program writes.
     Newer,
     /// It is no record.
@@ -177,13 +177,13 @@ impl Record {
     ///
     /// # Errors
     /// When it is none, or of a format that this program does not know.
-    pub(crate) fn parse(text: &str) -> Result<Self, Unreadable> {
+    pub(crate) fn parse(text: &str) -> Result<Self, RecordError> {
         let format = text.split(';').next().unwrap_or_default();
         let number = format.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
         match number {
-            Some(1) => Self::parse_fields(text).ok_or(Unreadable::Broken),
-            Some(_) => Err(Unreadable::Newer),
-            None => Err(Unreadable::Broken),
+            Some(1) => Self::parse_fields(text).ok_or(RecordError::Broken),
+            Some(_) => Err(RecordError::Newer),
+            None => Err(RecordError::Broken),
         }
     }
 
@@ -226,7 +226,7 @@ impl Record {
             None => None,
         };
         Some(Self {
-            parts: Parts::of(agent, wait_for)?,
+            components: Components::of(agent, wait_for)?,
             pull_secrets: match field("pull") {
                 Some(text) => Some(pull_secrets(text)?),
                 None => None,
@@ -244,9 +244,9 @@ impl Record {
 
 /// `last:3fa9c2d1:77c0b1aa:0d1e2f3a`
 fn wait_for(text: &str) -> Option<WaitForRecord> {
-    let mut parts = text.split(':');
+    let mut components = text.split(':');
     let (position, plan, value, image, None) =
-        (parts.next()?, parts.next()?, parts.next()?, parts.next()?, parts.next())
+        (components.next()?, components.next()?, components.next()?, components.next()?, components.next())
     else {
         return None;
     };
@@ -310,8 +310,8 @@ fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AgentRecord, Digest, Parent, PullSecrets, Record, Sidecar, Unreadable, Volume, WaitForRecord};
-    use crate::agent::parts::Parts;
+    use super::{AgentRecord, Digest, Parent, PullSecrets, Record, RecordError, Sidecar, Volume, WaitForRecord};
+    use crate::agent::components::Components;
     use crate::config::WaitForPosition;
 
     #[test]
@@ -333,27 +333,27 @@ mod tests {
             image: Digest::of(""),
         };
         let record = Record {
-            parts: Parts::Agent(agent.clone()),
+            components: Components::Agent(agent.clone()),
             pull_secrets: Some(PullSecrets { behind: 2, names: vec!["team".to_owned(), "a.b".to_owned()] }),
             created: vec![Parent::Metadata, Parent::Annotations],
             was: vec![(Parent::Volumes, " null".to_owned()), (Parent::InitContainers, "  ~".to_owned())],
         };
         let end = "status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e";
-        for (parts, expected) in [
-            (Parts::Agent(agent.clone()), format!(";volumes=tmp+config;pull=2:team+a.b;{end}")),
+        for (components, expected) in [
+            (Components::Agent(agent.clone()), format!(";volumes=tmp+config;pull=2:team+a.b;{end}")),
             (
-                Parts::Both(agent, wait_for),
+                Components::Both(agent, wait_for),
                 format!(";volumes=tmp+config;wait-for=first:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=2:team+a.b;{end}"),
             ),
             (
-                Parts::WaitFor(wait_for),
+                Components::WaitFor(wait_for),
                 format!(
                     "v1;wait-for=first:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=2:team+a.b;{}",
                     end.trim_start_matches("status=kept;")
                 ),
             ),
         ] {
-            let record = Record { parts, ..record.clone() };
+            let record = Record { components, ..record.clone() };
             assert_eq!(Record::parse(&record.to_string()), Ok(record.clone()));
             assert!(record.to_string().ends_with(&expected), "{record}");
         }
@@ -374,8 +374,8 @@ mod tests {
             "injected",
             "v;agent=native",
         ] {
-            assert_eq!(Record::parse(text), Err(Unreadable::Broken), "{text}");
+            assert_eq!(Record::parse(text), Err(RecordError::Broken), "{text}");
         }
-        assert_eq!(Record::parse("v2;agent=container"), Err(Unreadable::Newer));
+        assert_eq!(Record::parse("v2;agent=container"), Err(RecordError::Newer));
     }
 }

@@ -1,8 +1,8 @@
 //! The init container that holds the pod's containers back until hosts accept TCP. It runs this very program.
 
-use crate::agent::canonical::normal_parts;
+use crate::agent::canonical::canonical_parts;
 use crate::agent::canonical::{Digest, take_image};
-use crate::agent::endpoint::{Endpoint, NoEndpoint};
+use crate::agent::endpoint::{Endpoint, EndpointError};
 use crate::agent::field_order::ordered;
 use crate::agent::record::WaitForRecord;
 use crate::config::{Config, WaitForPosition};
@@ -34,20 +34,20 @@ pub(crate) struct WaitFor {
 
 /// What it depends on, beside the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct WaitForShape {
     /// The image that holds this program.
     pub(crate) image: String,
     /// Whom to wait for.
     pub(crate) endpoints: Vec<Endpoint>,
     /// Its requests and limits.
-    pub(crate) amounts: Amounts,
+    pub(crate) amounts: WaitForResources,
     /// Pull secrets that the pod lacks.
     pub(crate) pull_secrets: Vec<String>,
 }
 
 /// Its requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Amounts {
+pub(crate) enum WaitForResources {
     /// Small ones of its own.
     Own,
     /// None: the pod has a budget for all containers.
@@ -60,7 +60,7 @@ impl WaitFor {
 
     /// The container of one shape.
     #[must_use]
-    pub(crate) fn new(config: &Config, shape: Shape) -> Self {
+    pub(crate) fn new(config: &Config, shape: WaitForShape) -> Self {
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
         let container = ordered(serde_json::to_value(container(config, &shape)).unwrap_or_default());
         let position = config.spec.wait_for.position;
@@ -70,10 +70,10 @@ impl WaitFor {
         let record = WaitForRecord {
             position,
             plan: Digest::of(&plan.to_string()),
-            value: Digest::of(&normal_parts(&unnamed, &[]).to_string()),
+            value: Digest::of(&canonical_parts(&unnamed, &[]).to_string()),
             image: Digest::of_name(image.as_deref()),
         };
-        let Shape { endpoints, pull_secrets, .. } = shape;
+        let WaitForShape { endpoints, pull_secrets, .. } = shape;
         Self { position, container: Rc::new(container), endpoints, pull_secrets, record }
     }
 
@@ -91,14 +91,14 @@ impl WaitFor {
 
     /// The normal form without the image, as a record's `value` is the fingerprint of.
     #[must_use]
-    pub(crate) fn normal(&self) -> Value {
+    pub(crate) fn canonical(&self) -> Value {
         let mut container = Value::clone(&self.container);
         let _ = take_image(&mut container);
-        normal_parts(&container, &[])
+        canonical_parts(&container, &[])
     }
 }
 
-fn container(config: &Config, shape: &Shape) -> Container {
+fn container(config: &Config, shape: &WaitForShape) -> Container {
     let agent = &config.spec.agent;
     let timeout = format!("{}s", config.spec.wait_for.timeout_seconds);
     let endpoints = shape.endpoints.iter().map(ToString::to_string);
@@ -109,7 +109,7 @@ fn container(config: &Config, shape: &Shape) -> Container {
         args: Some(args.collect()),
         // Where nothing is said, Kubernetes writes its own default, which would look like an edit.
         image_pull_policy: Some(agent.image_pull_policy.to_string()),
-        resources: (shape.amounts == Amounts::Own).then(resources),
+        resources: (shape.amounts == WaitForResources::Own).then(resources),
         security_context: Some(agent.security_context.clone()).filter(|context| *context != Default::default()),
         ..Container::default()
     }
@@ -125,7 +125,7 @@ fn resources() -> ResourceRequirements {
 ///
 /// # Errors
 /// What is wrong with the first that is none.
-pub(crate) fn endpoints(value: &str) -> Result<Vec<Endpoint>, NoEndpoint> {
+pub(crate) fn endpoints(value: &str) -> Result<Vec<Endpoint>, EndpointError> {
     items(value).map(str::parse).collect()
 }
 

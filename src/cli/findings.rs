@@ -3,7 +3,7 @@
 use crate::cli::messages::{Message, Messages, Telling};
 use crate::diagnostic::Severity;
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
-use crate::inject::outcome::Subject;
+use crate::inject::outcome::ResourceRef;
 use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
@@ -92,7 +92,7 @@ impl<'t> Wording<'t> {
         Wording::Places { renderer: Renderer::new(colour), input }
     }
 
-    fn message(&mut self, finding: &Finding, severity: Severity, subject: Option<Subject<'_>>) -> Message {
+    fn message(&mut self, finding: &Finding, severity: Severity, subject: Option<ResourceRef<'_>>) -> Message {
         let line = self.line(finding, severity, subject);
         let (Wording::Places { renderer, input }, Severity::Error) = (self, severity) else {
             return Message { picture: line.clone(), line };
@@ -109,7 +109,7 @@ impl<'t> Wording<'t> {
 
     /// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`, or
     /// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
-    fn line(&mut self, finding: &Finding, severity: Severity, subject: Option<Subject<'_>>) -> String {
+    fn line(&mut self, finding: &Finding, severity: Severity, subject: Option<ResourceRef<'_>>) -> String {
         let mut line = String::new();
         let mut file = None;
         match self {
@@ -148,7 +148,7 @@ fn source(text: &str, offset: usize) -> Option<&str> {
 }
 
 /// `apps/v1/Deployment/prod/web spec.template.spec.hostNetwork`
-fn place(subject: Subject<'_>, finding: &Finding) -> String {
+fn place(subject: ResourceRef<'_>, finding: &Finding) -> String {
     let field = field_path(&finding.pointer);
     let space = if field.is_empty() { "" } else { " " };
     resource(subject.identity) + space + &field

@@ -75,7 +75,7 @@ pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
 pub(crate) use source::Base;
 pub use source::{Sources, load};
 pub(crate) use spec::{
-    Hooks, Injection, Kubelet, KubeletAccess, OnError, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
+    Hooks, Injection, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
 };
 pub(crate) use template_path::PodTemplatePath;
 pub(crate) use version::KubernetesVersion;

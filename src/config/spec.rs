@@ -175,7 +175,7 @@ settings! {
 
 /// The one way that the agent reads from the kubelet of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KubeletAccess {
+pub(crate) enum KubeletConnection {
     /// Through the API server, with the pod's token: on EKS Fargate no kubelet can be reached.
     ApiServer,
     /// Over TLS, with the pod's token.
@@ -192,13 +192,13 @@ pub(crate) enum KubeletAccess {
     },
 }
 
-impl KubeletAccess {
+impl KubeletConnection {
     /// Whether the agent must show the token of the pod's ServiceAccount.
     #[must_use]
     pub(crate) fn needs_token(self) -> bool {
         match self {
-            KubeletAccess::ApiServer | KubeletAccess::Tls { .. } => true,
-            KubeletAccess::ReadOnly { .. } => false,
+            KubeletConnection::ApiServer | KubeletConnection::Tls { .. } => true,
+            KubeletConnection::ReadOnly { .. } => false,
         }
     }
 }
@@ -206,12 +206,12 @@ impl KubeletAccess {
 impl Spec {
     /// The way that the settings choose: on nodes the read-only port where one is given.
     #[must_use]
-    pub(crate) fn kubelet_access(&self) -> KubeletAccess {
+    pub(crate) fn kubelet_connection(&self) -> KubeletConnection {
         match (self.platform, self.kubelet.read_only_port) {
-            (Platform::EksFargate, _) => KubeletAccess::ApiServer,
-            (Platform::Kubernetes, Some(port)) => KubeletAccess::ReadOnly { port },
+            (Platform::EksFargate, _) => KubeletConnection::ApiServer,
+            (Platform::Kubernetes, Some(port)) => KubeletConnection::ReadOnly { port },
             (Platform::Kubernetes, None) => {
-                KubeletAccess::Tls { port: self.kubelet.port, insecure: self.kubelet.insecure_tls }
+                KubeletConnection::Tls { port: self.kubelet.port, insecure: self.kubelet.insecure_tls }
             }
         }
     }

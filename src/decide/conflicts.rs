@@ -1,16 +1,16 @@
 //! Something of the user's that has one of our names.
 
 use crate::agent::Agent;
-use crate::decide::Case;
+use crate::decide::Evaluation;
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::field_path::field_path;
 use crate::report::{Finding, Reason};
 
-impl Case<'_, '_> {
+impl Evaluation<'_, '_> {
     /// Something of the user's that has one of our names.
-    pub(super) fn conflict(&self, agent: &Agent) -> Option<Finding> {
-        if let Some(conflict) = self.container_conflict(CONTAINER, agent.sidecar.field()) {
-            return Some(conflict);
+    pub(super) fn name_conflict(&self, agent: &Agent) -> Option<Finding> {
+        if let Some(name_conflict) = self.container_conflict(CONTAINER, agent.sidecar.field()) {
+            return Some(name_conflict);
         }
         let ours: Vec<Volume> = agent.volumes.iter().map(|(volume, _)| *volume).collect();
         let volume =

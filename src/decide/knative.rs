@@ -1,13 +1,13 @@
 //! Knative takes fewer pods than Kubernetes does: what its own webhook would refuse of the pod that comes out.
 
 use crate::agent::plan::Plan;
-use crate::decide::Case;
+use crate::decide::Evaluation;
 use crate::mackerel::names::Sidecar;
 use crate::report::Reason;
 
 const GROUP: &str = "serving.knative.dev";
 
-impl Case<'_, '_> {
+impl Evaluation<'_, '_> {
     /// Says what Knative must be told for it to take the template.
     pub(super) fn warn_of_knative(&mut self, plan: &Plan) {
         if self.group() != GROUP {

@@ -2,13 +2,13 @@
 //! that nobody asks for.
 
 use crate::annotations;
-use crate::decide::Case;
+use crate::decide::Evaluation;
 use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template::Annotation;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::NodeId;
 
-impl Case<'_, '_> {
+impl Evaluation<'_, '_> {
     /// The most repeated mistake of all injectors' users: the annotation stands on the workload, or half-way to its pods.
     pub(super) fn warn_of_misplaced_annotations(&mut self) {
         let mut node = Some(self.resource.node);

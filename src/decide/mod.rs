@@ -16,8 +16,8 @@ mod scope;
 mod shape;
 mod wait_for;
 
+use crate::agent::components::{ComponentSet, Components};
 use crate::agent::existing::is_agent;
-use crate::agent::parts::{Kinds, Parts};
 use crate::agent::plan::Plan;
 use crate::agent::{Agent, Agents};
 use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations, Request};
@@ -27,7 +27,7 @@ use crate::mackerel::names::Sidecar;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
-use crate::report::{Finding, Reason, Rule};
+use crate::report::{Cause, Finding, Reason};
 use std::borrow::Cow;
 use std::rc::Rc;
 use yaml_json_patch::Tree;
@@ -45,22 +45,22 @@ pub(crate) enum Decision {
 
 /// A decision and what else should be told.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Verdict {
+pub(crate) struct DecisionReport {
     /// The decision.
     pub(crate) decision: Decision,
     /// Beside it.
     pub(crate) warnings: Vec<Finding>,
     /// What made it.
-    pub(crate) rule: Rule,
+    pub(crate) cause: Cause,
     /// Why a template that is to wait gets no agent.
     pub(crate) no_agent: Option<Finding>,
     /// What asks for the init container that waits.
-    pub(crate) asked_to_wait: Option<Rule>,
+    pub(crate) wait_for_cause: Option<Cause>,
 }
 
 /// What decisions go by beside the template: the same for all of a text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms<'a> {
+pub(crate) struct DecisionContext<'a> {
     /// The configuration.
     pub(crate) config: &'a Config,
     /// The agents that were made before.
@@ -76,31 +76,31 @@ pub(crate) fn decide(
     resource: &Resource,
     at: &str,
     template: &PodTemplate,
-    terms: Terms<'_>,
-) -> Verdict {
-    let mut case = Case {
+    context: DecisionContext<'_>,
+) -> DecisionReport {
+    let mut case = Evaluation {
         tree,
         resource,
         at,
         template,
-        config: terms.config,
-        agents: terms.agents,
-        patch: terms.patch,
+        config: context.config,
+        agents: context.agents,
+        patch: context.patch,
         warnings: Vec::new(),
-        rule: None,
+        cause: None,
         no_agent: None,
-        asked_to_wait: None,
+        wait_for_cause: None,
     };
     let decision = case.decide();
     if let Decision::Add(plan) = &decision {
         case.warn_of_knative(plan);
     }
-    let rule = case.rule.take().unwrap_or_else(|| case.rule_of(&decision));
-    let Case { warnings, no_agent, asked_to_wait, .. } = case;
-    Verdict { decision, warnings, rule, no_agent, asked_to_wait }
+    let cause = case.cause.take().unwrap_or_else(|| case.cause_of(&decision));
+    let Evaluation { warnings, no_agent, wait_for_cause, .. } = case;
+    DecisionReport { decision, warnings, cause, no_agent, wait_for_cause }
 }
 
-struct Case<'a, 't> {
+struct Evaluation<'a, 't> {
     tree: &'a Tree<'t>,
     resource: &'a Resource,
     /// JSON Pointer from the resource to the template.
@@ -111,35 +111,35 @@ struct Case<'a, 't> {
     patch: Option<&'a NamedPatch>,
     warnings: Vec<Finding>,
     /// What decides, where the decision's finding does not say it.
-    rule: Option<Rule>,
+    cause: Option<Cause>,
     no_agent: Option<Finding>,
-    asked_to_wait: Option<Rule>,
+    wait_for_cause: Option<Cause>,
 }
 
-impl<'a> Case<'a, '_> {
+impl<'a> Evaluation<'a, '_> {
     fn decide(&mut self) -> Decision {
-        if let Some(skip) = self.out_of_reach().or_else(|| self.not_selected()) {
+        if let Some(skip) = self.ineligible().or_else(|| self.not_selected()) {
             return Decision::Skip(skip);
         }
         self.warn_of_misplaced_annotations();
         self.warn_of_unknown_annotations();
-        let waits = self.asks_to_wait();
-        let asks = match self.asks() {
+        let waits = self.wait_for_request();
+        let requested = match self.requested() {
             Err(decision) if waits.is_none() || matches!(decision, Decision::Refuse(_)) => return decision,
-            asks => asks,
+            requested => requested,
         };
         // What follows says no for reasons of its own.
-        let rule = self.rule.take();
-        let wanted = Parts::of(asks.is_ok().then_some(()), waits.is_some().then_some(()));
-        if let Some(skip) = self.cannot_run(wanted.unwrap_or(Parts::Agent(()))) {
+        let cause = self.cause.take();
+        let wanted = Components::of(requested.is_ok().then_some(()), waits.is_some().then_some(()));
+        if let Some(skip) = self.unsupported(wanted.unwrap_or(Components::Agent(()))) {
             return Decision::Skip(skip);
         }
-        let agent = asks.and_then(|()| self.agent());
+        let agent = requested.and_then(|()| self.agent());
         let Some(asked) = waits else {
             return match agent {
                 Ok(agent) => {
-                    self.rule = rule;
-                    Decision::Add(Parts::Agent(agent))
+                    self.cause = cause;
+                    Decision::Add(Components::Agent(agent))
                 }
                 Err(decision) => decision,
             };
@@ -152,19 +152,19 @@ impl<'a> Case<'a, '_> {
             }
             Err(decision) => return decision,
         };
-        let asks = asked.rule();
-        self.asked_to_wait = Some(asks.clone());
+        let requested = asked.cause();
+        self.wait_for_cause = Some(requested.clone());
         match (self.wait_for(asked, agent.as_deref()), agent) {
             (Ok(wait_for), Some(agent)) => {
-                self.rule = rule;
-                Decision::Add(Parts::Both(agent, wait_for))
+                self.cause = cause;
+                Decision::Add(Components::Both(agent, wait_for))
             }
             (Ok(wait_for), None) => {
-                self.rule = Some(asks);
-                Decision::Add(Parts::WaitFor(wait_for))
+                self.cause = Some(requested);
+                Decision::Add(Components::WaitFor(wait_for))
             }
             (Err(refusal), _) => {
-                self.rule = None;
+                self.cause = None;
                 Decision::Refuse(refusal)
             }
         }
@@ -172,46 +172,46 @@ impl<'a> Case<'a, '_> {
 
     /// The agent that fits the pod.
     fn agent(&mut self) -> Result<Rc<Agent>, Decision> {
-        if let Some(skip) = self.agent_present() {
+        if let Some(skip) = self.foreign_agent() {
             return Err(Decision::Skip(skip));
         }
-        let config = self.with_annotations().map_err(Decision::Refuse)?;
+        let config = self.annotated_config().map_err(Decision::Refuse)?;
         let sidecar = self.sidecar(&config)?;
         self.permissions(&config).map_err(Decision::Refuse)?;
         let shape = self.shape(&config, sidecar).map_err(Decision::Refuse)?;
         let agent = self.agents.agent(config, shape);
-        match self.conflict(&agent) {
+        match self.name_conflict(&agent) {
             Some(refusal) => Err(Decision::Refuse(refusal)),
             None => Ok(agent),
         }
     }
 
     /// The `inject` annotation, and what holds where it is absent.
-    fn asks(&mut self) -> Result<(), Decision> {
+    fn requested(&mut self) -> Result<(), Decision> {
         let inject = self.template.annotation(Annotation::Inject.key());
         if let Some(annotation) = inject.filter(|annotation| annotation.value.is_none()) {
             return Err(Decision::Refuse(self.not_a_string(annotation)));
         }
         match annotations::request(&self.given()) {
             Ok(Request::Inject) => {
-                self.rule = inject.map(|asked| self.at_annotation(asked));
+                self.cause = inject.map(|asked| self.cause_at_annotation(asked));
                 Ok(())
             }
             Ok(Request::OptOut) => {
                 let finding = self.finding(Reason::OptedOut, "the template's annotation `inject` is \"false\"");
                 let offset = inject.map(|annotation| annotation.offset);
-                self.rule = inject.map(|asked| self.at_annotation(asked));
+                self.cause = inject.map(|asked| self.cause_at_annotation(asked));
                 Err(Decision::Skip(Finding { offset, ..finding }))
             }
             Ok(Request::None) => {
-                self.rule = Some(Rule::Setting("injection".into()));
+                self.cause = Some(Cause::Setting("injection".into()));
                 match self.config.spec.injection {
                     Injection::Always => Ok(()),
                     Injection::Annotated | Injection::Disabled => {
                         if let Some(idle) = self.idle_annotations() {
                             // It would be no help to ask for an agent that cannot run there.
-                            if let Some(skip) = self.cannot_run(Parts::Agent(())) {
-                                self.rule = None;
+                            if let Some(skip) = self.unsupported(Components::Agent(())) {
+                                self.cause = None;
                                 return Err(Decision::Skip(skip));
                             }
                             self.warnings.push(idle);
@@ -254,7 +254,7 @@ impl<'a> Case<'a, '_> {
         Finding { help: Some("put it in quotes".to_owned()), offset: Some(annotation.value_offset), pointer, ..finding }
     }
 
-    fn cannot_run(&self, wanted: Kinds) -> Option<Finding> {
+    fn unsupported(&self, wanted: ComponentSet) -> Option<Finding> {
         if let Some(patch) = self.named_patch() {
             return Some(patch);
         }
@@ -274,7 +274,7 @@ impl<'a> Case<'a, '_> {
         !has && !self.template.hides_containers
     }
 
-    fn agent_present(&mut self) -> Option<Finding> {
+    fn foreign_agent(&mut self) -> Option<Finding> {
         // With our record the agent is taken out of the view, so whatever agent is left is somebody else's.
         let template = self.template;
         let present = template.containers.iter().find(|container| is_agent(container))?;
@@ -287,7 +287,7 @@ impl<'a> Case<'a, '_> {
         Some(Finding { help: Some(help.to_owned()), offset, pointer, ..finding })
     }
 
-    fn with_annotations(&mut self) -> Result<Cow<'a, Config>, Finding> {
+    fn annotated_config(&mut self) -> Result<Cow<'a, Config>, Finding> {
         let ours = |annotation: &&pod_template::Annotation| Annotation::of(&annotation.key).is_some();
         if let Some(annotation) = self.template.annotations.iter().filter(ours).find(|a| a.value.is_none()) {
             return Err(self.not_a_string(annotation));
@@ -325,39 +325,39 @@ impl<'a> Case<'a, '_> {
             }
             SidecarKind::Native => {
                 let message = format!("a native sidecar is asked for, which Kubernetes {version} does not have");
-                let finding = self.where_asked(self.finding(Reason::NativeRefused, message), Annotation::Sidecar);
+                let finding = self.at_request(self.finding(Reason::NativeRefused, message), Annotation::Sidecar);
                 Err(Decision::Refuse(finding.with_help("raise `kubernetesVersion`, or ask for `auto` or `container`")))
             }
         }
     }
 
     /// The rule of a decision whose finding stands where the rule does, or that a setting brought about.
-    fn rule_of(&self, decision: &Decision) -> Rule {
+    fn cause_of(&self, decision: &Decision) -> Cause {
         let at = |offset: Option<usize>, pointer: &str| {
             let offset = offset.unwrap_or_else(|| self.tree.span(self.template.node).start);
-            Rule::Manifest { offset, pointer: pointer.to_owned() }
+            Cause::Manifest { offset, pointer: pointer.to_owned() }
         };
         match (decision, self.patch) {
             (Decision::Skip(Finding { reason: Reason::KustomizePatch, .. }), Some(patch)) => {
-                Rule::Kustomization { place: patch.place.clone(), pointer: patch.pointer.clone() }
+                Cause::Kustomization { place: patch.place.clone(), pointer: patch.pointer.clone() }
             }
             (Decision::Add(_), _) => at(None, self.at),
             (Decision::Skip(finding) | Decision::Refuse(finding), _) => match finding.reason {
-                Reason::NativeUnsupported => Rule::Setting("kubernetesVersion".into()),
-                Reason::NativeRefused if finding.pointer == self.at => Rule::Setting("sidecar".into()),
-                Reason::QosRefused => Rule::Setting("qos".into()),
+                Reason::NativeUnsupported => Cause::Setting("kubernetesVersion".into()),
+                Reason::NativeRefused if finding.pointer == self.at => Cause::Setting("sidecar".into()),
+                Reason::QosRefused => Cause::Setting("qos".into()),
                 _ => at(finding.offset, &finding.pointer),
             },
         }
     }
 
-    fn at_annotation(&self, annotation: &pod_template::Annotation) -> Rule {
-        Rule::Manifest { offset: annotation.value_offset, pointer: self.annotation_pointer(&annotation.key) }
+    fn cause_at_annotation(&self, annotation: &pod_template::Annotation) -> Cause {
+        Cause::Manifest { offset: annotation.value_offset, pointer: self.annotation_pointer(&annotation.key) }
     }
 
     /// A finding about what an annotation asks for, at its value; about the template where the configuration asks.
     #[cold]
-    fn where_asked(&self, finding: Finding, annotation: Annotation) -> Finding {
+    fn at_request(&self, finding: Finding, annotation: Annotation) -> Finding {
         match self.template.annotation(annotation.key()) {
             Some(asked) => {
                 Finding { offset: Some(asked.value_offset), pointer: self.annotation_pointer(&asked.key), ..finding }
@@ -378,7 +378,7 @@ impl<'a> Case<'a, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Decision, Terms, decide};
+    use super::{Decision, DecisionContext, decide};
     use crate::config::{
         Config, Exclusion, Hooks, Injection, KindPattern, KubernetesVersion, NamespacePattern, SidecarKind,
     };
@@ -395,8 +395,8 @@ mod tests {
         });
         let (at, node) = &templates.found[0];
         let agents = super::Agents::default();
-        let terms = Terms { config, agents: &agents, patch: None };
-        let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), terms);
+        let context = DecisionContext { config, agents: &agents, patch: None };
+        let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), context);
         let reason = match verdict.decision {
             Decision::Add(_) => Reason::Injected,
             Decision::Skip(finding) | Decision::Refuse(finding) => finding.reason,

@@ -1,7 +1,7 @@
 //! What only looks like a workload is left to what it is merged into: by the word of a kustomization, or by its own looks.
 
 use crate::config::PodTemplatePath;
-use crate::decide::Case;
+use crate::decide::Evaluation;
 use crate::manifest::strategic_merge::{self, Images, Sign};
 use crate::report::{Finding, Reason};
 
@@ -12,7 +12,7 @@ const HELP: &str = "inject what comes of it, such as the output of `kustomize bu
 const HELP_WITHOUT_IMAGE: &str =
     "name its image; or, if this is a patch, inject what comes of it, such as the output of `kustomize build`";
 
-impl Case<'_, '_> {
+impl Evaluation<'_, '_> {
     /// What a kustomization says of the file.
     pub(super) fn named_patch(&self) -> Option<Finding> {
         let message = format!("{} names this file as a patch", self.patch?.place);

@@ -1,17 +1,17 @@
 //! What the agent must be permitted, where its permissions are to be written too: refused where they must not or cannot be,
 //! since an agent without them posts nothing, while its pod is ready.
 
-use crate::agent::kubelet_access::{Access, LESS, PERMITS};
+use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS};
 use crate::config::Config;
-use crate::decide::Case;
+use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::report::{Finding, Reason};
 
-impl Case<'_, '_> {
+impl Evaluation<'_, '_> {
     /// Checks `rbac.generate` against what this template's agent needs.
     pub(super) fn permissions(&mut self, config: &Config) -> Result<(), Finding> {
         let (rbac, version) = (&config.spec.rbac, config.spec.kubernetes_version);
-        let access = Access::of(&config.spec);
+        let access = KubeletAccess::of(&config.spec);
         if !rbac.generate || access.resources(version).is_empty() {
             return Ok(());
         }
@@ -25,8 +25,8 @@ impl Case<'_, '_> {
             return Ok(());
         }
         let (why, instead) = match access {
-            Access::ApiServer => ("on EKS Fargate the agent reads through `nodes/proxy`".to_owned(), None),
-            Access::Kubelet | Access::ReadOnlyPort => {
+            KubeletAccess::ApiServer => ("on EKS Fargate the agent reads through `nodes/proxy`".to_owned(), None),
+            KubeletAccess::Kubelet | KubeletAccess::ReadOnlyPort => {
                 let is_default = !config.is_explicit("kubernetesVersion");
                 let default = if is_default { ", the default of `kubernetesVersion`," } else { "" };
                 (format!("on Kubernetes {version}{default} the agent reads through `nodes/proxy`"), Some(LESS))
@@ -34,7 +34,7 @@ impl Case<'_, '_> {
         };
         let finding = |reason| {
             let finding = self.finding(reason, format!("{why}, and {PERMITS}"));
-            self.where_asked(finding, Annotation::Platform)
+            self.at_request(finding, Annotation::Platform)
         };
         if !rbac.allow_nodes_proxy {
             let otherwise = if instead.is_some() { "; otherwise " } else { "" };

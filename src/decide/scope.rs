@@ -1,26 +1,26 @@
 //! Which templates are looked at at all: what can never carry anything of ours, and what `select` and `hooks` leave out.
 
 use crate::config::{Exclusion, Hooks, Injection, KindPattern, is_system_namespace};
-use crate::decide::Case;
+use crate::decide::Evaluation;
 use crate::manifest::resource::text;
-use crate::report::{Finding, Reason, Rule};
+use crate::report::{Cause, Finding, Reason};
 use yaml_json_patch::NodeId;
 
-impl Case<'_, '_> {
+impl Evaluation<'_, '_> {
     /// Resources that never get anything, whatever their owner asks.
-    pub(super) fn out_of_reach(&mut self) -> Option<Finding> {
+    pub(super) fn ineligible(&mut self) -> Option<Finding> {
         if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
-            self.rule = self.resource_annotation_rule("config.kubernetes.io/local-config");
+            self.cause = self.cause_at_resource_annotation("config.kubernetes.io/local-config");
             return Some(self.finding(Reason::LocalConfig, "this resource is configuration of a local tool"));
         }
         if let Some(mirror) = self.template.annotation("kubernetes.io/config.mirror") {
-            self.rule = Some(self.at_annotation(mirror));
+            self.cause = Some(self.cause_at_annotation(mirror));
             return Some(
                 self.finding(Reason::MirrorPod, "a mirror pod shows what its kubelet runs and cannot be changed"),
             );
         }
         if self.config.spec.injection == Injection::Disabled {
-            self.rule = Some(Rule::Setting("injection".into()));
+            self.cause = Some(Cause::Setting("injection".into()));
             return Some(self.finding(Reason::Disabled, "`injection` is `disabled`"));
         }
         None
@@ -32,19 +32,19 @@ impl Case<'_, '_> {
         let namespace = self.namespace();
         if let Some(namespace) = &namespace {
             if !select.system_namespaces && is_system_namespace(namespace) {
-                self.rule = Some(Rule::Setting("select.systemNamespaces".into()));
+                self.cause = Some(Cause::Setting("select.systemNamespaces".into()));
                 let message = format!("namespace {namespace} is a system namespace");
                 let finding = self.finding(Reason::NamespaceExcluded, message);
                 return Some(finding.with_help("`select.systemNamespaces: true` lets the system namespaces in"));
             }
             if select.exclude_namespaces.iter().any(|pattern| pattern.matches(namespace)) {
-                self.rule = Some(Rule::Setting("select.excludeNamespaces".into()));
+                self.cause = Some(Cause::Setting("select.excludeNamespaces".into()));
                 let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
                 return Some(self.finding(Reason::NamespaceExcluded, message));
             }
         }
         if !select.namespaces.is_empty() {
-            self.rule = Some(Rule::Setting("select.namespaces".into()));
+            self.cause = Some(Cause::Setting("select.namespaces".into()));
             match &namespace {
                 Some(namespace) if select.namespaces.iter().any(|pattern| pattern.matches(namespace)) => {}
                 Some(namespace) => {
@@ -58,28 +58,28 @@ impl Case<'_, '_> {
                     return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
                 }
             }
-            self.rule = None;
+            self.cause = None;
         }
         if !select.kinds.is_empty() && !select.kinds.iter().any(|kind| self.is_kind(kind)) {
             let message = format!("{} is not in `select.kinds`", identity.kind);
-            self.rule = Some(Rule::Setting("select.kinds".into()));
+            self.cause = Some(Cause::Setting("select.kinds".into()));
             return Some(self.finding(Reason::NotSelected, message));
         }
         if !select.pod_selector.matches(&self.template.labels) {
-            self.rule = Some(Rule::Setting("select.podSelector".into()));
+            self.cause = Some(Cause::Setting("select.podSelector".into()));
             return Some(
                 self.finding(Reason::NotSelected, "the labels of its template do not match `select.podSelector`"),
             );
         }
-        let excluded = select.exclude.iter().position(|rule| self.is_excluded(rule, namespace.as_deref()));
+        let excluded = select.exclude.iter().position(|exclusion| self.is_excluded(exclusion, namespace.as_deref()));
         if let Some(index) = excluded {
-            self.rule = Some(Rule::Setting(format!("select.exclude[{index}]").into()));
+            self.cause = Some(Cause::Setting(format!("select.exclude[{index}]").into()));
             return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
         }
         if self.config.spec.hooks == Hooks::Skip
             && let Some(hook) = self.resource_annotation("helm.sh/hook")
         {
-            self.rule = Some(Rule::Setting("hooks".into()));
+            self.cause = Some(Cause::Setting("hooks".into()));
             let finding = self.finding(Reason::Hook, format!("a Helm hook ({hook})"));
             let help = "a hook that waits for its pod would wait for the agent too; `hooks: inject` injects hooks";
             return Some(finding.with_help(help));
@@ -99,13 +99,16 @@ impl Case<'_, '_> {
         pattern.matches(self.group(), &self.resource.identity.kind)
     }
 
-    fn is_excluded(&self, rule: &Exclusion, namespace: Option<&str>) -> bool {
+    fn is_excluded(&self, exclusion: &Exclusion, namespace: Option<&str>) -> bool {
         let identity = &self.resource.identity;
-        rule.group.as_deref().is_none_or(|wanted| wanted == self.group())
-            && rule.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
-            && rule.namespace.as_ref().is_none_or(|wanted| namespace.is_some_and(|namespace| wanted.matches(namespace)))
-            && rule.name.as_deref().is_none_or(|wanted| wanted == identity.name)
-            && rule.pod_selector.matches(&self.template.labels)
+        exclusion.group.as_deref().is_none_or(|wanted| wanted == self.group())
+            && exclusion.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
+            && exclusion
+                .namespace
+                .as_ref()
+                .is_none_or(|wanted| namespace.is_some_and(|namespace| wanted.matches(namespace)))
+            && exclusion.name.as_deref().is_none_or(|wanted| wanted == identity.name)
+            && exclusion.pod_selector.matches(&self.template.labels)
     }
 
     /// An annotation of the resource itself, not of its template.
@@ -113,10 +116,10 @@ impl Case<'_, '_> {
         text(self.tree, self.resource_annotations()?, key)
     }
 
-    fn resource_annotation_rule(&self, key: &str) -> Option<Rule> {
+    fn cause_at_resource_annotation(&self, key: &str) -> Option<Cause> {
         let value = self.tree.member(self.resource_annotations()?, key)?;
         let pointer = format!("/metadata/annotations/{}", yaml_json_patch::pointer::escape(key));
-        Some(Rule::Manifest { offset: self.tree.span(value).start, pointer })
+        Some(Cause::Manifest { offset: self.tree.span(value).start, pointer })
     }
 
     fn resource_annotations(&self) -> Option<NodeId> {

@@ -1,8 +1,8 @@
 //! What the agent takes over from the pod that it goes into, and what its owner should know of the pod that results.
 
-use crate::agent::container::{Amounts, Shape, Token};
-use crate::config::{Config, KubeletAccess, Qos};
-use crate::decide::Case;
+use crate::agent::container::{AgentResources, AgentShape, Token};
+use crate::config::{Config, KubeletConnection, Qos};
+use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{API_KEY, Sidecar};
 use crate::manifest::qos;
@@ -13,9 +13,9 @@ use k8s_openapi::api::core::v1::EnvVar;
 /// Seconds.
 const RETIREMENT: u64 = 10;
 
-impl Case<'_, '_> {
+impl Evaluation<'_, '_> {
     /// What the agent takes over from the pod, and what to say of it.
-    pub(super) fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<Shape, Finding> {
+    pub(super) fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<AgentShape, Finding> {
         if self.template.host_network {
             let message = "the pod is on its node's network, and the interfaces that its agent reports are the node's";
             self.warn_at("hostNetwork", Reason::HostNetwork, message, None);
@@ -26,11 +26,11 @@ impl Case<'_, '_> {
         self.warn_of_insecure_tls(config);
         let amounts = self.amounts(config)?;
         let pull_secrets = self.pull_secrets(config);
-        Ok(Shape { sidecar, token, amounts, pull_secrets })
+        Ok(AgentShape { sidecar, token, amounts, pull_secrets })
     }
 
     fn token(&mut self, config: &Config) -> Token {
-        if !config.spec.kubelet_access().needs_token() {
+        if !config.spec.kubelet_connection().needs_token() {
             return Token::Mounted;
         }
         match self.template.automount {
@@ -68,33 +68,33 @@ impl Case<'_, '_> {
     }
 
     fn warn_of_insecure_tls(&mut self, config: &Config) {
-        if !matches!(config.spec.kubelet_access(), KubeletAccess::Tls { insecure: true, .. }) {
+        if !matches!(config.spec.kubelet_connection(), KubeletConnection::Tls { insecure: true, .. }) {
             return;
         }
         let message =
             "the agent does not verify the kubelet's certificate: who answers in the kubelet's place gets its token";
         let finding = self.finding(Reason::InsecureTls, message);
-        let finding = self.where_asked(finding, Annotation::KubeletInsecureTls);
+        let finding = self.at_request(finding, Annotation::KubeletInsecureTls);
         let help = "have the kubelets use certificates of the cluster's CA (`serverTLSBootstrap`), and take `insecureTLS` away";
         self.warnings.push(finding.with_help(help));
     }
 
     /// Requests and limits. A pod with a budget of its own has its class from that, whatever its containers say.
-    fn amounts(&mut self, config: &Config) -> Result<Amounts, Finding> {
+    fn amounts(&mut self, config: &Config) -> Result<AgentResources, Finding> {
         if self.template.pod_resources {
-            return Ok(Amounts::Explicit);
+            return Ok(AgentResources::Explicit);
         }
         if qos::keeps_guaranteed(&config.spec.agent.resources) || !qos::is_guaranteed(self.tree, self.template) {
-            return Ok(Amounts::Configured);
+            return Ok(AgentResources::Configured);
         }
         let help = "`qos: keep` raises the agent's requests to its limits";
         match config.spec.qos {
-            Qos::Keep => Ok(Amounts::Guaranteed),
+            Qos::Keep => Ok(AgentResources::Guaranteed),
             Qos::Warn => {
                 let message = "the pod is Guaranteed, and with this agent Burstable: it is evicted sooner, and shares its processors";
                 let finding = self.finding(Reason::QosChanged, message).with_help(help);
                 self.warnings.push(finding);
-                Ok(Amounts::Configured)
+                Ok(AgentResources::Configured)
             }
             Qos::Refuse => {
                 let message = "the pod is Guaranteed, and with this agent it would be Burstable";

@@ -1,16 +1,16 @@
 //! The init container that waits: who asks for it, and whether it can be had.
 
 use crate::agent::Agent;
-use crate::agent::wait_for::{Amounts, CONTAINER, Shape, WaitFor, asks_for_nothing, endpoints};
-use crate::decide::Case;
+use crate::agent::wait_for::{CONTAINER, WaitFor, WaitForResources, WaitForShape, asks_for_nothing, endpoints};
+use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::resource::text;
-use crate::report::{Finding, Reason, Rule};
+use crate::report::{Cause, Finding, Reason};
 use std::rc::Rc;
 use yaml_json_patch::pointer::escape;
 
 /// An annotation that names hosts.
-pub(super) struct Asked {
+pub(super) struct WaitForRequest {
     key: String,
     /// None where it is not a string.
     value: Option<String>,
@@ -18,22 +18,22 @@ pub(super) struct Asked {
     pointer: String,
 }
 
-impl Asked {
+impl WaitForRequest {
     /// That it asks is what decides.
-    pub(super) fn rule(&self) -> Rule {
-        Rule::Manifest { offset: self.offset, pointer: self.pointer.clone() }
+    pub(super) fn cause(&self) -> Cause {
+        Cause::Manifest { offset: self.offset, pointer: self.pointer.clone() }
     }
 }
 
-impl Case<'_, '_> {
+impl Evaluation<'_, '_> {
     /// What asks: our annotation on the template, else one of the further names there, else on the workload. An empty
     /// value asks for nothing, and keeps what comes after it from being looked at.
-    pub(super) fn asks_to_wait(&self) -> Option<Asked> {
+    pub(super) fn wait_for_request(&self) -> Option<WaitForRequest> {
         let further = &self.config.spec.wait_for.annotations;
         let ours = std::iter::once(Annotation::WaitFor.key());
         let on_template = ours.chain(further.iter().map(String::as_str)).find_map(|key| self.template.annotation(key));
         let asked = match on_template {
-            Some(annotation) => Asked {
+            Some(annotation) => WaitForRequest {
                 key: annotation.key.clone(),
                 value: annotation.value.clone(),
                 offset: annotation.value_offset,
@@ -41,15 +41,15 @@ impl Case<'_, '_> {
             },
             None => further.iter().find_map(|key| self.asked_on_workload(key))?,
         };
-        let asks = asked.value.as_ref().is_none_or(|value| !asks_for_nothing(value));
-        asks.then_some(asked)
+        let requested = asked.value.as_ref().is_none_or(|value| !asks_for_nothing(value));
+        requested.then_some(asked)
     }
 
-    fn asked_on_workload(&self, key: &str) -> Option<Asked> {
+    fn asked_on_workload(&self, key: &str) -> Option<WaitForRequest> {
         let metadata = self.tree.member(self.resource.node, "metadata")?;
         let annotations = self.tree.member(metadata, "annotations")?;
         let node = self.tree.member(annotations, key)?;
-        Some(Asked {
+        Some(WaitForRequest {
             key: key.to_owned(),
             value: Some(text(self.tree, annotations, key)?),
             offset: self.tree.span(node).start,
@@ -60,8 +60,8 @@ impl Case<'_, '_> {
     /// The container that was asked for. `agent`: what goes in beside it.
     // Few templates ask for it: apart from what all of them run.
     #[inline(never)]
-    pub(super) fn wait_for(&mut self, asked: Asked, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
-        let Asked { key, value, offset, pointer } = asked;
+    pub(super) fn wait_for(&mut self, asked: WaitForRequest, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
+        let WaitForRequest { key, value, offset, pointer } = asked;
         let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
         let Some(value) = value else {
             let message = format!("the value of the annotation `{key}` is not a string");
@@ -77,7 +77,7 @@ impl Case<'_, '_> {
             let help = "set `waitFor.image` to an image of this program, or take the annotation away";
             return Err(finding(Reason::WaitForImage, message).with_help(help));
         };
-        let amounts = if self.template.pod_resources { Amounts::OfThePod } else { Amounts::Own };
+        let amounts = if self.template.pod_resources { WaitForResources::OfThePod } else { WaitForResources::Own };
         let pull_secrets = match agent {
             Some(_) => Vec::new(),
             None => {
@@ -85,7 +85,7 @@ impl Case<'_, '_> {
                 self.pull_secrets(config)
             }
         };
-        let wait_for = WaitFor::new(self.config, Shape { image, endpoints, amounts, pull_secrets });
+        let wait_for = WaitFor::new(self.config, WaitForShape { image, endpoints, amounts, pull_secrets });
         match self.container_conflict(CONTAINER, WaitFor::FIELD) {
             Some(refusal) => Err(refusal),
             None => Ok(Rc::new(wait_for)),

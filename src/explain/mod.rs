@@ -20,7 +20,7 @@ use crate::mackerel::names::API_KEY;
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
-use crate::report::{Class, Rule};
+use crate::report::{Cause, Class};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -292,7 +292,7 @@ impl View<'_> {
             template: field_path(&outcome.template),
             place: self.place(outcome.offset),
             decision: self.told(decision),
-            because: outcome.rule.as_ref().map(|rule| self.because(rule)),
+            because: outcome.cause.as_ref().map(|cause| self.because(cause)),
             warnings: Vec::new(),
             agent: in_detail.then(|| self.agent(outcome)).flatten(),
             wait_for: in_detail.then(|| self.wait_for(outcome)).flatten(),
@@ -312,17 +312,17 @@ impl View<'_> {
         }
     }
 
-    fn because(&mut self, rule: &Rule) -> Because {
-        match rule {
-            Rule::Setting(path) => Because {
+    fn because(&mut self, cause: &Cause) -> Because {
+        match cause {
+            Cause::Setting(path) => Because {
                 rule: path.clone().into_owned(),
                 value: self.config.value(path.split('[').next().unwrap_or_default()),
                 origin: self.origin(self.config.origin(path.split('[').next().unwrap_or_default())),
             },
-            Rule::Manifest { offset, pointer } => {
+            Cause::Manifest { offset, pointer } => {
                 Because { rule: what_stands_at(pointer), value: None, origin: self.place(*offset).to_string() }
             }
-            Rule::Kustomization { place, pointer } => {
+            Cause::Kustomization { place, pointer } => {
                 Because { rule: field_path(pointer), value: None, origin: place.clone() }
             }
         }

@@ -1,7 +1,7 @@
 //! What the agents must be permitted. One that is not reports nothing, and only its log says so: the pod is ready.
 
-use crate::agent::kubelet_access::Access;
-use crate::agent::kubelet_access::Bearer;
+use crate::agent::kubelet_access::KubeletAccess;
+use crate::agent::kubelet_access::RbacSubject;
 use crate::config::Config;
 use crate::inject::outcome::Outcome;
 use serde::Serialize;
@@ -23,13 +23,15 @@ pub(crate) struct Permitted {
     pub(crate) written: &'static str,
     /// How the agents use it.
     #[serde(skip)]
-    pub(crate) access: Access,
+    pub(crate) access: KubeletAccess,
 }
 
 /// By namespace, then by what it takes; nothing for agents that need no permission.
 pub(super) fn permitted(shown: &[&Outcome], config: &Config) -> Vec<Permitted> {
-    let mut needed: BTreeMap<(Option<String>, Access), BTreeSet<String>> = BTreeMap::new();
-    for Bearer { access, namespace, service_account } in shown.iter().filter_map(|outcome| outcome.bearer.as_ref()) {
+    let mut needed: BTreeMap<(Option<String>, KubeletAccess), BTreeSet<String>> = BTreeMap::new();
+    for RbacSubject { access, namespace, service_account } in
+        shown.iter().filter_map(|outcome| outcome.rbac_subject.as_ref())
+    {
         needed.entry((namespace.clone(), *access)).or_default().insert(service_account.clone());
     }
     let written = if config.spec.rbac.generate { "`rbac.generate` writes" } else { "the command `rbac` prints" };

@@ -1,7 +1,7 @@
 //! For a person at a terminal: a table by file, what is told beside it, what must exist.
 
-use crate::agent::kubelet_access::{Access, LESS, NODES_PROXY, PERMITS};
-use crate::agent::parts::Kinds;
+use crate::agent::components::ComponentSet;
+use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
 use crate::diagnostic::Severity;
 use crate::diagnostic::visible;
 use crate::explain::{Because, Explanation, Made, Needed, Permitted, Template, Told};
@@ -116,7 +116,7 @@ fn plain(value: &Value) -> String {
 fn says_more(decision: &Told) -> bool {
     let reason = Reason::ALL.iter().find(|reason| reason.id() == decision.id);
     !reason.is_some_and(|reason| match reason.done() {
-        Some(done) => Kinds::Agent(()).passive(Tense::Conditional, done) == decision.message,
+        Some(done) => ComponentSet::Agent(()).passive(Tense::Conditional, done) == decision.message,
         None => reason.sentence() == decision.message,
     })
 }
@@ -217,7 +217,7 @@ fn permitted(text: &mut String, permissions: &[Permitted]) {
     }
     let mut proxies = permissions.iter().filter(|permitted| permitted.get.contains(&NODES_PROXY)).peekable();
     if proxies.peek().is_some() {
-        let is_kubelet = proxies.any(|permitted| permitted.access == Access::Kubelet);
+        let is_kubelet = proxies.any(|permitted| permitted.access == KubeletAccess::Kubelet);
         let less = if is_kubelet { format!("; {LESS}") } else { String::new() };
         line(text, &format!("  {NODES_PROXY}: {PERMITS}{less}"));
     }

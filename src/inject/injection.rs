@@ -2,7 +2,7 @@
 
 use crate::agent::prerequisites::Requirement;
 use crate::diagnostic::Severity;
-use crate::inject::outcome::{Outcome, Remark, Subject};
+use crate::inject::outcome::{Outcome, Remark, ResourceRef};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::identity::Identity;
 use crate::manifest::related::Location;
@@ -45,7 +45,7 @@ pub struct ReportedFinding<'i> {
     /// Its severity in this run.
     pub severity: Severity,
     /// The resource that it is about; none where it is about the text.
-    pub resource: Option<Subject<'i>>,
+    pub resource: Option<ResourceRef<'i>>,
     /// The pod template that it is about; none where no pod template is known.
     pub outcome: Option<&'i Outcome>,
 }

@@ -13,15 +13,15 @@ pub use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 pub use crate::manifest::identity::Identity;
 pub use crate::manifest::related::Source;
 pub use injection::{Injection, Refused, ReportedFinding};
-pub use outcome::{Outcome, Remark, Subject};
+pub use outcome::{Outcome, Remark, ResourceRef};
 
 use crate::agent::Agents;
-use crate::agent::existing::Ours;
-use crate::agent::kubelet_access::{Bearer, service_account};
-use crate::agent::parts::Parts;
+use crate::agent::components::Components;
+use crate::agent::existing::ExistingInjection;
+use crate::agent::kubelet_access::{RbacSubject, service_account};
 use crate::annotations;
 use crate::config::{self, Config, OnError};
-use crate::decide::Terms;
+use crate::decide::DecisionContext;
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::unknown_kind::Search;
 use crate::mackerel::annotations::Annotation;
@@ -35,10 +35,10 @@ use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::{Resource, file, item_types, with_hidden};
 use crate::manifest::workloads::{Table, may_have_containers};
 use crate::options::{Direction, Explanations, Options};
-use crate::reconcile::apply::{Change, Failure, Refusal, carry_out};
-use crate::reconcile::patch::Records;
-use crate::reconcile::{Action, judge};
-use crate::report::{Class, Finding, Reason, Rule, Said};
+use crate::reconcile::apply::{ApplyError, PlannedChange, UneditableChange, apply_changes};
+use crate::reconcile::patch::RecordCache;
+use crate::reconcile::{Action, reconcile};
+use crate::report::{Cause, Class, Finding, Reason, Said};
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use std::ops::Range;
@@ -63,7 +63,7 @@ pub(crate) fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &
         agents: Agents::default(),
         cache: Cache::default(),
         buffer: Buffer::default(),
-        records: Records::default(),
+        records: RecordCache::default(),
         said: Said::new(),
         search: (options.direction == Direction::Inject).then(|| Search::new(text)),
         injection: Injection { outcomes, severity_policy, ..Injection::default() },
@@ -100,7 +100,7 @@ struct Run<'c> {
     cache: Cache,
     /// Of the piece in hand.
     buffer: Buffer,
-    records: Records,
+    records: RecordCache,
     /// For templates of unknown kinds; nobody misses an agent that is to be taken out.
     search: Option<Search>,
     said: Said,
@@ -250,7 +250,7 @@ impl Run<'_> {
         }
         let edits = match yaml::rejected_by_go_yaml(tree) {
             Some(error) => self.refuse_unreadable(tree, changes, &error, base),
-            None => self.carry_out(tree, changes, base),
+            None => self.apply_changes(tree, changes, base),
         };
         self.injection.edits.extend(
             edits
@@ -272,22 +272,22 @@ impl Run<'_> {
     fn refuse_unreadable(
         &mut self,
         tree: &Tree<'_>,
-        changes: Vec<Change>,
+        changes: Vec<PlannedChange>,
         error: &YamlError,
         base: usize,
     ) -> Vec<Edit> {
         let help = correction(tree.text());
         for change in changes {
             let message = format!("unreadable: Kubernetes cannot read this document: {}", error.message);
-            self.refuse(change, Refusal { message, help: help.to_owned(), offset: error.offset }, base);
+            self.refuse(change, UneditableChange { message, help: help.to_owned(), offset: error.offset }, base);
         }
         Vec::new()
     }
 
     /// A change that cannot be made; `base` is where its piece begins in the text.
     #[cold]
-    fn refuse(&mut self, change: Change, refusal: Refusal, base: usize) {
-        let Refusal { message, help, offset } = refusal;
+    fn refuse(&mut self, change: PlannedChange, refusal: UneditableChange, base: usize) {
+        let UneditableChange { message, help, offset } = refusal;
         let finding = Finding::new(Reason::Uneditable, message, base + offset, &change.template).with_help(help);
         if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
             refuse(outcome, change, finding, base, self.config.spec.on_error);
@@ -307,7 +307,14 @@ impl Run<'_> {
     }
 
     /// Decides for every template of a resource, and notes what is to change.
-    fn resource(&mut self, tree: &Tree<'_>, resource: &Resource, root: &str, base: usize, changes: &mut Vec<Change>) {
+    fn resource(
+        &mut self,
+        tree: &Tree<'_>,
+        resource: &Resource,
+        root: &str,
+        base: usize,
+        changes: &mut Vec<PlannedChange>,
+    ) {
         let is_of = |group: &str, kind: &str| match (resource.duplicate, &resource.gvk) {
             (None, Some(gvk)) => gvk.group == group && gvk.kind == kind,
             (None, None) => false,
@@ -328,12 +335,12 @@ impl Run<'_> {
             let (pod_spec, automount) = (template.spec, template.automount);
             let holder = format!("{root}{}", resource.pointer);
             let path = format!("{holder}{at}");
-            let existing = Ours::take_from(&mut template, tree);
-            let judgement =
-                judge(tree, resource, (&at, &path), &template, existing.as_ref(), self.terms(), self.options);
-            let is_done = judgement.decision.reason.class() == Class::Done;
-            let action = judgement.action.or_else(|| (duplicate.is_some() && is_done).then(Action::default));
-            let change = action.map(|action| Change {
+            let existing = ExistingInjection::take_from(&mut template, tree);
+            let reconciled =
+                reconcile(tree, resource, (&at, &path), &template, existing.as_ref(), self.context(), self.options);
+            let is_done = reconciled.decision.reason.class() == Class::Done;
+            let action = reconciled.action.or_else(|| (duplicate.is_some() && is_done).then(Action::default));
+            let change = action.map(|action| PlannedChange {
                 outcome: self.injection.outcomes.len(),
                 resource: holder,
                 template: at.clone(),
@@ -342,28 +349,28 @@ impl Run<'_> {
                 action,
             });
             let explains = self.options.explanations == Explanations::Keep;
-            let asks_for_bearers = explains || self.config.spec.rbac.generate;
-            let bearer = judgement.agent.as_ref().filter(|_| asks_for_bearers).map(|agent| Bearer {
+            let asks_for_rbac_subjects = explains || self.config.spec.rbac.generate;
+            let rbac_subject = reconciled.agent.as_ref().filter(|_| asks_for_rbac_subjects).map(|agent| RbacSubject {
                 access: agent.access,
                 namespace: resource.identity.namespace_or(self.config.spec.namespace.as_ref()).cloned(),
                 service_account: service_account(tree, pod_spec),
             });
-            let relies = judgement.agent.as_ref().is_some_and(|agent| agent.relies_on_the_pods_token());
+            let relies = reconciled.agent.as_ref().is_some_and(|agent| agent.relies_on_the_pods_token());
             let token_of = (relies && automount.is_none()).then(|| service_account(tree, pod_spec));
             let mut outcome = Outcome {
                 identity: resource.identity.clone(),
                 template: at,
                 offset: tree.span(resource.node).start,
                 file: file.clone(),
-                decision: judgement.decision,
-                rule: judgement.rule,
-                about: judgement.about,
-                warnings: judgement.warnings,
+                decision: reconciled.decision,
+                cause: reconciled.cause,
+                about: reconciled.about,
+                warnings: reconciled.warnings,
                 token_of,
-                bearer,
-                needs: judgement.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
-                agent: judgement.agent.filter(|_| explains).map(|agent| Rc::new(agent.moved(base))),
-                wait_for: judgement.wait_for.filter(|_| explains),
+                rbac_subject,
+                needs: reconciled.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
+                agent: reconciled.agent.filter(|_| explains).map(|agent| Rc::new(agent.moved(base))),
+                wait_for: reconciled.wait_for.filter(|_| explains),
                 patch: Patch(Vec::new()),
             };
             shift(&mut outcome, base);
@@ -380,8 +387,8 @@ impl Run<'_> {
         }
     }
 
-    fn terms(&self) -> Terms<'_> {
-        Terms { config: self.config, agents: &self.agents, patch: self.patch }
+    fn context(&self) -> DecisionContext<'_> {
+        DecisionContext { config: self.config, agents: &self.agents, patch: self.patch }
     }
 
     /// True where nothing can be wanted of a text, whatever stands in it: nobody is held up because it cannot be read.
@@ -399,9 +406,9 @@ impl Run<'_> {
 
     /// Carries the changes out, and tells the outcomes their patches. A change that cannot be carried out is refused, and
     /// everything begins again without it, so that no template is left half changed.
-    fn carry_out(&mut self, tree: &Tree<'_>, mut changes: Vec<Change>, base: usize) -> Vec<Edit> {
+    fn apply_changes(&mut self, tree: &Tree<'_>, mut changes: Vec<PlannedChange>, base: usize) -> Vec<Edit> {
         while !changes.is_empty() {
-            match carry_out(tree, &changes, self.options.patches, &self.cache, &self.records) {
+            match apply_changes(tree, &changes, self.options.patches, &self.cache, &self.records) {
                 Ok(done) => {
                     for (change, patch) in changes.iter().zip(done.patches) {
                         if let Some(outcome) = self.injection.outcomes.get_mut(change.outcome) {
@@ -410,12 +417,12 @@ impl Run<'_> {
                     }
                     return done.edits;
                 }
-                Err(Failure::Refused(refused)) => {
+                Err(ApplyError::Refused(refused)) => {
                     for (change, refusal) in refused.into_iter().rev() {
                         self.refuse(changes.remove(change), refusal, base);
                     }
                 }
-                Err(Failure::Fault { message }) => {
+                Err(ApplyError::Fault { message }) => {
                     // What is wrong stands in a text that nobody will see: the first template shows where it came from.
                     let start = changes.first().map_or(0, |change| tree.span(change.view.node).start);
                     self.injection.faults.push(Finding::verify_failed(message, base + start));
@@ -429,15 +436,15 @@ impl Run<'_> {
 
 /// A change that cannot be made becomes a refusal; one that would only have taken out what nobody wants, a warning.
 #[cold]
-fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, on_error: OnError) {
+fn refuse(outcome: &mut Outcome, change: PlannedChange, refusal: Finding, base: usize, on_error: OnError) {
     let stands_there = !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
     (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
-    (outcome.token_of, outcome.bearer) = (None, None);
-    let kinds = change.existing.as_ref().map_or(Parts::Agent(()), Ours::kinds);
+    (outcome.token_of, outcome.rbac_subject) = (None, None);
+    let components = change.existing.as_ref().map_or(Components::Agent(()), ExistingInjection::component_set);
     let still = Finding {
         reason: Reason::StillInjected,
-        message: format!("{} of an earlier run stays: {}", kinds.subject(), refusal.message),
+        message: format!("{} of an earlier run stays: {}", components.subject(), refusal.message),
         ..refusal.clone()
     };
     match change.action.unwanted {
@@ -446,7 +453,7 @@ fn refuse(outcome: &mut Outcome, change: Change, refusal: Finding, base: usize, 
             outcome.warnings.push(still);
         }
         None => {
-            outcome.rule = refusal.offset.map(|offset| Rule::Manifest { offset, pointer: refusal.pointer.clone() });
+            outcome.cause = refusal.offset.map(|offset| Cause::Manifest { offset, pointer: refusal.pointer.clone() });
             outcome.decision = refusal;
             if stands_there && on_error == OnError::Skip {
                 outcome.warnings.push(still);
@@ -464,8 +471,8 @@ fn shift(outcome: &mut Outcome, base: usize) {
         }
     }
     let asked = outcome.wait_for.as_mut().map(|waiting| &mut waiting.asked);
-    for rule in outcome.rule.as_mut().into_iter().chain(asked) {
-        if let Rule::Manifest { offset, .. } = rule {
+    for cause in outcome.cause.as_mut().into_iter().chain(asked) {
+        if let Cause::Manifest { offset, .. } = cause {
             *offset += base;
         }
     }
@@ -473,10 +480,10 @@ fn shift(outcome: &mut Outcome, base: usize) {
 
 /// The refusal of a resource with a duplicate key.
 #[must_use]
-fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> Refusal {
+fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
     let name = tree.scalar(key).unwrap_or_default();
     let word = ErrorKind::DuplicateKey.word();
-    Refusal {
+    UneditableChange {
         message: format!("{word}: `{name}` stands here a second time, and Kubernetes reads the last one only"),
         help: "is a `---` missing? Else write the two as one".to_owned(),
         offset: tree.span(key).start,

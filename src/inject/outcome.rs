@@ -1,12 +1,12 @@
 //! The outcome of one pod template, and remarks about resources without one.
 
 use crate::agent::Agent;
-use crate::agent::kubelet_access::Bearer;
-use crate::agent::parts::Kinds;
+use crate::agent::components::ComponentSet;
+use crate::agent::kubelet_access::RbacSubject;
 use crate::agent::prerequisites::Prerequisites;
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
-use crate::report::{Finding, Rule};
+use crate::report::{Cause, Finding};
 use json_patch::Patch;
 use std::rc::Rc;
 
@@ -26,9 +26,9 @@ pub struct Outcome {
     /// What was decided. Its reason's class is neither [`Class::Warning`](crate::report::Class::Warning) nor [`Class::Note`](crate::report::Class::Note).
     pub decision: Finding,
     /// What made the decision; none where there was nothing to decide.
-    pub rule: Option<Rule>,
+    pub cause: Option<Cause>,
     /// What the decision speaks of: the agent, the init container that waits, or both; none where nothing changes.
-    pub(crate) about: Option<Kinds>,
+    pub(crate) about: Option<ComponentSet>,
     /// Warnings and notes beside it; where several things make the template refused, the decision is the first, and the others
     /// stand here.
     pub warnings: Vec<Finding>,
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub(crate) token_of: Option<String>,
     /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`,
     /// explanations).
-    pub(crate) bearer: Option<Bearer>,
+    pub(crate) rbac_subject: Option<RbacSubject>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or unless
     /// [`Patches::Keep`](crate::options::Patches::Keep) asks for patches.
     pub patch: Patch,
@@ -65,7 +65,7 @@ pub struct Remark {
 /// The resource that a finding is about.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Subject<'r> {
+pub struct ResourceRef<'r> {
     /// Kind and name.
     pub identity: &'r Identity,
     /// JSON Pointer to its pod template; empty where none is known.
@@ -79,31 +79,31 @@ pub struct Subject<'r> {
 impl Outcome {
     /// Whose it is.
     #[must_use]
-    pub(crate) fn subject(&self) -> Subject<'_> {
+    pub(crate) fn subject(&self) -> ResourceRef<'_> {
         let Self { identity, template, offset, file, .. } = self;
-        Subject { identity, template, offset: *offset, file: file.as_ref() }
+        ResourceRef { identity, template, offset: *offset, file: file.as_ref() }
     }
 }
 
 impl Remark {
     /// Whose it is.
     #[must_use]
-    pub(crate) fn subject(&self) -> Subject<'_> {
+    pub(crate) fn subject(&self) -> ResourceRef<'_> {
         let Self { identity, offset, file, .. } = self;
-        Subject { identity, template: "", offset: *offset, file: file.as_ref() }
+        ResourceRef { identity, template: "", offset: *offset, file: file.as_ref() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::agent::parts::Kinds;
+    use crate::agent::components::ComponentSet;
     use crate::options::Tense;
     use crate::report::Reason;
 
     #[test]
     fn what_is_done_to_the_agent_is_said_as_the_reason_has_it() {
         for reason in [Reason::Injected, Reason::Updated, Reason::Removed] {
-            let said = reason.done().map(|done| Kinds::Agent(()).passive(Tense::Past, done));
+            let said = reason.done().map(|done| ComponentSet::Agent(()).passive(Tense::Past, done));
             assert_eq!(said.as_deref(), Some(reason.sentence()));
         }
     }

@@ -35,7 +35,7 @@ impl Run<'_> {
         if !(may_be && template_form::may_be_in(text)) {
             return;
         }
-        if let Some(finding) = unknown_kind(tree, resource, self.terms()) {
+        if let Some(finding) = unknown_kind(tree, resource, self.context()) {
             self.tell(tree, resource, finding, base);
         }
     }

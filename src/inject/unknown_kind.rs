@@ -4,11 +4,11 @@
 //! hear that nothing happened, and with which line of configuration it would. Whoever has every pod injected is to hear it of
 //! all, though not as a warning: most of these kinds are some operator's own business.
 
-use crate::agent::parts::{Kinds, Parts};
+use crate::agent::components::{ComponentSet, Components};
 use crate::agent::wait_for::asks_for_nothing;
 use crate::config::{Config, Injection};
 use crate::decide::controller_owned::owned;
-use crate::decide::{Decision, Terms, decide};
+use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{Formed, MOST_LOOKED_AT, formed};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
@@ -90,14 +90,14 @@ struct Candidate {
     formed: Formed,
     template: PodTemplate,
     /// What it asks for.
-    asks: Option<Kinds>,
+    asks: Option<ComponentSet>,
 }
 
 /// What is told of a resource in which no pod template is known. Silent where the configuration would pass its templates by
 /// if they were.
-pub(crate) fn unknown_kind(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_>) -> Option<Finding> {
+pub(crate) fn unknown_kind(tree: &Tree<'_>, resource: &Resource, context: DecisionContext<'_>) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
-    let candidates = candidates(tree, resource, terms);
+    let candidates = candidates(tree, resource, context);
     let group = if gvk.group.is_empty() { "the core API group" } else { &gvk.group };
     let nothing_says = format!("nothing says that the kind {} of {group} holds one there", gvk.kind);
     let asking = candidates.iter().find_map(|candidate| Some((candidate, candidate.asks?)));
@@ -116,9 +116,9 @@ pub(crate) fn unknown_kind(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_
 }
 
 /// Everything in a resource that would get something if its kind were known.
-fn candidates(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_>) -> Vec<Candidate> {
+fn candidates(tree: &Tree<'_>, resource: &Resource, context: DecisionContext<'_>) -> Vec<Candidate> {
     let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
-    let asks_or_not = may_be(kind, Some(api_version), terms.config) && owned(tree, resource.node).is_none();
+    let asks_or_not = may_be(kind, Some(api_version), context.config) && owned(tree, resource.node).is_none();
     // A resource that is its own template has no path that could be configured.
     let formed = formed(tree, resource.node).into_iter().filter(|formed| !formed.path.steps.is_empty());
     let (asking, others): (Vec<_>, Vec<_>) =
@@ -130,7 +130,7 @@ fn candidates(tree: &Tree<'_>, resource: &Resource, terms: Terms<'_>) -> Vec<Can
             return None;
         }
         let template = PodTemplate::view(tree, formed.node);
-        let is_wanted = match decide(tree, resource, &formed.pointer, &template, terms).decision {
+        let is_wanted = match decide(tree, resource, &formed.pointer, &template, context).decision {
             // Once the kind is known, its controller may complete the containers.
             Decision::Skip(Finding { reason: Reason::Patch, .. }) => {
                 strategic_merge::sign(tree, resource, &template, Images::FromElsewhere).is_none()
@@ -172,11 +172,11 @@ fn line(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
 }
 
 /// What something of the form of a pod template asks for.
-fn asks(tree: &Tree<'_>, node: NodeId) -> Option<Kinds> {
+fn asks(tree: &Tree<'_>, node: NodeId) -> Option<ComponentSet> {
     let below = |path: [&str; 2]| path.into_iter().try_fold(node, |node, key| tree.member(node, key));
     let annotations = below(["metadata", "annotations"])?;
     let value = |annotation: Annotation| text(tree, annotations, annotation.key());
     let inject = value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
     let wait_for = value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
-    Parts::of(inject.then_some(()), wait_for.then_some(()))
+    Components::of(inject.then_some(()), wait_for.then_some(()))
 }

@@ -314,14 +314,14 @@ mod tests {
             offset: 0,
             file: None,
             decision,
-            rule: None,
+            cause: None,
             about: None,
             warnings: Vec::new(),
             needs: None,
             token_of: None,
             agent: None,
             wait_for: None,
-            bearer: None,
+            rbac_subject: None,
             patch: json_patch::Patch::default(),
         }
     }

@@ -1,7 +1,7 @@
 //! What was decided, as the `results` of a ResourceList.
 
 use crate::diagnostic::Severity;
-use crate::inject::outcome::Subject;
+use crate::inject::outcome::ResourceRef;
 use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
@@ -74,7 +74,7 @@ fn about(result: &Value) -> [Value; 2] {
 
 impl<'r> FunctionResult<'r> {
     fn new(ReportedFinding { finding, severity, resource, .. }: ReportedFinding<'r>) -> Self {
-        let resource = resource.map(|Subject { identity, template, file, .. }| {
+        let resource = resource.map(|ResourceRef { identity, template, file, .. }| {
             let pointer = if finding.pointer.is_empty() { template } else { &finding.pointer };
             Resource { identity, pointer, file }
         });

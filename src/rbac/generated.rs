@@ -82,7 +82,7 @@ fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, 
             }
         }
     }
-    let has_path = |outcome: &Outcome| outcome.bearer.is_some() && outcome.file.is_some();
+    let has_path = |outcome: &Outcome| outcome.rbac_subject.is_some() && outcome.file.is_some();
     if permissions == Permissions::Items && injection.outcomes.iter().any(has_path) {
         // kpt writes items to files, by these two; kustomize has none of them.
         for (index, wanted) in wanted.iter_mut().enumerate() {

@@ -1,6 +1,6 @@
 //! Whose permissions are needed: from the outcomes of a run to the ServiceAccounts of every namespace.
 
-use crate::agent::kubelet_access::{Access, Bearer};
+use crate::agent::kubelet_access::{KubeletAccess, RbacSubject};
 use crate::inject::outcome::Outcome;
 use crate::report::{Class, Reason};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grant<'g> {
     /// The way they read; never the read-only port.
-    pub(crate) access: Access,
+    pub(crate) access: KubeletAccess,
     /// Their namespace.
     pub(crate) namespace: &'g str,
     /// Their names, sorted.
@@ -19,7 +19,7 @@ pub(crate) struct Grant<'g> {
 /// What all templates of a run need together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Grants {
-    needed: BTreeMap<(String, Access), BTreeSet<String>>,
+    needed: BTreeMap<(String, KubeletAccess), BTreeSet<String>>,
     /// Templates whose agents read from the read-only port.
     without: usize,
 }
@@ -29,14 +29,14 @@ impl Grants {
     pub(crate) fn take(&mut self, outcomes: &[Outcome]) {
         let carries = |reason: Reason| reason.class() == Class::Done && reason != Reason::Removed;
         for outcome in outcomes.iter().filter(|outcome| carries(outcome.decision.reason)) {
-            match &outcome.bearer {
-                Some(Bearer { access: Access::ReadOnlyPort, .. }) => self.without += 1,
-                Some(Bearer { access, namespace: Some(namespace), service_account }) => {
+            match &outcome.rbac_subject {
+                Some(RbacSubject { access: KubeletAccess::ReadOnlyPort, .. }) => self.without += 1,
+                Some(RbacSubject { access, namespace: Some(namespace), service_account }) => {
                     let of = self.needed.entry((namespace.clone(), *access)).or_default();
                     of.insert(service_account.clone());
                 }
                 // Without a namespace it was refused.
-                Some(Bearer { namespace: None, .. }) | None => {}
+                Some(RbacSubject { namespace: None, .. }) | None => {}
             }
         }
     }
@@ -53,7 +53,7 @@ impl Grants {
     /// How many ServiceAccounts need a permission.
     #[must_use]
     pub(crate) fn service_accounts(&self) -> usize {
-        let named = |((namespace, _), names): (&'_ (String, Access), &'_ BTreeSet<String>)| {
+        let named = |((namespace, _), names): (&'_ (String, KubeletAccess), &'_ BTreeSet<String>)| {
             names.iter().map(|name| (namespace.clone(), name.clone())).collect::<Vec<_>>()
         };
         self.needed.iter().flat_map(named).collect::<BTreeSet<_>>().len()

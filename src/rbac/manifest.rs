@@ -1,6 +1,6 @@
 //! The permissions as text: YAML with comments that say why.
 
-use crate::agent::kubelet_access::{Access, PERMITS};
+use crate::agent::kubelet_access::{KubeletAccess, PERMITS};
 use crate::config::{Config, KubernetesVersion};
 use crate::rbac::objects::objects;
 use crate::rbac::{Grant, Grants};
@@ -50,24 +50,24 @@ pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<Str
     let namespace = grant.namespace;
     let permits = format!("nodes/proxy: {PERMITS};");
     let role = match grant.access {
-        Access::Kubelet if grant.access.needs_proxy(version) => vec![
+        KubeletAccess::Kubelet if grant.access.needs_proxy(version) => vec![
             format!(
                 "namespace {namespace}: GET /pods (nodes/proxy) and GET /stats/summary (nodes/stats) of the kubelet"
             ),
             permits,
             "kubelets older than Kubernetes 1.33 ask for nothing less, newer ones for nodes/pods".to_owned(),
         ],
-        Access::Kubelet => vec![format!(
+        KubeletAccess::Kubelet => vec![format!(
             "namespace {namespace}: GET /pods (nodes/pods) and GET /stats/summary (nodes/stats) of the kubelet, from Kubernetes 1.33 on"
         )],
-        Access::ApiServer => vec![
+        KubeletAccess::ApiServer => vec![
             format!(
                 "namespace {namespace}: GET /pods and GET /stats/summary, passed on by the API server (nodes/proxy)"
             ),
             permits,
             "on EKS Fargate there is no other way".to_owned(),
         ],
-        Access::ReadOnlyPort => Vec::new(),
+        KubeletAccess::ReadOnlyPort => Vec::new(),
     };
     [role, vec![format!("namespace {namespace}: {SUBJECTS}")]]
 }

@@ -2,8 +2,8 @@
 
 use crate::agent::plan::Plan;
 use crate::agent::wait_for::WaitFor;
-use crate::reconcile::patch::{Places, TemplatePatch};
-use crate::report::{Finding, Rule};
+use crate::reconcile::patch::{ListPositions, TemplatePatch};
+use crate::report::{Cause, Finding};
 use std::rc::Rc;
 
 /// The action for one template.
@@ -12,7 +12,7 @@ pub(crate) struct Action {
     /// Takes out or replaces what stands there.
     pub(crate) first: TemplatePatch,
     /// Goes in afterwards.
-    pub(crate) then: Option<(Plan, Places)>,
+    pub(crate) then: Option<(Plan, ListPositions)>,
     /// Where nobody wants them any more: what is told if they cannot be taken out.
     pub(crate) unwanted: Option<Finding>,
 }
@@ -23,5 +23,5 @@ pub(crate) struct Waiting {
     /// It.
     pub(crate) wait_for: Rc<WaitFor>,
     /// The annotation.
-    pub(crate) asked: Rule,
+    pub(crate) asked: Cause,
 }

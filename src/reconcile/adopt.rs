@@ -5,9 +5,9 @@
 //! name of ours and that nobody else mounts gives way to ours.
 
 use crate::agent::Agent;
-use crate::agent::canonical::normal;
-use crate::agent::difference::{Became, Difference, differences};
-use crate::agent::existing::{Ours, is_agent};
+use crate::agent::canonical::canonical;
+use crate::agent::difference::{Difference, DifferenceKind, differences};
+use crate::agent::existing::{ExistingInjection, is_agent};
 use crate::mackerel::env::VARIABLES;
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::pod_template::{Container, ContainerList, PodTemplate, PodVolume};
@@ -18,7 +18,7 @@ use yaml_json_patch::{Kind, Tree, to_json};
 
 /// An agent that can be taken over.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Adoption {
+pub(crate) struct Adoptable {
     /// The container as it stands.
     pub(crate) old: Container,
     /// The template without it and without the volumes that give way to ours.
@@ -26,8 +26,12 @@ pub(crate) struct Adoption {
 }
 
 /// The first agent of a template that has none of ours. Ephemeral containers cannot be changed.
-pub(crate) fn candidate(tree: &Tree<'_>, template: &PodTemplate, existing: Option<&Ours>) -> Option<Adoption> {
-    if existing.is_some_and(|ours| ours.kinds().agent().is_some()) {
+pub(crate) fn candidate(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    existing: Option<&ExistingInjection>,
+) -> Option<Adoptable> {
+    if existing.is_some_and(|existing| existing.component_set().agent().is_some()) {
         return None;
     }
     let can_be = |container: &Container| is_agent(container) && container.list != ContainerList::EphemeralContainers;
@@ -40,7 +44,7 @@ pub(crate) fn candidate(tree: &Tree<'_>, template: &PodTemplate, existing: Optio
         !is_shared && is_name_of_ours(name) && mounts(tree, &old, name) && !is_mounted(tree, &without.containers, name)
     };
     without.volumes = template.volumes.iter().filter(|volume| !gives_way(volume)).cloned().collect();
-    Some(Adoption { old, without })
+    Some(Adoptable { old, without })
 }
 
 fn is_name_of_ours(name: &str) -> bool {
@@ -62,13 +66,13 @@ pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bo
 pub(crate) fn left_behind<'a>(
     tree: &'a Tree<'_>,
     template: &'a PodTemplate,
-    adoption: &'a Adoption,
+    adoption: &'a Adoptable,
     agent: &'a Agent,
 ) -> impl Iterator<Item = &'a PodVolume> {
-    let Adoption { old, without } = adoption;
+    let Adoptable { old, without } = adoption;
     template.volumes.iter().filter(|volume| {
         let name = volume.name.as_deref().unwrap_or_default();
-        let gives_way = agent.volumes.iter().any(|(ours, _)| ours.name() == name);
+        let gives_way = agent.volumes.iter().any(|(existing, _)| existing.name() == name);
         !gives_way && mounts(tree, old, name) && !is_mounted(tree, &without.containers, name)
     })
 }
@@ -82,10 +86,10 @@ const FIELDS: [(&str, &str); 4] = [
 ];
 
 /// What becomes of the old container, in one sentence.
-pub(crate) fn told(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: Tense) -> String {
+pub(crate) fn describe(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: Tense) -> String {
     let before = to_json(tree, old.node).unwrap_or_default();
     let name = old.name.as_deref().unwrap_or("without a name");
-    let Lost { gone, changed } = Lost::of(&comparable(before), &comparable(Value::clone(&agent.container)));
+    let LostFields { gone, changed } = LostFields::of(&comparable(before), &comparable(Value::clone(&agent.container)));
     let mut message = format!("container {name} {} taken over", tense.auxiliary());
     // Somebody may refer to it by its name: an annotation, another container's `resourceFieldRef`.
     if name != CONTAINER {
@@ -112,21 +116,21 @@ fn comparable(mut container: Value) -> Value {
     if let Some(fields) = container.as_object_mut() {
         fields.shift_remove("restartPolicy");
     }
-    normal(&container)
+    canonical(&container)
 }
 
 /// What the old container had: each a field, and in brackets the setting that gives it back, if there is one.
 #[derive(Debug, Default, PartialEq)]
-struct Lost {
+struct LostFields {
     gone: Vec<String>,
     changed: Vec<String>,
 }
 
-impl Lost {
+impl LostFields {
     /// Compares containers in their normal form.
     fn of(old: &Value, new: &Value) -> Self {
         let mut lost = Self::default();
-        for Difference { became, old: at, .. } in differences(old, new) {
+        for Difference { kind, old: at, .. } in differences(old, new) {
             let tokens: Vec<&str> = at.split('/').skip(1).collect();
             let text = |pointer: String, field: &str| old.pointer(&pointer)?.get(field)?.as_str();
             let (label, is_inside) = match tokens[..] {
@@ -152,9 +156,9 @@ impl Lost {
                 }
                 [] => continue,
             };
-            let list = match became {
-                Became::Gone if !is_inside => &mut lost.gone,
-                Became::New if !is_inside => continue,
+            let list = match kind {
+                DifferenceKind::Gone if !is_inside => &mut lost.gone,
+                DifferenceKind::New if !is_inside => continue,
                 _ => &mut lost.changed,
             };
             if !list.contains(&label) {
@@ -167,7 +171,7 @@ impl Lost {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIELDS, Lost, VARIABLES, comparable};
+    use super::{FIELDS, LostFields, VARIABLES, comparable};
     use crate::config::{Annotated, Config};
     use serde_json::json;
 
@@ -186,7 +190,7 @@ mod tests {
             "resources": {"limits": {"memory": "3"}, "requests": {"memory": "1"}},
             "volumeMounts": [{"mountPath": "/a", "name": "c"}],
         });
-        let Lost { gone, changed } = Lost::of(&old, &new);
+        let LostFields { gone, changed } = LostFields::of(&old, &new);
         assert_eq!(
             gone,
             [
@@ -207,7 +211,7 @@ mod tests {
                 "the mount at /a",
             ]
         );
-        assert_eq!(Lost::of(&new, &new), Lost::default());
+        assert_eq!(LostFields::of(&new, &new), LostFields::default());
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Carries out what was judged: splices operations into the text and checks the result, in at most two steps.
 
-use crate::agent::existing::Ours;
+use crate::agent::existing::ExistingInjection;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
 use crate::reconcile::action::Action;
-use crate::reconcile::patch::{Records, TemplatePatch, insertion};
+use crate::reconcile::patch::{RecordCache, TemplatePatch, insertion};
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -14,7 +14,7 @@ use yaml_json_patch::{Cache, ErrorKind, Operation, SpliceError, splice, verify};
 
 /// What becomes of one template of the piece in hand.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Change {
+pub(crate) struct PlannedChange {
     /// Which of the outcomes tells of it.
     pub(crate) outcome: usize,
     /// JSON Pointer from the piece's root to the resource.
@@ -24,11 +24,11 @@ pub(crate) struct Change {
     /// The template as it stands.
     pub(crate) view: PodTemplate,
     /// What an earlier run put into it.
-    pub(crate) existing: Option<Ours>,
+    pub(crate) existing: Option<ExistingInjection>,
     pub(crate) action: Action,
 }
 
-impl Change {
+impl PlannedChange {
     /// JSON Pointer from the piece's root to the template.
     fn path(&self) -> String {
         format!("{}{}", self.resource, self.template)
@@ -36,7 +36,7 @@ impl Change {
 }
 
 /// Changes carried out.
-pub(crate) struct Done {
+pub(crate) struct AppliedChanges {
     /// On the piece's text.
     pub(crate) edits: Vec<Edit>,
     /// Per change, pointers from the resource; empty unless patches are to be kept.
@@ -44,15 +44,15 @@ pub(crate) struct Done {
 }
 
 /// Why nothing was carried out.
-pub(crate) enum Failure {
+pub(crate) enum ApplyError {
     /// These changes cannot be made safely.
-    Refused(Vec<(usize, Refusal)>),
+    Refused(Vec<(usize, UneditableChange)>),
     /// The result is not what the patch says: a mistake of ours.
     Fault { message: String },
 }
 
 /// Why a change cannot be made safely.
-pub(crate) struct Refusal {
+pub(crate) struct UneditableChange {
     pub(crate) message: String,
     pub(crate) help: String,
     /// In the piece's text.
@@ -60,13 +60,13 @@ pub(crate) struct Refusal {
 }
 
 /// Carries out all changes or none.
-pub(crate) fn carry_out(
+pub(crate) fn apply_changes(
     tree: &Tree<'_>,
-    changes: &[Change],
+    changes: &[PlannedChange],
     keep: Patches,
     cache: &Cache,
-    records: &Records,
-) -> Result<Done, Failure> {
+    records: &RecordCache,
+) -> Result<AppliedChanges, ApplyError> {
     let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
     let (taken, between) = step(tree, changes, first, cache)?;
     let between = match &between {
@@ -77,13 +77,13 @@ pub(crate) fn carry_out(
     let mut second = Vec::with_capacity(changes.len());
     let mut refused = Vec::new();
     for (index, change) in changes.iter().enumerate() {
-        match goes_in(tree, nodes.as_mut(), change, records) {
+        match insertion_for(tree, nodes.as_mut(), change, records) {
             Ok(patch) => second.push(patch),
             Err(refusal) => refused.push((index, refusal)),
         }
     }
     if !refused.is_empty() {
-        return Err(Failure::Refused(refused));
+        return Err(ApplyError::Refused(refused));
     }
     let patches = match keep {
         Patches::Drop => Vec::new(),
@@ -104,43 +104,46 @@ pub(crate) fn carry_out(
         (true, false) => added,
         (false, false) => edit::compose(tree.text(), &taken, &added),
     };
-    Ok(Done { edits, patches })
+    Ok(AppliedChanges { edits, patches })
 }
 
 /// A place in the text between is no place of the user's: the template is shown instead.
-fn in_original(failure: Failure, tree: &Tree<'_>, changes: &[Change]) -> Failure {
+fn in_original(failure: ApplyError, tree: &Tree<'_>, changes: &[PlannedChange]) -> ApplyError {
     let start = |change: usize| changes.get(change).map_or(0, |change| tree.span(change.view.node).start);
     match failure {
-        Failure::Refused(refused) => Failure::Refused(
+        ApplyError::Refused(refused) => ApplyError::Refused(
             refused
                 .into_iter()
-                .map(|(change, refusal)| (change, Refusal { offset: start(change), ..refusal }))
+                .map(|(change, refusal)| (change, UneditableChange { offset: start(change), ..refusal }))
                 .collect(),
         ),
-        fault @ Failure::Fault { .. } => fault,
+        fault @ ApplyError::Fault { .. } => fault,
     }
 }
 
 /// The operations that put the plan in, on the text that the first step left, if it changed anything.
-fn goes_in(
+fn insertion_for(
     tree: &Tree<'_>,
     between: Option<&mut Nodes<'_, '_>>,
-    change: &Change,
-    records: &Records,
-) -> Result<TemplatePatch, Refusal> {
+    change: &PlannedChange,
+    records: &RecordCache,
+) -> Result<TemplatePatch, UneditableChange> {
     let Some((plan, places)) = &change.action.then else { return Ok(TemplatePatch::default()) };
     let path = change.path();
     let is_between = between.is_some();
     let inserted = match between {
         None => insertion(tree, &change.view, &path, plan, *places, records),
         Some(between) => {
-            let gone =
-                || Refusal { message: "the template is gone".to_owned(), help: "report it".to_owned(), offset: 0 };
+            let gone = || UneditableChange {
+                message: "the template is gone".to_owned(),
+                help: "report it".to_owned(),
+                offset: 0,
+            };
             let node = between.node(&path).ok_or_else(gone)?;
             insertion(between.tree, &PodTemplate::view(between.tree, node), &path, plan, *places, records)
         }
     };
-    inserted.map_err(|odd| Refusal {
+    inserted.map_err(|odd| UneditableChange {
         message: format!("`{}` is no {}", odd.parent, if odd.wanted == Kind::Sequence { "list" } else { "mapping" }),
         help: "correct it; Kubernetes would refuse it too".to_owned(),
         // A place in the text between is no place of the user's.
@@ -154,7 +157,7 @@ struct Nodes<'a, 't> {
     /// Of each list on the way.
     items: HashMap<NodeId, Vec<NodeId>>,
     /// Of keys that stand twice, by the offsets of both. Many templates may stand below one.
-    again: HashMap<(usize, usize), Again>,
+    again: HashMap<(usize, usize), NextOccurrence>,
 }
 
 impl<'a, 't> Nodes<'a, 't> {
@@ -175,11 +178,11 @@ impl<'a, 't> Nodes<'a, 't> {
         })
     }
 
-    fn refusal(&mut self, uneditable: &SpliceError) -> Refusal {
+    fn refusal(&mut self, uneditable: &SpliceError) -> UneditableChange {
         let text = self.tree.text();
         let again = uneditable.again.map(|next| {
             let places = (uneditable.offset, next);
-            *self.again.entry(places).or_insert_with(|| Again::of(text, uneditable.offset, next))
+            *self.again.entry(places).or_insert_with(|| NextOccurrence::of(text, uneditable.offset, next))
         });
         refusal(uneditable, again)
     }
@@ -188,49 +191,50 @@ impl<'a, 't> Nodes<'a, 't> {
 /// Splices the patches, one per change, into the text and verifies the result. Without operations: no edits, no new text.
 fn step(
     tree: &Tree<'_>,
-    changes: &[Change],
+    changes: &[PlannedChange],
     patches: Vec<TemplatePatch>,
     cache: &Cache,
-) -> Result<(Vec<Edit>, Option<String>), Failure> {
+) -> Result<(Vec<Edit>, Option<String>), ApplyError> {
     let operations: Vec<Operation> = patches.iter().flat_map(|patch| patch.operations.iter().cloned()).collect();
     if operations.is_empty() {
         return Ok((Vec::new(), None));
     }
     let spliced = splice(tree, operations, cache);
-    let spliced = spliced.map_err(|uneditable| Failure::Refused(culprits(tree, patches, &uneditable, cache)))?;
+    let spliced =
+        spliced.map_err(|uneditable| ApplyError::Refused(find_uneditable(tree, patches, &uneditable, cache)))?;
     let text = edit::apply(tree.text(), &spliced.edits);
     let mut buffer = cache.buffer();
     let new = reread(&text, &mut buffer)?;
-    verify(tree, &spliced, &new, cache).map_err(|mismatch| Failure::Fault { message: mismatch.to_string() })?;
+    verify(tree, &spliced, &new, cache).map_err(|mismatch| ApplyError::Fault { message: mismatch.to_string() })?;
     let tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
     if !tabs.is_empty() {
-        return Err(Failure::Refused(above_tabs(&tabs, tree, changes)));
+        return Err(ApplyError::Refused(above_tabs(&tabs, tree, changes)));
     }
     new.recycle(&mut buffer);
     Ok((spliced.edits, Some(text)))
 }
 
 /// Which of several cannot be made shows one by one; `together` is what was said of all of them.
-fn culprits(
+fn find_uneditable(
     tree: &Tree<'_>,
     patches: Vec<TemplatePatch>,
     together: &SpliceError,
     cache: &Cache,
-) -> Vec<(usize, Refusal)> {
+) -> Vec<(usize, UneditableChange)> {
     let mut nodes = Nodes::of(tree);
     let alone = patches.into_iter().enumerate().filter_map(|(index, patch)| {
         let alone = splice(tree, patch.operations, cache).err()?;
         Some((index, nodes.refusal(&alone)))
     });
-    let culprits: Vec<(usize, Refusal)> = alone.collect();
-    if culprits.is_empty() { vec![(0, nodes.refusal(together))] } else { culprits }
+    let find_uneditable: Vec<(usize, UneditableChange)> = alone.collect();
+    if find_uneditable.is_empty() { vec![(0, nodes.refusal(together))] } else { find_uneditable }
 }
 
 /// White space belongs to the value above it, which is another one now and may be indented deeper. For each template above
 /// tabs that cannot be read any more: the first of them.
-fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[Change]) -> Vec<(usize, Refusal)> {
+fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[PlannedChange]) -> Vec<(usize, UneditableChange)> {
     let mut nodes = Nodes::of(tree);
-    let mut start = |change: &Change| nodes.node(&change.path()).map(|template| tree.span(template).start);
+    let mut start = |change: &PlannedChange| nodes.node(&change.path()).map(|template| tree.span(template).start);
     let starts: BTreeMap<usize, usize> =
         changes.iter().enumerate().filter_map(|(index, change)| Some((start(change)?, index))).collect();
     let mut refused = BTreeMap::new();
@@ -241,27 +245,27 @@ fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[Change]) -> Vec<(usize
     refused.into_iter().collect()
 }
 
-fn refusal(uneditable: &SpliceError, again: Option<Again>) -> Refusal {
+fn refusal(uneditable: &SpliceError, again: Option<NextOccurrence>) -> UneditableChange {
     let again = again.map(|again| format!(", {again}")).unwrap_or_default();
-    Refusal {
+    UneditableChange {
         message: format!("{}: {uneditable}{again}", uneditable.kind.word()),
         help: uneditable.kind.help().to_owned(),
         offset: uneditable.offset,
     }
 }
 
-fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, Failure> {
+fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, ApplyError> {
     yaml::read_into(text, buffer)
-        .map_err(|error| Failure::Fault { message: format!("the result is not valid YAML: {}", error.message) })
+        .map_err(|error| ApplyError::Fault { message: format!("the result is not valid YAML: {}", error.message) })
 }
 
 /// The place of a duplicate key, seen from the first one: that many lines below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Again {
+pub(crate) struct NextOccurrence {
     lines: usize,
 }
 
-impl Again {
+impl NextOccurrence {
     /// From a key's offset to that of the next key of its name.
     pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
         let between = text.as_bytes().get(key..next).unwrap_or_default();
@@ -269,7 +273,7 @@ impl Again {
     }
 }
 
-impl fmt::Display for Again {
+impl fmt::Display for NextOccurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.lines {
             0 => f.write_str("both times in this line"),

@@ -1,11 +1,11 @@
 //! What somebody changed in what we added, but for the names that others may change.
 
 use crate::agent::canonical::Digest;
-use crate::agent::difference::{Became, Difference, differences};
-use crate::agent::existing::Ours;
-use crate::agent::parts::{Kinds, Parts};
+use crate::agent::components::{ComponentSet, Components};
+use crate::agent::difference::{Difference, DifferenceKind, differences};
+use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
-use crate::agent::record::Unreadable;
+use crate::agent::record::RecordError;
 use crate::agent::wait_for;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::CONTAINER;
@@ -18,7 +18,7 @@ use yaml_json_patch::{NodeId, Tree, to_json};
 
 /// How what stands there differs from what the record says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HandEdit {
+pub(crate) enum Drift {
     /// The record is of a later program. What it added is not ours to touch, whatever anybody forces.
     NewerRecord,
     /// The record is no record.
@@ -26,12 +26,12 @@ pub(crate) enum HandEdit {
     /// A part of what the record names is not there.
     Gone,
     /// It is all there, but one of the two is not as it was.
-    Changed(Kinds),
+    Changed(ComponentSet),
 }
 
 /// What is told of a hand edit, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct DriftDescription {
     /// One sentence.
     pub(crate) message: String,
     /// Byte offset of what was edited, else of the record.
@@ -40,47 +40,52 @@ pub(crate) struct Told {
     pub(crate) pointer: String,
 }
 
-impl HandEdit {
+impl Drift {
     /// None where nothing was changed.
-    pub(crate) fn of(ours: &Ours) -> Option<Self> {
-        let record = match &ours.record {
-            Err(Unreadable::Newer) => return Some(HandEdit::NewerRecord),
-            Err(Unreadable::Broken) => return Some(HandEdit::BrokenRecord),
+    pub(crate) fn of(existing: &ExistingInjection) -> Option<Self> {
+        let record = match &existing.record {
+            Err(RecordError::Newer) => return Some(Drift::NewerRecord),
+            Err(RecordError::Broken) => return Some(Drift::BrokenRecord),
             Ok(record) => record,
         };
-        let differs = |part: Kinds, recorded: Digest, value: Option<&Value>| match value {
-            None => Some(HandEdit::Gone),
-            Some(value) => (Digest::of(&value.to_string()) != recorded).then_some(HandEdit::Changed(part)),
+        let differs = |part: ComponentSet, recorded: Digest, value: Option<&Value>| match value {
+            None => Some(Drift::Gone),
+            Some(value) => (Digest::of(&value.to_string()) != recorded).then_some(Drift::Changed(part)),
         };
-        let agent = record.parts.agent();
-        let agent = agent.and_then(|agent| differs(Parts::Agent(()), agent.value, ours.value.as_ref()));
+        let agent = record.components.agent();
+        let agent = agent.and_then(|agent| differs(Components::Agent(()), agent.value, existing.value.as_ref()));
         let wait_for = || {
-            let value = ours.wait_for_value.as_ref().map(|(value, _)| value);
-            differs(Parts::WaitFor(()), record.parts.wait_for()?.value, value)
+            let value = existing.wait_for_value.as_ref().map(|(value, _)| value);
+            differs(Components::WaitFor(()), record.components.wait_for()?.value, value)
         };
-        let is_complete = ours.pull_secrets.iter().all(|(_, secret)| secret.is_some());
-        agent.or_else(wait_for).or((!is_complete).then_some(HandEdit::Gone))
+        let is_complete = existing.pull_secrets.iter().all(|(_, secret)| secret.is_some());
+        agent.or_else(wait_for).or((!is_complete).then_some(Drift::Gone))
     }
 
     /// What is told of it. `wanted` is what would go in; where it is what the record tells of, the field is known, and
     /// both its values.
-    pub(crate) fn told(self, tree: &Tree<'_>, ours: &Ours, wanted: Option<&Plan>) -> Told {
-        let at_record = |message: String| Told {
+    pub(crate) fn describe(
+        self,
+        tree: &Tree<'_>,
+        existing: &ExistingInjection,
+        wanted: Option<&Plan>,
+    ) -> DriftDescription {
+        let at_record = |message: String| DriftDescription {
             message,
-            offset: ours.offset,
+            offset: existing.offset,
             pointer: format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
         };
         match self {
-            HandEdit::NewerRecord => at_record("the agent was put in by a newer version of this program".to_owned()),
-            HandEdit::BrokenRecord => at_record("the record cannot be read".to_owned()),
-            HandEdit::Gone => at_record(match gone(ours) {
+            Drift::NewerRecord => at_record("the agent was put in by a newer version of this program".to_owned()),
+            Drift::BrokenRecord => at_record("the record cannot be read".to_owned()),
+            Drift::Gone => at_record(match gone(existing) {
                 Some(part) => format!("{part} is gone, which the record names"),
                 None => "a part of what the record names cannot be read".to_owned(),
             }),
-            HandEdit::Changed(part) => changed(tree, ours, part, wanted).unwrap_or_else(|| {
+            Drift::Changed(part) => changed(tree, existing, part, wanted).unwrap_or_else(|| {
                 let message = format!("{} is not as it was injected", part.subject());
-                match part.agent().and(ours.agent.as_ref()).or(ours.wait_for.as_ref()) {
-                    Some(container) => Told {
+                match part.agent().and(existing.agent.as_ref()).or(existing.wait_for.as_ref()) {
+                    Some(container) => DriftDescription {
                         message,
                         offset: tree.span(container.node).start,
                         pointer: format!("/spec/{}/{}", container.list.field(), container.index),
@@ -94,26 +99,26 @@ impl HandEdit {
     /// What to do next.
     pub(crate) fn help(self, direction: Direction) -> &'static str {
         match (self, direction) {
-            (HandEdit::NewerRecord, _) => "use that version",
+            (Drift::NewerRecord, _) => "use that version",
             (_, Direction::Inject) => "undo the edit, or run with `--force` on the file to overwrite it",
             (_, Direction::Uninject) => "undo the edit, or run with `--force` on the file to take it out all the same",
         }
     }
 }
 
-fn gone(ours: &Ours) -> Option<String> {
-    let parts = ours.kinds();
+fn gone(existing: &ExistingInjection) -> Option<String> {
+    let components = existing.component_set();
     let containers = [
-        (parts.agent().is_some(), &ours.agent, CONTAINER),
-        (parts.wait_for().is_some(), &ours.wait_for, wait_for::CONTAINER),
+        (components.agent().is_some(), &existing.agent, CONTAINER),
+        (components.wait_for().is_some(), &existing.wait_for, wait_for::CONTAINER),
     ];
     if let Some((.., name)) = containers.into_iter().find(|(is_named, found, _)| *is_named && found.is_none()) {
         return Some(format!("the container `{name}`"));
     }
-    if let Some((volume, _)) = ours.volumes.iter().find(|(_, volume)| volume.is_none()) {
+    if let Some((volume, _)) = existing.volumes.iter().find(|(_, volume)| volume.is_none()) {
         return Some(format!("the volume `{}`", volume.name()));
     }
-    let (name, _) = ours.pull_secrets.iter().find(|(_, secret)| secret.is_none())?;
+    let (name, _) = existing.pull_secrets.iter().find(|(_, secret)| secret.is_none())?;
     Some(format!("the pull secret `{name}`"))
 }
 
@@ -133,16 +138,21 @@ impl<'a> Compared<'a> {
 }
 
 /// The first field that differs. It is known only where the configuration is still the one of the injection.
-fn changed(tree: &Tree<'_>, ours: &Ours, part: Kinds, wanted: Option<&Plan>) -> Option<Told> {
-    let (record, wanted) = (&ours.record.as_ref().ok()?.parts, wanted?);
-    let (same_plan, normal, is) = if part.agent().is_some() {
+fn changed(
+    tree: &Tree<'_>,
+    existing: &ExistingInjection,
+    part: ComponentSet,
+    wanted: Option<&Plan>,
+) -> Option<DriftDescription> {
+    let (record, wanted) = (&existing.record.as_ref().ok()?.components, wanted?);
+    let (same_plan, canonical, is) = if part.agent().is_some() {
         let agent = wanted.agent()?;
-        (record.agent()?.plan == agent.record().plan, agent.normal(), ours.value.as_ref()?)
+        (record.agent()?.plan == agent.record().plan, agent.canonical(), existing.value.as_ref()?)
     } else {
         let wait_for = wanted.wait_for()?;
-        (record.wait_for()?.plan == wait_for.record().plan, wait_for.normal(), &ours.wait_for_value.as_ref()?.0)
+        (record.wait_for()?.plan == wait_for.record().plan, wait_for.canonical(), &existing.wait_for_value.as_ref()?.0)
     };
-    let Difference { became, old, new } = differences(&normal, Some(is).filter(|_| same_plan)?).into_iter().next()?;
+    let Difference { kind, old, new } = differences(&canonical, Some(is).filter(|_| same_plan)?).into_iter().next()?;
     // The first part is the container, the others are volumes.
     let split = |pointer: &str| -> Option<(usize, String)> {
         let path = pointer.strip_prefix('/')?;
@@ -152,21 +162,21 @@ fn changed(tree: &Tree<'_>, ours: &Ours, part: Kinds, wanted: Option<&Plan>) -> 
     let ((item, injected), (_, there)) = (split(&old)?, split(&new)?);
     let Compared { name, list, index, node, was } = match item.checked_sub(1) {
         None if part.agent().is_some() => {
-            Compared::container(CONTAINER, ours.agent.as_ref()?, &wanted.agent()?.container)
+            Compared::container(CONTAINER, existing.agent.as_ref()?, &wanted.agent()?.container)
         }
-        None => Compared::container(wait_for::CONTAINER, ours.wait_for.as_ref()?, &wanted.wait_for()?.container),
+        None => Compared::container(wait_for::CONTAINER, existing.wait_for.as_ref()?, &wanted.wait_for()?.container),
         Some(number) => {
-            let (volume, there) = ours.volumes.get(number)?;
+            let (volume, there) = existing.volumes.get(number)?;
             let there = there.as_ref()?;
             let was = &wanted.agent()?.volumes.get(number)?.1;
             Compared { name: volume.name(), list: "volumes", index: there.index, node: there.node, was }
         }
     };
-    let field = if became == Became::Gone { &injected } else { &there };
+    let field = if kind == DifferenceKind::Gone { &injected } else { &there };
     let shown = field_path(&format!("/{name}{field}"));
     let (is, nearest) = find(tree, node, field);
-    let is = is.filter(|_| became != Became::Gone);
-    let was = was.pointer(&injected).filter(|_| became != Became::New);
+    let is = is.filter(|_| kind != DifferenceKind::Gone);
+    let was = was.pointer(&injected).filter(|_| kind != DifferenceKind::New);
     // What a variable holds may be secret, and messages end in logs.
     let told = |value: &Value| match field.strip_prefix("/env").map(|inner| inner.trim_start_matches('/')) {
         Some(inner) if inner.is_empty() || inner.ends_with("/value") => None,
@@ -179,7 +189,11 @@ fn changed(tree: &Tree<'_>, ours: &Ours, part: Kinds, wanted: Option<&Plan>) -> 
         (None, Some(was)) => format!("`{shown}` is gone, which was injected as `{was}`"),
         (None, None) => format!("`{shown}` is not as it was injected"),
     };
-    Some(Told { message, offset: tree.span(nearest).start, pointer: format!("/spec/{list}/{index}{field}") })
+    Some(DriftDescription {
+        message,
+        offset: tree.span(nearest).start,
+        pointer: format!("/spec/{list}/{index}{field}"),
+    })
 }
 
 /// The value at a pointer, and the place of it, or of what should hold it.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 /// The annotations of records that were written before: most templates of a stream get the same one.
 #[derive(Debug, Default)]
-pub(crate) struct Records {
+pub(crate) struct RecordCache {
     written: RefCell<Vec<(Record, Rc<OwnAnnotations>)>>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct OwnAnnotations {
     pub(super) metadata: Rc<Value>,
 }
 
-impl Records {
+impl RecordCache {
     /// Those of a record.
     pub(super) fn annotations(&self, record: Record) -> Rc<OwnAnnotations> {
         let mut written = self.written.borrow_mut();
@@ -58,5 +58,5 @@ impl OwnAnnotations {
 
 /// `status` goes with an agent, so that the original injector leaves the pod alone.
 pub(super) fn status_is_ours(record: &Record) -> bool {
-    record.parts.agent().is_some_and(|agent| agent.status_is_ours)
+    record.components.agent().is_some_and(|agent| agent.status_is_ours)
 }

@@ -4,10 +4,10 @@
 //! as a null gives way. What was created and what gave way is remembered in the record, so that [`removal`] is the exact
 //! inverse of an insertion.
 
-pub(crate) use crate::reconcile::own_annotations::Records;
+pub(crate) use crate::reconcile::own_annotations::RecordCache;
 
-use crate::agent::existing::Ours;
-use crate::agent::parts::Parts;
+use crate::agent::components::Components;
+use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::record::{Parent, PullSecrets, Record};
 use crate::agent::{Agent, AgentRecord};
@@ -59,17 +59,17 @@ impl TemplatePatch {
 
 /// Where ours go in a list of containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Place {
+pub(crate) enum ListPosition {
     /// Behind all others; init containers also in front of them, where the configuration says so.
     #[default]
-    Usual,
+    Default,
     /// Where earlier ones stood, behind so many others.
     At(usize),
 }
 
 /// An agent of somebody else, whose place ours takes; where ours belongs into the other list, it goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InsteadOf {
+pub(crate) struct AdoptedContainer {
     /// The list it stands in.
     pub(crate) list: ContainerList,
     /// Its place there.
@@ -78,17 +78,17 @@ pub(crate) struct InsteadOf {
 
 /// Where ours go in both lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Places {
+pub(crate) struct ListPositions {
     /// In `containers`.
-    pub(crate) containers: Place,
+    pub(crate) containers: ListPosition,
     /// In `initContainers`.
-    pub(crate) init_containers: Place,
+    pub(crate) init_containers: ListPosition,
     /// What is taken over.
-    pub(crate) instead_of: Option<InsteadOf>,
+    pub(crate) adopted: Option<AdoptedContainer>,
 }
 
 /// What stands where a collection is needed.
-enum Found {
+enum ParentState {
     Collection,
     Null { raw: String },
     Missing,
@@ -121,28 +121,28 @@ pub(crate) fn insertion(
     template: &PodTemplate,
     at: &str,
     plan: &Plan,
-    places: Places,
-    records: &Records,
+    places: ListPositions,
+    records: &RecordCache,
 ) -> Result<TemplatePatch, WrongKind> {
     // What another injector said of its agent says it of ours.
-    let status_is_ours = places.instead_of.is_some() || template.annotation(Annotation::Status.key()).is_none();
+    let status_is_ours = places.adopted.is_some() || template.annotation(Annotation::Status.key()).is_none();
     let mut record = record(plan, status_is_ours);
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
-    let note = |record: &mut Record, parent: Parent, found: &Found| match found {
-        Found::Collection => {}
-        Found::Null { raw } if raw.is_empty() => {}
-        Found::Null { raw } => record.was.push((parent, raw.clone())),
-        Found::Missing => record.created.push(parent),
+    let note = |record: &mut Record, parent: Parent, found: &ParentState| match found {
+        ParentState::Collection => {}
+        ParentState::Null { raw } if raw.is_empty() => {}
+        ParentState::Null { raw } => record.was.push((parent, raw.clone())),
+        ParentState::Missing => record.created.push(parent),
     };
 
     let metadata = builder.found(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
     let annotations = match metadata {
-        Found::Collection => {
+        ParentState::Collection => {
             let annotations = child(template.metadata, "annotations");
             builder.found(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
         }
-        _ => Found::Missing,
+        _ => ParentState::Missing,
     };
     note(&mut record, Parent::Metadata, &metadata);
     note(&mut record, Parent::Annotations, &annotations);
@@ -153,7 +153,7 @@ pub(crate) fn insertion(
         [(ContainerList::Containers, places.containers), (ContainerList::InitContainers, places.init_containers)]
     {
         let containers = plan.containers(list.field());
-        let old = places.instead_of.filter(|old| old.list == list).map(|old| old.index);
+        let old = places.adopted.filter(|old| old.list == list).map(|old| old.index);
         if containers.is_empty() && old.is_none() {
             continue;
         }
@@ -166,8 +166,8 @@ pub(crate) fn insertion(
         }
         let is_first = list == ContainerList::InitContainers && record.position() == WaitForPosition::First;
         let first = match place {
-            Place::At(index) => Some(index),
-            Place::Usual => is_first.then_some(0),
+            ListPosition::At(index) => Some(index),
+            ListPosition::Default => is_first.then_some(0),
         };
         lists.push((list, found, first, old, containers));
     }
@@ -215,7 +215,7 @@ pub(crate) fn insertion(
         builder.add_containers(field, &found, first, containers.collect(), plan);
     }
     match (agent, volumes) {
-        (Some(agent), Some(Found::Collection)) => {
+        (Some(agent), Some(ParentState::Collection)) => {
             for (volume, value) in &agent.volumes {
                 match gives_way(template, places, *volume) {
                     Some(old) => builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(value)),
@@ -233,27 +233,32 @@ pub(crate) fn insertion(
 }
 
 /// The volume of the same name that an adopted agent brought along. Where somebody else mounts it, it does not come to this.
-fn gives_way(template: &PodTemplate, places: Places, volume: Volume) -> Option<&PodVolume> {
+fn gives_way(template: &PodTemplate, places: ListPositions, volume: Volume) -> Option<&PodVolume> {
     let mut named = template.volumes.iter().filter(|other| other.name.as_deref() == Some(volume.name()));
-    named.next().filter(|_| places.instead_of.is_some())
+    named.next().filter(|_| places.adopted.is_some())
 }
 
 /// The record of a plan, with nothing yet of what is around it.
 fn record(plan: &Plan, status_is_ours: bool) -> Record {
     let agent = |agent: &Rc<Agent>| AgentRecord { status_is_ours, ..agent.record() };
-    let parts = match plan {
-        Parts::Agent(one) => Parts::Agent(agent(one)),
-        Parts::WaitFor(wait_for) => Parts::WaitFor(wait_for.record()),
-        Parts::Both(one, wait_for) => Parts::Both(agent(one), wait_for.record()),
+    let components = match plan {
+        Components::Agent(one) => Components::Agent(agent(one)),
+        Components::WaitFor(wait_for) => Components::WaitFor(wait_for.record()),
+        Components::Both(one, wait_for) => Components::Both(agent(one), wait_for.record()),
     };
-    Record { parts, pull_secrets: None, created: Vec::new(), was: Vec::new() }
+    Record { components, pull_secrets: None, created: Vec::new(), was: Vec::new() }
 }
 
 /// What takes out everything that the record names, and puts back what gave way.
 #[must_use]
-pub(crate) fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &Ours) -> TemplatePatch {
+pub(crate) fn removal(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    at: &str,
+    existing: &ExistingInjection,
+) -> TemplatePatch {
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
-    let record = ours.record.as_ref().ok();
+    let record = existing.record.as_ref().ok();
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
 
     let annotations = child(template.metadata, "annotations");
@@ -275,7 +280,7 @@ pub(crate) fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &
 
     let items = |node: Option<NodeId>| node.map_or(0, |node| tree.items(tree.resolve(node)).count());
     for list in [ContainerList::Containers, ContainerList::InitContainers] {
-        let of_list = ours.containers().filter(|container| container.list == list);
+        let of_list = existing.containers().filter(|container| container.list == list);
         let mut indices: Vec<usize> = of_list.map(|container| container.index).collect();
         indices.sort_unstable_by(|a, b| b.cmp(a));
         let node = child(template.spec, list.field());
@@ -290,7 +295,8 @@ pub(crate) fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &
         }
     }
 
-    let mut indices: Vec<usize> = ours.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.index)).collect();
+    let mut indices: Vec<usize> =
+        existing.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.index)).collect();
     indices.sort_unstable_by(|a, b| b.cmp(a));
     let list = child(template.spec, "volumes");
     if indices.is_empty() || items(list) > indices.len() || !builder.empty(Parent::Volumes, list, record) {
@@ -299,7 +305,7 @@ pub(crate) fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &
         }
     }
     let mut indices: Vec<usize> =
-        ours.pull_secrets.iter().filter_map(|(_, secret)| Some(secret.as_ref()?.index)).collect();
+        existing.pull_secrets.iter().filter_map(|(_, secret)| Some(secret.as_ref()?.index)).collect();
     indices.sort_unstable_by(|a, b| b.cmp(a));
     // Others stood in front of ours; where somebody took them away since, nothing is left.
     if !indices.is_empty() && template.pull_secrets.is_empty() {
@@ -315,7 +321,7 @@ pub(crate) fn removal(tree: &Tree<'_>, template: &PodTemplate, at: &str, ours: &
 /// What brings ours up to date where they stand: same parts, same lists, same volumes, same pull secrets. What was created
 /// around them stays so.
 #[must_use]
-pub(crate) fn replacement(at: &str, ours: &Ours, old: &Record, plan: &Plan) -> TemplatePatch {
+pub(crate) fn replacement(at: &str, existing: &ExistingInjection, old: &Record, plan: &Plan) -> TemplatePatch {
     let record = Record {
         pull_secrets: old.pull_secrets.clone(),
         created: old.created.clone(),
@@ -327,12 +333,12 @@ pub(crate) fn replacement(at: &str, ours: &Ours, old: &Record, plan: &Plan) -> T
         format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
         Rc::new(Value::String(record.to_string())),
     );
-    let agent = ours.agent.iter().zip(plan.agent()).map(|(old, new)| (old, &new.container));
-    let wait_for = ours.wait_for.iter().zip(plan.wait_for()).map(|(old, new)| (old, &new.container));
+    let agent = existing.agent.iter().zip(plan.agent()).map(|(old, new)| (old, &new.container));
+    let wait_for = existing.wait_for.iter().zip(plan.wait_for()).map(|(old, new)| (old, &new.container));
     let containers = agent
         .chain(wait_for)
         .map(|(old, new)| replace(format!("/spec/{}/{}", old.list.field(), old.index), Rc::clone(new)));
-    let volumes = ours.volumes.iter().zip(plan.agent().into_iter().flat_map(|agent| &agent.volumes));
+    let volumes = existing.volumes.iter().zip(plan.agent().into_iter().flat_map(|agent| &agent.volumes));
     let volumes = volumes.filter_map(|((_, old), (_, new))| {
         Some(replace(format!("/spec/volumes/{}", old.as_ref()?.index), Rc::clone(new)))
     });
@@ -351,15 +357,15 @@ impl Builder<'_, '_> {
         node: Option<NodeId>,
         kind: Kind,
         parent: &'static str,
-    ) -> Result<Found, WrongKind> {
-        let (Some(holder), Some(node)) = (holder, node) else { return Ok(Found::Missing) };
+    ) -> Result<ParentState, WrongKind> {
+        let (Some(holder), Some(node)) = (holder, node) else { return Ok(ParentState::Missing) };
         let value = self.tree.resolve(node);
         if self.tree.kind(value) == kind {
-            return Ok(Found::Collection);
+            return Ok(ParentState::Collection);
         }
         match resolve(self.tree, value) {
             Ok(Resolved::Null) if self.tree.kind(value) == Kind::Scalar => {
-                Ok(Found::Null { raw: null_source(self.tree, self.tree.resolve(holder), node) })
+                Ok(ParentState::Null { raw: null_source(self.tree, self.tree.resolve(holder), node) })
             }
             _ => Err(WrongKind { parent, wanted: kind, offset: self.tree.span(node).start }),
         }
@@ -384,18 +390,18 @@ impl Builder<'_, '_> {
     fn add_containers(
         &mut self,
         field: &str,
-        found: &Found,
+        found: &ParentState,
         first: Option<usize>,
         containers: Vec<Rc<Value>>,
         plan: &Plan,
     ) {
         match (found, first) {
-            (Found::Collection, None) => {
+            (ParentState::Collection, None) => {
                 for container in containers {
                     self.add(&format!("/spec/{field}/-"), container);
                 }
             }
-            (Found::Collection, Some(first)) => {
+            (ParentState::Collection, Some(first)) => {
                 for (number, container) in containers.into_iter().enumerate() {
                     self.add(&format!("/spec/{field}/{}", first + number), container);
                 }
@@ -403,7 +409,7 @@ impl Builder<'_, '_> {
             _ => {
                 // Most get the agent alone, whose list is made once.
                 let list = match plan {
-                    Parts::Agent(agent) => Rc::clone(&agent.container_list),
+                    Components::Agent(agent) => Rc::clone(&agent.container_list),
                     _ => Rc::new(containers.iter().map(|container| Value::clone(container)).collect()),
                 };
                 self.add(&format!("/spec/{field}"), list);
@@ -411,17 +417,17 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn add_annotations(&mut self, metadata: &Found, annotations: &Found, ours: &OwnAnnotations) {
+    fn add_annotations(&mut self, metadata: &ParentState, annotations: &ParentState, existing: &OwnAnnotations) {
         match (metadata, annotations) {
-            (Found::Collection, Found::Collection) => {
-                for (key, value) in &ours.each {
+            (ParentState::Collection, ParentState::Collection) => {
+                for (key, value) in &existing.each {
                     self.add(&format!("/metadata/annotations/{}", escape(key)), Rc::clone(value));
                 }
             }
-            (Found::Collection, _) => self.add("/metadata/annotations", Rc::clone(&ours.mapping)),
+            (ParentState::Collection, _) => self.add("/metadata/annotations", Rc::clone(&existing.mapping)),
             // An author writes them so, and a reader would not look for them behind the containers.
             _ => {
-                let (path, value) = (pointer(&[self.at, "/metadata"].concat()), Rc::clone(&ours.metadata));
+                let (path, value) = (pointer(&[self.at, "/metadata"].concat()), Rc::clone(&existing.metadata));
                 self.patch.operations.push(Operation::InsertBefore { path, value, before: "spec" });
             }
         }

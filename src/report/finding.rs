@@ -51,7 +51,7 @@ pub(crate) type Said = HashSet<(Reason, String)>;
 /// What made a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Rule {
+pub enum Cause {
     /// A setting, by its dotted path below `spec`, explicit or by default.
     Setting(Cow<'static, str>),
     /// Something that stands in the manifest.

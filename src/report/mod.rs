@@ -32,5 +32,5 @@ mod finding;
 mod reason;
 
 pub(crate) use finding::Said;
-pub use finding::{Finding, PermissionChange, Rule};
+pub use finding::{Cause, Finding, PermissionChange};
 pub use reason::{Class, Reason};

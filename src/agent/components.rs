@@ -4,7 +4,7 @@ use crate::options::Tense;
 
 /// One of the two, or both; never nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parts<A, W> {
+pub(crate) enum Components<A, W> {
     /// The agent.
     Agent(A),
     /// The init container that waits.
@@ -14,16 +14,16 @@ pub(crate) enum Parts<A, W> {
 }
 
 /// Which of the two.
-pub(crate) type Kinds = Parts<(), ()>;
+pub(crate) type ComponentSet = Components<(), ()>;
 
-impl<A, W> Parts<A, W> {
+impl<A, W> Components<A, W> {
     /// None where there is neither.
     #[must_use]
     pub(crate) fn of(agent: Option<A>, wait_for: Option<W>) -> Option<Self> {
         match (agent, wait_for) {
-            (Some(agent), Some(wait_for)) => Some(Parts::Both(agent, wait_for)),
-            (Some(agent), None) => Some(Parts::Agent(agent)),
-            (None, Some(wait_for)) => Some(Parts::WaitFor(wait_for)),
+            (Some(agent), Some(wait_for)) => Some(Components::Both(agent, wait_for)),
+            (Some(agent), None) => Some(Components::Agent(agent)),
+            (None, Some(wait_for)) => Some(Components::WaitFor(wait_for)),
             (None, None) => None,
         }
     }
@@ -32,16 +32,16 @@ impl<A, W> Parts<A, W> {
     #[must_use]
     pub(crate) fn agent(&self) -> Option<&A> {
         match self {
-            Parts::Agent(agent) | Parts::Both(agent, _) => Some(agent),
-            Parts::WaitFor(_) => None,
+            Components::Agent(agent) | Components::Both(agent, _) => Some(agent),
+            Components::WaitFor(_) => None,
         }
     }
 
-    /// As [`Parts::agent`], to be changed.
+    /// As [`Components::agent`], to be changed.
     pub(crate) fn agent_mut(&mut self) -> Option<&mut A> {
         match self {
-            Parts::Agent(agent) | Parts::Both(agent, _) => Some(agent),
-            Parts::WaitFor(_) => None,
+            Components::Agent(agent) | Components::Both(agent, _) => Some(agent),
+            Components::WaitFor(_) => None,
         }
     }
 
@@ -49,30 +49,30 @@ impl<A, W> Parts<A, W> {
     #[must_use]
     pub(crate) fn wait_for(&self) -> Option<&W> {
         match self {
-            Parts::WaitFor(wait_for) | Parts::Both(_, wait_for) => Some(wait_for),
-            Parts::Agent(_) => None,
+            Components::WaitFor(wait_for) | Components::Both(_, wait_for) => Some(wait_for),
+            Components::Agent(_) => None,
         }
     }
 
     /// Which of the two it is.
     #[must_use]
-    pub(crate) fn kinds(&self) -> Kinds {
+    pub(crate) fn component_set(&self) -> ComponentSet {
         match self {
-            Parts::Agent(_) => Parts::Agent(()),
-            Parts::WaitFor(_) => Parts::WaitFor(()),
-            Parts::Both(..) => Parts::Both((), ()),
+            Components::Agent(_) => Components::Agent(()),
+            Components::WaitFor(_) => Components::WaitFor(()),
+            Components::Both(..) => Components::Both((), ()),
         }
     }
 }
 
-impl Kinds {
+impl ComponentSet {
     /// As the subject of a sentence, in the singular.
     #[must_use]
     pub(crate) fn subject(self) -> &'static str {
         match self {
-            Parts::Agent(()) => "the agent",
-            Parts::WaitFor(()) => "wait-for",
-            Parts::Both((), ()) => "the agent with wait-for",
+            Components::Agent(()) => "the agent",
+            Components::WaitFor(()) => "wait-for",
+            Components::Both((), ()) => "the agent with wait-for",
         }
     }
 
