@@ -1,6 +1,6 @@
 //! The annotations of a pod template that we read and write.
 
-use crate::config::{Annotated, Config, Contradicting, Kubelet, Platform, Violation};
+use crate::config::{AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation};
 use crate::diagnostic::closest::closest;
 use std::borrow::Cow;
 
@@ -33,7 +33,7 @@ pub struct InvalidAnnotations {
 
 /// What a template asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum InjectRequest {
     /// Nothing
     None,
     /// The agent
@@ -46,11 +46,11 @@ pub enum Request {
 ///
 /// # Errors
 /// When its value is neither `true` nor `false`, in any case of letters.
-pub fn request(annotations: &[Given<'_>]) -> Result<Request, InvalidAnnotation> {
-    let Some((key, value, offset)) = find(annotations, Annotation::Inject) else { return Ok(Request::None) };
+pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnotation> {
+    let Some((key, value, offset)) = find(annotations, Annotation::Inject) else { return Ok(InjectRequest::None) };
     match value.to_ascii_lowercase().as_str() {
-        "true" => Ok(Request::Inject),
-        "false" => Ok(Request::OptOut),
+        "true" => Ok(InjectRequest::Inject),
+        "false" => Ok(InjectRequest::OptOut),
         _ => {
             let what = format!("must be `true` or `false`, found `{value}`");
             Err(invalid(key, offset, Violation::new(what).with_help("write `\"true\"` or `\"false\"`, in quotes")))
@@ -81,17 +81,17 @@ fn annotated(
     annotations: &[Given<'_>],
     ours: Vec<(Annotation, &str, Given<'_>)>,
 ) -> Result<Config, InvalidAnnotations> {
-    let mut annotated = Annotated::new(config);
+    let mut annotated = TemplateConfig::new(config);
     let mut found: Vec<InvalidAnnotation> =
         ours.iter().filter_map(|given| differs_from_its_alias(given, &ours)).collect();
-    give_way(&mut annotated, annotations);
+    reset_overridden(&mut annotated, annotations);
     for (annotation, path, (key, value, offset)) in ours {
         let value = if annotation == Annotation::Roles { list(value) } else { Cow::Borrowed(value) };
         let violations = annotated.set(path, &value, key, offset);
         found.extend(violations.into_iter().map(|violation| invalid(key, offset, violation)));
     }
     if found.is_empty() {
-        found.extend(annotated.contradictions().into_iter().map(contradicting));
+        found.extend(annotated.conflicts().into_iter().map(conflicting));
     }
     let mut found = found.into_iter();
     match found.next() {
@@ -124,7 +124,7 @@ fn is_setting(annotation: Annotation, value: &str) -> bool {
 }
 
 /// Where settings exclude each other, those of the configuration give way to the template's.
-fn give_way(annotated: &mut Annotated, annotations: &[Given<'_>]) {
+fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
     let is_set = |wanted, (key, value, _): &Given<'_>| Annotation::of(key) == Some(wanted) && is_setting(wanted, value);
     let has = |annotation| annotations.iter().any(|given| is_set(annotation, given));
     let is_insecure = find(annotations, Annotation::KubeletInsecureTls)
@@ -140,7 +140,7 @@ fn give_way(annotated: &mut Annotated, annotations: &[Given<'_>]) {
         annotated.reset("agent.config.location", |spec| spec.agent.config.location = None);
     }
     for asked in Annotation::ALL.iter().filter(|asked| has(**asked)).filter_map(|asked| asked.setting()) {
-        annotated.take_variables_of(asked);
+        annotated.remove_variables_of(asked);
     }
 }
 
@@ -186,7 +186,7 @@ fn invalid(key: &str, offset: usize, violation: Violation) -> InvalidAnnotation 
 }
 
 /// Settings of which at least one is an annotation's: the sentence speaks of settings, and ends with who set them.
-fn contradicting(Contradicting { first, others, violation }: Contradicting) -> InvalidAnnotation {
+fn conflicting(AnnotationConflict { first, others, violation }: AnnotationConflict) -> InvalidAnnotation {
     let name = |key: &str| format!("`{}`", key.strip_prefix(PREFIX).unwrap_or(key));
     let names: Vec<String> = std::iter::once(&first).chain(&others).map(|(key, _)| name(key)).collect();
     let word = if others.is_empty() { "annotation" } else { "annotations" };
@@ -223,10 +223,10 @@ mod tests {
     #[test]
     fn inject_is_true_or_false_in_any_case() {
         for (value, expected) in [
-            ("true", Request::Inject),
-            ("True", Request::Inject),
-            ("FALSE", Request::OptOut),
-            ("false", Request::OptOut),
+            ("true", InjectRequest::Inject),
+            ("True", InjectRequest::Inject),
+            ("FALSE", InjectRequest::OptOut),
+            ("false", InjectRequest::OptOut),
         ] {
             assert_eq!(request(&given(&keys(&[("inject", value)]))), Ok(expected), "{value}");
         }
@@ -234,8 +234,8 @@ mod tests {
             let error = request(&given(&keys(&[("status", "injected"), ("inject", value)]))).unwrap_err();
             assert_eq!((error.key.as_str(), error.offset), (Annotation::Inject.key(), 1), "{value}");
         }
-        assert_eq!(request(&given(&keys(&[("status", "injected")]))), Ok(Request::None));
-        assert_eq!(request(&[("inject", "true", 0)]), Ok(Request::None));
+        assert_eq!(request(&given(&keys(&[("status", "injected")]))), Ok(InjectRequest::None));
+        assert_eq!(request(&[("inject", "true", 0)]), Ok(InjectRequest::None));
     }
 
     #[test]
@@ -436,7 +436,7 @@ mod tests {
 
     #[test]
     fn every_setting_of_an_annotation_exists() {
-        let mut config = Annotated::new(&Config::default());
+        let mut config = TemplateConfig::new(&Config::default());
         for path in Annotation::ALL.iter().filter_map(|annotation| annotation.setting()) {
             let violations = config.set(path, "", "key", 0);
             assert!(

@@ -355,7 +355,7 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
 }
 
 /// What the agent is told of the host and of itself; what nobody set is left out, so that the agent's own default holds.
-fn settings(agent: &config::Agent) -> impl Iterator<Item = EnvVar> + '_ {
+fn settings(agent: &config::AgentSettings) -> impl Iterator<Item = EnvVar> + '_ {
     let roles: Vec<String> = agent.roles.iter().map(ToString::to_string).collect();
     let location = agent.config.variable();
     let polling = agent.config.polling_minutes.filter(|_| location.is_some());

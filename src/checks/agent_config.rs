@@ -7,7 +7,7 @@ mod merge_keys;
 use crate::agent::prerequisites::{KeyRef, ShadowedSetting};
 use crate::checks::{Objects, Part};
 use crate::config::Config;
-use crate::diagnostic::Lines;
+use crate::diagnostic::LineCounter;
 use crate::inject::outcome::Remark;
 use crate::manifest::related::RelatedKind;
 use crate::manifest::related::Source;
@@ -51,7 +51,7 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
             let Readers { shadowed, host_id_in_file } = readers;
             let pod = Pod { sudo: Sudo::of(config), shadowed, host_id_in_file: *host_id_in_file };
             let faults = check(text, &pod);
-            let mut lines = Lines::new(text.as_bytes());
+            let mut lines = LineCounter::new(text.as_bytes());
             let mut below = Below::new(around, entry.offset);
             for Fault { reason, offset, message, help } in faults {
                 let line = lines.position(offset).line;

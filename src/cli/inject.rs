@@ -12,7 +12,7 @@ use crate::cli::walk::{self, Found, Why, plain};
 use crate::cli::{Exit, diff, in_place, stdout, stream};
 use crate::config::{Config, Rbac};
 use crate::diagnostic::Severity;
-use crate::diagnostic::{Lines, visible};
+use crate::diagnostic::{LineCounter, visible};
 use crate::engine::inject_part;
 use crate::inject::outcome::Outcome;
 use crate::inject::severity::SeverityPolicy;
@@ -21,7 +21,7 @@ use crate::manifest::identity::Identity;
 use crate::manifest::kustomization::NamedPatch;
 use crate::options::{Direction, Options, Permissions, Tense};
 use crate::rbac::{self, Grants};
-use crate::report::{Class, Finding, Reason, Said};
+use crate::report::{Class, Finding, Reason, SeenMessages};
 use serde::Serialize;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -158,7 +158,7 @@ struct Gathered<'c> {
     changed: bool,
     grants: Grants,
     /// Of an earlier text: what is the same for all.
-    said: Said,
+    said: SeenMessages,
 }
 
 /// Gives what became of one text that came on stdin.
@@ -229,7 +229,7 @@ impl<'c> Gathered<'c> {
             printed: String::new(),
             changed: false,
             grants: Grants::default(),
-            said: Said::new(),
+            said: SeenMessages::new(),
         }
     }
 
@@ -292,7 +292,7 @@ impl<'c> Gathered<'c> {
         for outcome in &mut injection.outcomes {
             outcome.needs = None;
             outcome.warnings.retain(|told| match told.reason {
-                Reason::NodesProxy => told.is_news(&mut self.said),
+                Reason::NodesProxy => told.first_time(&mut self.said),
                 reason => reason.class() == Class::Refused,
             });
         }
@@ -314,7 +314,7 @@ impl<'c> Gathered<'c> {
             self.take_permissions(&mut injection);
         }
         // The line of configuration is the same for all texts.
-        injection.remarks.retain(|remark| remark.finding.is_news(&mut self.said));
+        injection.remarks.retain(|remark| remark.finding.first_time(&mut self.said));
         let name = path.display().to_string();
         let input = Input { name: &name, text: &text };
         let wording = Wording::places(input, messages.colour());
@@ -473,7 +473,7 @@ fn other_than_manifest(path: &Path, text: &str, finding: &Finding) -> Option<&'s
 
 /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`
 fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
-    let mut lines = Lines::new(input.text.as_bytes());
+    let mut lines = LineCounter::new(input.text.as_bytes());
     for outcome in &injection.outcomes {
         let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else { continue };
         let would = about.passive(Tense::Conditional, done);

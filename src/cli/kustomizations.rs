@@ -2,7 +2,7 @@
 
 use crate::cli::input::read_file;
 use crate::cli::walk::identity;
-use crate::diagnostic::Lines;
+use crate::diagnostic::LineCounter;
 use crate::manifest::kustomization::{self, Kustomization, NamedPatch};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl NamedPatches {
             let Ok(file) = read_file(path) else { continue };
             let folder = path.parent().unwrap_or(Path::new(""));
             let Kustomization { resources: kept, patches: named } = kustomization::read(&file.text);
-            let mut lines = Lines::new(file.text.as_bytes());
+            let mut lines = LineCounter::new(file.text.as_bytes());
             for entry in named {
                 let at = lines.position(entry.offset);
                 let place = format!("{}:{}:{}", path.display(), at.line, at.column);

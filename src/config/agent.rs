@@ -1,19 +1,19 @@
-//! The agent's container.
+//! Settings of the agent's container.
 
-use crate::config::choice::choices;
 use crate::config::role::Role;
 use crate::config::setting::settings;
+use crate::config::string_enum::string_enum;
 use k8s_openapi::api::core::v1::{Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The folder that the agent's ConfigMap is mounted at.
+/// The folder at which the ConfigMap with the agent's configuration is mounted.
 pub(crate) const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
 
 settings! {
     /// The agent's container.
-    pub(crate) struct Agent {
+    pub(crate) struct AgentSettings {
         /// The image; pin it, a digest is welcome. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
         "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), Image;
         /// When the image is pulled. Default: `IfNotPresent`.
@@ -80,8 +80,7 @@ settings! {
 }
 
 impl AgentConfig {
-    /// The value of MACKEREL_AGENT_CONFIG. A location wins over the ConfigMap's path: the two stand together only where an
-    /// annotation asks for it.
+    /// Returns the value of MACKEREL_AGENT_CONFIG. A location wins over the ConfigMap's path; only annotations can set both.
     #[must_use]
     pub(crate) fn variable(&self) -> Option<Cow<'_, str>> {
         let of_config_map = || {
@@ -92,7 +91,7 @@ impl AgentConfig {
     }
 }
 
-choices! {
+string_enum! {
     /// When the image is pulled.
     pub(crate) enum ImagePullPolicy {
         /// At each start
@@ -104,7 +103,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// The status of a Mackerel host.
     pub(crate) enum HostStatus {
         /// At work
@@ -118,7 +117,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// How much the agent logs.
     pub(crate) enum LogLevel {
         /// Everything
@@ -136,7 +135,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// Where the agent keeps the host's id.
     pub(crate) enum HostIdStore {
         /// In a file below /var/tmp: the id outlives restarts of the container, not the pod

@@ -1,32 +1,32 @@
-//! Settings of several values: lists and maps, replaced as a whole. One entry of a map can be set by its key.
+//! Lists and maps as settings: replaced as a whole; an entry of a map can be set by its key.
 
-use crate::config::reading::Reading;
-use crate::config::rule::Rule;
+use crate::config::constraint::Constraint;
+use crate::config::read_context::ReadContext;
 use crate::config::scalar::{self, Scalar};
 use crate::config::setting::Setting;
-use crate::config::value::Value;
+use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// A type whose values stand in lists.
-pub(crate) trait Item: Sized {
-    /// Reads one item. What is wrong goes to `reading`.
-    fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self>;
+/// The type of a list's items.
+pub(crate) trait ListItem: Sized {
+    /// Reads one item; violations go to `context`.
+    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self>;
 
     fn item_json(&self) -> Json;
 
     fn item_schema() -> Json;
 
-    /// What tells one item from the others, where two of the same make no sense.
+    /// Returns the name that must be unique in the list, if there is one.
     fn identity(&self) -> Option<&str> {
         None
     }
 }
 
-impl<T: Scalar> Item for T {
-    fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self> {
-        scalar::read(value, reading)
+impl<T: Scalar> ListItem for T {
+    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
+        scalar::read(value, context)
     }
 
     fn item_json(&self) -> Json {
@@ -38,29 +38,29 @@ impl<T: Scalar> Item for T {
     }
 }
 
-impl<T: Item> Setting for Vec<T> {
-    fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
-        let before = reading.problems.len();
+impl<T: ListItem> Setting for Vec<T> {
+    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+        let before = context.errors.len();
         let mut items: Vec<(usize, T)> = Vec::new();
-        value.list(reading, |index, value, reading| {
-            reading.within_item(index, |reading| {
-                let Some(item) = T::read_item(value, reading) else { return };
+        value.list(context, |index, value, context| {
+            context.within_item(index, |context| {
+                let Some(item) = T::read_item(value, context) else { return };
                 let is_twin = |other: &T| item.identity().is_some() && other.identity() == item.identity();
                 if let Some((twin, _)) = items.iter().find(|(_, other)| is_twin(other)) {
                     let what = format!("has the same name as item {twin}: `{}`", item.identity().unwrap_or_default());
-                    return reading.problem(value.range(), Violation::new(what));
+                    return context.error(value.range(), Violation::new(what));
                 }
                 items.push((index, item));
             });
         });
-        if reading.problems.len() == before {
-            reading.given(value);
+        if context.errors.len() == before {
+            context.given(value);
             *self = items.into_iter().map(|(_, item)| item).collect();
         }
     }
 
     fn json(&self) -> Json {
-        self.iter().map(Item::item_json).collect()
+        self.iter().map(ListItem::item_json).collect()
     }
 
     fn schema(&self) -> Json {
@@ -69,29 +69,29 @@ impl<T: Item> Setting for Vec<T> {
 }
 
 impl Setting for BTreeMap<String, String> {
-    fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
-        let before = reading.problems.len();
+    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+        let before = context.errors.len();
         let mut entries = BTreeMap::new();
-        value.mapping(reading, |key, value, reading| {
-            read_entry(key, value, reading, &mut entries);
+        value.mapping(context, |key, value, context| {
+            read_entry(key, value, context, &mut entries);
         });
-        if reading.problems.len() == before {
-            reading.given(value);
+        if context.errors.len() == before {
+            context.given(value);
             *self = entries;
         }
     }
 
-    fn set(&mut self, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>) {
+    fn set(&mut self, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
         match path {
-            [] => self.read(value, reading),
+            [] => self.read(value, context),
             [key] => {
-                let before = reading.problems.len();
-                read_entry(key, value, reading, self);
-                if reading.problems.len() == before {
-                    reading.within_entry(key, |reading| reading.given(value));
+                let before = context.errors.len();
+                read_entry(key, value, context, self);
+                if context.errors.len() == before {
+                    context.within_entry(key, |context| context.given(value));
                 }
             }
-            [key, part, ..] => reading.within_entry(key, |reading| reading.no_parts(part)),
+            [key, part, ..] => context.within_entry(key, |context| context.no_parts(part)),
         }
     }
 
@@ -104,13 +104,18 @@ impl Setting for BTreeMap<String, String> {
     }
 }
 
-fn read_entry(key: &str, value: &Value<'_>, reading: &mut Reading<'_>, entries: &mut BTreeMap<String, String>) {
-    reading.within_entry(key, |reading| {
-        if let Err(violation) = Rule::MetadataName.test(key) {
+fn read_entry(
+    key: &str,
+    value: &ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+    entries: &mut BTreeMap<String, String>,
+) {
+    context.within_entry(key, |context| {
+        if let Err(violation) = Constraint::MetadataName.check(key) {
             let what = format!("is no label: the key {}", violation.what);
-            return reading.problem_at_name(Violation { what, ..violation });
+            return context.error_at_name(Violation { what, ..violation });
         }
-        if let Some(text) = scalar::read::<String>(value, reading) {
+        if let Some(text) = scalar::read::<String>(value, context) {
             entries.insert(key.to_owned(), text);
         }
     });

@@ -1,17 +1,17 @@
-//! A configuration that sets nothing: every setting with its default and its documentation, as comments.
+//! The example configuration: every setting with its default and documentation, commented out.
 
 use crate::config::setting::{Field, Setting as _};
 use crate::config::spec::Spec;
 use crate::config::{API_VERSION, KIND};
 use std::fmt::Write as _;
 
-/// Columns of a comment's text.
+/// Width of a comment's text.
 const COLUMNS: usize = 100;
 
 const HEADER: &str = "Every setting with its default. Take the `#` away before those that you change, and only there: \
     what is set counts as chosen by you, and wins over what other tools changed in the manifests since.";
 
-/// A configuration, YAML, in which every setting stands commented out (`#image: …`) at its default.
+/// Returns a configuration (YAML) in which every setting is commented out (`#image: …`) at its default.
 #[must_use]
 pub fn example() -> String {
     let mut out = String::new();
@@ -43,9 +43,9 @@ fn write_fields(fields: &[Field<'_>], inside: &str, indent: usize, out: &mut Str
     }
 }
 
-/// `#key: value`, or the value on lines of its own below its key.
+/// Writes `#key: value`, or the value on its own lines below the key.
 fn write_value(key: &str, value: &serde_json::Value, indent: usize, out: &mut String) {
-    // A JSON value whose keys are strings can always be written.
+    // JSON can always be written as YAML.
     let written = serde_yaml::to_string(value).unwrap_or_default();
     let lines: Vec<&str> = written.lines().collect();
     let is_empty =

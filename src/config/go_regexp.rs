@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use std::str::Chars;
 
 /// Go allows a thousand groups inside each other, and a thousand repetitions, those of groups multiplied.
-const MOST: u32 = 1000;
+const MAX_REPEAT: u32 = 1000;
 
 /// The classes of Unicode that are known to every version of Go that the agent was built with, without the scripts that
 /// no container's name can have.
@@ -23,7 +23,7 @@ const POSIX_CLASSES: [&str; 14] = [
 /// Says what is wrong with a pattern, in words that go on from "…, but".
 pub(crate) fn check(pattern: &str) -> Result<(), String> {
     let mut parser =
-        Parser { rest: pattern.chars().peekable(), groups: Vec::new(), names: Vec::new(), at: Level::default() };
+        Parser { rest: pattern.chars().peekable(), groups: Vec::new(), names: Vec::new(), at: GroupLevel::default() };
     while let Some(character) = parser.rest.next() {
         parser.piece(character)?;
     }
@@ -33,14 +33,14 @@ pub(crate) fn check(pattern: &str) -> Result<(), String> {
 struct Parser<'p> {
     rest: Peekable<Chars<'p>>,
     /// The levels around the present one.
-    groups: Vec<Level>,
+    groups: Vec<GroupLevel>,
     names: Vec<String>,
-    at: Level,
+    at: GroupLevel,
 }
 
 /// Where we are in one group, or in the pattern as a whole.
 #[derive(Default)]
-struct Level {
+struct GroupLevel {
     /// How often what stands before is repeated, groups inside groups multiplied; none where nothing does.
     before: Option<u32>,
     /// The same of the whole group so far, the most of its parts.
@@ -65,8 +65,10 @@ impl Parser<'_> {
             }
             '*' | '+' | '?' => return self.repeat(None),
             '{' => match self.counts() {
-                Some((least, most)) if least > MOST || most.is_some_and(|most| most > MOST || most < least) => {
-                    return Err(format!("a repetition is above {MOST} or ends below its beginning"));
+                Some((least, most))
+                    if least > MAX_REPEAT || most.is_some_and(|most| most > MAX_REPEAT || most < least) =>
+                {
+                    return Err(format!("a repetition is above {MAX_REPEAT} or ends below its beginning"));
                 }
                 Some((0, None)) => return self.repeat(None),
                 Some((least, most)) => return self.repeat(Some(most.unwrap_or(least))),
@@ -94,8 +96,8 @@ impl Parser<'_> {
     }
 
     fn open(&mut self) -> Result<(), String> {
-        if self.groups.len() >= MOST as usize {
-            return Err(format!("groups stand more than {MOST} deep"));
+        if self.groups.len() >= MAX_REPEAT as usize {
+            return Err(format!("groups stand more than {MAX_REPEAT} deep"));
         }
         self.groups.push(std::mem::take(&mut self.at));
         Ok(())
@@ -113,8 +115,8 @@ impl Parser<'_> {
             Some(0) => 1,
             Some(times) => before.saturating_mul(times),
         };
-        if times > MOST {
-            return Err(format!("repetitions inside each other come to more than {MOST}"));
+        if times > MAX_REPEAT {
+            return Err(format!("repetitions inside each other come to more than {MAX_REPEAT}"));
         }
         self.atom(times);
         self.at.repeated = true;

@@ -1,12 +1,12 @@
-//! Settings of Kubernetes' own types. A type's JSON Schema says what its fields are called and which types they have.
+//! Settings of Kubernetes types. Field names and types come from the JSON Schema of each type.
 
-use crate::config::collection::Item;
-use crate::config::form::Form;
+use crate::config::collection::ListItem;
 use crate::config::quantity;
-use crate::config::reading::Reading;
+use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
+use crate::config::scalar_type::ScalarType;
 use crate::config::setting::Setting;
-use crate::config::value::Value;
+use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
 use k8s_openapi::schemars::JsonSchema;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 use std::sync::LazyLock;
 
 trait KubernetesType: Serialize + DeserializeOwned + JsonSchema {
-    /// The type's schema, made once.
+    /// Returns the schema of the type, built once.
     fn known() -> &'static Json;
 }
 
@@ -34,14 +34,14 @@ macro_rules! kubernetes_types {
 
 kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext);
 
-impl Item for EnvVar {
-    fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self> {
-        let before = reading.problems.len();
-        let given = read(Self::known(), &[], value, reading);
-        if reading.problems.len() > before {
+impl ListItem for EnvVar {
+    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
+        let before = context.errors.len();
+        let given = read(Self::known(), &[], value, context);
+        if context.errors.len() > before {
             return None;
         }
-        let variable: EnvVar = typed(given, value, reading)?;
+        let variable: EnvVar = typed(given, value, context)?;
         let violation = if variable.name.is_empty() {
             Violation::new("needs a `name`")
         } else if !variable.name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'=') {
@@ -52,7 +52,7 @@ impl Item for EnvVar {
         } else {
             return Some(variable);
         };
-        reading.problem(value.range(), violation);
+        context.error(value.range(), violation);
         None
     }
 
@@ -73,16 +73,16 @@ impl Item for EnvVar {
     }
 }
 
-/// A setting that has a default: fields that are given are merged into it, lists as a whole, and `null` takes a field away.
+/// Implements [`Setting`] for a type with a default: given fields are merged into it, lists replaced, and `null` removes.
 macro_rules! merged {
     ($($Type:ty),*) => {$(
         impl Setting for $Type {
-            fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
-                merge(self, &[], value, reading);
+            fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+                merge(self, &[], value, context);
             }
 
-            fn set(&mut self, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>) {
-                merge(self, path, value, reading);
+            fn set(&mut self, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+                merge(self, path, value, context);
             }
 
             fn takes_null(&self) -> bool {
@@ -90,7 +90,7 @@ macro_rules! merged {
             }
 
             fn json(&self) -> Json {
-                // `{}` would mean: nothing to merge.
+                // Reading `{}` would merge nothing.
                 if *self == <$Type>::default() { Json::Null } else { json!(self) }
             }
 
@@ -103,107 +103,111 @@ macro_rules! merged {
 
 merged!(ResourceRequirements, SecurityContext);
 
-fn merge<T: KubernetesType + Default>(into: &mut T, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>) {
+fn merge<T: KubernetesType + Default>(
+    into: &mut T,
+    path: &[String],
+    value: &ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+) {
     if path.is_empty() && is_null(value) {
-        reading.given(value);
+        context.given(value);
         *into = T::default();
         return;
     }
-    let before = reading.problems.len();
-    let given = read(T::known(), path, value, reading);
-    if reading.problems.len() > before {
+    let before = context.errors.len();
+    let given = read(T::known(), path, value, context);
+    if context.errors.len() > before {
         return;
     }
     let mut merged = json!(into);
     json_patch::merge(&mut merged, &given);
     remove_empty(&mut merged);
-    if let Some(merged) = typed(merged, value, reading) {
+    if let Some(merged) = typed(merged, value, context) {
         *into = merged;
     }
 }
 
-fn typed<T: DeserializeOwned>(json: Json, value: &Value<'_>, reading: &mut Reading<'_>) -> Option<T> {
-    let refused = |error| reading.problem(value.range(), Violation::new(format!("is not accepted: {error}")));
+fn typed<T: DeserializeOwned>(json: Json, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<T> {
+    let refused = |error| context.error(value.range(), Violation::new(format!("is not accepted: {error}")));
     serde_json::from_value(json).map_err(refused).ok()
 }
 
-/// Takes away the mappings in which nothing is left.
+/// Removes empty mappings.
 fn remove_empty(json: &mut Json) {
     let Some(object) = json.as_object_mut() else { return };
     object.values_mut().for_each(remove_empty);
     object.retain(|_, inner| inner.as_object().is_none_or(|inner| !inner.is_empty()));
 }
 
-fn is_null(value: &Value<'_>) -> bool {
-    value.is_null() || matches!(value, Value::Text { text: "null", .. })
+fn is_null(value: &ConfigValue<'_>) -> bool {
+    value.is_null() || matches!(value, ConfigValue::Text { text: "null", .. })
 }
 
-/// Reads what was given of a type, `value` being its part `path` (all of it, with an empty path). What is wrong goes to
-/// `reading`, and reading goes on behind it, so that everything wrong is found at once.
-fn read(schema: &Json, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>) -> Json {
+/// Reads a value of a type, or its part at `path` if that is not empty. Violations go to `context`, and reading continues, so
+/// that all of them are found at once.
+fn read(schema: &Json, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Json {
     let is_of = |name: &str| {
         schema["type"] == name || schema["type"].as_array().is_some_and(|types| types.contains(&name.into()))
     };
     if path.is_empty() && is_of("null") && is_null(value) {
-        reading.given(value);
+        context.given(value);
         return Json::Null;
     }
     if is_of("object") {
         let mut fields = Map::new();
-        let mut field = |name: &str, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>| {
+        let mut field = |name: &str, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>| {
             let known = schema["properties"].as_object();
             let Some(inner) = known.map_or(schema.get("additionalProperties"), |known| known.get(name)) else {
-                return reading.no_field(name, known.into_iter().flatten().map(|(known, _)| known.as_str()));
+                return context.no_field(name, known.into_iter().flatten().map(|(known, _)| known.as_str()));
             };
-            reading.within(name, None, |reading| {
-                fields.insert(name.to_owned(), read(inner, path, value, reading));
+            context.within(name, None, |context| {
+                fields.insert(name.to_owned(), read(inner, path, value, context));
             });
         };
         match path {
-            [part, rest @ ..] => field(part, rest, value, reading),
-            [] => value.mapping(reading, |name, value, reading| field(name, &[], value, reading)),
+            [part, rest @ ..] => field(part, rest, value, context),
+            [] => value.mapping(context, |name, value, context| field(name, &[], value, context)),
         }
         return Json::Object(fields);
     }
     if let [part, ..] = path {
-        reading.no_parts(part);
+        context.no_parts(part);
         return Json::Null;
     }
     if is_of("array") {
         let mut items = Vec::new();
-        reading.given(value);
-        value.list(reading, |index, value, reading| {
-            reading.within_item(index, |reading| items.push(read(&schema["items"], &[], value, reading)));
+        context.given(value);
+        value.list(context, |index, value, context| {
+            context.within_item(index, |context| items.push(read(&schema["items"], &[], value, context)));
         });
         return Json::Array(items);
     }
     let read = if is_of("number") {
-        value.scalar(Form::Quantity).and_then(|text| quantity::check(&text).map(|()| json!(text)))
+        value.scalar(ScalarType::Quantity).and_then(|text| quantity::check(&text).map(|()| json!(text)))
     } else if is_of("integer") {
         let whole = |text: &str| {
             let violation = |_| Violation::new(format!("must be a whole number, found `{text}`"));
             text.parse::<i64>().map(Json::from).map_err(violation)
         };
-        value.scalar(Form::Integer).and_then(|text| whole(&text))
+        value.scalar(ScalarType::Integer).and_then(|text| whole(&text))
     } else if is_of("boolean") {
-        value.scalar(Form::Boolean).and_then(|text| bool::parse(&text)).map(Json::from)
+        value.scalar(ScalarType::Boolean).and_then(|text| bool::parse(&text)).map(Json::from)
     } else {
-        value.scalar(Form::Text).map(|text| json!(text))
+        value.scalar(ScalarType::Text).map(|text| json!(text))
     };
     match read {
         Ok(read) => {
-            reading.given(value);
+            context.given(value);
             read
         }
         Err(violation) => {
-            reading.problem(value.range(), violation);
+            context.error(value.range(), violation);
             Json::Null
         }
     }
 }
 
-/// The schema of a type as a configuration is held against it: without references, every field optional and, as in
-/// Kubernetes' own reading, `null` at will.
+/// Returns the schema of a type without references. Every field is optional and may be `null`, as in Kubernetes.
 fn schema_of<T: JsonSchema>() -> Json {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
     let root = generator.subschema_for::<T>();

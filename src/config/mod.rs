@@ -1,7 +1,7 @@
-//! What users set: one type, whatever door it came in by.
+//! The validated configuration: one type for files, `--set`, ConfigMaps, functionConfigs and annotations.
 //!
-//! - [`load`]: reads and checks a configuration; [`Config::default`] is the one that nobody changed
-//! - [`Config`]: the validated configuration; it is only read, so that each value has been checked and has its [`Origin`]
+//! - [`load`]: reads and checks a configuration; [`Config::default`] has every default
+//! - [`Config`]: the validated configuration, read-only, so that each value is checked and has its [`Origin`]
 //! - [`schema()`], [`example()`]: every setting with its meaning, unit and default, as JSON Schema and as a commented file
 //!
 //! ```
@@ -36,68 +36,66 @@
 //! ```
 
 mod agent;
-mod annotated;
-mod choice;
 mod collection;
-mod contradiction;
+mod constraint;
+mod cross_checks;
 mod example;
-mod form;
 pub(crate) mod go_regexp;
 mod kubernetes_type;
 mod origin;
-mod path;
 mod quantity;
-mod reading;
+mod read_context;
 mod role;
-mod rule;
 mod scalar;
+mod scalar_type;
 mod schema;
 mod select;
 mod setting;
-mod source;
+mod sources;
 mod spec;
+mod string_enum;
 mod suggestion;
+mod template_config;
 mod template_path;
 mod value;
 mod version;
 mod violation;
 
-pub(crate) use annotated::{Annotated, Contradicting};
+pub(crate) use template_config::{AnnotationConflict, TemplateConfig};
 pub(crate) use violation::Violation;
 
-pub(crate) use agent::{Agent, CONFIG_FOLDER};
+pub(crate) use agent::{AgentSettings, CONFIG_FOLDER};
 pub use example::example;
 pub use origin::Origin;
 pub use schema::schema;
 #[cfg(test)]
 pub(crate) use select::NamespacePattern;
 pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
-pub(crate) use source::Base;
-pub use source::{Sources, load};
+pub(crate) use sources::Base;
+pub use sources::{Sources, load};
 pub(crate) use spec::{
-    Hooks, Injection, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
+    Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
 };
 pub(crate) use template_path::PodTemplatePath;
 pub(crate) use version::KubernetesVersion;
 
+use crate::manifest::dotted_path as path;
 use crate::manifest::workloads::Table;
 use setting::Setting as _;
 use std::collections::BTreeMap;
 
-/// The `apiVersion` of our configuration object.
+/// The `apiVersion` of the configuration object.
 pub const API_VERSION: &str = "agent-injector.contrib.mackerel.io/v1alpha1";
-/// The `kind` of our configuration object.
+/// The `kind` of the configuration object.
 pub const KIND: &str = "AgentInjector";
 
-/// The validated configuration: the settings, and where each explicit one came from. Made by [`load`]; the default one has
-/// every setting's default.
+/// The validated configuration: the settings, and the [`Origin`] of each explicit one. Made by [`load`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     /// `metadata.name` of the configuration object. Default: `default`.
     pub(crate) name: String,
-    /// The settings.
     pub(crate) spec: Spec,
-    /// Dotted path below `spec` of every setting that somebody set, to where.
+    /// Origins of the explicit settings, by dotted path below `spec`.
     origins: BTreeMap<String, Origin>,
 }
 
@@ -114,10 +112,10 @@ impl Config {
         &self.name
     }
 
-    /// Where the value of a setting came from; a dotted path below `spec`, such as `agent.image`.
+    /// Returns the origin of a setting's value, by its dotted path below `spec`, such as `agent.image`.
     ///
-    /// A setting also counts as set where a part of it was (`agent.resources` by `agent.resources.limits`) or the whole
-    /// that it belongs to (`select.podSelector.matchLabels.app` by `select.podSelector`).
+    /// A setting also counts as set if a part of it is (`agent.resources` by `agent.resources.limits`), or the group that it
+    /// belongs to (`select.podSelector.matchLabels.app` by `select.podSelector`).
     #[must_use]
     pub fn origin(&self, path: &str) -> &Origin {
         let whole = self.origins.iter().rev().find(|(set, _)| path::is_at_or_below(path, set));
@@ -125,25 +123,24 @@ impl Config {
         whole.or_else(part).map_or(&Origin::Default, |(_, origin)| origin)
     }
 
-    /// The kinds with pod templates: the built-in ones and those of `podTemplates`.
+    /// Returns the kinds with pod templates: the built-in ones and those of `podTemplates`.
     pub(crate) fn workloads(&self) -> Table<'_> {
         Table::new(self.spec.pod_templates.iter().map(|place| (&*place.group, &*place.kind, &place.path)))
     }
 
-    /// True when configuration, `--set` or an annotation gave the setting, be it with the default's value. What is explicit
-    /// wins over what somebody changed in an injected agent since; defaults do not (`value-kept`).
+    /// Returns true if the configuration, `--set` or an annotation gives the setting, even with the default's value. Explicit
+    /// values overwrite manual changes to an injected agent; defaults do not (`value-kept`).
     #[must_use]
     pub fn is_explicit(&self, path: &str) -> bool {
         *self.origin(path) != Origin::Default
     }
 
-    /// Every setting that somebody set, by its dotted path below `spec`, in the order of the paths.
+    /// Returns the explicit settings by dotted path below `spec`, in the order of the paths.
     pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
         self.origins.iter().map(|(path, origin)| (path.as_str(), origin))
     }
 
-    /// Every setting that has no settings below it, with its value and where that came from, in the order of the
-    /// reference.
+    /// Returns every setting without settings below it, with its value and origin, in the order of the reference.
     #[must_use]
     pub fn settings(&self) -> Vec<(String, serde_json::Value, &Origin)> {
         let mut found = Vec::new();
@@ -168,7 +165,7 @@ impl Config {
         }
     }
 
-    /// Requests come from here, limits from there: each has a line.
+    /// Adds a line for each part of a map: requests and limits may have different origins.
     fn parts<'c>(
         &'c self,
         path: String,
@@ -188,7 +185,7 @@ impl Config {
         }
     }
 
-    /// The same with the places of annotations moved: those of a piece are places of the text then.
+    /// Moves the offsets of annotations by `base`, from a piece of the text to the whole.
     #[must_use]
     pub(crate) fn moved(mut self, base: usize) -> Self {
         for origin in self.origins.values_mut() {
@@ -199,8 +196,8 @@ impl Config {
         self
     }
 
-    /// The value of a setting as a configuration would write it, `null` where it has none; a dotted path below `spec`.
-    /// None when there is no such setting.
+    /// Returns the value of a setting, by its dotted path below `spec`, as a configuration would write it; `null` if it is
+    /// unset, and `None` if there is no such setting.
     #[must_use]
     pub fn value(&self, path: &str) -> Option<serde_json::Value> {
         setting::json_at(&self.spec.fields(), &path::parts(path))

@@ -1,19 +1,19 @@
-//! Where a setting's value came from.
+//! Origins of settings.
 
 use std::fmt;
 use std::ops::Range;
 
-/// Where a setting's value came from. As text: `injector.yaml:5:12`, `--set #1`, `default`.
+/// The origin of a setting's value. As text: `injector.yaml:5:12`, `--set #1`, `default`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Origin {
-    /// Nobody set it.
+    /// No source sets it.
     #[default]
     Default,
-    /// A configuration: file, functionConfig, ConfigMap data.
+    /// A configuration file, functionConfig or ConfigMap.
     #[non_exhaustive]
     Configuration {
-        /// The file's name, or what stands for it.
+        /// The file's name, or a stand-in such as `<stdin>`.
         source: String,
         /// Bytes of the value in the source's text.
         range: Range<usize>,
@@ -25,7 +25,7 @@ pub enum Origin {
     /// A `path=value`: a `--set` argument.
     #[non_exhaustive]
     Argument {
-        /// Which one, from 1.
+        /// Its number, from 1.
         number: usize,
     },
     /// The `--namespace` argument.

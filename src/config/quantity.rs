@@ -1,9 +1,9 @@
-//! A quantity as a setting.
+//! Quantities in settings.
 
 use crate::config::violation::Violation;
 use crate::manifest::quantity::nanos;
 
-/// Complains about what cannot be an amount of a resource.
+/// Checks that the text is a quantity and not negative.
 pub(crate) fn check(text: &str) -> Result<(), Violation> {
     const HELP: &str = "write for example `100m`, `0.5`, `64Mi` or `1Gi`";
     match nanos(text) {

@@ -1,7 +1,7 @@
-//! A Mackerel role.
+//! Mackerel roles.
 
-use crate::config::form::Form;
 use crate::config::scalar::Scalar;
+use crate::config::scalar_type::ScalarType;
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
@@ -9,9 +9,7 @@ use std::fmt;
 /// A role within a service, written `service:role`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Role {
-    /// The service.
     pub(crate) service: String,
-    /// The role in it.
     pub(crate) role: String,
 }
 
@@ -22,10 +20,10 @@ impl fmt::Display for Role {
 }
 
 impl Scalar for Role {
-    const FORM: Form = Form::Text;
+    const TYPE: ScalarType = ScalarType::Text;
 
     fn parse(text: &str) -> Result<Self, Violation> {
-        // A space around the colon is part of a name to the agent, and the API refuses it, which ends the agent.
+        // The agent does not trim names: the API refuses `shop: web`, and the agent exits.
         let is_name = |name: &str| {
             !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, ':' | ','))
         };

@@ -1,17 +1,17 @@
-//! Settings of one value.
+//! Scalars as settings.
 
-use crate::config::form::Form;
 use crate::config::quantity;
-use crate::config::reading::Reading;
+use crate::config::read_context::ReadContext;
+use crate::config::scalar_type::ScalarType;
 use crate::config::setting::Setting;
-use crate::config::value::Value;
+use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value as Json, json};
 
-/// A type whose values are written as one word.
+/// A type that is written as a YAML scalar.
 pub(crate) trait Scalar: Sized {
-    const FORM: Form;
+    const TYPE: ScalarType;
 
     fn parse(text: &str) -> Result<Self, Violation>;
 
@@ -20,28 +20,30 @@ pub(crate) trait Scalar: Sized {
     fn schema() -> Json;
 }
 
-/// Reads one value. What is wrong goes to `reading`.
-pub(crate) fn read<T: Scalar>(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<T> {
-    let parsed = value.scalar(T::FORM).map_err(|violation| or_better::<T>(value, violation)).and_then(|text| {
+/// Reads one value; a violation goes to `context`.
+pub(crate) fn read<T: Scalar>(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<T> {
+    let parsed = value.scalar(T::TYPE).map_err(|violation| or_better::<T>(value, violation)).and_then(|text| {
         let parsed = T::parse(&text)?;
-        reading.rule().map_or(Ok(()), |rule| rule.test(&text))?;
+        context.constraint().map_or(Ok(()), |constraint| constraint.check(&text))?;
         Ok(parsed)
     });
-    parsed.map_err(|violation| reading.problem(value.range(), violation)).ok()
+    parsed.map_err(|violation| context.error(value.range(), violation)).ok()
 }
 
-/// Quotes would not help a value that is wrong in quotes too.
-fn or_better<T: Scalar>(value: &Value<'_>, violation: Violation) -> Violation {
+/// Replaces "put it in quotes" if the value is wrong in quotes too.
+fn or_better<T: Scalar>(value: &ConfigValue<'_>, violation: Violation) -> Violation {
     match value.written() {
-        Some(written) if T::FORM == Form::Text && !written.is_empty() => T::parse(written).err().unwrap_or(violation),
+        Some(written) if T::TYPE == ScalarType::Text && !written.is_empty() => {
+            T::parse(written).err().unwrap_or(violation)
+        }
         _ => violation,
     }
 }
 
 impl<T: Scalar> Setting for T {
-    fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
-        if let Some(read) = read(value, reading) {
-            reading.given(value);
+    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+        if let Some(read) = read(value, context) {
+            context.given(value);
             *self = read;
         }
     }
@@ -60,19 +62,20 @@ impl<T: Scalar> Setting for T {
 }
 
 impl<T: Scalar> Setting for Option<T> {
-    fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
-        // An API group may be empty, and then that is its value.
-        let is_empty = |text: &str| text.is_empty() && reading.rule().is_none_or(|rule| rule.test("").is_err());
+    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+        // Empty text unsets, except for an API group, where it is the core group.
+        let is_empty =
+            |text: &str| text.is_empty() && context.constraint().is_none_or(|constraint| constraint.check("").is_err());
         let is_unset = match value {
-            Value::Node { .. } => value.is_null() || value.scalar(T::FORM).is_ok_and(|text| is_empty(&text)),
-            // Where `null` is no value of the type, it can only mean: none.
-            Value::Text { text, .. } => is_empty(text) || (*text == "null" && T::parse(text).is_err()),
+            ConfigValue::Node { .. } => value.is_null() || value.scalar(T::TYPE).is_ok_and(|text| is_empty(&text)),
+            // `null` unsets, unless it is a valid value of the type.
+            ConfigValue::Text { text, .. } => is_empty(text) || (*text == "null" && T::parse(text).is_err()),
         };
         if is_unset {
-            reading.given(value);
+            context.given(value);
             *self = None;
-        } else if let Some(read) = read(value, reading) {
-            reading.given(value);
+        } else if let Some(read) = read(value, context) {
+            context.given(value);
             *self = Some(read);
         }
     }
@@ -100,7 +103,7 @@ impl<T: Scalar> Setting for Option<T> {
 }
 
 impl Scalar for String {
-    const FORM: Form = Form::Text;
+    const TYPE: ScalarType = ScalarType::Text;
 
     fn parse(text: &str) -> Result<Self, Violation> {
         Ok(text.to_owned())
@@ -116,7 +119,7 @@ impl Scalar for String {
 }
 
 impl Scalar for bool {
-    const FORM: Form = Form::Boolean;
+    const TYPE: ScalarType = ScalarType::Boolean;
 
     fn parse(text: &str) -> Result<Self, Violation> {
         match text.to_ascii_lowercase().as_str() {
@@ -138,7 +141,7 @@ impl Scalar for bool {
 macro_rules! whole_numbers {
     ($($Type:ty),*) => {$(
         impl Scalar for $Type {
-            const FORM: Form = Form::Integer;
+            const TYPE: ScalarType = ScalarType::Integer;
 
             fn parse(text: &str) -> Result<Self, Violation> {
                 let violation = || Violation::new(format!("must be a whole number up to {}, found `{text}`", <$Type>::MAX));
@@ -159,7 +162,7 @@ macro_rules! whole_numbers {
 whole_numbers!(u16, u32);
 
 impl Scalar for Quantity {
-    const FORM: Form = Form::Quantity;
+    const TYPE: ScalarType = ScalarType::Quantity;
 
     fn parse(text: &str) -> Result<Self, Violation> {
         quantity::check(text)?;

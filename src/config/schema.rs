@@ -1,11 +1,11 @@
-//! The configuration's JSON Schema, from the table of settings.
+//! The configuration's JSON Schema, built from the table of settings.
 
 use crate::config::setting::{Setting as _, describe};
 use crate::config::spec::Spec;
 use crate::config::{API_VERSION, KIND};
 use serde_json::{Value as Json, json};
 
-/// JSON Schema (2020-12) of the configuration object, for editors and checks: every setting with its description and default.
+/// Returns the JSON Schema (2020-12) of the configuration object: every setting with its description and default.
 #[must_use]
 pub fn schema() -> Json {
     let mut spec = Spec::default().schema();

@@ -1,13 +1,13 @@
-//! The pod templates that are looked at: by kind, namespace, labels and name.
+//! Selection of pod templates by kind, namespace, labels and name.
 
-use crate::config::choice::choices;
-use crate::config::collection::Item;
-use crate::config::form::Form;
-use crate::config::reading::Reading;
-use crate::config::rule::Rule;
+use crate::config::collection::ListItem;
+use crate::config::constraint::Constraint;
+use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
+use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{Setting, settings};
-use crate::config::value::Value;
+use crate::config::string_enum::string_enum;
+use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ settings! {
     }
 }
 
-choices! {
+string_enum! {
     /// The relation of a label to values.
     pub(crate) enum LabelOperator {
         /// The label has one of the values
@@ -84,7 +84,7 @@ choices! {
 }
 
 impl LabelSelector {
-    /// True for labels, as names and values, that keep every condition.
+    /// Returns true if the labels, as names and values, meet every condition.
     #[must_use]
     pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
         let value = |wanted: &str| labels.iter().find(|(key, _)| key == wanted).map(|(_, value)| value);
@@ -102,12 +102,12 @@ impl LabelSelector {
     }
 }
 
-impl Item for LabelRequirement {
-    fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self> {
+impl ListItem for LabelRequirement {
+    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
         let mut item = LabelRequirement::default();
-        let before = reading.problems.len();
-        item.read(value, reading);
-        if reading.problems.len() > before {
+        let before = context.errors.len();
+        item.read(value, context);
+        if context.errors.len() > before {
             return None;
         }
         let takes_values = matches!(item.operator, Some(LabelOperator::In | LabelOperator::NotIn));
@@ -122,7 +122,7 @@ impl Item for LabelRequirement {
             }
             Some(_) => return Some(item),
         };
-        reading.problem(value.range(), violation);
+        context.error(value.range(), violation);
         None
     }
 
@@ -139,7 +139,7 @@ impl Item for LabelRequirement {
     }
 }
 
-/// The value without members that say nothing.
+/// Removes members that are null or empty.
 fn without_empty(mut json: Json) -> Json {
     if let Some(object) = json.as_object_mut() {
         let full = std::mem::take(object).into_iter().map(|(name, value)| (name, without_empty(value)));
@@ -153,23 +153,23 @@ fn without_empty(mut json: Json) -> Json {
 /// The namespaces of Kubernetes itself.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
 
-/// True for a namespace of Kubernetes itself.
+/// Returns true for a namespace of Kubernetes itself.
 #[must_use]
 pub(crate) fn is_system_namespace(name: &str) -> bool {
     SYSTEM_NAMESPACES.contains(&name)
 }
 
-/// A namespace, by its name or by a glob: `*` stands for any characters, `?` for one.
+/// A namespace's name, or a glob: `*` matches any characters, `?` one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamespacePattern(pub(crate) String);
 
 impl NamespacePattern {
-    /// True where the whole name fits.
+    /// Returns true if the pattern matches the whole name.
     #[must_use]
     pub(crate) fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
         let (mut at, mut seen) = (0, 0);
-        // The last `*`: the place behind it, and how much of the name stands before what it stands for no longer.
+        // Backtracking to the last `*`: the pattern behind it, and how much of the name it has consumed.
         let mut star: Option<(usize, usize)> = None;
         while let Some(byte) = name.get(seen) {
             match pattern.get(at) {
@@ -188,7 +188,7 @@ impl NamespacePattern {
         pattern.iter().skip(at).all(|byte| *byte == b'*')
     }
 
-    /// True for a name, which no other namespace has.
+    /// Returns true for a name without `*` and `?`.
     #[must_use]
     pub(crate) fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
@@ -202,11 +202,11 @@ impl fmt::Display for NamespacePattern {
 }
 
 impl Scalar for NamespacePattern {
-    const FORM: Form = Form::Text;
+    const TYPE: ScalarType = ScalarType::Text;
 
     fn parse(text: &str) -> Result<Self, Violation> {
         let filled = text.replace(['*', '?'], "a");
-        match Rule::Namespace.test(&filled) {
+        match Constraint::Namespace.check(&filled) {
             Ok(()) => Ok(NamespacePattern(text.to_owned())),
             Err(_) if text.is_empty() => Err(Violation::new("must not be empty")),
             Err(violation) => {
@@ -230,14 +230,13 @@ impl Scalar for NamespacePattern {
 /// A kind of resource: `Kind` in any group, or `group/Kind`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KindPattern {
-    /// None: any group.
+    /// `None` matches any group.
     pub(crate) group: Option<String>,
-    /// Compared exactly.
     pub(crate) kind: String,
 }
 
 impl KindPattern {
-    /// True when a resource of this group and kind is meant.
+    /// Returns true if the pattern matches the group and kind.
     #[must_use]
     pub(crate) fn matches(&self, group: &str, kind: &str) -> bool {
         self.kind == kind && self.group.as_deref().is_none_or(|wanted| wanted == group)
@@ -254,14 +253,14 @@ impl fmt::Display for KindPattern {
 }
 
 impl Scalar for KindPattern {
-    const FORM: Form = Form::Text;
+    const TYPE: ScalarType = ScalarType::Text;
 
     fn parse(text: &str) -> Result<Self, Violation> {
         let (group, kind) = match text.rsplit_once('/') {
             Some((group, kind)) => (Some(group), kind),
             None => (None, text),
         };
-        if Rule::Kind.test(kind).is_err() || group.is_some_and(|group| Rule::Group.test(group).is_err()) {
+        if Constraint::Kind.check(kind).is_err() || group.is_some_and(|group| Constraint::Group.check(group).is_err()) {
             return Err(Violation::new(format!("must be a kind, found `{text}`"))
                 .with_help("write `Deployment`, or with its group but no version: `apps/Deployment`"));
         }
@@ -277,19 +276,19 @@ impl Scalar for KindPattern {
     }
 }
 
-impl Item for Exclusion {
-    fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self> {
+impl ListItem for Exclusion {
+    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
         let mut item = Exclusion::default();
-        let before = reading.problems.len();
-        item.read(value, reading);
-        if reading.problems.len() == before && item == Exclusion::default() {
+        let before = context.errors.len();
+        item.read(value, context);
+        if context.errors.len() == before && item == Exclusion::default() {
             let violation = Violation::new("names nothing, which would leave out every resource");
-            reading.problem(
+            context.error(
                 value.range(),
                 violation.with_help("give `kind`, `name`, `namespace`, `group` or `podSelector`"),
             );
         }
-        (reading.problems.len() == before).then_some(item)
+        (context.errors.len() == before).then_some(item)
     }
 
     fn item_json(&self) -> Json {

@@ -1,64 +1,63 @@
-//! The table of settings: name, documentation, type, default and rule of each stand in one place, and reading by any
-//! door, schema and example are driven by it.
+//! The table of settings: name, documentation, type, default and constraint of each. It drives reading from every source,
+//! the schema and the example.
 
-use crate::config::reading::Reading;
-use crate::config::rule::Rule;
-use crate::config::value::Value;
+use crate::config::constraint::Constraint;
+use crate::config::read_context::ReadContext;
+use crate::config::value::ConfigValue;
 use serde_json::{Map, Value as Json};
 
-/// Something that can be set.
+/// A setting, or a group of settings.
 pub(crate) trait Setting {
-    /// Takes a value. What is wrong with it goes to `reading`, and the old value stays.
-    fn read(&mut self, value: &Value<'_>, reading: &mut Reading<'_>);
+    /// Reads a value. If it is wrong, the violations go to `context` and the old value stays.
+    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>);
 
-    /// Takes the value of a part, by its dotted path.
-    fn set(&mut self, path: &[String], value: &Value<'_>, reading: &mut Reading<'_>) {
+    /// Reads the value of the part at `path`.
+    fn set(&mut self, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
         match path {
-            [] => self.read(value, reading),
-            [part, ..] => reading.no_parts(part),
+            [] => self.read(value, context),
+            [part, ..] => context.no_parts(part),
         }
     }
 
-    /// `null` is a value of its own. Elsewhere it stands for the default.
+    /// Returns true if `null` is a value of the type; otherwise it means the default.
     fn takes_null(&self) -> bool {
         false
     }
 
-    /// Text is taken as it is. Elsewhere it is YAML, whose `null` is that of a document.
+    /// Returns true if text from `--set` is the value itself; otherwise it is read as YAML.
     fn takes_text(&self) -> bool {
         false
     }
 
-    /// The value as a configuration would write it.
+    /// Returns the value as a configuration would write it.
     fn json(&self) -> Json;
 
-    /// JSON Schema of what may stand here.
+    /// Returns the JSON Schema of the setting.
     fn schema(&self) -> Json;
 
-    /// The fields, of a group of settings.
+    /// Returns the fields of a group, none for a single setting.
     fn fields(&self) -> Vec<Field<'_>> {
         Vec::new()
     }
 }
 
-/// One line of the table.
+/// A line of the table.
 pub(crate) struct Field<'a> {
-    /// As it is written.
     pub(crate) name: &'static str,
-    /// The doc comment's lines.
+    /// Lines of the doc comment.
     pub(crate) doc: &'static [&'static str],
-    pub(crate) rule: Option<Rule>,
+    pub(crate) constraint: Option<Constraint>,
     pub(crate) setting: &'a dyn Setting,
 }
 
 impl Field<'_> {
-    /// The doc comment as one text.
+    /// Returns the doc comment as one text.
     pub(crate) fn description(&self) -> String {
         self.doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// The value at a dotted path, as a configuration would write it; `null` where nothing is set.
+/// Returns the value at a path as a configuration would write it; `null` if it is unset.
 pub(crate) fn json_at(fields: &[Field<'_>], parts: &[String]) -> Option<Json> {
     let (name, rest) = parts.split_first()?;
     let field = fields.iter().find(|field| field.name == name)?;
@@ -73,33 +72,33 @@ pub(crate) fn json_at(fields: &[Field<'_>], parts: &[String]) -> Option<Json> {
     Some(value)
 }
 
-/// A group of settings, as the table declares it.
+/// A group of settings, declared by [`settings!`].
 pub(crate) trait Group: Sized {
     const NAMES: &'static [&'static str];
 
     fn list(&self) -> Vec<Field<'_>>;
 
-    /// The field of this name, with the rule that its values obey.
-    fn field(&mut self, name: &str) -> Option<(&mut dyn Setting, Option<Rule>)>;
+    /// Returns the field of this name and the constraint on its values.
+    fn field(&mut self, name: &str) -> Option<(&mut dyn Setting, Option<Constraint>)>;
 
-    /// Gives the field its default.
+    /// Sets the field to its default.
     fn reset(&mut self, name: &str);
 
-    fn read_group(&mut self, value: &Value<'_>, reading: &mut Reading<'_>) {
-        value.mapping(reading, |name, value, reading| self.set_field(name, &[], value, reading));
+    fn read_group(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+        value.mapping(context, |name, value, context| self.set_field(name, &[], value, context));
     }
 
-    fn set_field(&mut self, name: &str, rest: &[String], value: &Value<'_>, reading: &mut Reading<'_>) {
-        let Some((setting, rule)) = self.field(name) else {
-            return reading.unknown_field(name, Self::NAMES);
+    fn set_field(&mut self, name: &str, rest: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+        let Some((setting, constraint)) = self.field(name) else {
+            return context.unknown_field(name, Self::NAMES);
         };
         let is_null = value.is_null() || (value.is_null_text() && !setting.takes_text());
         let resets = rest.is_empty() && !setting.takes_null() && is_null;
         if resets {
-            reading.forget(name);
+            context.forget(name);
             return self.reset(name);
         }
-        reading.within(name, rule, |reading| setting.set(rest, value, reading));
+        context.within(name, constraint, |context| setting.set(rest, value, context));
     }
 
     fn group_json(&self) -> Json {
@@ -109,13 +108,13 @@ pub(crate) trait Group: Sized {
     fn group_schema(&self) -> Json {
         let mut properties = Map::new();
         for field in self.list() {
-            properties.insert(field.name.to_owned(), of_field(&field));
+            properties.insert(field.name.to_owned(), field_schema(&field));
         }
         serde_json::json!({"type": "object", "additionalProperties": false, "properties": properties})
     }
 }
 
-/// Puts the description first, as people read it, the type's own words behind the setting's.
+/// Puts the description first: that of the setting, then that of its type.
 pub(crate) fn describe(schema: &mut Json, description: &str, default: Option<Json>) {
     let Json::Object(object) = schema else { return };
     let own = object.remove("description");
@@ -132,23 +131,23 @@ pub(crate) fn describe(schema: &mut Json, description: &str, default: Option<Jso
     *object = described;
 }
 
-/// The schema of one setting: of its type, with documentation, rule and default.
-fn of_field(field: &Field<'_>) -> Json {
+/// Returns the schema of a setting: its type with documentation, constraint and default.
+fn field_schema(field: &Field<'_>) -> Json {
     let mut schema = field.setting.schema();
-    if let Some(rule) = field.rule {
-        // What a list or a map holds obeys the rule, not the list or the map itself.
+    if let Some(constraint) = field.constraint {
+        // The constraint of a list or map is for its members.
         let inner = ["items", "additionalProperties"].into_iter().find(|key| schema[*key].is_object());
-        let ruled = match inner {
+        let target = match inner {
             Some(key) => schema.get_mut(key),
             None => Some(&mut schema),
         };
-        if let Some(Json::Object(ruled)) = ruled {
-            rule.describe(ruled);
+        if let Some(Json::Object(target)) = target {
+            constraint.describe(target);
         }
     }
     let is_group = !field.setting.fields().is_empty();
     if is_group {
-        // As under `agent:` with nothing but comments below it.
+        // `agent:` with only comments below it is null.
         schema["type"] = serde_json::json!(["object", "null"]);
     }
     let default = if is_group { None } else { Some(field.setting.json()) };
@@ -156,15 +155,15 @@ fn of_field(field: &Field<'_>) -> Json {
     schema
 }
 
-/// Declares a group of settings. Each line: the doc comment that users see, the name as it is written, then the field
-/// with its type and default, and the rule that its values obey (of a list or a map: each of them).
+/// Declares a group of settings. A line has the doc comment that users see, the name, the field with its type and default,
+/// and the constraint on its values (for a list or map, on each member).
 macro_rules! settings {
     (
         $(#[doc = $doc:literal])*
         pub(crate) struct $Name:ident {
             $(
                 $(#[doc = $field_doc:literal])*
-                $written:literal $field:ident: $Type:ty = $default:expr $(, $rule:ident)?;
+                $written:literal $field:ident: $Type:ty = $default:expr $(, $constraint:ident)?;
             )*
         }
     ) => {
@@ -187,7 +186,7 @@ macro_rules! settings {
                 vec![$($crate::config::setting::Field {
                     name: $written,
                     doc: &[$($field_doc,)*],
-                    rule: $crate::config::setting::rule!($($rule)?),
+                    constraint: $crate::config::setting::constraint!($($constraint)?),
                     setting: &self.$field,
                 },)*]
             }
@@ -195,9 +194,9 @@ macro_rules! settings {
             fn field(
                 &mut self,
                 name: &str,
-            ) -> Option<(&mut dyn $crate::config::setting::Setting, Option<$crate::config::rule::Rule>)> {
+            ) -> Option<(&mut dyn $crate::config::setting::Setting, Option<$crate::config::constraint::Constraint>)> {
                 match name {
-                    $($written => Some((&mut self.$field, $crate::config::setting::rule!($($rule)?))),)*
+                    $($written => Some((&mut self.$field, $crate::config::setting::constraint!($($constraint)?))),)*
                     _ => None,
                 }
             }
@@ -213,22 +212,22 @@ macro_rules! settings {
         impl $crate::config::setting::Setting for $Name {
             fn read(
                 &mut self,
-                value: &$crate::config::value::Value<'_>,
-                reading: &mut $crate::config::reading::Reading<'_>,
+                value: &$crate::config::value::ConfigValue<'_>,
+                context: &mut $crate::config::read_context::ReadContext<'_>,
             ) {
-                $crate::config::setting::Group::read_group(self, value, reading);
+                $crate::config::setting::Group::read_group(self, value, context);
             }
 
             fn set(
                 &mut self,
                 path: &[String],
-                value: &$crate::config::value::Value<'_>,
-                reading: &mut $crate::config::reading::Reading<'_>,
+                value: &$crate::config::value::ConfigValue<'_>,
+                context: &mut $crate::config::read_context::ReadContext<'_>,
             ) {
                 match path {
-                    [] => self.read(value, reading),
+                    [] => self.read(value, context),
                     [name, rest @ ..] => {
-                        $crate::config::setting::Group::set_field(self, name, rest, value, reading);
+                        $crate::config::setting::Group::set_field(self, name, rest, value, context);
                     }
                 }
             }
@@ -248,14 +247,14 @@ macro_rules! settings {
     };
 }
 
-/// The rule of a table line, if it names one.
-macro_rules! rule {
+/// Expands to the constraint of a table line as an `Option`.
+macro_rules! constraint {
     () => {
         None
     };
-    ($rule:ident) => {
-        Some($crate::config::rule::Rule::$rule)
+    ($constraint:ident) => {
+        Some($crate::config::constraint::Constraint::$constraint)
     };
 }
 
-pub(crate) use {rule, settings};
+pub(crate) use {constraint, settings};

@@ -1,9 +1,9 @@
-//! Everything below `spec`.
+//! Settings below `spec`.
 
-use crate::config::agent::Agent;
-use crate::config::choice::choices;
+use crate::config::agent::AgentSettings;
 use crate::config::select::Select;
 use crate::config::setting::settings;
+use crate::config::string_enum::string_enum;
 use crate::config::template_path::PodTemplatePath;
 use crate::config::version::KubernetesVersion;
 
@@ -11,8 +11,8 @@ settings! {
     /// The settings.
     pub(crate) struct Spec {
         /// Which templates get the agent. `disabled` is the kill switch: nothing new is injected, what is there stays. Default: `always`.
-        "injection" injection: Injection = Injection::Always;
-        /// What a template that is wanted but cannot be injected does to the run. Reading, writing and a failed verification always fail it. Default: `fail`.
+        "injection" injection: InjectionMode = InjectionMode::Always;
+        /// What a template that is wanted but cannot be injected does to the run. ReadContext, writing and a failed verification always fail it. Default: `fail`.
         "onError" on_error: OnError = OnError::Fail;
         /// The namespace of resources that name none, as in Helm charts and kustomize bases. Default: none, it is unknown.
         "namespace" namespace: Option<String> = None, Namespace;
@@ -31,11 +31,11 @@ settings! {
         /// The Secret that holds the Mackerel API key. It must exist in the pod's namespace before the pod starts.
         "apiKey" api_key: ApiKey = ApiKey::default();
         /// The agent's container.
-        "agent" agent: Agent = Agent::default();
+        "agent" agent: AgentSettings = AgentSettings::default();
         /// What to do when the agent would take the class Guaranteed from a pod. Default: `warn`.
         "qos" qos: Qos = Qos::Warn;
         /// The init container that the annotation `wait-for` asks for, with or without the agent. Which templates are looked at is for `select` and `injection: disabled` to say, as for the agent.
-        "waitFor" wait_for: WaitFor = WaitFor::default();
+        "waitFor" wait_for: WaitForSettings = WaitForSettings::default();
         /// Further kinds with pod templates, beside the built-in ones. A list, replaced as a whole. Default: none.
         "podTemplates" pod_templates: Vec<PodTemplatePath> = Vec::new();
         /// The permissions of the agent, added to the output.
@@ -43,9 +43,9 @@ settings! {
     }
 }
 
-choices! {
+string_enum! {
     /// Which templates get the agent.
-    pub(crate) enum Injection {
+    pub(crate) enum InjectionMode {
         /// All that are selected and do not opt out by annotation
         Always = "always",
         /// Only those that ask by annotation
@@ -55,7 +55,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// What a template that cannot be injected does to the run.
     pub(crate) enum OnError {
         /// The run fails and nothing is written
@@ -65,7 +65,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// What to do with hooks and chart tests of Helm.
     pub(crate) enum Hooks {
         /// Leave them alone
@@ -75,7 +75,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// How the agent stands in the pod.
     pub(crate) enum SidecarKind {
         /// Native where the template's restartPolicy is Never or OnFailure, so that the pod completes; else a container
@@ -87,7 +87,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// Where the pods run.
     pub(crate) enum Platform {
         /// On nodes whose kubelet the agent can reach
@@ -97,7 +97,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// What to do when a Guaranteed pod would change its QoS class.
     pub(crate) enum Qos {
         /// Inject and warn
@@ -109,7 +109,7 @@ choices! {
     }
 }
 
-choices! {
+string_enum! {
     /// Where the wait-for init container stands.
     pub(crate) enum WaitForPosition {
         /// Before the other init containers
@@ -151,7 +151,7 @@ settings! {
 
 settings! {
     /// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
-    pub(crate) struct WaitFor {
+    pub(crate) struct WaitForSettings {
         /// The image whose entry point is this program. Default: none; a template that asks is then refused.
         "image" image: Option<String> = None, Image;
         /// How long to wait for all hosts, in seconds; then the container fails, and Kubernetes starts it again as the pod's restartPolicy says. Default: `15`.
@@ -173,38 +173,31 @@ settings! {
     }
 }
 
-/// The one way that the agent reads from the kubelet of its node.
+/// The connection by which the agent reads from the kubelet of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KubeletConnection {
     /// Through the API server, with the pod's token: on EKS Fargate no kubelet can be reached.
     ApiServer,
     /// Over TLS, with the pod's token.
     Tls {
-        /// The kubelet's TLS port.
         port: u16,
-        /// The kubelet's certificate is not verified.
+        /// Skip verification of the kubelet's certificate.
         insecure: bool,
     },
     /// Without TLS and authentication.
-    ReadOnly {
-        /// The kubelet's read-only port.
-        port: u16,
-    },
+    ReadOnly { port: u16 },
 }
 
 impl KubeletConnection {
-    /// Whether the agent must show the token of the pod's ServiceAccount.
+    /// Returns true if the agent needs the token of the pod's ServiceAccount.
     #[must_use]
     pub(crate) fn needs_token(self) -> bool {
-        match self {
-            KubeletConnection::ApiServer | KubeletConnection::Tls { .. } => true,
-            KubeletConnection::ReadOnly { .. } => false,
-        }
+        !matches!(self, KubeletConnection::ReadOnly { .. })
     }
 }
 
 impl Spec {
-    /// The way that the settings choose: on nodes the read-only port where one is given.
+    /// Returns the connection that the settings choose: on nodes the read-only port if one is set.
     #[must_use]
     pub(crate) fn kubelet_connection(&self) -> KubeletConnection {
         match (self.platform, self.kubelet.read_only_port) {

@@ -1,10 +1,10 @@
-//! "Did you mean": a setting of the same name in another group.
+//! Suggestions for unknown settings: the same name in another group.
 
 use crate::config::setting::{Field, Setting};
 use crate::config::spec::Spec;
 use crate::diagnostic::closest::normalize;
 
-/// A setting of this name in some other group, by its dotted path.
+/// Returns the dotted path of a setting with this name in any group.
 pub(crate) fn elsewhere(name: &str) -> Option<String> {
     let wanted = normalize(name);
     find(&Spec::default().fields(), "", &wanted)

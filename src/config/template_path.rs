@@ -1,13 +1,13 @@
-//! Where further kinds keep their pod templates.
+//! `podTemplates`: paths to the pod templates of further kinds.
 
-use crate::config::collection::Item;
-use crate::config::form::Form;
-use crate::config::path;
-use crate::config::reading::Reading;
+use crate::config::collection::ListItem;
+use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
+use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{Setting, settings};
-use crate::config::value::Value;
+use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
+use crate::manifest::dotted_path;
 use crate::manifest::template_path::{Step, TemplatePath};
 use serde_json::{Value as Json, json};
 
@@ -24,7 +24,7 @@ settings! {
 }
 
 impl Scalar for TemplatePath {
-    const FORM: Form = Form::Text;
+    const TYPE: ScalarType = ScalarType::Text;
 
     fn parse(text: &str) -> Result<Self, Violation> {
         let violation = |help: String| Violation::new(format!("must be a path, found `{text}`")).with_help(help);
@@ -37,7 +37,7 @@ impl Scalar for TemplatePath {
             if text.contains('/') && !text.contains(['.', '\\']) {
                 return Err(violation(format!("write `{}`", text.replace('/', "."))));
             }
-            let parts = path::parts(text);
+            let parts = dotted_path::parts(text);
             if parts.iter().any(String::is_empty) {
                 return Err(violation("take away the `.` that has nothing beside it".to_owned()));
             }
@@ -66,23 +66,23 @@ impl Scalar for TemplatePath {
     }
 }
 
-impl Item for PodTemplatePath {
-    fn read_item(value: &Value<'_>, reading: &mut Reading<'_>) -> Option<Self> {
+impl ListItem for PodTemplatePath {
+    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
         let mut item = PodTemplatePath::default();
-        let before = reading.problems.len();
-        item.read(value, reading);
+        let before = context.errors.len();
+        item.read(value, context);
         let parts = [
             (item.group.is_empty(), "`group`"),
             (item.kind.is_empty(), "`kind`"),
             (item.path.steps.is_empty(), "`path`"),
         ];
         let missing = parts.iter().find(|(is_missing, _)| *is_missing).map(|(_, name)| name);
-        if let (Some(missing), true) = (missing, reading.problems.len() == before) {
+        if let (Some(missing), true) = (missing, context.errors.len() == before) {
             let violation = Violation::new(format!("needs {missing}"));
             let help = "for example {group: example.com, kind: App, path: spec.template}";
-            reading.problem(value.range(), violation.with_help(help));
+            context.error(value.range(), violation.with_help(help));
         }
-        (reading.problems.len() == before).then_some(item)
+        (context.errors.len() == before).then_some(item)
     }
 
     fn item_json(&self) -> Json {
@@ -93,7 +93,7 @@ impl Item for PodTemplatePath {
         let mut schema = PodTemplatePath::default().schema();
         if let Some(object) = schema.as_object_mut() {
             object.insert("required".to_owned(), json!(["group", "kind", "path"]));
-            // What must be said has no default.
+            // Required properties have no default.
             for property in object.get_mut("properties").and_then(Json::as_object_mut).into_iter().flatten() {
                 property.1.as_object_mut().map(|property| property.remove("default"));
             }

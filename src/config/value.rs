@@ -1,66 +1,65 @@
-//! A value that is about to be read, as its door gives it: a located node of a document, or text whose type is the
-//! field's.
+//! Values before they are read: a located node of a document, or text without a type of its own.
 
-use crate::config::form::Form;
+use crate::config::scalar_type::ScalarType;
 use crate::config::violation::Violation;
 use std::borrow::Cow;
 use std::ops::Range;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree};
 
-/// A value with its place.
+/// A value with its span in the source.
 #[derive(Debug, Clone)]
-pub(crate) enum Value<'v> {
-    /// Of a document: its type is what YAML says.
-    Node { tree: &'v Tree<'v>, id: NodeId, places: Places },
-    /// Of `--set`, a ConfigMap's data or an annotation: its type is the field's, lists and maps are YAML.
-    Text { text: &'v str, places: Places },
+pub(crate) enum ConfigValue<'v> {
+    /// A node of a document, which has a YAML type.
+    Node { tree: &'v Tree<'v>, id: NodeId, spans: SpanMap },
+    /// Text of `--set`, a ConfigMap's data or an annotation: the field decides its type; lists and maps are YAML.
+    Text { text: &'v str, spans: SpanMap },
 }
 
-/// How places within a value become places in its source.
+/// Maps spans within a value to spans in its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Places {
-    /// The value stands in the source as it is, from this offset on.
+pub(crate) enum SpanMap {
+    /// The source has the value verbatim from this offset on.
     From(usize),
-    /// It stands there with escapes or folding: only the whole of it has a place.
+    /// The source has it escaped or folded: every span maps to the whole value.
     Within(Range<usize>),
 }
 
-impl Places {
+impl SpanMap {
     pub(crate) fn range(&self, range: Range<usize>) -> Range<usize> {
         match self {
-            Places::From(offset) => range.start + offset..range.end + offset,
-            Places::Within(whole) => whole.clone(),
+            SpanMap::From(offset) => range.start + offset..range.end + offset,
+            SpanMap::Within(whole) => whole.clone(),
         }
     }
 }
 
-impl<'v> Value<'v> {
-    /// Where the value stands in its source.
+impl<'v> ConfigValue<'v> {
+    /// Returns the span of the value in its source.
     pub(crate) fn range(&self) -> Range<usize> {
         match self {
-            Value::Node { tree, id, places } => places.range(tree.span(*id)),
-            Value::Text { text, places } => places.range(0..text.len()),
+            ConfigValue::Node { tree, id, spans } => spans.range(tree.span(*id)),
+            ConfigValue::Text { text, spans } => spans.range(0..text.len()),
         }
     }
 
-    /// True for text that is YAML's `null`, where the field takes YAML.
+    /// Returns true for text that is YAML's `null`.
     pub(crate) fn is_null_text(&self) -> bool {
-        matches!(self, Value::Text { text: "null" | "~", .. })
+        matches!(self, ConfigValue::Text { text: "null" | "~", .. })
     }
 
-    /// True for a document's `null`. Text is never null: what it is depends on the field.
+    /// Returns true for a document's `null`; never for text, whose type the field decides.
     pub(crate) fn is_null(&self) -> bool {
         match self {
-            Value::Node { tree, id, .. } => {
+            ConfigValue::Node { tree, id, .. } => {
                 tree.kind(*id) == Kind::Scalar && yaml::resolve(tree, *id) == Ok(Resolved::Null)
             }
-            Value::Text { .. } => false,
+            ConfigValue::Text { .. } => false,
         }
     }
 
-    /// What the value is, in words.
+    /// Names the value's type for messages.
     pub(crate) fn type_name(&self) -> &'static str {
-        let Value::Node { tree, id, .. } = self else { return "text" };
+        let ConfigValue::Node { tree, id, .. } = self else { return "text" };
         match tree.kind(*id) {
             Kind::Mapping => "a mapping",
             Kind::Sequence => "a list",
@@ -75,35 +74,37 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// A document's single value as it is written.
+    /// Returns a document's scalar as it is written.
     pub(crate) fn written(&self) -> Option<&'v str> {
         match self {
-            Value::Node { tree, id, .. } if tree.kind(*id) == Kind::Scalar => Some(tree.raw(*id)),
+            ConfigValue::Node { tree, id, .. } if tree.kind(*id) == Kind::Scalar => Some(tree.raw(*id)),
             _ => None,
         }
     }
 
-    /// The characters of a single value, when its type is the wanted one.
-    pub(crate) fn scalar(&self, form: Form) -> Result<Cow<'v, str>, Violation> {
+    /// Returns the characters of a scalar of the wanted type.
+    pub(crate) fn scalar(&self, wanted: ScalarType) -> Result<Cow<'v, str>, Violation> {
         let (tree, id) = match self {
-            Value::Text { text, .. } => return Ok(Cow::Borrowed(text)),
-            Value::Node { tree, id, .. } => (tree, *id),
+            ConfigValue::Text { text, .. } => return Ok(Cow::Borrowed(text)),
+            ConfigValue::Node { tree, id, .. } => (tree, *id),
         };
-        let violation = || Violation::new(format!("must be {}, found {}", form.name(), self.type_name()));
+        let violation = || Violation::new(format!("must be {}, found {}", wanted.name(), self.type_name()));
         if tree.kind(id) == Kind::Alias {
             return Err(no_alias());
         }
         if tree.kind(id) != Kind::Scalar {
             return Err(violation());
         }
-        match (form, yaml::resolve(tree, id)) {
-            (Form::Text | Form::Quantity, Ok(Resolved::Str(text))) => Ok(text),
-            (Form::Integer | Form::Quantity, Ok(Resolved::Int(number))) => Ok(Cow::Owned(number.to_string())),
-            (Form::Quantity, Ok(Resolved::Float(_))) => Ok(Cow::Borrowed(tree.raw(id))),
-            (Form::Boolean, Ok(Resolved::Bool(value))) => Ok(Cow::Borrowed(if value { "true" } else { "false" })),
-            (Form::Text, Ok(Resolved::Null)) => Err(violation()),
-            (Form::Text, _) => Err(violation().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id)))),
-            (Form::Integer | Form::Boolean, Ok(Resolved::Str(text))) if form.fits(&text) => {
+        match (wanted, yaml::resolve(tree, id)) {
+            (ScalarType::Text | ScalarType::Quantity, Ok(Resolved::Str(text))) => Ok(text),
+            (ScalarType::Integer | ScalarType::Quantity, Ok(Resolved::Int(number))) => {
+                Ok(Cow::Owned(number.to_string()))
+            }
+            (ScalarType::Quantity, Ok(Resolved::Float(_))) => Ok(Cow::Borrowed(tree.raw(id))),
+            (ScalarType::Boolean, Ok(Resolved::Bool(value))) => Ok(Cow::Borrowed(if value { "true" } else { "false" })),
+            (ScalarType::Text, Ok(Resolved::Null)) => Err(violation()),
+            (ScalarType::Text, _) => Err(violation().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id)))),
+            (ScalarType::Integer | ScalarType::Boolean, Ok(Resolved::Str(text))) if wanted.fits(&text) => {
                 Err(violation().with_help(format!("write it without quotes: `{text}`")))
             }
             _ => Err(violation()),
@@ -111,7 +112,7 @@ impl<'v> Value<'v> {
     }
 }
 
-/// A configuration is short, and what it says should stand where it counts.
+/// Returns the violation about an alias: a configuration is short enough to be written out.
 pub(crate) fn no_alias() -> Violation {
     Violation::new("is an alias, which a configuration does not take".to_owned())
         .with_help("write the value out".to_owned())

@@ -1,7 +1,7 @@
-//! A Kubernetes version.
+//! Kubernetes versions.
 
-use crate::config::form::Form;
 use crate::config::scalar::Scalar;
+use crate::config::scalar_type::ScalarType;
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
@@ -9,16 +9,14 @@ use std::fmt;
 /// A Kubernetes version, without its patch number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KubernetesVersion {
-    /// The `1` of `1.29`.
     pub(crate) major: u16,
-    /// The `29` of `1.29`.
     pub(crate) minor: u16,
 }
 
 impl KubernetesVersion {
     /// The first version that runs native sidecars without a feature gate.
     pub(crate) const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
-    /// The first version whose kubelets ask for `nodes/pods` where older ones ask for `nodes/proxy`, without a feature gate.
+    /// The first version whose kubelets authorize with `nodes/pods` instead of `nodes/proxy`, without a feature gate.
     pub(crate) const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion { major: 1, minor: 33 };
 }
 
@@ -29,14 +27,14 @@ impl fmt::Display for KubernetesVersion {
 }
 
 impl Scalar for KubernetesVersion {
-    const FORM: Form = Form::Text;
+    const TYPE: ScalarType = ScalarType::Text;
 
     fn parse(text: &str) -> Result<Self, Violation> {
         let number = |digits: &str| {
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
             is_number.then(|| digits.parse::<u16>().ok()).flatten()
         };
-        // As clusters report it too: `v1.29.3-gke.1`.
+        // Clusters report `v1.29.3-gke.1`.
         let plain = text.strip_prefix('v').unwrap_or(text);
         let mut parts = plain.splitn(3, '.');
         let (major, minor) = (parts.next().and_then(number), parts.next().and_then(number));
@@ -56,7 +54,7 @@ impl Scalar for KubernetesVersion {
     }
 }
 
-/// `3`, and behind it what builds of a vendor are called: `3-gke.1`, `3+k3s1`.
+/// Returns true for a patch number with an optional vendor suffix: `3`, `3-gke.1`, `3+k3s1`.
 fn is_patch(text: &str) -> bool {
     let behind = text.trim_start_matches(|digit: char| digit.is_ascii_digit());
     behind.len() < text.len() && (behind.is_empty() || behind.starts_with(['-', '+']))

@@ -1,6 +1,6 @@
-//! A violation: a value that a setting cannot have.
+//! Violations: values that a setting cannot have.
 
-/// What is wrong with a value. The text follows on the setting's path, as in `agent.image` *must be a string*.
+/// A violation by a value. The text continues the setting's path, as in `agent.image` *must be a string*.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
     pub(crate) what: String,

@@ -20,8 +20,8 @@ use crate::agent::components::{ComponentSet, Components};
 use crate::agent::existing::is_agent;
 use crate::agent::plan::Plan;
 use crate::agent::{Agent, Agents};
-use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations, Request};
-use crate::config::{Config, Injection, KubernetesVersion, SidecarKind};
+use crate::annotations::{self, Given, InjectRequest, InvalidAnnotation, InvalidAnnotations};
+use crate::config::{Config, InjectionMode, KubernetesVersion, SidecarKind};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
 use crate::manifest::kustomization::NamedPatch;
@@ -193,21 +193,21 @@ impl<'a> Evaluation<'a, '_> {
             return Err(Decision::Refuse(self.not_a_string(annotation)));
         }
         match annotations::request(&self.given()) {
-            Ok(Request::Inject) => {
+            Ok(InjectRequest::Inject) => {
                 self.cause = inject.map(|asked| self.cause_at_annotation(asked));
                 Ok(())
             }
-            Ok(Request::OptOut) => {
+            Ok(InjectRequest::OptOut) => {
                 let finding = self.finding(Reason::OptedOut, "the template's annotation `inject` is \"false\"");
                 let offset = inject.map(|annotation| annotation.offset);
                 self.cause = inject.map(|asked| self.cause_at_annotation(asked));
                 Err(Decision::Skip(Finding { offset, ..finding }))
             }
-            Ok(Request::None) => {
+            Ok(InjectRequest::None) => {
                 self.cause = Some(Cause::Setting("injection".into()));
                 match self.config.spec.injection {
-                    Injection::Always => Ok(()),
-                    Injection::Annotated | Injection::Disabled => {
+                    InjectionMode::Always => Ok(()),
+                    InjectionMode::Annotated | InjectionMode::Disabled => {
                         if let Some(idle) = self.idle_annotations() {
                             // It would be no help to ask for an agent that cannot run there.
                             if let Some(skip) = self.unsupported(Components::Agent(())) {
@@ -380,7 +380,7 @@ impl<'a> Evaluation<'a, '_> {
 mod tests {
     use super::{Decision, DecisionContext, decide};
     use crate::config::{
-        Config, Exclusion, Hooks, Injection, KindPattern, KubernetesVersion, NamespacePattern, SidecarKind,
+        Config, Exclusion, Hooks, InjectionMode, KindPattern, KubernetesVersion, NamespacePattern, SidecarKind,
     };
     use crate::manifest::pod_template::PodTemplate;
     use crate::manifest::resource::resources;
@@ -420,7 +420,7 @@ mod tests {
     #[test]
     fn what_the_pod_and_its_owner_say() {
         let inject = |value: &str| format!("agent-injector.contrib.mackerel.io/inject: {value}");
-        let annotated = with(|spec| spec.injection = Injection::Annotated);
+        let annotated = with(|spec| spec.injection = InjectionMode::Annotated);
         let old = with(|spec| spec.kubernetes_version = KubernetesVersion { major: 1, minor: 28 });
         let native = with(|spec| {
             spec.sidecar = SidecarKind::Native;
@@ -473,7 +473,7 @@ mod tests {
             (with(|spec| spec.select.pod_selector.match_labels = [("app".into(), "db".into())].into()), not),
             (with(|spec| spec.select.exclude = vec![exclusion("web")]), not),
             (with(|spec| spec.select.exclude = vec![exclusion("db")]), selected),
-            (with(|spec| spec.injection = Injection::Disabled), Reason::Disabled),
+            (with(|spec| spec.injection = InjectionMode::Disabled), Reason::Disabled),
         ] {
             assert_eq!(reason(&deployment("", "", ""), &config).0, expected, "{config:?}");
         }
@@ -496,7 +496,7 @@ mod tests {
     #[test]
     fn an_annotation_on_the_workload_is_told() {
         let meta = "agent-injector.contrib.mackerel.io/inject: 'true'";
-        let annotated = with(|spec| spec.injection = Injection::Annotated);
+        let annotated = with(|spec| spec.injection = InjectionMode::Annotated);
         let misplaced = (Reason::NotRequested, vec![Reason::MisplacedAnnotation]);
         assert_eq!(reason(&deployment(meta, "", ""), &annotated), misplaced);
     }

@@ -1,6 +1,6 @@
 //! Which templates are looked at at all: what can never carry anything of ours, and what `select` and `hooks` leave out.
 
-use crate::config::{Exclusion, Hooks, Injection, KindPattern, is_system_namespace};
+use crate::config::{Exclusion, Hooks, InjectionMode, KindPattern, is_system_namespace};
 use crate::decide::Evaluation;
 use crate::manifest::resource::text;
 use crate::report::{Cause, Finding, Reason};
@@ -19,7 +19,7 @@ impl Evaluation<'_, '_> {
                 self.finding(Reason::MirrorPod, "a mirror pod shows what its kubelet runs and cannot be changed"),
             );
         }
-        if self.config.spec.injection == Injection::Disabled {
+        if self.config.spec.injection == InjectionMode::Disabled {
             self.cause = Some(Cause::Setting("injection".into()));
             return Some(self.finding(Reason::Disabled, "`injection` is `disabled`"));
         }

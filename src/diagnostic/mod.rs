@@ -15,7 +15,7 @@ mod position;
 mod severity;
 mod visible;
 
-pub(crate) use position::Lines;
+pub(crate) use position::LineCounter;
 pub use position::Position;
 pub use severity::Severity;
 
@@ -137,7 +137,7 @@ pub enum Colour {
 #[derive(Debug, Default)]
 pub struct Renderer<'t> {
     colour: Colour,
-    lines: Option<Lines<'t>>,
+    lines: Option<LineCounter<'t>>,
 }
 
 impl<'t> Renderer<'t> {
@@ -151,7 +151,7 @@ impl<'t> Renderer<'t> {
     pub fn position(&mut self, text: &'t [u8], offset: usize) -> Position {
         let lines = match self.lines.take() {
             Some(lines) if lines.is_of(text) => lines,
-            _ => Lines::new(text),
+            _ => LineCounter::new(text),
         };
         self.lines.insert(lines).position(offset)
     }

@@ -16,17 +16,17 @@ pub struct Position {
 
 /// Counts the lines of a text from the place that was asked for last, in both directions.
 #[derive(Debug, Clone)]
-pub(crate) struct Lines<'t> {
+pub(crate) struct LineCounter<'t> {
     text: &'t [u8],
     offset: usize,
     at: Position,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> LineCounter<'t> {
     /// Starts at the beginning of a text, which need not be UTF-8.
     #[must_use]
     pub(crate) fn new(text: &'t [u8]) -> Self {
-        Lines { text, offset: 0, at: Position { line: 1, column: 1, line_start: 0 } }
+        LineCounter { text, offset: 0, at: Position { line: 1, column: 1, line_start: 0 } }
     }
 
     /// True when this very text is counted.
@@ -88,7 +88,7 @@ mod tests {
                     if text.starts_with('\u{feff}') && (*from < 3 || *to < 3) {
                         continue;
                     }
-                    let mut lines = Lines::new(text.as_bytes());
+                    let mut lines = LineCounter::new(text.as_bytes());
                     lines.position(*from);
                     let at = lines.position(*to);
                     assert_eq!((at.line, at.column), slowly(text.as_bytes(), *to), "{text:?} {from} {to}");

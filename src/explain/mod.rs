@@ -12,7 +12,7 @@ use crate::agent::wait_for::WaitFor;
 use crate::annotations;
 use crate::checks::Part;
 use crate::config::{Config, Origin};
-use crate::diagnostic::Lines;
+use crate::diagnostic::LineCounter;
 use crate::diagnostic::Severity;
 use crate::inject::{Outcome, ReportedFinding};
 use crate::mackerel::annotations::{Annotation, PREFIX};
@@ -218,7 +218,7 @@ pub(crate) fn explain(
     let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| chosen.takes(&o.identity, config)).count();
     let in_detail = matches!(chosen, Chosen::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
     for (name, part) in names.iter().zip(parts) {
-        let mut view = View { name, lines: Lines::new(part.text.as_bytes()), config };
+        let mut view = View { name, lines: LineCounter::new(part.text.as_bytes()), config };
         for reported in part.injection.diagnostics() {
             match (reported.outcome, chosen) {
                 (Some(outcome), _) if !chosen.takes(&outcome.identity, config) => {}
@@ -246,14 +246,14 @@ pub(crate) fn explain(
     });
     let asked: HashSet<(Option<&String>, &KeyRef)> = asked.collect();
     let is_of_one = |requirement: &&Requirement| asked.contains(&(requirement.namespace.as_ref(), &requirement.need));
-    let mut lines: Vec<Lines<'_>> = parts.iter().map(|part| Lines::new(part.text.as_bytes())).collect();
+    let mut lines: Vec<LineCounter<'_>> = parts.iter().map(|part| LineCounter::new(part.text.as_bytes())).collect();
     explanation.needed =
         requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, &mut lines)).collect();
     explanation.permissions = permitted::permitted(&shown, config);
     explanation
 }
 
-fn needed(requirement: &Requirement, names: &[String], lines: &mut [Lines<'_>]) -> Needed {
+fn needed(requirement: &Requirement, names: &[String], lines: &mut [LineCounter<'_>]) -> Needed {
     let place = match requirement.presence {
         Presence::Present { part, offset } => names.get(part).zip(lines.get_mut(part)).map(|(name, lines)| {
             let at = lines.position(offset);
@@ -275,7 +275,7 @@ fn needed(requirement: &Requirement, names: &[String], lines: &mut [Lines<'_>]) 
 /// One input, as it is looked at from its beginning to its end.
 struct View<'a> {
     name: &'a str,
-    lines: Lines<'a>,
+    lines: LineCounter<'a>,
     config: &'a Config,
 }
 

@@ -38,7 +38,7 @@ use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::{ApplyError, PlannedChange, UneditableChange, apply_changes};
 use crate::reconcile::patch::RecordCache;
 use crate::reconcile::{Action, reconcile};
-use crate::report::{Cause, Class, Finding, Reason, Said};
+use crate::report::{Cause, Class, Finding, Reason, SeenMessages};
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use std::ops::Range;
@@ -64,7 +64,7 @@ pub(crate) fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &
         cache: Cache::default(),
         buffer: Buffer::default(),
         records: RecordCache::default(),
-        said: Said::new(),
+        said: SeenMessages::new(),
         search: (options.direction == Direction::Inject).then(|| Search::new(text)),
         injection: Injection { outcomes, severity_policy, ..Injection::default() },
     };
@@ -103,7 +103,7 @@ struct Run<'c> {
     records: RecordCache,
     /// For templates of unknown kinds; nobody misses an agent that is to be taken out.
     search: Option<Search>,
-    said: Said,
+    said: SeenMessages,
     injection: Injection,
 }
 
@@ -218,7 +218,7 @@ impl Run<'_> {
     fn say_once(&mut self, from: usize) {
         for outcome in self.injection.outcomes.iter_mut().skip(from) {
             let said = &mut self.said;
-            outcome.warnings.retain(|warning| warning.is_news(said));
+            outcome.warnings.retain(|warning| warning.first_time(said));
             outcome.warnings.shrink_to_fit();
         }
     }
@@ -228,7 +228,7 @@ impl Run<'_> {
         self.said.clear();
         self.say_once(0);
         for remark in &self.injection.remarks {
-            remark.finding.is_news(&mut self.said);
+            remark.finding.first_time(&mut self.said);
         }
     }
 
@@ -397,9 +397,9 @@ impl Run<'_> {
         let has_annotations = || text.contains(annotations::PREFIX.trim_end_matches('/'));
         let asks_to_wait = || self.config.spec.wait_for.annotations.iter().any(|name| text.contains(&**name));
         match (self.options.direction, self.config.spec.injection) {
-            (Direction::Inject, config::Injection::Always) => false,
-            (Direction::Inject, config::Injection::Annotated) => !has_annotations() && !asks_to_wait(),
-            (Direction::Inject, config::Injection::Disabled) => true,
+            (Direction::Inject, config::InjectionMode::Always) => false,
+            (Direction::Inject, config::InjectionMode::Annotated) => !has_annotations() && !asks_to_wait(),
+            (Direction::Inject, config::InjectionMode::Disabled) => true,
             (Direction::Uninject, _) => !(has_annotations() && text.contains(Annotation::Record.name())),
         }
     }

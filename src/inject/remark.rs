@@ -41,7 +41,7 @@ impl Run<'_> {
     }
 
     fn tell(&mut self, tree: &Tree<'_>, resource: &Resource, mut finding: Finding, base: usize) {
-        if finding.is_news(&mut self.said) {
+        if finding.first_time(&mut self.said) {
             finding.offset = finding.offset.map(|offset| offset + base);
             self.injection.remarks.push(Remark {
                 identity: resource.identity.clone(),

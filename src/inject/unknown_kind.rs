@@ -6,7 +6,7 @@
 
 use crate::agent::components::{ComponentSet, Components};
 use crate::agent::wait_for::asks_for_nothing;
-use crate::config::{Config, Injection};
+use crate::config::{Config, InjectionMode};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{Formed, MOST_LOOKED_AT, formed};
@@ -50,7 +50,7 @@ fn is_in(keys: &[Finder<'static>], text: &str) -> bool {
 #[must_use]
 pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> bool {
     let is_looked_at = |group: &str| is_custom(group) && !is_for_tools(group);
-    config.spec.injection == Injection::Always
+    config.spec.injection == InjectionMode::Always
         && !is_well_known(kind)
         && api_version.is_none_or(|api_version| is_looked_at(group(api_version)))
 }

@@ -1,5 +1,6 @@
 //! The path from a resource to its pod templates.
 
+use crate::manifest::dotted_path::escape;
 use std::fmt;
 
 /// A dotted path or JSON Pointer in which `*` stands for every item of a list and every member of a map.
@@ -31,9 +32,4 @@ impl fmt::Display for TemplatePath {
         }
         Ok(())
     }
-}
-
-/// A part of a dotted path, with its dots escaped.
-fn escape(part: &str) -> String {
-    part.replace('\\', "\\\\").replace('.', "\\.")
 }

@@ -172,7 +172,7 @@ impl LostFields {
 #[cfg(test)]
 mod tests {
     use super::{FIELDS, LostFields, VARIABLES, comparable};
-    use crate::config::{Annotated, Config};
+    use crate::config::{Config, TemplateConfig};
     use serde_json::json;
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn every_setting_that_is_named_exists() {
-        let mut config = Annotated::new(&Config::default());
+        let mut config = TemplateConfig::new(&Config::default());
         for path in VARIABLES.map(|variable| variable.setting).into_iter().chain(FIELDS.map(|(_, setting)| setting)) {
             let violations = config.set(path, "", "key", 0);
             assert!(violations.iter().all(|violation| !violation.what.contains("no setting")), "{path}");

@@ -34,7 +34,7 @@ impl Finding {
     }
 
     /// False for what is said once and was: of the same reason, and with the same things to do.
-    pub(crate) fn is_news(&self, said: &mut Said) -> bool {
+    pub(crate) fn first_time(&self, said: &mut SeenMessages) -> bool {
         let what = || format!("{}; {}", self.message, self.help.as_deref().unwrap_or_default());
         !self.reason.is_said_once() || said.insert((self.reason, what()))
     }
@@ -46,7 +46,7 @@ impl Finding {
 }
 
 /// What was said of a template and is not said again, word for word, of the next.
-pub(crate) type Said = HashSet<(Reason, String)>;
+pub(crate) type SeenMessages = HashSet<(Reason, String)>;
 
 /// What made a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -31,6 +31,6 @@
 mod finding;
 mod reason;
 
-pub(crate) use finding::Said;
+pub(crate) use finding::SeenMessages;
 pub use finding::{Cause, Finding, PermissionChange};
 pub use reason::{Class, Reason};

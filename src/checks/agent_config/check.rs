@@ -369,11 +369,11 @@ impl Check<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::{Pod, ShadowedSetting, Sudo, check};
-    use crate::diagnostic::Lines;
+    use crate::diagnostic::LineCounter;
 
     fn faults(text: &str) -> Vec<String> {
         let shadowed = [ShadowedSetting { in_file: "memo", setting: "agent.memo" }];
-        let mut lines = Lines::new(text.as_bytes());
+        let mut lines = LineCounter::new(text.as_bytes());
         let mut line = |offset| lines.position(offset).line;
         check(text, &Pod { sudo: Sudo::Fails, shadowed: &shadowed, host_id_in_file: true })
             .into_iter()

@@ -1,6 +1,6 @@
 //! Dotted paths: `select.podSelector.matchLabels.app\.kubernetes\.io/name`.
 
-/// The parts of a dotted path; `\.` is a dot within a part, `\\` a backslash.
+/// Splits a dotted path into its parts; `\.` is a dot within a part, `\\` a backslash.
 pub(crate) fn parts(path: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut characters = path.chars();
@@ -20,12 +20,12 @@ fn push(parts: &mut [String], character: char) {
     }
 }
 
-/// A part as it is written in a path.
+/// Escapes the dots and backslashes of a part.
 pub(crate) fn escape(part: &str) -> String {
     part.replace('\\', "\\\\").replace('.', "\\.")
 }
 
-/// True for a path that is `whole` or leads on from it.
+/// Returns true if the path is `whole` or below it.
 pub(crate) fn is_at_or_below(path: &str, whole: &str) -> bool {
     path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -1,12 +1,12 @@
-//! What Kubernetes and the agent demand of a string or a number, beyond its type.
+//! Constraints of Kubernetes and the agent on strings and numbers, beyond their type.
 
 use crate::config::go_regexp;
 use crate::config::violation::Violation;
 use serde_json::{Map, Value as Json};
 
-/// The demand on a setting's value.
+/// A constraint on a setting's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum Constraint {
     /// A TCP port.
     Port,
     /// At least one.
@@ -19,11 +19,11 @@ pub(crate) enum Rule {
     DataKey,
     /// A container image.
     Image,
-    /// What the agent reads its configuration from.
+    /// A URL or path from which the agent reads its configuration.
     ConfigLocation,
     /// An HTTP URL.
     HttpUrl,
-    /// A regular expression of Go.
+    /// A Go regular expression.
     GoRegexp,
     /// The full name of a label or annotation: `[prefix/]name`.
     MetadataName,
@@ -35,40 +35,40 @@ pub(crate) enum Rule {
     Kind,
 }
 
-impl Rule {
-    /// Complains about what breaks the rule.
-    pub(crate) fn test(self, text: &str) -> Result<(), Violation> {
+impl Constraint {
+    /// Checks a value against the constraint.
+    pub(crate) fn check(self, text: &str) -> Result<(), Violation> {
         let holds = match self {
             // The empty pattern would match every container.
-            Rule::GoRegexp if text.is_empty() => false,
-            Rule::GoRegexp => return go_regexp::check(text).map_err(|why| no_regexp(text, &why)),
-            Rule::Port => text.parse::<u16>().is_ok_and(|port| port > 0),
-            Rule::Positive => text.parse::<u32>().is_ok_and(|number| number > 0),
-            Rule::ObjectName => is_subdomain(text),
-            Rule::Namespace => is_label(text),
-            Rule::DataKey => {
+            Constraint::GoRegexp if text.is_empty() => false,
+            Constraint::GoRegexp => return go_regexp::check(text).map_err(|why| no_regexp(text, &why)),
+            Constraint::Port => text.parse::<u16>().is_ok_and(|port| port > 0),
+            Constraint::Positive => text.parse::<u32>().is_ok_and(|number| number > 0),
+            Constraint::ObjectName => is_subdomain(text),
+            Constraint::Namespace => is_label(text),
+            Constraint::DataKey => {
                 within(text, 253) && text.bytes().all(|byte| is_word(byte, b"-._")) && !matches!(text, "." | "..")
             }
-            Rule::Image => {
+            Constraint::Image => {
                 within(text, 1000)
                     && text.bytes().all(|byte| byte.is_ascii_graphic())
                     && !text.starts_with(['/', ':', '@'])
             }
-            Rule::ConfigLocation => {
+            Constraint::ConfigLocation => {
                 ["http://", "https://", "s3://", "file:///", "/"].iter().any(|start| text.starts_with(start))
                     && is_unbroken(text)
             }
-            Rule::HttpUrl => {
+            Constraint::HttpUrl => {
                 let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
                 rest.is_some_and(|host| !host.is_empty() && !host.starts_with('/')) && is_unbroken(text)
             }
-            Rule::MetadataName => match text.split_once('/') {
+            Constraint::MetadataName => match text.split_once('/') {
                 Some((prefix, name)) => is_subdomain(prefix) && is_qualified(name),
                 None => is_qualified(text),
             },
-            Rule::LabelValue => text.is_empty() || is_qualified(text),
-            Rule::Group => text.is_empty() || is_subdomain(text),
-            Rule::Kind => {
+            Constraint::LabelValue => text.is_empty() || is_qualified(text),
+            Constraint::Group => text.is_empty() || is_subdomain(text),
+            Constraint::Kind => {
                 within(text, 63)
                     && text.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase())
                     && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -82,36 +82,40 @@ impl Rule {
             return Violation::new("must not be empty");
         }
         let (must_be, help) = match self {
-            Rule::Port => ("a port from 1 to 65535", None),
-            Rule::Positive => ("at least 1", None),
-            Rule::ObjectName => (
+            Constraint::Port => ("a port from 1 to 65535", None),
+            Constraint::Positive => ("at least 1", None),
+            Constraint::ObjectName => (
                 "the name of a Kubernetes object",
                 Some("lower-case letters, digits, `-` and `.`, at most 253; a letter or digit at both ends"),
             ),
-            Rule::Namespace => (
+            Constraint::Namespace => (
                 "the name of a namespace",
                 Some("lower-case letters, digits and `-`, at most 63; a letter or digit at both ends"),
             ),
-            Rule::DataKey => ("a key of a Secret or ConfigMap", Some("letters, digits, `-`, `_` and `.`, at most 253")),
-            Rule::Image => {
+            Constraint::DataKey => {
+                ("a key of a Secret or ConfigMap", Some("letters, digits, `-`, `_` and `.`, at most 253"))
+            }
+            Constraint::Image => {
                 ("a container image", Some("write for example `registry.example.com/agent:v1`, without blanks"))
             }
-            Rule::ConfigLocation => (
+            Constraint::ConfigLocation => (
                 "where the agent finds its configuration",
                 Some("write a URL that begins with `https://`, `http://` or `s3://`, or an absolute path"),
             ),
-            Rule::HttpUrl => ("an HTTP URL", Some("write for example `https://api.mackerelio.com/`")),
-            Rule::GoRegexp => ("a Go regular expression", None),
-            Rule::MetadataName => (
+            Constraint::HttpUrl => ("an HTTP URL", Some("write for example `https://api.mackerelio.com/`")),
+            Constraint::GoRegexp => ("a Go regular expression", None),
+            Constraint::MetadataName => (
                 "the name of a label or annotation",
                 Some("write `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63"),
             ),
-            Rule::LabelValue => (
+            Constraint::LabelValue => (
                 "a label's value",
                 Some("letters, digits, `-`, `_` and `.`, at most 63; a letter or digit at both ends"),
             ),
-            Rule::Group => ("an API group", Some("write it without version, such as `apps`; the core group is `\"\"`")),
-            Rule::Kind => ("a kind", Some("write it as in the manifest, such as `Deployment`")),
+            Constraint::Group => {
+                ("an API group", Some("write it without version, such as `apps`; the core group is `\"\"`"))
+            }
+            Constraint::Kind => ("a kind", Some("write it as in the manifest, such as `Deployment`")),
         };
         let violation = Violation::new(format!("must be {must_be}, found `{}`", shown(text)));
         match help {
@@ -120,30 +124,30 @@ impl Rule {
         }
     }
 
-    /// The rule in the words of JSON Schema, added to a type's schema.
+    /// Adds the constraint to a JSON Schema.
     pub(crate) fn describe(self, schema: &mut Map<String, Json>) {
         let mut pattern = |pattern: &str| schema.insert("pattern".to_owned(), pattern.into());
         match self {
-            Rule::Port | Rule::Positive => {
+            Constraint::Port | Constraint::Positive => {
                 schema.insert("minimum".to_owned(), 1.into());
                 None
             }
-            Rule::GoRegexp => None,
-            Rule::ObjectName => pattern("^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$"),
-            Rule::Namespace => pattern("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$"),
-            Rule::DataKey => pattern("^[A-Za-z0-9._-]{1,253}$"),
-            Rule::Image => pattern("^([^/:@\\s]\\S*)?$"),
-            Rule::ConfigLocation => pattern("^((https?://|s3://|file:///|/)\\S*)?$"),
-            Rule::HttpUrl => pattern("^(https?://[^/\\s]\\S*)?$"),
-            Rule::MetadataName => pattern("^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
-            Rule::LabelValue => pattern("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
-            Rule::Group => pattern("^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$"),
-            Rule::Kind => pattern("^[A-Z][A-Za-z0-9]{0,62}$"),
+            Constraint::GoRegexp => None,
+            Constraint::ObjectName => pattern("^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)?$"),
+            Constraint::Namespace => pattern("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$"),
+            Constraint::DataKey => pattern("^[A-Za-z0-9._-]{1,253}$"),
+            Constraint::Image => pattern("^([^/:@\\s]\\S*)?$"),
+            Constraint::ConfigLocation => pattern("^((https?://|s3://|file:///|/)\\S*)?$"),
+            Constraint::HttpUrl => pattern("^(https?://[^/\\s]\\S*)?$"),
+            Constraint::MetadataName => pattern("^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
+            Constraint::LabelValue => pattern("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
+            Constraint::Group => pattern("^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$"),
+            Constraint::Kind => pattern("^[A-Z][A-Za-z0-9]{0,62}$"),
         };
     }
 }
 
-/// As much of a value as a message bears.
+/// Shortens a value for a message.
 fn shown(text: &str) -> String {
     text.chars().take(80).collect()
 }
@@ -177,7 +181,7 @@ fn is_label(text: &str) -> bool {
 }
 
 fn is_subdomain(text: &str) -> bool {
-    // Kubernetes limits the whole, not each label.
+    // Kubernetes limits the length of the whole, not of each label.
     let is_part = |part: &str| {
         part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
             && is_edge(part.bytes().next())
@@ -201,35 +205,35 @@ mod tests {
     #[test]
     fn names_as_kubernetes_allows_them() {
         let long = "a".repeat(64);
-        let cases: &[(Rule, &[&str], &[&str])] = &[
-            (Rule::Port, &["1", "65535"], &["0", "65536", "-1", ""]),
-            (Rule::Positive, &["1"], &["0"]),
-            (Rule::ObjectName, &["a", "a.b-c", &long], &["", "A", "a_b", "-a", "a-", "a..b", ".a", "a b"]),
-            (Rule::Namespace, &["kube-system", "a1"], &["", "a.b", "Kube", "-a", &long]),
-            (Rule::DataKey, &["MACKEREL_APIKEY", "a.conf"], &["", ".", "..", "a/b", "a b"]),
-            (Rule::Image, &["a", "r.io:5000/a/b:c@sha256:00"], &["", "a b", ":v1", "/a", "a\nb"]),
+        let cases: &[(Constraint, &[&str], &[&str])] = &[
+            (Constraint::Port, &["1", "65535"], &["0", "65536", "-1", ""]),
+            (Constraint::Positive, &["1"], &["0"]),
+            (Constraint::ObjectName, &["a", "a.b-c", &long], &["", "A", "a_b", "-a", "a-", "a..b", ".a", "a b"]),
+            (Constraint::Namespace, &["kube-system", "a1"], &["", "a.b", "Kube", "-a", &long]),
+            (Constraint::DataKey, &["MACKEREL_APIKEY", "a.conf"], &["", ".", "..", "a/b", "a b"]),
+            (Constraint::Image, &["a", "r.io:5000/a/b:c@sha256:00"], &["", "a b", ":v1", "/a", "a\nb"]),
             (
-                Rule::ConfigLocation,
+                Constraint::ConfigLocation,
                 &["https://x/y", "s3://b/k", "/etc/a.conf"],
                 &["", "x.conf", "ftp://x", "https://a b"],
             ),
             (
-                Rule::HttpUrl,
+                Constraint::HttpUrl,
                 &["https://api.mackerelio.com/", "http://x"],
                 &["", "api.mackerelio.com", "https://", "https:///x"],
             ),
-            (Rule::GoRegexp, &["^istio-proxy$"], &["", "*", "(?=a)"]),
-            (Rule::MetadataName, &["a", "com.baeldung/wait-for-it"], &["", "a/b/c", "/a", "a/", "A/b", &long]),
-            (Rule::LabelValue, &["", "web", "v1.2_3"], &["-a", "a b", &long]),
-            (Rule::Group, &["", "apps", "argoproj.io"], &["apps/v1", "Apps"]),
-            (Rule::Kind, &["Deployment"], &["", "deployment", "apps/Deployment"]),
+            (Constraint::GoRegexp, &["^istio-proxy$"], &["", "*", "(?=a)"]),
+            (Constraint::MetadataName, &["a", "com.baeldung/wait-for-it"], &["", "a/b/c", "/a", "a/", "A/b", &long]),
+            (Constraint::LabelValue, &["", "web", "v1.2_3"], &["-a", "a b", &long]),
+            (Constraint::Group, &["", "apps", "argoproj.io"], &["apps/v1", "Apps"]),
+            (Constraint::Kind, &["Deployment"], &["", "deployment", "apps/Deployment"]),
         ];
-        for (rule, good, bad) in cases {
+        for (constraint, good, bad) in cases {
             for text in *good {
-                assert_eq!(rule.test(text), Ok(()), "{rule:?} {text}");
+                assert_eq!(constraint.check(text), Ok(()), "{constraint:?} {text}");
             }
             for text in *bad {
-                assert!(rule.test(text).is_err(), "{rule:?} {text}");
+                assert!(constraint.check(text).is_err(), "{constraint:?} {text}");
             }
         }
     }

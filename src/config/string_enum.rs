@@ -1,8 +1,7 @@
-//! Closed enums that are written as one word.
+//! Enums that a configuration writes as one word.
 
-/// Declares an enum with the word that each variant is written as. The variants' doc comments are the documentation
-/// that users see.
-macro_rules! choices {
+/// Declares an enum with the word for each variant. The doc comments of the variants are shown to users.
+macro_rules! string_enum {
     (
         $(#[doc = $doc:literal])*
         pub(crate) enum $Name:ident {
@@ -19,7 +18,6 @@ macro_rules! choices {
             /// Every choice, in the order of the documentation.
             pub(crate) const ALL: &'static [$Name] = &[$($Name::$Variant,)*];
 
-            /// The word as it is written.
             #[must_use]
             pub(crate) fn as_str(self) -> &'static str {
                 match self { $($Name::$Variant => $word,)* }
@@ -33,12 +31,12 @@ macro_rules! choices {
         }
 
         impl $crate::config::scalar::Scalar for $Name {
-            const FORM: $crate::config::form::Form = $crate::config::form::Form::Text;
+            const TYPE: $crate::config::scalar_type::ScalarType = $crate::config::scalar_type::ScalarType::Text;
 
             fn parse(text: &str) -> Result<Self, $crate::config::violation::Violation> {
                 match $Name::ALL.iter().find(|choice| choice.as_str() == text) {
                     Some(choice) => Ok(*choice),
-                    None => Err($crate::config::choice::no_choice(text, &[$($word,)*])),
+                    None => Err($crate::config::string_enum::unknown_word(text, &[$($word,)*])),
                 }
             }
 
@@ -47,26 +45,26 @@ macro_rules! choices {
             }
 
             fn schema() -> serde_json::Value {
-                $crate::config::choice::schema(&[$(($word, $variant_doc),)*])
+                $crate::config::string_enum::schema(&[$(($word, $variant_doc),)*])
             }
         }
     };
 }
 
-pub(crate) use choices;
+pub(crate) use string_enum;
 
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use serde_json::{Value as Json, json};
 
-/// The violation about a word that is none of the choices.
-pub(crate) fn no_choice(text: &str, words: &[&'static str]) -> Violation {
+/// Returns the violation about a word that is none of the choices.
+pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
     let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     let help = closest(text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
     Violation { what: format!("must be one of {}, found `{text}`", listed.join(", ")), help }
 }
 
-/// The choices, each with its sentence.
+/// Returns the JSON Schema of the choices, each with its sentence.
 pub(crate) fn schema(choices: &[(&'static str, &'static str)]) -> Json {
     let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
     let sentences: Vec<String> = choices.iter().map(|(word, doc)| format!("`{word}`: {}.", doc.trim())).collect();
