@@ -1,10 +1,10 @@
-//! Resources that something in the cluster makes and keeps: `kubectl get pods -o yaml` is full of them.
+//! `controller-owned`: resources that a controller in the cluster creates and reconciles, as in `kubectl get pods -o yaml`.
 
 use crate::manifest::resource::text;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::{NodeId, Resolved, Tree, resolve};
 
-/// The warning about a resource that a controller owns: what is edited there is undone or refused.
+/// Returns a warning about a resource that a controller owns: the controller or the API server rejects edits of it.
 #[must_use]
 pub(crate) fn owned(tree: &Tree<'_>, resource: NodeId) -> Option<Finding> {
     let metadata = tree.member(resource, "metadata")?;
@@ -14,8 +14,8 @@ pub(crate) fn owned(tree: &Tree<'_>, resource: NodeId) -> Option<Finding> {
         controller.is_some_and(|controller| resolve(tree, controller) == Ok(Resolved::Bool(true)))
     };
     let (index, owner) = tree.items(owners).enumerate().find(|(_, owner)| controls(*owner))?;
-    let of = |key: &str| text(tree, owner, key).unwrap_or_default();
-    let message = format!("owned by {} {}, so a change here is undone or refused", of("kind"), of("name"));
+    let field = |key: &str| text(tree, owner, key).unwrap_or_default();
+    let message = format!("owned by {} {}, so a change here is undone or refused", field("kind"), field("name"));
     let pointer = format!("/metadata/ownerReferences/{index}");
     let finding = Finding::new(Reason::ControllerOwned, message, tree.span(owner).start, &pointer);
     Some(finding.with_help("inject the topmost owner instead, a Deployment for example"))

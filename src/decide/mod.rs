@@ -1,75 +1,94 @@
-//! What a pod template gets, the agent or an init container that waits or both, and why: a pure function of the template,
-//! its resource and the configuration.
+//! The rules: does a pod template get the agent, an init container that waits, both or nothing, and why? A pure function of the
+//! template, its resource and the configuration.
 //!
-//! The order of the rules is the order in which users can turn them off: what nobody asked for is skipped before anything
-//! about it can be refused. The rules on which templates are looked at, and which can run anything of ours, hold for both;
-//! each is asked for by itself, and where both are wanted, one that is refused holds back the other.
+//! | | rule | file | reasons |
+//! | --- | --- | --- | --- |
+//! | 1 | can the resource ever be injected? | `scope` | `local-config`, `mirror-pod`, `disabled` |
+//! | 2 | is it selected? | `scope` | `namespace-excluded`, `not-selected`, `hook` |
+//! | 3 | are its annotations in the right place, and known? | `annotations` | `misplaced-annotation`, `unknown-annotation` |
+//! | 4 | is an agent requested? | `opt_in` | `opted-out`, `not-requested` |
+//! | 5 | is it a whole pod, for Linux? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch` |
+//! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
+//! | 7 | are its annotations valid? | `annotations` | `invalid-annotation` |
+//! | 8 | an ordinary container or a native sidecar? | `native_sidecar` | `native-unsupported`, `native-refused`, `never-completes` |
+//! | 9 | may its permissions be generated? | `permissions` | `namespace-required`, `nodes-proxy-refused`, `nodes-proxy` |
+//! | 10 | which of the pod's properties does the agent depend on? | `pod_warnings`, `plain_api_key`, `token`, `qos`, `pull_secrets` | as the file |
+//! | 11 | are the names free? | `name_conflicts` | `container-conflict`, `volume-conflict` |
+//! | 12 | hosts to wait for? | `wait_for` | `wait-for-image` |
+//! | 13 | does Knative accept the pod? | `knative` | `knative-features` |
+//!
+//! Users can turn rules off in this order: a template that is not selected or not requested is skipped before a later rule can
+//! refuse it. Rules 4 and 6 to 11 are about the agent, rule 12 is about the init container; where both are requested, a
+//! refusal of one is a refusal of both. `controller_owned`, `immutable_template` and `plain_api_key` also look at templates
+//! that exist already, whatever is decided.
 
-mod conflicts;
+mod annotations;
 pub(crate) mod controller_owned;
+mod existing_agent;
+pub(crate) mod immutable_template;
 mod knative;
-mod misplaced_annotations;
+mod name_conflicts;
+mod native_sidecar;
+mod opt_in;
 mod patches;
 mod permissions;
 pub(crate) mod plain_api_key;
+mod pod_warnings;
+mod pull_secrets;
+mod qos;
 mod scope;
-mod shape;
+mod token;
 mod wait_for;
+mod windows;
 
 use crate::agent::components::{ComponentSet, Components};
-use crate::agent::existing::is_agent;
+use crate::agent::container::AgentShape;
 use crate::agent::plan::Plan;
 use crate::agent::{Agent, Agents};
-use crate::annotations::{self, Given, InjectRequest, InvalidAnnotation, InvalidAnnotations};
-use crate::config::{Config, InjectionMode, KubernetesVersion, SidecarKind};
+use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
 use crate::report::{Cause, Finding, Reason};
-use std::borrow::Cow;
 use std::rc::Rc;
 use yaml_json_patch::Tree;
 
-/// What is to become of a template. Made on the template without anything of ours.
+/// A decision about a template. It is made on the view without an existing injection.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Decision {
-    /// Put this in.
+    /// Add these components.
     Add(Plan),
-    /// Leave it as it is; nobody asks for more.
+    /// Add nothing; nothing more is requested.
     Skip(Finding),
-    /// Somebody asks, but it must not be done.
+    /// Add nothing although something is requested.
     Refuse(Finding),
 }
 
-/// A decision and what else should be told.
+/// A decision with its cause and warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct DecisionReport {
-    /// The decision.
     pub(crate) decision: Decision,
-    /// Beside it.
     pub(crate) warnings: Vec<Finding>,
-    /// What made it.
     pub(crate) cause: Cause,
-    /// Why a template that is to wait gets no agent.
+    /// The reason why a template that gets the init container gets no agent.
     pub(crate) no_agent: Option<Finding>,
-    /// What asks for the init container that waits.
+    /// The annotation that requests the init container.
     pub(crate) wait_for_cause: Option<Cause>,
 }
 
-/// What decisions go by beside the template: the same for all of a text.
+/// The inputs of a decision that are the same for all templates of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecisionContext<'a> {
-    /// The configuration.
     pub(crate) config: &'a Config,
-    /// The agents that were made before.
+    /// Agents that were made before.
     pub(crate) agents: &'a Agents,
-    /// What names the text's file as a patch.
+    /// The entry of a kustomization that names the text's file as a patch.
     pub(crate) patch: Option<&'a NamedPatch>,
 }
 
-/// Decides for one template.
+/// Decides about one template; `at` is the JSON Pointer from the resource to it.
 #[must_use]
 pub(crate) fn decide(
     tree: &Tree<'_>,
@@ -78,7 +97,7 @@ pub(crate) fn decide(
     template: &PodTemplate,
     context: DecisionContext<'_>,
 ) -> DecisionReport {
-    let mut case = Evaluation {
+    let mut evaluation = Evaluation {
         tree,
         resource,
         at,
@@ -91,12 +110,12 @@ pub(crate) fn decide(
         no_agent: None,
         wait_for_cause: None,
     };
-    let decision = case.decide();
+    let decision = evaluation.decide();
     if let Decision::Add(plan) = &decision {
-        case.warn_of_knative(plan);
+        evaluation.warn_of_knative(plan);
     }
-    let cause = case.cause.take().unwrap_or_else(|| case.cause_of(&decision));
-    let Evaluation { warnings, no_agent, wait_for_cause, .. } = case;
+    let cause = evaluation.cause.take().unwrap_or_else(|| evaluation.cause_of(&decision));
+    let Evaluation { warnings, no_agent, wait_for_cause, .. } = evaluation;
     DecisionReport { decision, warnings, cause, no_agent, wait_for_cause }
 }
 
@@ -110,7 +129,7 @@ struct Evaluation<'a, 't> {
     agents: &'a Agents,
     patch: Option<&'a NamedPatch>,
     warnings: Vec<Finding>,
-    /// What decides, where the decision's finding does not say it.
+    /// The cause, unless it is at the place of the decision's finding.
     cause: Option<Cause>,
     no_agent: Option<Finding>,
     wait_for_cause: Option<Cause>,
@@ -123,19 +142,19 @@ impl<'a> Evaluation<'a, '_> {
         }
         self.warn_of_misplaced_annotations();
         self.warn_of_unknown_annotations();
-        let waits = self.wait_for_request();
+        let wait_for = self.wait_for_request();
         let requested = match self.requested() {
-            Err(decision) if waits.is_none() || matches!(decision, Decision::Refuse(_)) => return decision,
+            Err(decision) if wait_for.is_none() || matches!(decision, Decision::Refuse(_)) => return decision,
             requested => requested,
         };
-        // What follows says no for reasons of its own.
+        // Findings of the rules from here on have causes of their own.
         let cause = self.cause.take();
-        let wanted = Components::of(requested.is_ok().then_some(()), waits.is_some().then_some(()));
+        let wanted = Components::of(requested.is_ok().then_some(()), wait_for.is_some().then_some(()));
         if let Some(skip) = self.unsupported(wanted.unwrap_or(Components::Agent(()))) {
             return Decision::Skip(skip);
         }
         let agent = requested.and_then(|()| self.agent());
-        let Some(asked) = waits else {
+        let Some(request) = wait_for else {
             return match agent {
                 Ok(agent) => {
                     self.cause = cause;
@@ -152,15 +171,15 @@ impl<'a> Evaluation<'a, '_> {
             }
             Err(decision) => return decision,
         };
-        let requested = asked.cause();
-        self.wait_for_cause = Some(requested.clone());
-        match (self.wait_for(asked, agent.as_deref()), agent) {
+        let wait_for_cause = request.cause();
+        self.wait_for_cause = Some(wait_for_cause.clone());
+        match (self.wait_for(request, agent.as_deref()), agent) {
             (Ok(wait_for), Some(agent)) => {
                 self.cause = cause;
                 Decision::Add(Components::Both(agent, wait_for))
             }
             (Ok(wait_for), None) => {
-                self.cause = Some(requested);
+                self.cause = Some(wait_for_cause);
                 Decision::Add(Components::WaitFor(wait_for))
             }
             (Err(refusal), _) => {
@@ -170,13 +189,13 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    /// The agent that fits the pod.
+    /// Returns the agent that fits the pod.
     fn agent(&mut self) -> Result<Rc<Agent>, Decision> {
-        if let Some(skip) = self.foreign_agent() {
+        if let Some(skip) = self.existing_agent() {
             return Err(Decision::Skip(skip));
         }
         let config = self.annotated_config().map_err(Decision::Refuse)?;
-        let sidecar = self.sidecar(&config)?;
+        let sidecar = self.native_sidecar(&config)?;
         self.permissions(&config).map_err(Decision::Refuse)?;
         let shape = self.shape(&config, sidecar).map_err(Decision::Refuse)?;
         let agent = self.agents.agent(config, shape);
@@ -186,152 +205,32 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    /// The `inject` annotation, and what holds where it is absent.
-    fn requested(&mut self) -> Result<(), Decision> {
-        let inject = self.template.annotation(Annotation::Inject.key());
-        if let Some(annotation) = inject.filter(|annotation| annotation.value.is_none()) {
-            return Err(Decision::Refuse(self.not_a_string(annotation)));
-        }
-        match annotations::request(&self.given()) {
-            Ok(InjectRequest::Inject) => {
-                self.cause = inject.map(|asked| self.cause_at_annotation(asked));
-                Ok(())
-            }
-            Ok(InjectRequest::OptOut) => {
-                let finding = self.finding(Reason::OptedOut, "the template's annotation `inject` is \"false\"");
-                let offset = inject.map(|annotation| annotation.offset);
-                self.cause = inject.map(|asked| self.cause_at_annotation(asked));
-                Err(Decision::Skip(Finding { offset, ..finding }))
-            }
-            Ok(InjectRequest::None) => {
-                self.cause = Some(Cause::Setting("injection".into()));
-                match self.config.spec.injection {
-                    InjectionMode::Always => Ok(()),
-                    InjectionMode::Annotated | InjectionMode::Disabled => {
-                        if let Some(idle) = self.idle_annotations() {
-                            // It would be no help to ask for an agent that cannot run there.
-                            if let Some(skip) = self.unsupported(Components::Agent(())) {
-                                self.cause = None;
-                                return Err(Decision::Skip(skip));
-                            }
-                            self.warnings.push(idle);
-                        }
-                        Err(Decision::Skip(self.not_requested()))
-                    }
-                }
-            }
-            Err(invalid) => Err(Decision::Refuse(self.invalid(invalid))),
-        }
+    /// Returns `config` and the pod's own fields as the shape of its agent, with warnings about the latter.
+    fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<AgentShape, Finding> {
+        self.warn_of_host_network();
+        self.warn_of_short_termination();
+        self.warn_of_plain_api_key(config);
+        let token = self.token(config);
+        self.warn_of_insecure_tls(config);
+        let amounts = self.resources(config)?;
+        let pull_secrets = self.pull_secrets(config);
+        Ok(AgentShape { sidecar, token, amounts, pull_secrets })
     }
 
-    fn not_requested(&self) -> Finding {
-        let finding = self.finding(Reason::NotRequested, Reason::NotRequested.sentence());
-        Finding {
-            help: Some(format!("annotate the template with `{}: \"true\"`", Annotation::Inject.key())),
-            ..finding
-        }
-    }
-
-    /// The template's annotations that are strings, as our readers of annotations take them.
-    fn given(&self) -> Vec<Given<'_>> {
-        let annotations = self.template.annotations.iter();
-        annotations.filter_map(|given| Some((&*given.key, given.value.as_deref()?, given.value_offset))).collect()
-    }
-
-    #[cold]
-    fn invalid(&self, invalid: InvalidAnnotation) -> Finding {
-        let finding = self.finding(Reason::InvalidAnnotation, invalid.message);
-        let pointer = self.annotation_pointer(&invalid.key);
-        Finding { help: invalid.help, offset: Some(invalid.offset), pointer, ..finding }
-    }
-
-    /// `inject: true` is a boolean, which Kubernetes refuses.
-    #[cold]
-    fn not_a_string(&self, annotation: &pod_template::Annotation) -> Finding {
-        let message = format!("the value of the annotation `{}` is not a string", annotation.key);
-        let finding = self.finding(Reason::InvalidAnnotation, message);
-        let pointer = self.annotation_pointer(&annotation.key);
-        Finding { help: Some("put it in quotes".to_owned()), offset: Some(annotation.value_offset), pointer, ..finding }
-    }
-
+    /// Returns the first finding about a template that cannot run what it requests.
     fn unsupported(&self, wanted: ComponentSet) -> Option<Finding> {
-        if let Some(patch) = self.named_patch() {
-            return Some(patch);
-        }
-        if let Some(field) = &self.template.windows {
-            let message = format!("the pod is for Windows nodes, where {} does not run", wanted.subject());
-            let pointer = format!("{}/spec{}", self.at, field.pointer);
-            return Some(Finding::new(Reason::Windows, message, self.tree.span(field.node).start, &pointer));
-        }
-        if self.has_no_containers() {
-            return Some(self.finding(Reason::NoContainers, "the template has no containers of its own"));
-        }
-        self.looks_like_a_patch()
+        let has_containers = || {
+            self.template.hides_containers
+                || self.template.containers.iter().any(|container| container.list == ContainerList::Containers)
+        };
+        let no_containers = || self.finding(Reason::NoContainers, "the template has no containers of its own");
+        self.named_patch()
+            .or_else(|| self.windows(wanted))
+            .or_else(|| (!has_containers()).then(no_containers))
+            .or_else(|| self.looks_like_a_patch())
     }
 
-    fn has_no_containers(&self) -> bool {
-        let has = self.template.containers.iter().any(|container| container.list == ContainerList::Containers);
-        !has && !self.template.hides_containers
-    }
-
-    fn foreign_agent(&mut self) -> Option<Finding> {
-        // With our record the agent is taken out of the view, so whatever agent is left is somebody else's.
-        let template = self.template;
-        let present = template.containers.iter().find(|container| is_agent(container))?;
-        let name = present.name.as_deref().unwrap_or("without a name");
-        let message = format!("container {name} is an agent already and does not carry our record");
-        let finding = self.finding(Reason::AgentPresent, message);
-        let help = "`inject --adopt` takes it over";
-        let pointer = format!("{}/spec/{}/{}", self.at, present.list.field(), present.index);
-        let offset = Some(self.tree.span(present.node).start);
-        Some(Finding { help: Some(help.to_owned()), offset, pointer, ..finding })
-    }
-
-    fn annotated_config(&mut self) -> Result<Cow<'a, Config>, Finding> {
-        let ours = |annotation: &&pod_template::Annotation| Annotation::of(&annotation.key).is_some();
-        if let Some(annotation) = self.template.annotations.iter().filter(ours).find(|a| a.value.is_none()) {
-            return Err(self.not_a_string(annotation));
-        }
-        annotations::overlay(self.config, &self.given()).map_err(|InvalidAnnotations { first, others }| {
-            // Each is a mistake of its own, and whoever mends one wants to see all.
-            let others: Vec<Finding> = others.into_iter().map(|other| self.invalid(other)).collect();
-            self.warnings.extend(others);
-            self.invalid(first)
-        })
-    }
-
-    /// `auto` looks at the restart policy alone, so that every door and the webhook agree.
-    fn sidecar(&mut self, config: &Config) -> Result<Sidecar, Decision> {
-        let completes = matches!(self.template.restart_policy.as_deref(), Some("Never" | "OnFailure"));
-        let old = config.spec.kubernetes_version < KubernetesVersion::NATIVE_SIDECARS;
-        let version = config.spec.kubernetes_version;
-        match config.spec.sidecar {
-            SidecarKind::Container if completes => {
-                let finding = self.finding(
-                    Reason::NeverCompletes,
-                    "the pod is to complete, but waits for its agent, an ordinary container",
-                );
-                self.warnings
-                    .push(finding.with_help("`sidecar: auto` makes it a native sidecar, which ends with the others"));
-                Ok(Sidecar::Container)
-            }
-            SidecarKind::Container => Ok(Sidecar::Container),
-            SidecarKind::Auto if !completes => Ok(Sidecar::Container),
-            SidecarKind::Auto | SidecarKind::Native if !old => Ok(Sidecar::Native),
-            SidecarKind::Auto => {
-                let message =
-                    format!("the pod is to complete, which needs a native sidecar; Kubernetes {version} has none");
-                Err(Decision::Skip(self.finding(Reason::NativeUnsupported, message)))
-            }
-            SidecarKind::Native => {
-                let message = format!("a native sidecar is asked for, which Kubernetes {version} does not have");
-                let finding = self.at_request(self.finding(Reason::NativeRefused, message), Annotation::Sidecar);
-                Err(Decision::Refuse(finding.with_help("raise `kubernetesVersion`, or ask for `auto` or `container`")))
-            }
-        }
-    }
-
-    /// The rule of a decision whose finding stands where the rule does, or that a setting brought about.
+    /// Returns the setting that caused a decision, or else the place of its finding.
     fn cause_of(&self, decision: &Decision) -> Cause {
         let at = |offset: Option<usize>, pointer: &str| {
             let offset = offset.unwrap_or_else(|| self.tree.span(self.template.node).start);
@@ -355,12 +254,12 @@ impl<'a> Evaluation<'a, '_> {
         Cause::Manifest { offset: annotation.value_offset, pointer: self.annotation_pointer(&annotation.key) }
     }
 
-    /// A finding about what an annotation asks for, at its value; about the template where the configuration asks.
+    /// Moves a finding to the annotation that requests the setting, if there is one.
     #[cold]
     fn at_request(&self, finding: Finding, annotation: Annotation) -> Finding {
         match self.template.annotation(annotation.key()) {
-            Some(asked) => {
-                Finding { offset: Some(asked.value_offset), pointer: self.annotation_pointer(&asked.key), ..finding }
+            Some(given) => {
+                Finding { offset: Some(given.value_offset), pointer: self.annotation_pointer(&given.key), ..finding }
             }
             None => finding,
         }
@@ -396,12 +295,12 @@ mod tests {
         let (at, node) = &templates.found[0];
         let agents = super::Agents::default();
         let context = DecisionContext { config, agents: &agents, patch: None };
-        let verdict = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), context);
-        let reason = match verdict.decision {
+        let report = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), context);
+        let reason = match report.decision {
             Decision::Add(_) => Reason::Injected,
             Decision::Skip(finding) | Decision::Refuse(finding) => finding.reason,
         };
-        (reason, verdict.warnings.iter().map(|warning| warning.reason).collect())
+        (reason, report.warnings.iter().map(|warning| warning.reason).collect())
     }
 
     fn with(change: impl FnOnce(&mut crate::config::Spec)) -> Config {

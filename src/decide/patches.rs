@@ -1,25 +1,23 @@
-//! What only looks like a workload is left to what it is merged into: by the word of a kustomization, or by its own looks.
+//! `kustomize-patch`, `patch`: strategic merge patches look like workloads, and are skipped.
 
 use crate::config::PodTemplatePath;
 use crate::decide::Evaluation;
 use crate::manifest::strategic_merge::{self, Images, Sign};
 use crate::report::{Finding, Reason};
 
-/// What to do about a patch.
 const HELP: &str = "inject what comes of it, such as the output of `kustomize build`";
 
-/// What to do about a container without an image.
 const HELP_WITHOUT_IMAGE: &str =
     "name its image; or, if this is a patch, inject what comes of it, such as the output of `kustomize build`";
 
 impl Evaluation<'_, '_> {
-    /// What a kustomization says of the file.
+    /// Returns a finding if a kustomization names the text's file as a patch.
     pub(super) fn named_patch(&self) -> Option<Finding> {
         let message = format!("{} names this file as a patch", self.patch?.place);
         Some(self.finding(Reason::KustomizePatch, message).with_help(HELP))
     }
 
-    /// What its own text says.
+    /// Returns a finding if the text itself shows that it is a patch.
     pub(super) fn looks_like_a_patch(&self) -> Option<Finding> {
         let is_this =
             |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;

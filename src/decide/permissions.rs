@@ -1,5 +1,5 @@
-//! What the agent must be permitted, where its permissions are to be written too: refused where they must not or cannot be,
-//! since an agent without them posts nothing, while its pod is ready.
+//! `namespace-required`, `nodes-proxy-refused`, `nodes-proxy`: permissions that `rbac.generate` cannot or should not grant.
+//! Without them the agent posts nothing although its pod is ready.
 
 use crate::agent::kubelet_access::{KubeletAccess, LESS, PERMITS};
 use crate::config::Config;
@@ -8,7 +8,7 @@ use crate::mackerel::annotations::Annotation;
 use crate::report::{Finding, Reason};
 
 impl Evaluation<'_, '_> {
-    /// Checks `rbac.generate` against what this template's agent needs.
+    /// Checks `rbac.generate` against the permissions that this template's agent needs.
     pub(super) fn permissions(&mut self, config: &Config) -> Result<(), Finding> {
         let (rbac, version) = (&config.spec.rbac, config.spec.kubernetes_version);
         let access = KubeletAccess::of(&config.spec);
@@ -24,7 +24,7 @@ impl Evaluation<'_, '_> {
         if !access.needs_proxy(version) {
             return Ok(());
         }
-        let (why, instead) = match access {
+        let (why, alternative) = match access {
             KubeletAccess::ApiServer => ("on EKS Fargate the agent reads through `nodes/proxy`".to_owned(), None),
             KubeletAccess::Kubelet | KubeletAccess::ReadOnlyPort => {
                 let is_default = !config.is_explicit("kubernetesVersion");
@@ -37,11 +37,11 @@ impl Evaluation<'_, '_> {
             self.at_request(finding, Annotation::Platform)
         };
         if !rbac.allow_nodes_proxy {
-            let otherwise = if instead.is_some() { "; otherwise " } else { "" };
-            let help = format!("{}{otherwise}set `rbac.allowNodesProxy: true`", instead.unwrap_or_default());
+            let otherwise = if alternative.is_some() { "; otherwise " } else { "" };
+            let help = format!("{}{otherwise}set `rbac.allowNodesProxy: true`", alternative.unwrap_or_default());
             return Err(finding(Reason::NodesProxyRefused).with_help(help));
         }
-        let warning = Finding { help: instead.map(str::to_owned), ..finding(Reason::NodesProxy) };
+        let warning = Finding { help: alternative.map(str::to_owned), ..finding(Reason::NodesProxy) };
         self.warnings.push(warning);
         Ok(())
     }

@@ -1,16 +1,30 @@
-//! An API key as plain text in an agent that somebody else put there, whatever is decided about its template.
+//! `plain-api-key`: an API key as plain text, in the settings of the agent or in a foreign agent.
 
 use crate::agent::existing::is_agent;
+use crate::config::Config;
+use crate::decide::Evaluation;
 use crate::mackerel::names::API_KEY;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::text;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
-/// One finding for each such container of a template, which `at` points to from its resource.
+impl Evaluation<'_, '_> {
+    pub(super) fn warn_of_plain_api_key(&mut self, config: &Config) {
+        let mut keys = config.spec.agent.env.iter().filter(|variable| variable.name == API_KEY);
+        if keys.next().and_then(|variable| variable.value.as_ref()).is_some_and(|value| !value.is_empty()) {
+            let message = "`agent.env` writes the API key into every pod, for all to read";
+            let help = "take it away: the agent gets its key from the Secret that `apiKey` names";
+            self.warnings.push(self.finding(Reason::PlainApiKey, message).with_help(help));
+        }
+    }
+}
+
+/// Returns a finding for each foreign agent of a template with an API key as plain text; `at` is the JSON Pointer from the
+/// resource to the template.
 pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate) -> Vec<Finding> {
     let agents = template.containers.iter().filter(|container| is_agent(container));
-    let of = agents.filter_map(|container| {
+    let found = agents.filter_map(|container| {
         let env = tree.member(container.node, "env").map(|env| tree.resolve(env))?;
         let value = tree.items(env).enumerate().find_map(|(index, variable)| {
             let is_key = text(tree, variable, "name").as_deref() == Some(API_KEY);
@@ -23,5 +37,5 @@ pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate) -> Vec
         let help = "put it into a Secret, with `valueFrom.secretKeyRef` here, and have Mackerel issue a new one";
         Some(Finding::new(Reason::PlainApiKey, message, tree.span(value).start, &place).with_help(help))
     });
-    of.collect()
+    found.collect()
 }

@@ -1,4 +1,5 @@
-//! Which templates are looked at at all: what can never carry anything of ours, and what `select` and `hooks` leave out.
+//! `local-config`, `mirror-pod`, `disabled`, `namespace-excluded`, `not-selected`, `hook`: templates that are never injected, or
+//! that `select` and `hooks` leave out.
 
 use crate::config::{Exclusion, Hooks, InjectionMode, KindPattern, is_system_namespace};
 use crate::decide::Evaluation;
@@ -7,7 +8,7 @@ use crate::report::{Cause, Finding, Reason};
 use yaml_json_patch::NodeId;
 
 impl Evaluation<'_, '_> {
-    /// Resources that never get anything, whatever their owner asks.
+    /// Returns a finding for resources that are never injected, whatever their annotations request.
     pub(super) fn ineligible(&mut self) -> Option<Finding> {
         if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
             self.cause = self.cause_at_resource_annotation("config.kubernetes.io/local-config");
@@ -111,7 +112,7 @@ impl Evaluation<'_, '_> {
             && exclusion.pod_selector.matches(&self.template.labels)
     }
 
-    /// An annotation of the resource itself, not of its template.
+    /// Returns an annotation of the resource itself, not of its template.
     fn resource_annotation(&self, key: &str) -> Option<String> {
         text(self.tree, self.resource_annotations()?, key)
     }

@@ -1,4 +1,4 @@
-//! The init container that waits: who asks for it, and whether it can be had.
+//! `wait-for-image`, `invalid-annotation`: the init container that waits, as an annotation requests it.
 
 use crate::agent::Agent;
 use crate::agent::wait_for::{CONTAINER, WaitFor, WaitForResources, WaitForShape, asks_for_nothing, endpoints};
@@ -9,7 +9,7 @@ use crate::report::{Cause, Finding, Reason};
 use std::rc::Rc;
 use yaml_json_patch::pointer::escape;
 
-/// An annotation that names hosts.
+/// An annotation that names hosts to wait for.
 pub(super) struct WaitForRequest {
     key: String,
     /// None where it is not a string.
@@ -19,33 +19,32 @@ pub(super) struct WaitForRequest {
 }
 
 impl WaitForRequest {
-    /// That it asks is what decides.
     pub(super) fn cause(&self) -> Cause {
         Cause::Manifest { offset: self.offset, pointer: self.pointer.clone() }
     }
 }
 
 impl Evaluation<'_, '_> {
-    /// What asks: our annotation on the template, else one of the further names there, else on the workload. An empty
-    /// value asks for nothing, and keeps what comes after it from being looked at.
+    /// Returns the request: our annotation of the template, else one of `waitFor.annotations` of the template, else of the
+    /// workload. An annotation with an empty value requests nothing, and hides those after it.
     pub(super) fn wait_for_request(&self) -> Option<WaitForRequest> {
         let further = &self.config.spec.wait_for.annotations;
-        let ours = std::iter::once(Annotation::WaitFor.key());
-        let on_template = ours.chain(further.iter().map(String::as_str)).find_map(|key| self.template.annotation(key));
-        let asked = match on_template {
+        let own = std::iter::once(Annotation::WaitFor.key());
+        let on_template = own.chain(further.iter().map(String::as_str)).find_map(|key| self.template.annotation(key));
+        let request = match on_template {
             Some(annotation) => WaitForRequest {
                 key: annotation.key.clone(),
                 value: annotation.value.clone(),
                 offset: annotation.value_offset,
                 pointer: self.annotation_pointer(&annotation.key),
             },
-            None => further.iter().find_map(|key| self.asked_on_workload(key))?,
+            None => further.iter().find_map(|key| self.wait_for_request_of_workload(key))?,
         };
-        let requested = asked.value.as_ref().is_none_or(|value| !asks_for_nothing(value));
-        requested.then_some(asked)
+        let is_request = request.value.as_ref().is_none_or(|value| !asks_for_nothing(value));
+        is_request.then_some(request)
     }
 
-    fn asked_on_workload(&self, key: &str) -> Option<WaitForRequest> {
+    fn wait_for_request_of_workload(&self, key: &str) -> Option<WaitForRequest> {
         let metadata = self.tree.member(self.resource.node, "metadata")?;
         let annotations = self.tree.member(metadata, "annotations")?;
         let node = self.tree.member(annotations, key)?;
@@ -57,11 +56,11 @@ impl Evaluation<'_, '_> {
         })
     }
 
-    /// The container that was asked for. `agent`: what goes in beside it.
-    // Few templates ask for it: apart from what all of them run.
+    /// Returns the requested container; `agent` is the one that is added beside it.
+    // Few templates request it: kept out of the hot path.
     #[inline(never)]
-    pub(super) fn wait_for(&mut self, asked: WaitForRequest, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
-        let WaitForRequest { key, value, offset, pointer } = asked;
+    pub(super) fn wait_for(&mut self, request: WaitForRequest, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
+        let WaitForRequest { key, value, offset, pointer } = request;
         let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
         let Some(value) = value else {
             let message = format!("the value of the annotation `{key}` is not a string");
@@ -78,14 +77,9 @@ impl Evaluation<'_, '_> {
             return Err(finding(Reason::WaitForImage, message).with_help(help));
         };
         let amounts = if self.template.pod_resources { WaitForResources::OfThePod } else { WaitForResources::Own };
-        let pull_secrets = match agent {
-            Some(_) => Vec::new(),
-            None => {
-                let config = self.config;
-                self.pull_secrets(config)
-            }
-        };
-        let wait_for = WaitFor::new(self.config, WaitForShape { image, endpoints, amounts, pull_secrets });
+        let config = self.config;
+        let pull_secrets = if agent.is_some() { Vec::new() } else { self.pull_secrets(config) };
+        let wait_for = WaitFor::new(config, WaitForShape { image, endpoints, amounts, pull_secrets });
         match self.container_conflict(CONTAINER, WaitFor::FIELD) {
             Some(refusal) => Err(refusal),
             None => Ok(Rc::new(wait_for)),

@@ -20,11 +20,12 @@ use crate::agent::existing::{ExistingInjection, is_agent};
 use crate::agent::plan::Plan;
 use crate::config::{Config, OnError};
 use crate::decide::controller_owned::owned;
+use crate::decide::immutable_template::immutable;
 use crate::decide::plain_api_key;
 use crate::decide::{Decision, DecisionContext, DecisionReport, decide};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
-use crate::manifest::resource::{Resource, text};
+use crate::manifest::resource::Resource;
 use crate::options::{Direction, ForeignAgents, HandEdits, Options};
 pub(crate) use action::{Action, Waiting};
 
@@ -124,7 +125,7 @@ pub(crate) fn reconcile(
     if reconciled.action.is_some() {
         // Whose resource it is says more than that it cannot be changed.
         let owned = owned(tree, resource.node).filter(|_| options.direction == Direction::Inject);
-        reconciled.warnings.extend(owned.or_else(|| reconciler.immutable(resource)));
+        reconciled.warnings.extend(owned.or_else(|| immutable(tree, resource, at, tree.span(template.node).start)));
     } else if reconciled.decision.reason.class() == Class::Refused {
         reconciled.warnings.retain(|warning| !warning.reason.is_about_change());
     }
@@ -145,26 +146,6 @@ struct Reconciler<'a, 't> {
 impl Reconciler<'_, '_> {
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
         Finding::new(reason, message, self.tree.span(self.template.node).start, self.at)
-    }
-
-    /// What the API server would refuse to see changed.
-    fn immutable(&self, resource: &Resource) -> Option<Finding> {
-        let gvk = resource.gvk.as_ref()?;
-        let is_immutable = matches!(
-            (gvk.group.as_str(), gvk.kind.as_str()),
-            ("", "Pod") | ("batch", "Job") | ("jobset.x-k8s.io", "JobSet") | ("serving.knative.dev", "Revision")
-        );
-        let metadata = self.tree.member(resource.node, "metadata")?;
-        // With `generateName` each one is new, and Helm deletes a hook's before it makes the next.
-        let is_made_anew = text(self.tree, metadata, "name").is_none_or(|name| name.is_empty())
-            || self
-                .tree
-                .member(metadata, "annotations")
-                .is_some_and(|given| self.tree.member(given, "helm.sh/hook").is_some());
-        let message = format!("the containers of a {} cannot be changed once it is in the cluster", gvk.kind);
-        let help =
-            "delete the one that is there first, for example with `kubectl replace --force`, or give it a new name";
-        (is_immutable && !is_made_anew).then(|| self.finding(Reason::ImmutableTemplate, message).with_help(help))
     }
 
     /// A decision in the words of its reason, which speaks of the agent alone; `about`: what it is about here.

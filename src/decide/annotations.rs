@@ -1,0 +1,114 @@
+//! `invalid-annotation`, `misplaced-annotation`, `unknown-annotation`, `idle-annotation`: annotations in our name that are
+//! wrong or have no effect.
+
+use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations};
+use crate::config::Config;
+use crate::decide::Evaluation;
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::field_path::field_path;
+use crate::manifest::pod_template;
+use crate::report::{Finding, Reason};
+use std::borrow::Cow;
+use yaml_json_patch::NodeId;
+
+impl<'a> Evaluation<'a, '_> {
+    /// Returns the template's annotations whose values are strings.
+    pub(super) fn given(&self) -> Vec<Given<'_>> {
+        let annotations = self.template.annotations.iter();
+        annotations.filter_map(|given| Some((&*given.key, given.value.as_deref()?, given.value_offset))).collect()
+    }
+
+    /// Returns the configuration with the template's annotations applied.
+    pub(super) fn annotated_config(&mut self) -> Result<Cow<'a, Config>, Finding> {
+        let mut known = self.template.annotations.iter().filter(|given| Annotation::of(&given.key).is_some());
+        if let Some(annotation) = known.find(|given| given.value.is_none()) {
+            return Err(self.not_a_string(annotation));
+        }
+        annotations::overlay(self.config, &self.given()).map_err(|InvalidAnnotations { first, others }| {
+            let others: Vec<Finding> = others.into_iter().map(|other| self.invalid(other)).collect();
+            self.warnings.extend(others);
+            self.invalid(first)
+        })
+    }
+
+    #[cold]
+    pub(super) fn invalid(&self, InvalidAnnotation { message, key, help, offset }: InvalidAnnotation) -> Finding {
+        let pointer = self.annotation_pointer(&key);
+        Finding { help, ..Finding::new(Reason::InvalidAnnotation, message, offset, &pointer) }
+    }
+
+    /// Refuses `inject: true`: a boolean, where the API server takes strings only.
+    #[cold]
+    pub(super) fn not_a_string(&self, annotation: &pod_template::Annotation) -> Finding {
+        let message = format!("the value of the annotation `{}` is not a string", annotation.key);
+        let pointer = self.annotation_pointer(&annotation.key);
+        Finding::new(Reason::InvalidAnnotation, message, annotation.value_offset, &pointer)
+            .with_help("put it in quotes")
+    }
+
+    /// Warns about annotations of the workload, or of anything between it and the template: users of all injectors make
+    /// this mistake.
+    pub(super) fn warn_of_misplaced_annotations(&mut self) {
+        let mut node = Some(self.resource.node);
+        let mut at = String::new();
+        for token in self.at.split('/').skip(1) {
+            if let Some(holder) = node {
+                self.warn_of_annotations_of(holder, &at);
+            }
+            at.push('/');
+            at.push_str(token);
+            node = node.and_then(|node| self.tree.child(node, token));
+        }
+    }
+
+    fn warn_of_annotations_of(&mut self, holder: NodeId, at: &str) {
+        let metadata = self.tree.member(holder, "metadata");
+        let Some(annotations) = metadata.and_then(|metadata| self.tree.member(metadata, "annotations")) else {
+            return;
+        };
+        for (key, _) in self.tree.entries(self.tree.resolve(annotations)) {
+            let Some(name) = self.tree.scalar(self.tree.resolve(key)) else { continue };
+            if !name.starts_with(annotations::PREFIX) || self.template.annotation(&name).is_some() {
+                continue;
+            }
+            let place = if at.is_empty() { self.resource.identity.kind.clone() } else { field_path(at) };
+            let message = format!("`{name}` stands on {place}, where it does nothing");
+            let pointer = format!("{at}/metadata/annotations/{}", yaml_json_patch::pointer::escape(&name));
+            let place = field_path(&format!("{}/metadata/annotations", self.at));
+            let help = match annotations::unknown(&name).and_then(|unknown| unknown.suggestion) {
+                Some(meant) => format!("move it to {place}, as `{meant}`"),
+                None => format!("move it to {place}"),
+            };
+            let start = self.tree.span(key).start;
+            self.warnings.push(Finding::new(Reason::MisplacedAnnotation, message, start, &pointer).with_help(help));
+        }
+    }
+
+    /// Returns a warning about annotations that set something of an agent which is not asked for: their author may take
+    /// them for the request.
+    pub(super) fn idle_annotations(&self) -> Option<Finding> {
+        let sets = |given: &&pod_template::Annotation| {
+            Annotation::of(&given.key).is_some_and(|known| known.setting().is_some())
+        };
+        let idle: Vec<&pod_template::Annotation> = self.template.annotations.iter().filter(sets).collect();
+        let first = idle.first()?;
+        let names: Vec<String> = idle.iter().map(|annotation| format!("`{}`", annotation.key)).collect();
+        let have = if names.len() == 1 { "has" } else { "have" };
+        let message = format!("{} {have} no effect: the template does not ask for the agent", names.join(", "));
+        let pointer = self.annotation_pointer(&first.key);
+        let help = format!("ask for it with `{}: \"true\"`", Annotation::Inject.key());
+        Some(Finding::new(Reason::IdleAnnotation, message, first.offset, &pointer).with_help(help))
+    }
+
+    pub(super) fn warn_of_unknown_annotations(&mut self) {
+        for annotation in &self.template.annotations {
+            if let Some(unknown) = annotations::unknown(&annotation.key) {
+                let message = format!("`{}` is no annotation of ours", annotation.key);
+                let help = unknown.suggestion.map(|name| format!("did you mean `{name}`?"));
+                let pointer = self.annotation_pointer(&annotation.key);
+                let finding = Finding::new(Reason::UnknownAnnotation, message, annotation.offset, &pointer);
+                self.warnings.push(Finding { help, ..finding });
+            }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! `immutable-template`: kinds whose containers the API server does not let anyone change after creation.
+
+use crate::manifest::resource::{Resource, text};
+use crate::report::{Finding, Reason};
+use yaml_json_patch::Tree;
+
+/// Returns a warning about a change to a resource with an immutable template. With `generateName` every object is new, and
+/// Helm deletes a hook's object before it creates the next one: no warning.
+#[must_use]
+pub(crate) fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: usize) -> Option<Finding> {
+    let gvk = resource.gvk.as_ref()?;
+    let is_immutable = matches!(
+        (gvk.group.as_str(), gvk.kind.as_str()),
+        ("", "Pod") | ("batch", "Job") | ("jobset.x-k8s.io", "JobSet") | ("serving.knative.dev", "Revision")
+    );
+    let metadata = tree.member(resource.node, "metadata")?;
+    let is_named = text(tree, metadata, "name").is_some_and(|name| !name.is_empty());
+    let is_hook = || {
+        let annotations = tree.member(metadata, "annotations");
+        annotations.is_some_and(|annotations| tree.member(annotations, "helm.sh/hook").is_some())
+    };
+    if !is_immutable || !is_named || is_hook() {
+        return None;
+    }
+    let message = format!("the containers of a {} cannot be changed once it is in the cluster", gvk.kind);
+    let help = "delete the one that is there first, for example with `kubectl replace --force`, or give it a new name";
+    Some(Finding::new(Reason::ImmutableTemplate, message, offset, at).with_help(help))
+}

@@ -1,0 +1,27 @@
+//! `pull-secrets`: pull secrets are added only to a pod that names some. A pod without any gets those of its ServiceAccount,
+//! which added ones would displace.
+
+use crate::config::Config;
+use crate::decide::Evaluation;
+use crate::report::Reason;
+
+impl Evaluation<'_, '_> {
+    /// Returns the configured pull secrets that the pod lacks, without duplicates.
+    pub(super) fn pull_secrets(&mut self, config: &Config) -> Vec<String> {
+        let wanted = &config.spec.agent.image_pull_secrets;
+        if !wanted.is_empty() && self.template.pull_secrets.is_empty() {
+            let message = "`agent.imagePullSecrets` was not added: the pod names no pull secrets, so that it gets those of its ServiceAccount";
+            let help = "add them to the ServiceAccount, or name one in the pod";
+            self.warnings.push(self.finding(Reason::PullSecrets, message).with_help(help));
+            return Vec::new();
+        }
+        let mut lacking: Vec<String> = Vec::new();
+        for name in wanted {
+            let is_there = self.template.pull_secrets.iter().any(|secret| secret.name.as_ref() == Some(name));
+            if !is_there && !lacking.contains(name) {
+                lacking.push(name.clone());
+            }
+        }
+        lacking
+    }
+}

@@ -1,0 +1,33 @@
+//! `qos-changed`, `qos-refused`: an agent with lower requests than limits takes a pod out of the class Guaranteed.
+
+use crate::agent::container::AgentResources;
+use crate::config::{Config, Qos};
+use crate::decide::Evaluation;
+use crate::manifest::qos;
+use crate::report::{Finding, Reason};
+
+impl Evaluation<'_, '_> {
+    /// Chooses the agent's requests and limits. With resources at pod level, the class of the pod does not depend on its
+    /// containers.
+    pub(super) fn resources(&mut self, config: &Config) -> Result<AgentResources, Finding> {
+        if self.template.pod_resources {
+            return Ok(AgentResources::Explicit);
+        }
+        if qos::keeps_guaranteed(&config.spec.agent.resources) || !qos::is_guaranteed(self.tree, self.template) {
+            return Ok(AgentResources::Configured);
+        }
+        let help = "`qos: keep` raises the agent's requests to its limits";
+        match config.spec.qos {
+            Qos::Keep => Ok(AgentResources::Guaranteed),
+            Qos::Warn => {
+                let message = "the pod is Guaranteed, and with this agent Burstable: it is evicted sooner, and shares its processors";
+                self.warnings.push(self.finding(Reason::QosChanged, message).with_help(help));
+                Ok(AgentResources::Configured)
+            }
+            Qos::Refuse => {
+                let message = "the pod is Guaranteed, and with this agent it would be Burstable";
+                Err(self.finding(Reason::QosRefused, message).with_help(help))
+            }
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! `token-automount-off`: the source of the token that the agent shows to the kubelet.
+
+use crate::agent::container::Token;
+use crate::config::Config;
+use crate::decide::Evaluation;
+use crate::report::Reason;
+
+impl Evaluation<'_, '_> {
+    pub(super) fn token(&mut self, config: &Config) -> Token {
+        if !config.spec.kubelet_connection().needs_token() || self.template.automount != Some(false) {
+            return Token::Mounted;
+        }
+        let message = "the pod turns its ServiceAccount's token off; a volume gives one to the agent alone";
+        self.warn_at("automountServiceAccountToken", Reason::TokenAutomountOff, message, None);
+        Token::Projected
+    }
+}
