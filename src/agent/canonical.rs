@@ -1,17 +1,16 @@
-//! The normal form of what we added, so that a hand edit is told from a re-print: key order, style, the API server's
-//! defaults and the spelling of quantities do not count. Image, Secret and ConfigMap names are looked at one by one,
-//! because Renovate and kustomize (`images:`, `namePrefix`, generators) change them with good reason.
+//! The canonical form of injected values, to tell a manual change from a reprint: key order, style, the API server's defaults and
+//! the spelling of quantities do not count. Image, Secret and ConfigMap names are compared one by one, because Renovate and
+//! kustomize (`images:`, `namePrefix`, generators) rightly change them.
 
 use crate::manifest::quantity::nanos;
 use serde_json::{Map, Value};
 
-/// A short fingerprint. Not a safeguard against forgery: who can edit the manifest can edit the record.
+/// A short fingerprint. It is no protection against forgery: a user who can edit the manifest can edit the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Digest(u32);
 
 impl Digest {
     /// FNV-1a (64 bits) folded to 32, as its authors recommend for shorter values.
-    #[must_use]
     pub(crate) fn of(text: &str) -> Self {
         let hash = text
             .bytes()
@@ -20,14 +19,12 @@ impl Digest {
         Self((hash >> 32) as u32 ^ hash as u32)
     }
 
-    /// Of a name; an absent one is as good as an empty one.
-    #[must_use]
+    /// Returns the digest of a name; an absent name equals an empty one.
     pub(crate) fn of_name(name: Option<&str>) -> Self {
         Self::of(name.unwrap_or_default())
     }
 
-    /// Reads what [`std::fmt::Display`] wrote.
-    #[must_use]
+    /// Parses the text that [`std::fmt::Display`] writes.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         (text.len() == 8).then(|| u32::from_str_radix(text, 16).ok().map(Self))?
     }
@@ -39,8 +36,7 @@ impl std::fmt::Display for Digest {
     }
 }
 
-/// What others may change without it being a hand edit. A name that is not there, or empty, is no changed one: nobody can
-/// have meant it, and Kubernetes refuses the pod.
+/// The names that other tools may change. An absent or empty name does not count as changed: the API server refuses the pod.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ReplaceableNames {
     /// The container's image.
@@ -51,8 +47,7 @@ pub(crate) struct ReplaceableNames {
     pub(crate) config_map: Option<String>,
 }
 
-/// Takes the names out of a container and its volumes, so that the rest can be compared without them.
-#[must_use]
+/// Removes the names from a container and its volumes, and returns them.
 pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> ReplaceableNames {
     let mut names = ReplaceableNames { image: take_image(container), ..ReplaceableNames::default() };
     let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
@@ -68,8 +63,7 @@ pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> Replac
     names
 }
 
-/// Takes the image out of a container.
-#[must_use]
+/// Removes the image from a container, and returns it.
 pub(crate) fn take_image(container: &mut Value) -> Option<String> {
     take(container, "/image")
 }
@@ -81,7 +75,7 @@ fn take(value: &mut Value, pointer: &str) -> Option<String> {
     }
 }
 
-/// True for a value that the API server writes where nothing was said.
+/// True for a value that the API server fills in by default.
 fn is_default(field: &str, value: &Value) -> bool {
     match (field, value) {
         ("terminationMessagePath", Value::String(path)) => path == "/dev/termination-log",
@@ -94,9 +88,8 @@ fn is_default(field: &str, value: &Value) -> bool {
     }
 }
 
-/// The normal form: defaults and empty values dropped, quantities by value, keys sorted.
-#[must_use]
-pub(crate) fn canonical(value: &Value) -> Value {
+/// Returns the canonical form: without defaults and empty values, quantities by value, keys sorted.
+pub(crate) fn canonicalize(value: &Value) -> Value {
     canonical_at(value, Context::Other).unwrap_or(Value::Null)
 }
 
@@ -111,7 +104,7 @@ enum Context {
     Mounts,
 }
 
-/// True for the mount of the service account's token that the API server adds to every container of a Pod.
+/// True for the mount of the ServiceAccount's token that the API server adds to every container of a Pod.
 fn is_token_mount(mount: &Value) -> bool {
     let text = |key: &str| mount.get(key).and_then(Value::as_str).unwrap_or_default();
     text("mountPath") == "/var/run/secrets/kubernetes.io/serviceaccount" && text("name").starts_with("kube-api-access-")
@@ -172,15 +165,14 @@ fn by_value(quantity: &str) -> Option<String> {
     Some(format!("{value}e{ten}"))
 }
 
-/// The normal form that a record's `value` is the fingerprint of.
-#[must_use]
+/// Returns the canonical form whose digest is a record's `value`.
 pub(crate) fn canonical_parts(container: &Value, volumes: &[Value]) -> Value {
-    Value::Array(std::iter::once(container).chain(volumes).map(canonical).collect())
+    Value::Array(std::iter::once(container).chain(volumes).map(canonicalize).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Digest, by_value, canonical};
+    use super::{Digest, by_value, canonicalize};
     use serde_json::json;
 
     #[test]
@@ -203,15 +195,15 @@ mod tests {
             "resources": {"limits": {"cpu": "0.1"}}});
         let theirs = json!({"resources": {"limits": {"cpu": "100m"}}, "terminationMessagePath": "/dev/termination-log",
             "env": [{"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}, "name": "N"}], "name": "a"});
-        assert_eq!(canonical(&existing).to_string(), canonical(&theirs).to_string());
+        assert_eq!(canonicalize(&existing).to_string(), canonicalize(&theirs).to_string());
         let in_a_pod = json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "readOnly": true,
             "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]});
-        assert_eq!(canonical(&in_a_pod), json!({"name": "a"}));
+        assert_eq!(canonicalize(&in_a_pod), json!({"name": "a"}));
         let of_a_user =
             json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "mountPath": "/token"}]});
-        assert_eq!(canonical(&of_a_user), of_a_user);
+        assert_eq!(canonicalize(&of_a_user), of_a_user);
         let edited = json!({"name": "a", "env": [], "resources": {"limits": {"cpu": "100m"}}});
-        assert_ne!(canonical(&existing).to_string(), canonical(&edited).to_string());
+        assert_ne!(canonicalize(&existing).to_string(), canonicalize(&edited).to_string());
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The parts of an injection: the agent, the init container that waits for hosts, or both.
+//! The components of an injection: the agent, the init container that waits for hosts, or both.
 
 use crate::options::Tense;
 
-/// One of the two, or both; never nothing.
+/// One component or both, never none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Components<A, W> {
     /// The agent.
@@ -13,12 +13,11 @@ pub(crate) enum Components<A, W> {
     Both(A, W),
 }
 
-/// Which of the two.
+/// The components without their values.
 pub(crate) type ComponentSet = Components<(), ()>;
 
 impl<A, W> Components<A, W> {
-    /// None where there is neither.
-    #[must_use]
+    /// Returns none if both are absent.
     pub(crate) fn of(agent: Option<A>, wait_for: Option<W>) -> Option<Self> {
         match (agent, wait_for) {
             (Some(agent), Some(wait_for)) => Some(Components::Both(agent, wait_for)),
@@ -28,8 +27,6 @@ impl<A, W> Components<A, W> {
         }
     }
 
-    /// The agent, if it is among them.
-    #[must_use]
     pub(crate) fn agent(&self) -> Option<&A> {
         match self {
             Components::Agent(agent) | Components::Both(agent, _) => Some(agent),
@@ -37,7 +34,6 @@ impl<A, W> Components<A, W> {
         }
     }
 
-    /// As [`Components::agent`], to be changed.
     pub(crate) fn agent_mut(&mut self) -> Option<&mut A> {
         match self {
             Components::Agent(agent) | Components::Both(agent, _) => Some(agent),
@@ -45,8 +41,6 @@ impl<A, W> Components<A, W> {
         }
     }
 
-    /// The init container, if it is among them.
-    #[must_use]
     pub(crate) fn wait_for(&self) -> Option<&W> {
         match self {
             Components::WaitFor(wait_for) | Components::Both(_, wait_for) => Some(wait_for),
@@ -54,8 +48,6 @@ impl<A, W> Components<A, W> {
         }
     }
 
-    /// Which of the two it is.
-    #[must_use]
     pub(crate) fn component_set(&self) -> ComponentSet {
         match self {
             Components::Agent(_) => Components::Agent(()),
@@ -66,8 +58,7 @@ impl<A, W> Components<A, W> {
 }
 
 impl ComponentSet {
-    /// As the subject of a sentence, in the singular.
-    #[must_use]
+    /// Returns the subject of a sentence, in the singular.
     pub(crate) fn subject(self) -> &'static str {
         match self {
             Components::Agent(()) => "the agent",
@@ -77,7 +68,6 @@ impl ComponentSet {
     }
 
     /// `the agent was added`, `wait-for would be taken out`
-    #[must_use]
     pub(crate) fn passive(self, tense: Tense, done: &str) -> String {
         format!("{} {} {done}", self.subject(), tense.auxiliary())
     }

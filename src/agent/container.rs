@@ -1,4 +1,4 @@
-//! The agent's container and volumes, from the configuration and from what the pod has.
+//! The agent's container and volumes, made from the configuration and the pod's properties.
 
 use crate::agent::AgentRecord;
 use crate::agent::canonical::canonical_parts;
@@ -20,54 +20,50 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Where pods find their ServiceAccount's token, and where the agent looks for it.
+/// The folder where Kubernetes mounts the ServiceAccount's token, and where the agent reads it.
 const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// The one writable folder.
 pub(crate) const TMP_FOLDER: &str = "/var/tmp";
 
-/// The agents that one configuration gives. There are few: most templates of a stream get the same.
+/// The agents that were made of one configuration, for reuse: most templates of a stream get the same one.
 #[derive(Debug, Default)]
 pub(crate) struct Agents {
     made: RefCell<Vec<(AgentShape, Rc<Agent>)>>,
 }
 
-/// What an agent depends on, beside the configuration.
+/// The pod's properties that an agent depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AgentShape {
-    /// The list it goes into.
     pub(crate) sidecar: Sidecar,
-    /// Where the token comes from that it shows to the kubelet.
     pub(crate) token: Token,
-    /// Its requests and limits.
     pub(crate) amounts: AgentResources,
     /// Pull secrets that the pod lacks.
     pub(crate) pull_secrets: Vec<String>,
 }
 
-/// Where the agent's token comes from.
+/// The source of the token that the agent shows to the kubelet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// The pod's ServiceAccount, whose token Kubernetes mounts into every container; or none is needed.
+    /// The ServiceAccount admission plugin, which mounts it into every container; or none is needed.
     Mounted,
-    /// A volume of ours, since the pod turns that off.
+    /// An injected volume, since the pod turns that off.
     Projected,
 }
 
 /// The agent's requests and limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AgentResources {
-    /// As configured.
+    /// The configured ones.
     Configured,
-    /// Those that somebody set: the pod has a budget of its own for all containers.
+    /// Only explicit ones, no defaults: the pod has resources of its own for all containers.
     Explicit,
-    /// With requests as high as the limits, so that the pod stays Guaranteed.
+    /// Requests raised to the limits, so that the pod stays Guaranteed.
     Guaranteed,
 }
 
 impl Agents {
-    /// The agent of this shape. `config` is borrowed where the template's annotations change nothing.
-    #[must_use]
+    /// Returns the agent of this shape. `config` is borrowed if the template's annotations change nothing.
     pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Rc<Agent> {
         if let Cow::Owned(config) = config {
             let agent = Agent::new(&config, &shape);
@@ -83,33 +79,30 @@ impl Agents {
     }
 }
 
-/// Everything that goes into a pod.
+/// The agent's container with the rest that is added for it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Agent {
-    /// The list it goes into.
     pub(crate) sidecar: Sidecar,
-    /// The container, its fields in the order in which a person writes them.
+    /// The container, its fields in the usual order.
     pub(crate) container: Rc<Value>,
     /// The container as the only item of a list.
     pub(crate) container_list: Rc<Value>,
-    /// The volumes it mounts.
     pub(crate) volumes: Vec<(Volume, Rc<Value>)>,
     /// The volumes as a list.
     pub(crate) volume_list: Rc<Value>,
     /// Names of the pull secrets that the pod lacks.
     pub(crate) pull_secrets: Vec<String>,
-    /// What has to exist for it.
+    /// The objects and permissions that it needs.
     pub(crate) needs: Rc<Prerequisites>,
-    /// The settings that it came from, where the template's annotations change them.
+    /// Its configuration, if the template's annotations change it.
     pub(crate) annotated: Option<Rc<Config>>,
-    /// How it reads what it reports.
+    /// Its access to the kubelet.
     pub(crate) access: KubeletAccess,
     record: AgentRecord,
 }
 
 impl Agent {
-    /// The agent of one shape. Annotations are already in `config`.
-    #[must_use]
+    /// Makes the agent of one shape. Annotations are already in `config`.
     pub(crate) fn new(config: &Config, shape: &AgentShape) -> Self {
         let volumes = volumes(config, shape.token);
         let container = container(config, shape, &volumes);
@@ -122,7 +115,7 @@ impl Agent {
             config.spec.agent.env.iter().filter(|one| is_optional(one)).map(|one| one.name.clone()).collect();
         let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, &optional);
         if shape.amounts == AgentResources::Explicit {
-            // The pod's own budget is what a quota counts.
+            // A quota counts the pod's own resources.
             needs.without = Vec::new();
         }
         needs.shadowed = shadowed(config);
@@ -155,20 +148,17 @@ impl Agent {
         }
     }
 
-    /// Whether its token is the one that Kubernetes mounts into every container of the pod.
-    #[must_use]
+    /// True if the agent uses the token that Kubernetes mounts into every container of the pod.
     pub(crate) fn relies_on_the_pods_token(&self) -> bool {
         self.access != KubeletAccess::ReadOnlyPort && !self.volumes.iter().any(|(volume, _)| *volume == Volume::Token)
     }
 
-    /// What the record says of it; what was created around it is for the patch to say.
-    #[must_use]
+    /// Returns its part of the record.
     pub(crate) fn record(&self) -> AgentRecord {
         self.record.clone()
     }
 
-    /// The normal form of container and volumes without their names, as a record's `value` is the fingerprint of.
-    #[must_use]
+    /// Returns the canonical form whose digest is a record's `value`.
     pub(crate) fn canonical(&self) -> Value {
         let mut container = Value::clone(&self.container);
         let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
@@ -176,22 +166,19 @@ impl Agent {
         canonical_parts(&container, &volumes)
     }
 
-    /// The names as configured.
-    #[must_use]
+    /// Returns the configured names.
     pub(crate) fn names(&self) -> ReplaceableNames {
         let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
         take_names(&mut Value::clone(&self.container), &mut volumes)
     }
 
-    /// The same agent with the places of its annotations moved.
-    #[must_use]
+    /// Returns the agent with the offsets of its annotations moved.
     pub(crate) fn moved(&self, base: usize) -> Self {
         let annotated = self.annotated.as_deref().map(|config| Rc::new(config.clone().moved(base)));
         Self { annotated, ..self.clone() }
     }
 
-    /// The same agent with a name that somebody changed. The record goes on saying what was configured.
-    #[must_use]
+    /// Returns the agent with a name that a tool has changed. The record keeps the configured one.
     pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
         let mut container = Value::clone(&self.container);
         let mut volumes: Vec<(Volume, Value)> =
@@ -220,7 +207,7 @@ impl Agent {
     }
 }
 
-/// What somebody set, here or as a variable, that the agent's configuration file could say too.
+/// Returns the explicit settings and variables that the agent's configuration file may override.
 fn shadowed(config: &Config) -> Vec<ShadowedSetting> {
     let in_env = |name: &str| config.spec.agent.env.iter().any(|variable| variable.name == name);
     let of = |variable: &Variable| {
@@ -231,7 +218,7 @@ fn shadowed(config: &Config) -> Vec<ShadowedSetting> {
     VARIABLES.iter().filter_map(of).collect()
 }
 
-/// The variable's owner says that its reference may lead nowhere.
+/// True for a variable whose reference the user has marked `optional`.
 fn is_optional(variable: &EnvVar) -> bool {
     let Some(from) = &variable.value_from else { return false };
     let secret = from.secret_key_ref.as_ref().and_then(|reference| reference.optional);
@@ -239,7 +226,7 @@ fn is_optional(variable: &EnvVar) -> bool {
     secret.or(config_map) == Some(true)
 }
 
-/// A name that others may change without it being a hand edit.
+/// A name that other tools may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplaceableName {
     /// The container's image.
@@ -255,8 +242,7 @@ impl ReplaceableName {
     pub(crate) const ALL: [ReplaceableName; 3] =
         [ReplaceableName::Image, ReplaceableName::Secret, ReplaceableName::ConfigMap];
 
-    /// The setting, as a dotted path.
-    #[must_use]
+    /// Returns the setting, as a dotted path.
     pub(crate) fn setting(self) -> &'static str {
         match self {
             ReplaceableName::Image => "agent.image",
@@ -285,7 +271,7 @@ fn record(shape: &AgentShape, container: &Value, volumes: &[(Volume, Value)]) ->
         secret: Digest::of_name(names.secret.as_deref()),
         config: names.config_map.as_deref().map(Digest::of),
         volumes: volumes.iter().map(|(volume, _)| *volume).collect(),
-        status_is_ours: true,
+        status_is_added: true,
     }
 }
 
@@ -305,7 +291,7 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
     }
 }
 
-/// The agent's variables in the order of the agent's documentation; the user's come last, or take the place of ours.
+/// Returns the variables in the order of the agent's documentation. Those of `agent.env` come last, or replace one of the same name.
 fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     let spec = &config.spec;
     let access = spec.kubelet_connection();
@@ -327,12 +313,12 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
             env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", port.to_string()));
         }
         KubeletConnection::Tls { port, insecure } => {
-            // Exactly "0" sends the agent to the TLS port.
+            // "0" makes the agent use the TLS port.
             env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "0"));
             if port != 10250 {
                 env.push(plain("MACKEREL_KUBERNETES_KUBELET_PORT", port.to_string()));
             }
-            // Any value at all, "false" too, switches verification off: it is there or it is not.
+            // Any value, "false" too, turns verification off.
             if insecure {
                 env.push(plain("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS", "true"));
             }
@@ -343,7 +329,7 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     env.push(plain("TMPDIR", TMP_FOLDER));
     for variable in &spec.agent.env {
         let variable = EnvVar {
-            value_from: variable.value_from.clone().map(|from| held_up_by_nothing(from, sidecar)),
+            value_from: variable.value_from.clone().map(|from| with_optional_references(from, sidecar)),
             ..variable.clone()
         };
         match env.iter_mut().find(|existing| existing.name == variable.name) {
@@ -354,7 +340,7 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     env
 }
 
-/// What the agent is told of the host and of itself; what nobody set is left out, so that the agent's own default holds.
+/// Returns the variables of the settings below `agent`. Unset ones are left out: the agent has its own defaults.
 fn settings(agent: &config::AgentSettings) -> impl Iterator<Item = EnvVar> + '_ {
     let roles: Vec<String> = agent.roles.iter().map(ToString::to_string).collect();
     let location = agent.config.variable();
@@ -374,8 +360,8 @@ fn settings(agent: &config::AgentSettings) -> impl Iterator<Item = EnvVar> + '_ 
     set.into_iter().filter_map(|(name, value)| Some(plain(name, value?)))
 }
 
-/// The agent's own container, and those that the user's pattern names. Behind the last `|` a pattern keeps its meaning
-/// whatever is in it: flags, alternatives, a `\Q` without its end.
+/// Returns a pattern for the agent's own container and those of the user's pattern. After the last `|` any pattern keeps its
+/// meaning: flags, alternatives, a `\Q` without its end.
 fn ignored(pattern: Option<&str>) -> String {
     let own = format!("^{CONTAINER}$");
     let Some(pattern) = pattern else { return own };
@@ -383,7 +369,7 @@ fn ignored(pattern: Option<&str>) -> String {
     let mut rest = pattern.chars().peekable();
     while let Some(character) = rest.next() {
         out.push(character);
-        // Kubernetes takes `$(A)` for a reference to a variable, and `$$` for one `$`.
+        // The kubelet expands `$(A)` to the variable A, and `$$` to `$`.
         if character == '$' && matches!(rest.peek(), Some('$' | '(')) {
             out.push('$');
         }
@@ -391,9 +377,9 @@ fn ignored(pattern: Option<&str>) -> String {
     out
 }
 
-/// A native sidecar that cannot be created holds up the whole pod; without the variable only the agent may fail. Where
-/// the user says `optional: false`, that is how it is meant.
-fn held_up_by_nothing(mut from: EnvVarSource, sidecar: Sidecar) -> EnvVarSource {
+/// Makes references of a native sidecar optional, unless the user says `optional: false`: if it cannot be created, the whole pod
+/// does not start; without the variable at most the agent fails.
+fn with_optional_references(mut from: EnvVarSource, sidecar: Sidecar) -> EnvVarSource {
     if sidecar == Sidecar::Native {
         let references = [
             from.secret_key_ref.as_mut().map(|reference| &mut reference.optional),
@@ -418,7 +404,7 @@ fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
     let selector = SecretKeySelector {
         name: config.spec.api_key.secret_key_ref.name.clone(),
         key: config.spec.api_key.secret_key_ref.key.clone(),
-        // A native sidecar that cannot be created holds up the whole pod; without the key only the agent fails.
+        // As in `with_optional_references`.
         optional: (sidecar == Sidecar::Native).then_some(true),
     };
     let source = EnvVarSource { secret_key_ref: Some(selector), ..EnvVarSource::default() };
@@ -463,7 +449,7 @@ fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
     let source = |volume: Volume| match volume {
         Volume::Tmp => Some(("emptyDir", tmp.clone())),
         Volume::Token => (of_token == Token::Projected).then(|| ("projected", token())),
-        // A ConfigMap that is missing must not hold up the pod.
+        // A missing ConfigMap must not keep the pod from starting.
         Volume::Config => {
             let name = spec.agent.config.config_map_key_ref.name.as_ref()?;
             Some(("configMap", json!({"name": name, "optional": true})))
@@ -478,8 +464,8 @@ fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
         .collect()
 }
 
-/// What the ServiceAccount admission plugin would have mounted. 3607 seconds is the one lifetime that the API server
-/// extends for clients which read the token once, as the agent does.
+/// Returns the volume source that the ServiceAccount admission plugin would mount. 3607 seconds is the one lifetime that the API
+/// server extends for clients which read the token once, as the agent does.
 fn token() -> Value {
     json!({"sources": [
         {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},

@@ -1,31 +1,31 @@
-//! How two containers or volumes differ, both in their normal form.
+//! The differences between two containers or volumes in canonical form.
 
 use serde_json::Value;
 use yaml_json_patch::pointer::escape;
 
-/// What became of a value.
+/// The kind of a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DifferenceKind {
-    /// Only the old one has it.
+    /// Only the old value exists.
     Gone,
-    /// Only the new one has it.
+    /// Only the new value exists.
     New,
-    /// Both have it, each its own.
+    /// Both exist, and are not equal.
     Changed,
 }
 
-/// One value that differs.
+/// A value that differs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     pub(crate) kind: DifferenceKind,
-    /// JSON Pointer in the old one; of the list, where that has no such item.
+    /// JSON Pointer into the old value; to the list if the item is absent there.
     pub(crate) old: String,
-    /// JSON Pointer in the new one, in the same way.
+    /// The same for the new value.
     pub(crate) new: String,
 }
 
-/// Every value that differs, as deep as it can be told. Items of lists are the same where their names are (of mounts, their
-/// paths), of others their places, as long as none is added or gone.
+/// Returns every value that differs, as deep as possible. List items are matched by `mountPath` or `name`, or else by index if the
+/// lists are of the same length.
 pub(crate) fn differences(old: &Value, new: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     compare(old, new, ("", ""), &mut found);
@@ -78,7 +78,7 @@ fn compare(old: &Value, new: &Value, at: (&str, &str), found: &mut Vec<Differenc
     }
 }
 
-/// What tells an item of a list from the others.
+/// Returns the key of a list item.
 fn name(item: &Value) -> Option<&Value> {
     item.get("mountPath").or_else(|| item.get("name"))
 }

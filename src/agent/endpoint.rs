@@ -1,19 +1,19 @@
-//! `HOST:PORT`, as the annotation and the command take it.
+//! `HOST:PORT`, as in the annotation and in the command's arguments.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// Where to knock: a name or an address, and a TCP port.
+/// A host name or an address, and a TCP port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
-    /// An IPv6 address stands without its brackets.
+    /// A name or an address; IPv6 without brackets.
     pub(crate) host: String,
-    /// From 1.
+    /// 1 to 65535.
     pub(crate) port: u16,
 }
 
-/// Why a text is none.
+/// The reason why a text is not an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("must be `host:port`, found `{found}`{why}")]
 pub(crate) struct EndpointError {
@@ -62,7 +62,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// A name that DNS may know, or an IPv4 address. Resolvers are not strict about underscores.
+/// True for a DNS name or an IPv4 address. Resolvers accept underscores.
 fn is_host(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())

@@ -1,7 +1,7 @@
-//! An existing injection: what an earlier run put into a pod template, found by its record.
+//! An existing injection: the components that an earlier run added to a pod template, found by its record.
 //!
-//! Every decision is made on the template without it, so that a changed configuration gives what it would have given in the
-//! first place.
+//! Every decision is made on the template without it, so that a changed configuration gives the result that it would have
+//! given on the original template.
 
 use crate::agent::canonical::{ReplaceableNames, canonical_parts, take_image, take_names};
 use crate::agent::components::{ComponentSet, Components};
@@ -13,34 +13,32 @@ use crate::manifest::pod_template::{Annotation, Container, ContainerList, PodTem
 use serde_json::Value;
 use yaml_json_patch::{Tree, to_json};
 
-/// What we find of an earlier injection.
+/// An existing injection.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ExistingInjection {
-    /// The record, or why it cannot be read.
     pub(crate) record: Result<Record, RecordError>,
-    /// Where the record stands.
+    /// Byte offset of the record.
     pub(crate) offset: usize,
-    /// `status: injected` stands beside it.
+    /// True if `status: injected` is beside the record.
     pub(crate) status: bool,
-    /// The agent that the record names; none where it is gone.
+    /// The recorded agent; none if it is absent.
     pub(crate) agent: Option<Container>,
-    /// The init container that the record names; none where it is gone.
+    /// The recorded init container; none if it is absent.
     pub(crate) wait_for: Option<Container>,
-    /// The volumes that the record names, each with its place; none for one that is gone.
+    /// The recorded volumes; none for an absent one.
     pub(crate) volumes: Vec<(Volume, Option<PodVolume>)>,
-    /// The pull secrets that the record names, each with its place; none for one that is gone.
+    /// The recorded pull secrets; none for an absent one.
     pub(crate) pull_secrets: Vec<(String, Option<PullSecret>)>,
-    /// The normal form of agent and volumes without their names; none where a part is gone.
+    /// The canonical form of agent and volumes without their names; none if a part is absent.
     pub(crate) value: Option<Value>,
-    /// The names in use, as far as what holds them is there.
+    /// The current names.
     pub(crate) names: ReplaceableNames,
-    /// The normal form of the init container without its image, and that; none where it is gone.
+    /// The canonical form of the init container without its image, and the image.
     pub(crate) wait_for_value: Option<(Value, Option<String>)>,
 }
 
 impl ExistingInjection {
-    /// Which of the two it is; by what stands there where the record cannot be read.
-    #[must_use]
+    /// Returns the recorded components, or those that are present if the record cannot be read.
     pub(crate) fn component_set(&self) -> ComponentSet {
         match &self.record {
             Ok(record) => record.components.component_set(),
@@ -51,15 +49,12 @@ impl ExistingInjection {
         }
     }
 
-    /// Both containers, as far as they are there.
+    /// Returns the containers that are present.
     pub(crate) fn containers(&self) -> impl Iterator<Item = &Container> {
         self.agent.iter().chain(&self.wait_for)
     }
-}
 
-impl ExistingInjection {
-    /// Removes an existing injection from the view of a template, where the template carries a record.
-    #[must_use]
+    /// Removes an existing injection from the view of a template, if there is a record.
     pub(crate) fn take_from(template: &mut PodTemplate, tree: &Tree<'_>) -> Option<Self> {
         let record = template.annotations.iter().rposition(|annotation| annotation.key == Key::Record.key())?;
         let record = template.annotations.remove(record);
@@ -67,14 +62,14 @@ impl ExistingInjection {
     }
 }
 
-/// Removes from the view what an earlier injection put there, as the record says.
-// Most templates never had an agent: this is apart from what they all run.
+/// Removes the recorded components from the view.
+// Most templates have none: kept out of the hot path.
 #[inline(never)]
 fn take(tree: &Tree<'_>, annotation: Annotation, template: &mut PodTemplate) -> ExistingInjection {
     let PodTemplate { annotations, containers, volumes, pull_secrets, .. } = template;
     let record = annotation.value.as_deref().map_or(Err(RecordError::Broken), Record::parse);
     let components = record.as_ref().map(|record| &record.components);
-    // Beside an init container alone a status is somebody else's.
+    // A status beside an init container alone was not added by us.
     let mut status = None;
     if components.map_or(true, |components| components.agent().is_some()) {
         let at = annotations.iter().position(|annotation| annotation.key == Key::Status.key());
@@ -122,8 +117,8 @@ fn take(tree: &Tree<'_>, annotation: Annotation, template: &mut PodTemplate) -> 
     }
 }
 
-/// Takes out the pull secrets that we added. kustomize may have given them another name with ours inside it; what stood
-/// there before us stands in front of them, and is never taken for one.
+/// Removes the added pull secrets from the view. kustomize may have put a prefix or suffix to their names; those before the
+/// recorded index are never taken for added ones.
 fn take_pull_secrets(existing: &PullSecrets, there: &mut Vec<PullSecret>) -> Vec<(String, Option<PullSecret>)> {
     let take = |name: &String| {
         let same = there.iter().rposition(|secret| secret.name.as_ref() == Some(name));
@@ -140,7 +135,7 @@ fn take_pull_secrets(existing: &PullSecrets, there: &mut Vec<PullSecret>) -> Vec
     existing.names.iter().map(take).collect()
 }
 
-/// The normal form of what stands there, or none where a part of it is gone; and the names in what is there.
+/// Returns the canonical form of agent and volumes, or none if a part is absent; and their names.
 fn value_of(
     tree: &Tree<'_>,
     agent: Option<&Container>,
@@ -155,15 +150,14 @@ fn value_of(
     (is_complete.then(|| canonical_parts(&container, &there)), names)
 }
 
-/// The same of the init container that waits.
+/// Returns the canonical form of the init container, and its image.
 fn wait_for_value(tree: &Tree<'_>, container: &Container) -> Option<(Value, Option<String>)> {
     let mut container = to_json(tree, container.node).ok()?;
     let image = take_image(&mut container);
     Some((canonical_parts(&container, &[]), image))
 }
 
-/// True for a container that is an agent, whoever put it there.
-#[must_use]
+/// True for any agent, injected or foreign.
 pub(crate) fn is_agent(container: &Container) -> bool {
     container.image.as_deref().is_some_and(is_agent_image)
 }

@@ -1,9 +1,9 @@
-//! The order in which a person writes the fields of a container. k8s-openapi serialises them alphabetically,
-//! which puts `image` behind `env` and `name` in the middle.
+//! The usual order of a container's fields. k8s-openapi serialises them alphabetically, with `image` after `env` and `name` in
+//! the middle.
 
 use serde_json::Value;
 
-/// Fields that come first, in this order; all others follow as they are. `path` is the chain of keys above, lists left out.
+/// The first fields of the mapping at each path (keys without list indices); all others follow as they are.
 const ORDER: &[(&str, &[&str])] = &[
     (
         "",
@@ -27,14 +27,12 @@ const ORDER: &[(&str, &[&str])] = &[
     ("volumeMounts", &["name", "mountPath", "subPath", "readOnly"]),
 ];
 
-/// Puts the fields of a container, and of everything in it, into their order.
-#[must_use]
+/// Puts the fields of a container into the usual order.
 pub(crate) fn ordered(container: Value) -> Value {
     arrange(container, ORDER)
 }
 
-/// Puts the fields of an object into the order of a table like ours.
-#[must_use]
+/// Puts the fields of an object into the order of a table like [`ORDER`].
 pub(crate) fn arrange(mut object: Value, order: &[(&str, &[&str])]) -> Value {
     for (path, keys) in order {
         arrange_at(&mut object, path, keys);

@@ -1,4 +1,4 @@
-//! How an agent reads what it reports, and what it must be permitted for that.
+//! An agent's access to the kubelet, and the permissions that it takes.
 //!
 //! It sends two requests: `GET /pods` and `GET /stats/summary`. Kubelets map them to `nodes/proxy` and `nodes/stats`, and
 //! from Kubernetes 1.33 on to `nodes/pods` and `nodes/stats`.
@@ -7,30 +7,29 @@ use crate::config::{KubeletConnection, KubernetesVersion, Spec};
 use crate::manifest::resource::text;
 use yaml_json_patch::{NodeId, Tree};
 
-/// The way, as far as permissions go.
+/// The kinds of access that differ in permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KubeletAccess {
-    /// The read-only port asks nobody who they are.
+    /// The read-only port, which does not authenticate.
     ReadOnlyPort,
-    /// The kubelet's TLS port, which has the API server judge the token of the agent's pod.
+    /// The kubelet's TLS port. The kubelet has the API server authorize the pod's token.
     Kubelet,
-    /// The API server, which passes the requests on under its own name once the token may use `nodes/proxy`.
+    /// The API server, which proxies the requests if the pod's token may use `nodes/proxy`.
     ApiServer,
 }
 
-/// What reads more than the agent has to.
+/// The resource that permits more than the agent needs.
 pub(crate) const NODES_PROXY: &str = "nodes/proxy";
 
-/// What `nodes/proxy` permits beside what the agent does with it.
+/// The risk of `nodes/proxy`, for messages.
 pub(crate) const PERMITS: &str =
     "it permits far more than reading: whoever has the pod's token can run commands in any container of any node";
 
-/// How to do with less than `nodes/proxy`, of the kubelet's own port.
+/// The advice that avoids `nodes/proxy` on the kubelet's TLS port.
 pub(crate) const LESS: &str = "where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
 
 impl KubeletAccess {
-    /// The way that the settings choose.
-    #[must_use]
+    /// Returns the access that the settings choose.
     pub(crate) fn of(spec: &Spec) -> Self {
         match spec.kubelet_connection() {
             KubeletConnection::ReadOnly { .. } => KubeletAccess::ReadOnlyPort,
@@ -39,8 +38,7 @@ impl KubeletAccess {
         }
     }
 
-    /// The resources that the agent must be permitted to `get`; none where nothing is asked.
-    #[must_use]
+    /// Returns the resources that the agent must be permitted to `get`.
     pub(crate) fn resources(self, version: KubernetesVersion) -> &'static [&'static str] {
         match self {
             KubeletAccess::ReadOnlyPort => &[],
@@ -52,13 +50,12 @@ impl KubeletAccess {
         }
     }
 
-    /// Whether `nodes/proxy` is among them.
-    #[must_use]
+    /// True if `nodes/proxy` is among the resources.
     pub(crate) fn needs_proxy(self, version: KubernetesVersion) -> bool {
         self.resources(version).contains(&NODES_PROXY)
     }
 
-    /// The last part of the names of its objects.
+    /// Returns the last part of the names of its RBAC objects.
     pub(crate) fn suffix(self) -> &'static str {
         match self {
             KubeletAccess::ReadOnlyPort => "read-only-port",
@@ -68,19 +65,17 @@ impl KubeletAccess {
     }
 }
 
-/// Whose token the agent of one pod template has, and for what.
+/// The ServiceAccount that the agent of one pod template authenticates as, and the access that it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RbacSubject {
-    /// The way the agent reads.
     pub(crate) access: KubeletAccess,
-    /// The pod's namespace; none where neither the resource nor the configuration names one.
+    /// The pod's namespace; none if neither the resource nor the configuration names one.
     pub(crate) namespace: Option<String>,
     /// The pod's ServiceAccount.
     pub(crate) service_account: String,
 }
 
-/// The ServiceAccount of a PodSpec. `serviceAccount` is its old name, which the API server still takes.
-#[must_use]
+/// Returns the ServiceAccount of a PodSpec. `serviceAccount` is the deprecated name of the field.
 pub(crate) fn service_account(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> String {
     let named = |key: &str| text(tree, pod_spec?, key).filter(|name| !name.is_empty());
     named("serviceAccountName").or_else(|| named("serviceAccount")).unwrap_or_else(|| "default".to_owned())

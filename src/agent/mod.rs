@@ -1,4 +1,4 @@
-//! The agent that goes in: its container and volumes, the init container that waits, and the record of both.
+//! The components that are injected: the agent with its volumes, the init container that waits, and the record of both.
 
 pub(crate) mod canonical;
 pub(crate) mod components;

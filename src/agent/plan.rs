@@ -1,4 +1,4 @@
-//! The plan for a pod template: the parts that go in.
+//! The plan for a pod template: the components to add.
 
 use crate::agent::components::Components;
 use crate::agent::container::Agent;
@@ -6,12 +6,11 @@ use crate::agent::wait_for::WaitFor;
 use serde_json::Value;
 use std::rc::Rc;
 
-/// What is to go in.
+/// The components to add.
 pub(crate) type Plan = Components<Rc<Agent>, Rc<WaitFor>>;
 
 impl Plan {
-    /// Names of the pull secrets that the pod lacks.
-    #[must_use]
+    /// Returns the names of the pull secrets that the pod lacks.
     pub(crate) fn pull_secrets(&self) -> &[String] {
         match self {
             Components::Agent(agent) | Components::Both(agent, _) => &agent.pull_secrets,
@@ -19,7 +18,7 @@ impl Plan {
         }
     }
 
-    /// What goes into a list of containers, in its order there.
+    /// Returns the containers to add to the list `field`, in their order.
     pub(crate) fn containers(&self, field: &str) -> Vec<Rc<Value>> {
         let agent = self.agent().filter(|agent| agent.sidecar.field() == field).map(|agent| &agent.container);
         let wait_for = self.wait_for().filter(|_| field == WaitFor::FIELD).map(|wait_for| &wait_for.container);

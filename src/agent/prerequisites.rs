@@ -1,4 +1,4 @@
-//! What must exist before an injected pod starts: an agent without its key exits, and its pod is then not ready.
+//! Objects and permissions that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
 use crate::config::CONFIG_FOLDER;
 use crate::manifest::related::Source;
@@ -9,11 +9,11 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct KeyRef {
-    /// What kind of object.
+    /// The object's kind.
     pub source: Source,
     /// The object's name.
     pub name: String,
-    /// The key in it; none where all of it is taken.
+    /// The key in it; none for the whole object.
     pub key: Option<String>,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for KeyRef {
     }
 }
 
-/// A setting of the pod that has no effect where the agent's configuration file says the same.
+/// A setting that the agent's configuration file may override.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShadowedSetting {
     /// The key in the file.
@@ -36,39 +36,37 @@ pub(crate) struct ShadowedSetting {
     pub(crate) setting: &'static str,
 }
 
-/// Who sees to it that an agent is permitted to read what it reports.
+/// The origin of an agent's permissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Permission {
-    /// Nobody has to, or the same run writes it down.
+    /// No RBAC is needed, or `rbac.generate` writes it in this run.
     #[default]
     Generated,
-    /// Whoever applies what `rbac` prints.
+    /// The user applies the output of the command `rbac`.
     Manual,
 }
 
-/// What one agent needs around it.
+/// The prerequisites of one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Prerequisites {
     /// Keys of objects, without duplicates, the API key's first.
     pub(crate) objects: Vec<KeyRef>,
-    /// The file that the agent reads its configuration from, where a ConfigMap of those holds it.
+    /// The agent's configuration file, if it is in a ConfigMap.
     pub(crate) agent_config: Option<KeyRef>,
-    /// Requests and limits that the container does not have, as a ResourceQuota names them.
+    /// Requests and limits that the container lacks, as a ResourceQuota names them.
     pub(crate) without: Vec<&'static str>,
-    /// Variables whose references may lead nowhere, because their owner says so.
+    /// Variables whose references the user has marked `optional`.
     pub(crate) optional: Vec<String>,
-    /// What somebody set that the file could say too.
+    /// Explicit settings that the file may override.
     pub(crate) shadowed: Vec<ShadowedSetting>,
-    /// The agent keeps the host's id in a file.
+    /// True if the agent keeps the host's id in a file.
     pub(crate) host_id_in_file: bool,
-    /// Who sees to what it may read.
     pub(crate) permission: Permission,
 }
 
 impl Prerequisites {
-    /// Of a container and its volumes. A native sidecar's references are all optional, so that they say nothing of what it
-    /// needs: `optional` names the variables for which the user says so.
-    #[must_use]
+    /// Collects the prerequisites of a container and its volumes. All references of a native sidecar are optional: `optional` has
+    /// the variables that the user has marked so.
     pub(crate) fn of(container: &Value, volumes: &Value, optional: &[String]) -> Self {
         let env: Vec<&Value> = container["env"].as_array().into_iter().flatten().collect();
         let mut objects = Vec::new();
@@ -106,8 +104,8 @@ fn push(needs: &mut Vec<KeyRef>, need: KeyRef) {
     }
 }
 
-/// What is missing, as a ResourceQuota names it. A limit is a request too, where there is no other. Kubernetes asks every
-/// container for no other resources than these.
+/// Returns the missing requests and limits, as a ResourceQuota names them. A limit is the default of its request. A quota requires no
+/// other resources of every container.
 fn without(resources: &Value) -> Vec<&'static str> {
     let mut without = Vec::new();
     for (resource, requests, limit) in
@@ -124,39 +122,38 @@ fn without(resources: &Value) -> Vec<&'static str> {
     without
 }
 
-/// Something that the injected pods of one namespace need.
+/// An object that the injected pods of one namespace need.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Requirement {
-    /// The namespace; none where neither resource nor configuration names it.
+    /// The namespace; none if neither resource nor configuration names it.
     pub namespace: Option<String>,
-    /// What they need.
+    /// The object.
     pub need: KeyRef,
-    /// Whether the input has it.
+    /// Its presence in the input.
     pub presence: Presence,
 }
 
-/// Whether the input has what is needed.
+/// The presence of an object in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Presence {
-    /// It has not: it must be in the cluster, or come from elsewhere.
+    /// Absent: the object must be in the cluster, or come from elsewhere.
     Absent,
-    /// It has, here.
+    /// Present at this place.
     #[non_exhaustive]
     Present {
-        /// Which text of those that were injected together, from 0.
+        /// Index of the text among those that were injected together.
         part: usize,
         /// Byte offset of the object in it.
         offset: usize,
     },
-    /// The object is there, but without the key.
+    /// Present, but without the key.
     WithoutKey,
 }
 
 impl Presence {
-    /// As reports say it.
-    #[must_use]
+    /// Returns the words for reports.
     pub(crate) fn words(self) -> &'static str {
         match self {
             Presence::Absent => "not in the input",

@@ -1,25 +1,22 @@
-//! The record: one annotation that says what we added, so that upgrade and uninject know what to take out and what to
-//! put back.
+//! The record: an annotation that lists everything an injection added, so that updates and `uninject` can remove it and restore the
+//! rest.
 //!
 //! ```text
 //! v1;agent=container;plan=3fa9c2d1;value=77c0b1aa;image=0d1e2f3a;secret=5b6c7d8e;volumes=tmp;created=annotations+volumes
 //! ```
 //!
 //! - `agent`: `container` or `native`
-//! - `plan`: fingerprint of everything that was added, to the letter; another one means that the configuration changed
-//! - `value`: fingerprint of its normal form without the names below; another one means that somebody edited it
-//! - `image`, `secret`, `config`: fingerprints of the names as they were configured; another one means that the name was
-//!   changed by somebody who may
-//! - `volumes`: which of our volumes
-//! - `wait-for`: of the init container that waits: `first` or `last`, and its own `plan`, `value` and `image`. Where it is
-//!   alone, there is nothing of the agent's
-//! - `pull`: pull secrets that we added, behind how many others
-//! - `created`: parents that were not there before
-//! - `status`: `kept` where a stale `status` annotation was there before us and stays behind
-//! - `was`: parents that stood there as a null, with how it was written (see [`null_source`](yaml_json_patch::null_source)),
-//!   percent-encoded
+//! - `plan`: digest of everything added, byte for byte; another one means that the configuration has changed
+//! - `value`: digest of its canonical form without the names below; another one means drift
+//! - `image`, `secret`, `config`: digests of the configured names; another one means that a tool has changed the name
+//! - `volumes`: the added volumes
+//! - `wait-for`: the init container: `first` or `last`, and its own `plan`, `value` and `image`; alone if there is no agent
+//! - `pull`: the number of pull secrets before the added ones, and the names of these
+//! - `created`: parents that did not exist before
+//! - `status`: `kept` if a stale `status` annotation existed before and stays
+//! - `was`: parents that were null, with the percent-encoded source (see [`null_source`](yaml_json_patch::null_source))
 //!
-//! No program version, no path, no time: a newer binary that would add the same changes nothing.
+//! It has no program version, path or time: a newer binary that would add the same changes nothing.
 
 use crate::agent::canonical::Digest;
 use crate::agent::components::Components;
@@ -27,7 +24,7 @@ use crate::config::WaitForPosition;
 use crate::mackerel::names::{Sidecar, Volume};
 use std::fmt;
 
-/// A part of the pod template that has to exist before something of ours can stand in it.
+/// A field of the pod template that must exist before something can be added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Parent {
     /// `/metadata`
@@ -44,7 +41,6 @@ impl Parent {
     const ALL: [Parent; 4] = [Parent::Metadata, Parent::Annotations, Parent::Volumes, Parent::InitContainers];
 
     /// JSON Pointer from the pod template.
-    #[must_use]
     pub(crate) fn pointer(self) -> &'static str {
         match self {
             Parent::Metadata => "/metadata",
@@ -54,78 +50,76 @@ impl Parent {
         }
     }
 
-    /// Its key, which is its name in the record too.
-    #[must_use]
+    /// Its key, which is also its name in the record.
     pub(crate) fn key(self) -> &'static str {
         self.pointer().rsplit('/').next().unwrap_or_default()
     }
 }
 
-/// Pull secrets that we added.
+/// Added pull secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PullSecrets {
-    /// How many stood there before, and so in front of ours.
+    /// The number of pull secrets before the added ones.
     pub(crate) behind: usize,
     /// Their names as configured.
     pub(crate) names: Vec<String>,
 }
 
-/// What a record says.
+/// A parsed record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// What was added.
+    /// The added components.
     pub(crate) components: Components<AgentRecord, WaitForRecord>,
-    /// Our pull secrets, if we added any.
+    /// The added pull secrets, if any.
     pub(crate) pull_secrets: Option<PullSecrets>,
-    /// Parents that we created.
+    /// Created parents.
     pub(crate) created: Vec<Parent>,
-    /// Parents that were a null, and how it was written.
+    /// Parents that were null, with the source of the null.
     pub(crate) was: Vec<(Parent, String)>,
 }
 
-/// What a record says of the agent.
+/// The fields of a record about the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AgentRecord {
-    /// Where it stands.
+    /// The kind of sidecar.
     pub(crate) sidecar: Sidecar,
-    /// Of everything added for it, to the letter.
+    /// Digest of everything added, byte for byte.
     pub(crate) plan: Digest,
-    /// Of its normal form without names.
+    /// Digest of the canonical form without names.
     pub(crate) value: Digest,
-    /// Of the image as configured.
+    /// Digest of the configured image.
     pub(crate) image: Digest,
-    /// Of the Secret's name as configured.
+    /// Digest of the Secret's configured name.
     pub(crate) secret: Digest,
-    /// Of the ConfigMap's name as configured.
+    /// Digest of the ConfigMap's configured name.
     pub(crate) config: Option<Digest>,
-    /// Our volumes.
+    /// The added volumes.
     pub(crate) volumes: Vec<Volume>,
-    /// The `status` annotation is ours; it is not where one was copied in from elsewhere.
-    pub(crate) status_is_ours: bool,
+    /// True if the `status` annotation was added, and not there before.
+    pub(crate) status_is_added: bool,
 }
 
-/// What a record says of the init container that waits.
+/// The fields of a record about the init container that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WaitForRecord {
-    /// Where it was put.
+    /// Its position among the init containers.
     pub(crate) position: WaitForPosition,
-    /// Of everything added for it, to the letter.
+    /// Digest of everything added, byte for byte.
     pub(crate) plan: Digest,
-    /// Of its normal form without the image.
+    /// Digest of the canonical form without the image.
     pub(crate) value: Digest,
-    /// Of the image as configured.
+    /// Digest of the configured image.
     pub(crate) image: Digest,
 }
 
 impl Record {
-    /// Where the init containers among them were put. An agent alone goes behind the others.
-    #[must_use]
+    /// Returns the position of the init containers. An agent alone goes after the others.
     pub(crate) fn position(&self) -> WaitForPosition {
         self.components.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
     }
 }
 
-/// The only format there is. Another number comes from a later program, whose additions we must not touch.
+/// The only format so far. Another number is a later version's, whose additions must not be touched.
 const FORMAT: &str = "v1";
 
 impl fmt::Display for Record {
@@ -150,7 +144,7 @@ impl fmt::Display for Record {
         if let Some(PullSecrets { behind, names }) = &self.pull_secrets {
             write!(f, ";pull={behind}:{}", names.join("+"))?;
         }
-        if agent.is_some_and(|agent| !agent.status_is_ours) {
+        if agent.is_some_and(|agent| !agent.status_is_added) {
             f.write_str(";status=kept")?;
         }
         list(f, "created", self.created.iter().map(|parent| parent.key().to_owned()))?;
@@ -163,20 +157,20 @@ fn list(f: &mut fmt::Formatter<'_>, name: &str, items: impl Iterator<Item = Stri
     if items.is_empty() { Ok(()) } else { write!(f, ";{name}={}", items.join("+")) }
 }
 
-/// Why a record cannot be read.
+/// The reason why a record cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordError {
-    /// It has a format that a later program writes.
+    /// The format is a later version's.
     Newer,
-    /// It is no record.
+    /// The text is no record.
     Broken,
 }
 
 impl Record {
-    /// Reads a record.
+    /// Parses a record.
     ///
     /// # Errors
-    /// When it is none, or of a format that this program does not know.
+    /// When the text is no record, or of an unknown format.
     pub(crate) fn parse(text: &str) -> Result<Self, RecordError> {
         let format = text.split(';').next().unwrap_or_default();
         let number = format.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
@@ -214,7 +208,7 @@ impl Record {
                     None => None,
                 },
                 volumes: items("volumes").map(volume).collect::<Option<_>>()?,
-                status_is_ours: match field("status") {
+                status_is_added: match field("status") {
                     None => true,
                     Some("kept") => false,
                     Some(_) => return None,
@@ -282,7 +276,7 @@ fn parent(key: &str) -> Option<Parent> {
     Parent::ALL.into_iter().find(|parent| parent.key() == key)
 }
 
-/// `" null"` -> `%20null`: nothing that YAML could take for more than a plain word, no blank at which a line could be folded.
+/// Encodes `" null"` as `%20null`: always a plain scalar, without a blank at which a line could be folded.
 fn encode(text: &str) -> String {
     text.bytes().fold(String::new(), |mut encoded, byte| {
         if byte.is_ascii_alphanumeric() {
@@ -324,7 +318,7 @@ mod tests {
             secret: Digest::of("secret"),
             config: Some(Digest::of("config")),
             volumes: vec![Volume::Tmp, Volume::Config],
-            status_is_ours: false,
+            status_is_added: false,
         };
         let wait_for = WaitForRecord {
             position: WaitForPosition::First,

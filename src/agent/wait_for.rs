@@ -1,4 +1,4 @@
-//! The init container that holds the pod's containers back until hosts accept TCP. It runs this very program.
+//! The init container that delays the pod's containers until hosts accept TCP connections. It runs this program.
 
 use crate::agent::canonical::canonical_parts;
 use crate::agent::canonical::{Digest, take_image};
@@ -15,31 +15,30 @@ use std::rc::Rc;
 /// Name of the init container.
 pub(crate) const CONTAINER: &str = "mackerel-wait-for";
 
-/// What it may use. Requests are as high as limits, so that a Guaranteed pod stays so.
+/// Requests and limits. They are equal, so that a Guaranteed pod stays Guaranteed.
 const AMOUNTS: [(&str, &str); 2] = [("cpu", "20m"), ("memory", "32Mi")];
 
-/// Everything that goes into a pod for it.
+/// The init container with the rest that is added for it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct WaitFor {
-    /// Where it stands among the init containers.
+    /// Its position among the init containers.
     pub(crate) position: WaitForPosition,
-    /// The container, its fields in the order in which a person writes them.
+    /// The container, its fields in the usual order.
     pub(crate) container: Rc<Value>,
-    /// Whom it waits for.
+    /// The hosts to wait for.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// Names of the pull secrets that the pod lacks; those of an agent beside it are the agent's.
+    /// Names of the pull secrets that the pod lacks; empty beside an agent, which has its own.
     pub(crate) pull_secrets: Vec<String>,
     record: WaitForRecord,
 }
 
-/// What it depends on, beside the configuration.
+/// The properties that do not come from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WaitForShape {
     /// The image that holds this program.
     pub(crate) image: String,
-    /// Whom to wait for.
+    /// The hosts to wait for.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// Its requests and limits.
     pub(crate) amounts: WaitForResources,
     /// Pull secrets that the pod lacks.
     pub(crate) pull_secrets: Vec<String>,
@@ -50,16 +49,15 @@ pub(crate) struct WaitForShape {
 pub(crate) enum WaitForResources {
     /// Small ones of its own.
     Own,
-    /// None: the pod has a budget for all containers.
+    /// None: the pod has resources of its own for all containers.
     OfThePod,
 }
 
 impl WaitFor {
-    /// The list that it goes into.
+    /// The list that has it.
     pub(crate) const FIELD: &'static str = "initContainers";
 
-    /// The container of one shape.
-    #[must_use]
+    /// Makes the container of one shape.
     pub(crate) fn new(config: &Config, shape: WaitForShape) -> Self {
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
         let container = ordered(serde_json::to_value(container(config, &shape)).unwrap_or_default());
@@ -77,20 +75,15 @@ impl WaitFor {
         Self { position, container: Rc::new(container), endpoints, pull_secrets, record }
     }
 
-    /// What the record says of it.
-    #[must_use]
     pub(crate) fn record(&self) -> WaitForRecord {
         self.record
     }
 
-    /// The image as configured.
-    #[must_use]
     pub(crate) fn image(&self) -> &str {
         self.container.get("image").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// The normal form without the image, as a record's `value` is the fingerprint of.
-    #[must_use]
+    /// Returns the canonical form whose digest is a record's `value`.
     pub(crate) fn canonical(&self) -> Value {
         let mut container = Value::clone(&self.container);
         let _ = take_image(&mut container);
@@ -107,7 +100,7 @@ fn container(config: &Config, shape: &WaitForShape) -> Container {
         name: CONTAINER.to_owned(),
         image: Some(shape.image.clone()),
         args: Some(args.collect()),
-        // Where nothing is said, Kubernetes writes its own default, which would look like an edit.
+        // The API server would fill in its own default, which would look like drift.
         image_pull_policy: Some(agent.image_pull_policy.to_string()),
         resources: (shape.amounts == WaitForResources::Own).then(resources),
         security_context: Some(agent.security_context.clone()).filter(|context| *context != Default::default()),
@@ -121,16 +114,15 @@ fn resources() -> ResourceRequirements {
     ResourceRequirements { requests: Some(amounts.clone()), limits: Some(amounts), claims: None }
 }
 
-/// The hosts of an annotation's value: `db:5432, cache:6379`.
+/// Parses an annotation's value: `db:5432, cache:6379`.
 ///
 /// # Errors
-/// What is wrong with the first that is none.
+/// When an item is no endpoint.
 pub(crate) fn endpoints(value: &str) -> Result<Vec<Endpoint>, EndpointError> {
     items(value).map(str::parse).collect()
 }
 
-/// True for a value that names nothing to wait for: an empty one, or one of commas alone.
-#[must_use]
+/// True for a value without endpoints: empty, or commas only.
 pub(crate) fn asks_for_nothing(value: &str) -> bool {
     items(value).next().is_none()
 }

@@ -5,7 +5,6 @@ use crate::report::{Finding, Reason};
 use yaml_json_patch::{NodeId, Resolved, Tree, resolve};
 
 /// Returns a warning about a resource that a controller owns: the controller or the API server rejects edits of it.
-#[must_use]
 pub(crate) fn owned(tree: &Tree<'_>, resource: NodeId) -> Option<Finding> {
     let metadata = tree.member(resource, "metadata")?;
     let owners = tree.member(metadata, "ownerReferences").map(|owners| tree.resolve(owners))?;

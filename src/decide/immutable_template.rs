@@ -6,7 +6,6 @@ use yaml_json_patch::Tree;
 
 /// Returns a warning about a change to a resource with an immutable template. With `generateName` every object is new, and
 /// Helm deletes a hook's object before it creates the next one: no warning.
-#[must_use]
 pub(crate) fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: usize) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
     let is_immutable = matches!(

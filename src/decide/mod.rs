@@ -89,7 +89,6 @@ pub(crate) struct DecisionContext<'a> {
 }
 
 /// Decides about one template; `at` is the JSON Pointer from the resource to it.
-#[must_use]
 pub(crate) fn decide(
     tree: &Tree<'_>,
     resource: &Resource,
@@ -341,7 +340,7 @@ mod tests {
             (&plain, "", "", "initContainers: [{name: a, image: x/mackerel-container-agent:1}],", Reason::AgentPresent),
             (&plain, "", "", "ephemeralContainers: [{name: mackerel-container-agent}],", Reason::ContainerConflict),
             (&plain, "", "", "volumes: [{name: mackerel-agent-tmp}],", Reason::VolumeConflict),
-            // A volume of ours that this agent does not bring is no conflict.
+            // Only the volumes that this agent mounts conflict.
             (&plain, "", "", "volumes: [{name: mackerel-agent-token}],", Reason::Injected),
             (&old, "", "", "restartPolicy: Always,", Reason::Injected),
             (&old, "", "", "restartPolicy: OnFailure,", Reason::NativeUnsupported),

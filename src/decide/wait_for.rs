@@ -12,7 +12,7 @@ use yaml_json_patch::pointer::escape;
 /// An annotation that names hosts to wait for.
 pub(super) struct WaitForRequest {
     key: String,
-    /// None where it is not a string.
+    /// None if it is not a string.
     value: Option<String>,
     offset: usize,
     pointer: String,

@@ -1,4 +1,4 @@
-//! The action for one template: what is removed or replaced first, and what goes in afterwards.
+//! The action for one template: a removal or replacement, and then an insertion.
 
 use crate::agent::plan::Plan;
 use crate::agent::wait_for::WaitFor;
@@ -6,22 +6,21 @@ use crate::reconcile::patch::{ListPositions, TemplatePatch};
 use crate::report::{Cause, Finding};
 use std::rc::Rc;
 
-/// The action for one template.
+/// The action for one template, in two steps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Action {
-    /// Takes out or replaces what stands there.
+    /// Removes or replaces the existing injection.
     pub(crate) first: TemplatePatch,
-    /// Goes in afterwards.
+    /// Is added afterwards.
     pub(crate) then: Option<(Plan, ListPositions)>,
-    /// Where nobody wants them any more: what is told if they cannot be taken out.
+    /// The finding of the decision if the existing injection is no longer wanted: reported when it cannot be removed.
     pub(crate) unwanted: Option<Finding>,
 }
 
-/// An init container that waits, and what asked for it.
+/// An init container that waits, and its cause.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Waiting {
-    /// It.
     pub(crate) wait_for: Rc<WaitFor>,
-    /// The annotation.
+    /// The annotation that requests it.
     pub(crate) asked: Cause,
 }

@@ -1,11 +1,11 @@
-//! An agent that somebody else put there becomes ours, where it stands.
+//! Adopts a foreign agent: the injected agent replaces it at its position.
 //!
-//! The decision is made on the template without that agent, as it is for one of ours. What the old container had and ours has
-//! not is told by name, never by value: an API key may be among it. Volumes stay, whoever mounted them; only one that bears a
-//! name of ours and that nobody else mounts gives way to ours.
+//! The decision is made on the template without the foreign agent, as for an injected one. Fields that are lost are reported by
+//! name, never by value: one may be an API key. Volumes stay, except those that have the name of an injected volume and that no
+//! other container mounts: the injected ones replace them.
 
 use crate::agent::Agent;
-use crate::agent::canonical::canonical;
+use crate::agent::canonical::canonicalize;
 use crate::agent::difference::{Difference, DifferenceKind, differences};
 use crate::agent::existing::{ExistingInjection, is_agent};
 use crate::mackerel::env::VARIABLES;
@@ -16,16 +16,15 @@ use crate::options::Tense;
 use serde_json::Value;
 use yaml_json_patch::{Kind, Tree, to_json};
 
-/// An agent that can be taken over.
+/// A foreign agent that can be adopted.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Adoptable {
-    /// The container as it stands.
     pub(crate) old: Container,
-    /// The template without it and without the volumes that give way to ours.
+    /// The template without it and without the volumes that are replaced.
     pub(crate) without: PodTemplate,
 }
 
-/// The first agent of a template that has none of ours. Ephemeral containers cannot be changed.
+/// Returns the first foreign agent of a template without an injected one. Ephemeral containers cannot be changed.
 pub(crate) fn candidate(
     tree: &Tree<'_>,
     template: &PodTemplate,
@@ -38,16 +37,16 @@ pub(crate) fn candidate(
     let at = template.containers.iter().position(can_be)?;
     let mut without = template.clone();
     let old = without.containers.remove(at);
-    let gives_way = |volume: &PodVolume| {
+    let is_replaced = |volume: &PodVolume| {
         let name = volume.name.as_deref().unwrap_or_default();
         let is_shared = tree.kind(volume.node) == Kind::Alias;
-        !is_shared && is_name_of_ours(name) && mounts(tree, &old, name) && !is_mounted(tree, &without.containers, name)
+        !is_shared && is_injected_name(name) && mounts(tree, &old, name) && !is_mounted(tree, &without.containers, name)
     };
-    without.volumes = template.volumes.iter().filter(|volume| !gives_way(volume)).cloned().collect();
+    without.volumes = template.volumes.iter().filter(|volume| !is_replaced(volume)).cloned().collect();
     Some(Adoptable { old, without })
 }
 
-fn is_name_of_ours(name: &str) -> bool {
+fn is_injected_name(name: &str) -> bool {
     Volume::ALL.iter().any(|volume| volume.name() == name)
 }
 
@@ -62,7 +61,7 @@ pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bo
     })
 }
 
-/// The volumes that only the old container mounted and that stay.
+/// Returns the volumes that stay although only the old container mounted them.
 pub(crate) fn left_behind<'a>(
     tree: &'a Tree<'_>,
     template: &'a PodTemplate,
@@ -72,12 +71,12 @@ pub(crate) fn left_behind<'a>(
     let Adoptable { old, without } = adoption;
     template.volumes.iter().filter(|volume| {
         let name = volume.name.as_deref().unwrap_or_default();
-        let gives_way = agent.volumes.iter().any(|(existing, _)| existing.name() == name);
-        !gives_way && mounts(tree, old, name) && !is_mounted(tree, &without.containers, name)
+        let is_replaced = agent.volumes.iter().any(|(injected, _)| injected.name() == name);
+        !is_replaced && mounts(tree, old, name) && !is_mounted(tree, &without.containers, name)
     })
 }
 
-/// Where fields of the container are set here.
+/// Fields of the container and the settings that give them.
 const FIELDS: [(&str, &str); 4] = [
     ("image", "agent.image"),
     ("imagePullPolicy", "agent.imagePullPolicy"),
@@ -85,13 +84,13 @@ const FIELDS: [(&str, &str); 4] = [
     ("securityContext", "agent.securityContext"),
 ];
 
-/// What becomes of the old container, in one sentence.
+/// Describes the adoption in one sentence.
 pub(crate) fn describe(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: Tense) -> String {
     let before = to_json(tree, old.node).unwrap_or_default();
     let name = old.name.as_deref().unwrap_or("without a name");
     let LostFields { gone, changed } = LostFields::of(&comparable(before), &comparable(Value::clone(&agent.container)));
     let mut message = format!("container {name} {} taken over", tense.auxiliary());
-    // Somebody may refer to it by its name: an annotation, another container's `resourceFieldRef`.
+    // An annotation or another container's `resourceFieldRef` may refer to the old name.
     if name != CONTAINER {
         message += &format!(", as {CONTAINER}");
     }
@@ -106,7 +105,7 @@ pub(crate) fn describe(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: T
     message
 }
 
-/// The normal form, without what depends on the list that the container stands in.
+/// Returns the canonical form without the fields that depend on the container's list.
 fn comparable(mut container: Value) -> Value {
     let variables = container.get_mut("env").and_then(Value::as_array_mut).into_iter().flatten();
     let sources = variables.filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
@@ -116,10 +115,10 @@ fn comparable(mut container: Value) -> Value {
     if let Some(fields) = container.as_object_mut() {
         fields.shift_remove("restartPolicy");
     }
-    canonical(&container)
+    canonicalize(&container)
 }
 
-/// What the old container had: each a field, and in brackets the setting that gives it back, if there is one.
+/// Fields of the old container that the new one lacks, each with the setting that restores it, if there is one.
 #[derive(Debug, Default, PartialEq)]
 struct LostFields {
     gone: Vec<String>,
@@ -127,7 +126,7 @@ struct LostFields {
 }
 
 impl LostFields {
-    /// Compares containers in their normal form.
+    /// Compares containers in canonical form.
     fn of(old: &Value, new: &Value) -> Self {
         let mut lost = Self::default();
         for Difference { kind, old: at, .. } in differences(old, new) {

@@ -1,4 +1,4 @@
-//! Carries out what was judged: splices operations into the text and checks the result, in at most two steps.
+//! Applies planned changes: splices their operations into the text and verifies the result, in at most two steps.
 
 use crate::agent::existing::ExistingInjection;
 use crate::manifest::pod_template::PodTemplate;
@@ -12,54 +12,53 @@ use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, Tree};
 use yaml_json_patch::{Cache, ErrorKind, Operation, SpliceError, splice, verify};
 
-/// What becomes of one template of the piece in hand.
+/// The change of one template of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PlannedChange {
-    /// Which of the outcomes tells of it.
+    /// Index of its outcome.
     pub(crate) outcome: usize,
-    /// JSON Pointer from the piece's root to the resource.
+    /// JSON Pointer from the document's root to the resource.
     pub(crate) resource: String,
     /// JSON Pointer from the resource to the template.
     pub(crate) template: String,
-    /// The template as it stands.
+    /// The template as it is.
     pub(crate) view: PodTemplate,
-    /// What an earlier run put into it.
     pub(crate) existing: Option<ExistingInjection>,
     pub(crate) action: Action,
 }
 
 impl PlannedChange {
-    /// JSON Pointer from the piece's root to the template.
+    /// JSON Pointer from the document's root to the template.
     fn path(&self) -> String {
         format!("{}{}", self.resource, self.template)
     }
 }
 
-/// Changes carried out.
+/// The edits of applied changes.
 pub(crate) struct AppliedChanges {
-    /// On the piece's text.
+    /// On the document's text.
     pub(crate) edits: Vec<Edit>,
-    /// Per change, pointers from the resource; empty unless patches are to be kept.
+    /// One per change, with pointers from the resource; empty unless the caller asks for patches.
     pub(crate) patches: Vec<Patch>,
 }
 
-/// Why nothing was carried out.
+/// The reason why no change was applied.
 pub(crate) enum ApplyError {
     /// These changes cannot be made safely.
     Refused(Vec<(usize, UneditableChange)>),
-    /// The result is not what the patch says: a mistake of ours.
+    /// The result is not what the patch says: a bug of this program.
     Fault { message: String },
 }
 
-/// Why a change cannot be made safely.
+/// A change that cannot be made safely.
 pub(crate) struct UneditableChange {
     pub(crate) message: String,
     pub(crate) help: String,
-    /// In the piece's text.
+    /// Byte offset in the document's text.
     pub(crate) offset: usize,
 }
 
-/// Carries out all changes or none.
+/// Applies all changes or none.
 pub(crate) fn apply_changes(
     tree: &Tree<'_>,
     changes: &[PlannedChange],
@@ -68,12 +67,12 @@ pub(crate) fn apply_changes(
     records: &RecordCache,
 ) -> Result<AppliedChanges, ApplyError> {
     let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
-    let (taken, between) = step(tree, changes, first, cache)?;
-    let between = match &between {
+    let (removed, intermediate) = splice_and_verify(tree, changes, first, cache)?;
+    let intermediate = match &intermediate {
         Some(text) => Some(reread(text, &mut Buffer::default())?),
         None => None,
     };
-    let mut nodes = between.as_ref().map(Nodes::of);
+    let mut nodes = intermediate.as_ref().map(Nodes::of);
     let mut second = Vec::with_capacity(changes.len());
     let mut refused = Vec::new();
     for (index, change) in changes.iter().enumerate() {
@@ -93,21 +92,20 @@ pub(crate) fn apply_changes(
             .map(|(change, second)| change.action.first.then(second).seen_from(&change.resource))
             .collect(),
     };
-    let (added, _) = match &between {
-        None => step(tree, changes, second, cache)?,
-        Some(between) => {
-            step(between, changes, second, cache).map_err(|failure| in_original(failure, tree, changes))?
-        }
+    let (added, _) = match &intermediate {
+        None => splice_and_verify(tree, changes, second, cache)?,
+        Some(intermediate) => splice_and_verify(intermediate, changes, second, cache)
+            .map_err(|failure| in_original(failure, tree, changes))?,
     };
-    let edits = match (taken.is_empty(), added.is_empty()) {
-        (_, true) => taken,
+    let edits = match (removed.is_empty(), added.is_empty()) {
+        (_, true) => removed,
         (true, false) => added,
-        (false, false) => edit::compose(tree.text(), &taken, &added),
+        (false, false) => edit::compose(tree.text(), &removed, &added),
     };
     Ok(AppliedChanges { edits, patches })
 }
 
-/// A place in the text between is no place of the user's: the template is shown instead.
+/// Replaces offsets in the intermediate text, which the user never sees, by those of the templates.
 fn in_original(failure: ApplyError, tree: &Tree<'_>, changes: &[PlannedChange]) -> ApplyError {
     let start = |change: usize| changes.get(change).map_or(0, |change| tree.span(change.view.node).start);
     match failure {
@@ -121,42 +119,45 @@ fn in_original(failure: ApplyError, tree: &Tree<'_>, changes: &[PlannedChange]) 
     }
 }
 
-/// The operations that put the plan in, on the text that the first step left, if it changed anything.
+/// Returns the operations that add the plan, to the intermediate text if there is one.
 fn insertion_for(
     tree: &Tree<'_>,
-    between: Option<&mut Nodes<'_, '_>>,
+    intermediate: Option<&mut Nodes<'_, '_>>,
     change: &PlannedChange,
     records: &RecordCache,
 ) -> Result<TemplatePatch, UneditableChange> {
     let Some((plan, places)) = &change.action.then else { return Ok(TemplatePatch::default()) };
     let path = change.path();
-    let is_between = between.is_some();
-    let inserted = match between {
+    let is_intermediate = intermediate.is_some();
+    let inserted = match intermediate {
         None => insertion(tree, &change.view, &path, plan, *places, records),
-        Some(between) => {
+        Some(intermediate) => {
             let gone = || UneditableChange {
                 message: "the template is gone".to_owned(),
                 help: "report it".to_owned(),
                 offset: 0,
             };
-            let node = between.node(&path).ok_or_else(gone)?;
-            insertion(between.tree, &PodTemplate::view(between.tree, node), &path, plan, *places, records)
+            let node = intermediate.node(&path).ok_or_else(gone)?;
+            insertion(intermediate.tree, &PodTemplate::view(intermediate.tree, node), &path, plan, *places, records)
         }
     };
-    inserted.map_err(|odd| UneditableChange {
-        message: format!("`{}` is no {}", odd.parent, if odd.wanted == Kind::Sequence { "list" } else { "mapping" }),
+    inserted.map_err(|error| UneditableChange {
+        message: format!(
+            "`{}` is no {}",
+            error.parent,
+            if error.wanted == Kind::Sequence { "list" } else { "mapping" }
+        ),
         help: "correct it; Kubernetes would refuse it too".to_owned(),
-        // A place in the text between is no place of the user's.
-        offset: if is_between { tree.span(change.view.node).start } else { odd.offset },
+        offset: if is_intermediate { tree.span(change.view.node).start } else { error.offset },
     })
 }
 
-/// Nodes by JSON Pointer, many of them in long lists, and what is said of them.
+/// Caches for messages about many nodes of a tree.
 struct Nodes<'a, 't> {
     tree: &'a Tree<'t>,
-    /// Of each list on the way.
+    /// Items of the lists that were looked at.
     items: HashMap<NodeId, Vec<NodeId>>,
-    /// Of keys that stand twice, by the offsets of both. Many templates may stand below one.
+    /// Duplicate keys by the offsets of both occurrences. Many templates may be below one.
     again: HashMap<(usize, usize), NextOccurrence>,
 }
 
@@ -189,7 +190,7 @@ impl<'a, 't> Nodes<'a, 't> {
 }
 
 /// Splices the patches, one per change, into the text and verifies the result. Without operations: no edits, no new text.
-fn step(
+fn splice_and_verify(
     tree: &Tree<'_>,
     changes: &[PlannedChange],
     patches: Vec<TemplatePatch>,
@@ -214,7 +215,7 @@ fn step(
     Ok((spliced.edits, Some(text)))
 }
 
-/// Which of several cannot be made shows one by one; `together` is what was said of all of them.
+/// Finds the patches that fail alone; `together` is the error of all of them.
 fn find_uneditable(
     tree: &Tree<'_>,
     patches: Vec<TemplatePatch>,
@@ -230,8 +231,8 @@ fn find_uneditable(
     if find_uneditable.is_empty() { vec![(0, nodes.refusal(together))] } else { find_uneditable }
 }
 
-/// White space belongs to the value above it, which is another one now and may be indented deeper. For each template above
-/// tabs that cannot be read any more: the first of them.
+/// Returns, for each template above tabs that the edits have made unreadable, the first such tab. White space belongs to the
+/// value above it, which now is another one and may be indented deeper.
 fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[PlannedChange]) -> Vec<(usize, UneditableChange)> {
     let mut nodes = Nodes::of(tree);
     let mut start = |change: &PlannedChange| nodes.node(&change.path()).map(|template| tree.span(template).start);
@@ -259,17 +260,17 @@ fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, ApplyError
         .map_err(|error| ApplyError::Fault { message: format!("the result is not valid YAML: {}", error.message) })
 }
 
-/// The place of a duplicate key, seen from the first one: that many lines below.
+/// The place of a duplicate key, in lines below the first occurrence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NextOccurrence {
     lines: usize,
 }
 
 impl NextOccurrence {
-    /// From a key's offset to that of the next key of its name.
+    /// Counts the lines from a key's offset to that of the next occurrence.
     pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
-        let between = text.as_bytes().get(key..next).unwrap_or_default();
-        Self { lines: memchr::memchr_iter(b'\n', between).count() }
+        let lines = text.as_bytes().get(key..next).unwrap_or_default();
+        Self { lines: memchr::memchr_iter(b'\n', lines).count() }
     }
 }
 

@@ -1,5 +1,4 @@
-//! How what an earlier run put into a template stands there: whether an injection would put it there too, and whether it is
-//! what is wanted today.
+//! The current state of an existing injection: is it up to date, and is it at its default position?
 
 use crate::agent::components::Components;
 use crate::agent::existing::ExistingInjection;
@@ -12,7 +11,7 @@ use crate::options::Tense;
 use crate::reconcile::patch::{ListPosition, ListPositions};
 use crate::report::Finding;
 
-/// Ours, within the template.
+/// An existing injection and the rest of its template.
 #[derive(Clone, Copy)]
 pub(crate) struct CurrentState<'a> {
     pub(crate) template: &'a PodTemplate,
@@ -20,17 +19,17 @@ pub(crate) struct CurrentState<'a> {
 }
 
 impl<'a> CurrentState<'a> {
-    /// Where new ones go.
-    pub(crate) fn places(self, plan: &Plan) -> ListPositions {
+    /// Returns the positions for new containers.
+    pub(crate) fn positions(self, plan: &Plan) -> ListPositions {
         ListPositions {
-            containers: self.place(plan, ContainerList::Containers),
-            init_containers: self.place(plan, ContainerList::InitContainers),
+            containers: self.list_position(plan, ContainerList::Containers),
+            init_containers: self.list_position(plan, ContainerList::InitContainers),
             adopted: None,
         }
     }
 
-    /// To the old ones' place, where somebody moved those within the list and they stay in it.
-    fn place(self, plan: &Plan, list: ContainerList) -> ListPosition {
+    /// Returns the position of the old containers if a user moved them within the list.
+    fn list_position(self, plan: &Plan, list: ContainerList) -> ListPosition {
         let stay = !plan.containers(list.field()).is_empty() && position(plan) == self.position();
         match self.containers_before(list) {
             Some(others) if stay && others != self.default_index(list) => ListPosition::At(others),
@@ -38,14 +37,14 @@ impl<'a> CurrentState<'a> {
         }
     }
 
-    /// True where everything stands where an injection would put it.
+    /// True if everything is at the position that an injection would choose.
     pub(crate) fn is_at_default_position(self) -> bool {
         let Self { template, existing } = self;
         let containers = [ContainerList::Containers, ContainerList::InitContainers].into_iter().all(|list| {
             self.containers_before(list).is_none_or(|in_front| {
                 let last = existing.containers().filter(|container| container.list == list).map(|it| it.index).max();
                 let default_index = self.default_index(list);
-                // Nobody stands between them either.
+                // No other container is between them either.
                 in_front == default_index
                     && others(template, list).filter(|other| Some(*other) < last).count() == default_index
             })
@@ -63,14 +62,14 @@ impl<'a> CurrentState<'a> {
             && self.existing.wait_for.is_some() == components.wait_for().is_some()
     }
 
-    /// How many others stand in front of the first of ours.
+    /// Returns the number of other containers before the first injected one.
     fn containers_before(self, list: ContainerList) -> Option<usize> {
         let of_list = self.existing.containers().filter(|container| container.list == list);
         let first = of_list.map(|container| container.index).min()?;
         Some(others(self.template, list).filter(|other| *other < first).count())
     }
 
-    /// How many others an injection would leave in front.
+    /// Returns the number of other containers that an injection would leave before its own.
     fn default_index(self, list: ContainerList) -> usize {
         match (list, self.position()) {
             (ContainerList::InitContainers, WaitForPosition::First) => 0,
@@ -78,18 +77,18 @@ impl<'a> CurrentState<'a> {
         }
     }
 
-    /// Where the init containers went; behind the others where that is not known.
+    /// Returns the recorded position of the init containers; after the others if the record cannot be read.
     fn position(self) -> WaitForPosition {
         self.existing.record.as_ref().map_or(WaitForPosition::Last, Record::position)
     }
 
-    /// The record, where new ones can take the place of the old ones, each for each.
+    /// Returns the record if new components can replace the old ones one by one.
     pub(crate) fn replaceable(self, plan: &Plan) -> Option<&'a Record> {
         let existing = self.existing;
         let record = existing.record.as_ref().ok()?;
         let agent = both(record.components.agent(), plan.agent(), |record, agent| {
             let same_volumes = record.volumes.iter().eq(agent.volumes.iter().map(|(volume, _)| volume));
-            (existing.status || !record.status_is_ours) && same_volumes && record.sidecar == agent.sidecar
+            (existing.status || !record.status_is_added) && same_volumes && record.sidecar == agent.sidecar
         });
         let wait_for = both(record.components.wait_for(), plan.wait_for(), |record, wait_for| {
             record.position == wait_for.position
@@ -99,8 +98,8 @@ impl<'a> CurrentState<'a> {
         (is_complete && agent && wait_for && *pulled == *plan.pull_secrets()).then_some(record)
     }
 
-    /// True where an injection would add, to the letter, what the record says was added, and nobody put a name of theirs in
-    /// the place of one that we insist on.
+    /// True if an injection would add byte for byte what the record says, and image, Secret and ConfigMap have the wanted
+    /// names.
     pub(crate) fn is_current(self, plan: &Plan) -> bool {
         let Ok(Record { components, .. }) = &self.existing.record else { return false };
         both(components.agent(), plan.agent(), |_, agent| self.is_current_agent(agent))
@@ -112,7 +111,7 @@ impl<'a> CurrentState<'a> {
         let record = existing.record.as_ref().ok().and_then(|record| record.components.agent());
         record.is_some_and(|record| {
             record.plan == agent.record().plan
-                && (existing.status || !record.status_is_ours)
+                && (existing.status || !record.status_is_added)
                 && existing.names == agent.names()
         })
     }
@@ -123,8 +122,8 @@ impl<'a> CurrentState<'a> {
         record.is_some_and(|record| record.plan == wait_for.record().plan && image == Some(wait_for.image()))
     }
 
-    /// What an update does: `wait-for was added, the agent was taken out: the template asks to be left alone`.
-    pub(crate) fn updated(self, tense: Tense, plan: &Plan, no_agent: Option<&Finding>) -> String {
+    /// Describes an update: `wait-for was added, the agent was taken out: the template asks to be left alone`.
+    pub(crate) fn describe_update(self, tense: Tense, plan: &Plan, no_agent: Option<&Finding>) -> String {
         let was = self.existing.component_set();
         let agent = ComponentChange::of(was.agent().is_some(), plan.agent().map(|agent| self.is_current_agent(agent)));
         let wait_for = ComponentChange::of(
@@ -143,7 +142,7 @@ impl<'a> CurrentState<'a> {
         });
         let told: Vec<String> = told.collect();
         match (told.is_empty(), no_agent.filter(|_| agent == ComponentChange::Gone)) {
-            // What `--force` overwrites is no part of the record.
+            // `--force` overwrites drift, which the record does not show.
             (true, _) => was.passive(tense, "brought up to date"),
             (false, Some(skip)) => format!("{}: {}", told.join(", "), skip.message),
             (false, None) => told.join(", "),
@@ -151,10 +150,10 @@ impl<'a> CurrentState<'a> {
     }
 }
 
-/// What becomes of one of the two.
+/// The change of the agent or of the init container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ComponentChange {
-    /// Neither there nor wanted.
+    /// Neither present nor wanted.
     Absent,
     Added,
     Kept,
@@ -163,7 +162,7 @@ enum ComponentChange {
 }
 
 impl ComponentChange {
-    /// `current`: whether the one that is wanted is the one that is there.
+    /// `current`: the wanted one, if any, equals the present one.
     fn of(was: bool, current: Option<bool>) -> Self {
         match (was, current) {
             (false, None) => ComponentChange::Absent,
@@ -175,17 +174,17 @@ impl ComponentChange {
     }
 }
 
-/// Where the init containers of a plan go. An agent alone goes behind the others.
+/// Returns the position of a plan's init containers. An agent alone goes after the others.
 fn position(plan: &Plan) -> WaitForPosition {
     plan.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
 }
 
-/// The places of everybody else's.
+/// Returns the indices of the containers that are not part of the injection.
 pub(crate) fn others(template: &PodTemplate, list: ContainerList) -> impl Iterator<Item = usize> {
     template.containers.iter().filter(move |other| other.list == list).map(|other| other.index)
 }
 
-/// True where there is neither, or where there are both and it holds for them.
+/// True if both are absent, or if both are present and `holds` is true for them.
 fn both<A, B>(one: Option<A>, other: Option<B>, holds: impl FnOnce(A, B) -> bool) -> bool {
     match (one, other) {
         (None, None) => true,

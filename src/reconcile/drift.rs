@@ -1,4 +1,4 @@
-//! What somebody changed in what we added, but for the names that others may change.
+//! Detects manual changes to injected containers and volumes. Image, Secret and ConfigMap names are exempt.
 
 use crate::agent::canonical::Digest;
 use crate::agent::components::{ComponentSet, Components};
@@ -16,32 +16,31 @@ use serde_json::Value;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, Tree, to_json};
 
-/// How what stands there differs from what the record says.
+/// The kind of difference between an existing injection and its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Drift {
-    /// The record is of a later program. What it added is not ours to touch, whatever anybody forces.
+    /// A later version of this program wrote the record; its additions are never touched, even with `--force`.
     NewerRecord,
-    /// The record is no record.
+    /// The record cannot be parsed.
     BrokenRecord,
-    /// A part of what the record names is not there.
+    /// Something that the record names is absent.
     Gone,
-    /// It is all there, but one of the two is not as it was.
+    /// All is present, but the agent or the init container has changed.
     Changed(ComponentSet),
 }
 
-/// What is told of a hand edit, and where.
+/// The message about a drift, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DriftDescription {
-    /// One sentence.
     pub(crate) message: String,
-    /// Byte offset of what was edited, else of the record.
+    /// Byte offset of the edited field, else of the record.
     pub(crate) offset: usize,
-    /// JSON Pointer of the same, from the template.
+    /// JSON Pointer from the template to the same.
     pub(crate) pointer: String,
 }
 
 impl Drift {
-    /// None where nothing was changed.
+    /// Compares an existing injection with its record.
     pub(crate) fn of(existing: &ExistingInjection) -> Option<Self> {
         let record = match &existing.record {
             Err(RecordError::Newer) => return Some(Drift::NewerRecord),
@@ -62,8 +61,7 @@ impl Drift {
         agent.or_else(wait_for).or((!is_complete).then_some(Drift::Gone))
     }
 
-    /// What is told of it. `wanted` is what would go in; where it is what the record tells of, the field is known, and
-    /// both its values.
+    /// Describes the drift. If `wanted`, the plan of today, is the recorded one, the message has the field and both values.
     pub(crate) fn describe(
         self,
         tree: &Tree<'_>,
@@ -96,7 +94,7 @@ impl Drift {
         }
     }
 
-    /// What to do next.
+    /// Returns the advice.
     pub(crate) fn help(self, direction: Direction) -> &'static str {
         match (self, direction) {
             (Drift::NewerRecord, _) => "use that version",
@@ -122,7 +120,7 @@ fn gone(existing: &ExistingInjection) -> Option<String> {
     Some(format!("the pull secret `{name}`"))
 }
 
-/// A container or volume that stands there, and as what it was put there.
+/// A container or volume as it is, and as it was injected.
 struct Compared<'a> {
     name: &'a str,
     list: &'static str,
@@ -137,7 +135,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-/// The first field that differs. It is known only where the configuration is still the one of the injection.
+/// Describes the first field that differs: known only while the configuration is the one of the injection.
 fn changed(
     tree: &Tree<'_>,
     existing: &ExistingInjection,
@@ -153,7 +151,7 @@ fn changed(
         (record.wait_for()?.plan == wait_for.record().plan, wait_for.canonical(), &existing.wait_for_value.as_ref()?.0)
     };
     let Difference { kind, old, new } = differences(&canonical, Some(is).filter(|_| same_plan)?).into_iter().next()?;
-    // The first part is the container, the others are volumes.
+    // Item 0 is the container, the others are volumes.
     let split = |pointer: &str| -> Option<(usize, String)> {
         let path = pointer.strip_prefix('/')?;
         let (item, field) = path.split_at(path.find('/').unwrap_or(path.len()));
@@ -177,7 +175,7 @@ fn changed(
     let (is, nearest) = find(tree, node, field);
     let is = is.filter(|_| kind != DifferenceKind::Gone);
     let was = was.pointer(&injected).filter(|_| kind != DifferenceKind::New);
-    // What a variable holds may be secret, and messages end in logs.
+    // A variable's value may be secret, and messages end in logs.
     let told = |value: &Value| match field.strip_prefix("/env").map(|inner| inner.trim_start_matches('/')) {
         Some(inner) if inner.is_empty() || inner.ends_with("/value") => None,
         Some(inner) if !inner.contains('/') => value.get("name").map(brief),
@@ -196,7 +194,7 @@ fn changed(
     })
 }
 
-/// The value at a pointer, and the place of it, or of what should hold it.
+/// Returns the value at a pointer with its node, or the nearest node above.
 fn find(tree: &Tree<'_>, node: NodeId, pointer: &str) -> (Option<Value>, NodeId) {
     let mut nearest = node;
     for token in pointer.split('/').skip(1) {
@@ -208,11 +206,14 @@ fn find(tree: &Tree<'_>, node: NodeId, pointer: &str) -> (Option<Value>, NodeId)
     (to_json(tree, tree.resolve(nearest)).ok(), nearest)
 }
 
-/// A value within a sentence.
+/// Shortens a value for a message.
 fn brief(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    if text.chars().count() <= LONGEST { text } else { text.chars().take(LONGEST).chain(['…']).collect() }
+    if text.chars().count() <= MAX_VALUE_CHARS {
+        text
+    } else {
+        text.chars().take(MAX_VALUE_CHARS).chain(['…']).collect()
+    }
 }
 
-/// Characters of a value that are shown.
-const LONGEST: usize = 80;
+const MAX_VALUE_CHARS: usize = 80;

@@ -1,8 +1,8 @@
-//! What is to be done about one template: the decision, seen together with what an earlier run may have left.
+//! Desired against current: compares the decision about a template with an existing injection, and returns the action.
 //!
-//! An update takes two steps: the old parts are taken out in memory, then the new ones go in. So a changed
-//! configuration gives, by construction, the bytes that it would have given in the first place. Only what is not where we
-//! would put it (another tool printed the manifest again, somebody appended a container) is replaced where it stands.
+//! An update removes the old components in memory and then adds the new ones. So a changed configuration gives, by
+//! construction, the bytes that it would have given on the original template. Only components that are not at their default
+//! position (a tool has printed the manifest again, a user has appended a container) are replaced in place.
 
 mod action;
 mod adopt;
@@ -27,42 +27,38 @@ use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
 use crate::options::{Direction, ForeignAgents, HandEdits, Options};
-pub(crate) use action::{Action, Waiting};
-
 use crate::reconcile::adopt::{Adoptable, mounts};
 use crate::reconcile::current_state::{CurrentState, others};
 use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::reconcile::patch::{AdoptedContainer, ListPositions, TemplatePatch, removal, replacement};
 use crate::report::{Cause, Class, Finding, Reason};
+pub(crate) use action::{Action, Waiting};
 use std::rc::Rc;
 use yaml_json_patch::{Kind, Tree};
 
-/// The decision as it is told, and what it takes to carry it out.
+/// The decision as it is reported, and the action that follows from it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Reconciled {
-    /// What is told.
     pub(crate) decision: Finding,
-    /// Told beside it.
     pub(crate) warnings: Vec<Finding>,
-    /// None: nothing changes.
+    /// None if nothing changes.
     pub(crate) action: Option<Action>,
-    /// What made the decision.
     pub(crate) cause: Option<Cause>,
-    /// The agent that the template then has.
+    /// The agent that the template has afterwards.
     pub(crate) agent: Option<Rc<Agent>>,
-    /// The init container that waits which the template then has, and what asked for it.
+    /// The init container that waits which the template has afterwards.
     pub(crate) wait_for: Option<Waiting>,
-    /// What the decision speaks of; none where nothing is there and nothing goes in.
+    /// The components that the decision is about; none if there are none and none are added.
     pub(crate) about: Option<ComponentSet>,
 }
 
 impl Reconciled {
-    /// Nothing changes.
+    /// Changes nothing.
     fn of(decision: Finding, warnings: Vec<Finding>) -> Self {
         Self { decision, warnings, action: None, cause: None, agent: None, wait_for: None, about: None }
     }
 
-    /// The template then has this.
+    /// Notes the components that the template has afterwards.
     fn with(self, plan: &Plan, wait_for_cause: Option<Cause>) -> Self {
         let waiting = plan.wait_for().zip(wait_for_cause);
         let wait_for = waiting.map(|(wait_for, asked)| Waiting { wait_for: Rc::clone(wait_for), asked });
@@ -70,8 +66,7 @@ impl Reconciled {
     }
 }
 
-/// Judges one template; `at` points to it from its resource, `path` from the root of the tree.
-#[must_use]
+/// Reconciles one template; `at` points to it from its resource, `path` from the root of the tree.
 pub(crate) fn reconcile(
     tree: &Tree<'_>,
     resource: &Resource,
@@ -84,20 +79,20 @@ pub(crate) fn reconcile(
     let reconciler = Reconciler { tree, at, path, template, existing, config: context.config, options };
     let edited = existing.and_then(|existing| reconciler.drift(existing));
     let mut reconciled = match (options.direction, existing) {
-        (Direction::Uninject, None) => reconciler.unchanged(Reason::NotInjected, None, Vec::new()),
+        (Direction::Uninject, None) => reconciler.report(Reason::NotInjected, None, Vec::new()),
         (Direction::Uninject, Some(existing)) => match edited {
             Some(edit) => {
-                // What would go in today tells which field it is, as long as nothing else has changed since.
+                // The plan of today shows which field was edited, unless the configuration has changed too.
                 let wanted = match decide(tree, resource, at, template, context).decision {
                     Decision::Add(plan) => Some(plan),
                     Decision::Skip(_) | Decision::Refuse(_) => None,
                 };
                 Reconciled::of(reconciler.refuse_drift(edit, existing, wanted.as_ref()), Vec::new())
             }
-            None => match reconciler.still_mounted(existing, None) {
+            None => match reconciler.refuse_mounted_volume(existing, None) {
                 Some(refusal) => Reconciled::of(refusal, Vec::new()),
                 None => {
-                    let reconciled = reconciler.unchanged(Reason::Removed, Some(existing.component_set()), Vec::new());
+                    let reconciled = reconciler.report(Reason::Removed, Some(existing.component_set()), Vec::new());
                     Reconciled { action: Some(reconciler.removal(existing)), ..reconciled }
                 }
             },
@@ -106,15 +101,15 @@ pub(crate) fn reconcile(
             let adopts = options.foreign_agents == ForeignAgents::Adopt;
             let adoption = if adopts { adopt::candidate(tree, template, existing) } else { None };
             let without = adoption.as_ref().map_or(template, |adoption| &adoption.without);
-            let verdict = decide(tree, resource, at, without, context);
-            let verdict = if adopts { reconciler.refuse_foreign_agent(verdict) } else { verdict };
-            let cause = verdict.cause.clone();
+            let report = decide(tree, resource, at, without, context);
+            let report = if adopts { reconciler.refuse_foreign_agent(report) } else { report };
+            let cause = report.cause.clone();
             let reconciled = match (existing, adoption) {
-                (existing, Some(adoption)) if edited.is_none() && adds_agent(&verdict.decision) => {
-                    reconciler.adopt(existing, &adoption, verdict)
+                (existing, Some(adoption)) if edited.is_none() && adds_agent(&report.decision) => {
+                    reconciler.adopt(existing, &adoption, report)
                 }
-                (Some(existing), _) => reconciler.update_existing(existing, edited, verdict),
-                (None, _) => reconciler.insert(verdict),
+                (Some(existing), _) => reconciler.update_existing(existing, edited, report),
+                (None, _) => reconciler.insert(report),
             };
             Reconciled { cause: reconciled.cause.or(Some(cause)), ..reconciled }
         }
@@ -123,7 +118,7 @@ pub(crate) fn reconcile(
         reconciled.warnings.extend(plain_api_key::findings(tree, at, template));
     }
     if reconciled.action.is_some() {
-        // Whose resource it is says more than that it cannot be changed.
+        // The owner says more than that the template is immutable.
         let owned = owned(tree, resource.node).filter(|_| options.direction == Direction::Inject);
         reconciled.warnings.extend(owned.or_else(|| immutable(tree, resource, at, tree.span(template.node).start)));
     } else if reconciled.decision.reason.class() == Class::Refused {
@@ -137,7 +132,6 @@ struct Reconciler<'a, 't> {
     at: &'a str,
     path: &'a str,
     template: &'a PodTemplate,
-    /// What an earlier run put into it.
     existing: Option<&'a ExistingInjection>,
     config: &'a Config,
     options: Options,
@@ -148,8 +142,8 @@ impl Reconciler<'_, '_> {
         Finding::new(reason, message, self.tree.span(self.template.node).start, self.at)
     }
 
-    /// A decision in the words of its reason, which speaks of the agent alone; `about`: what it is about here.
-    fn unchanged(&self, reason: Reason, about: Option<ComponentSet>, warnings: Vec<Finding>) -> Reconciled {
+    /// Reports a decision in the words of its reason, with `about` in place of the agent.
+    fn report(&self, reason: Reason, about: Option<ComponentSet>, warnings: Vec<Finding>) -> Reconciled {
         let message = match (about, reason.done()) {
             (None, _) => reason.sentence().to_owned(),
             (Some(components), Some(done)) => components.passive(self.options.tense, done),
@@ -162,7 +156,7 @@ impl Reconciler<'_, '_> {
         Action { first: removal(self.tree, self.template, self.path, existing), then: None, unwanted: None }
     }
 
-    /// A template without anything of ours.
+    /// Reconciles a template without an existing injection.
     fn insert(
         &self,
         DecisionReport { decision, warnings, no_agent, wait_for_cause, .. }: DecisionReport,
@@ -170,7 +164,7 @@ impl Reconciler<'_, '_> {
         match decision {
             Decision::Add(plan) => {
                 let mut reconciled =
-                    self.unchanged(Reason::Injected, Some(plan.component_set()), warnings).with(&plan, wait_for_cause);
+                    self.report(Reason::Injected, Some(plan.component_set()), warnings).with(&plan, wait_for_cause);
                 if let Some(skip) = no_agent {
                     reconciled.decision.message += &format!("; no agent: {}", skip.message);
                 }
@@ -182,11 +176,11 @@ impl Reconciler<'_, '_> {
         }
     }
 
-    /// A template with an agent of somebody else. What there may be of ours has none, and goes in anew.
+    /// Reconciles a template with a foreign agent. An existing injection, of an init container alone, is added anew.
     #[cold]
-    fn adopt(&self, existing: Option<&ExistingInjection>, adoption: &Adoptable, verdict: DecisionReport) -> Reconciled {
-        let Decision::Add(plan) = &verdict.decision else { return self.insert(verdict) };
-        let Some(agent) = plan.agent() else { return self.insert(verdict) };
+    fn adopt(&self, existing: Option<&ExistingInjection>, adoption: &Adoptable, report: DecisionReport) -> Reconciled {
+        let Decision::Add(plan) = &report.decision else { return self.insert(report) };
+        let Some(agent) = plan.agent() else { return self.insert(report) };
         let old = &adoption.old;
         let pointer = format!("{}/spec/{}/{}", self.at, old.list.field(), old.index);
         let at_old = |reason, message| Finding::new(reason, message, self.tree.span(old.node).start, &pointer);
@@ -194,7 +188,7 @@ impl Reconciler<'_, '_> {
             let refusal =
                 at_old(Reason::AdoptRefused, "the agent is an alias, and others may share its anchor".to_owned());
             let decision = refusal.with_help("write the container out instead of `*name`");
-            return Reconciled::of(decision, verdict.warnings);
+            return Reconciled::of(decision, report.warnings);
         }
         let mut decision = at_old(Reason::Adopted, adopt::describe(self.tree, old, agent, self.options.tense));
         for volume in adopt::left_behind(self.tree, self.template, adoption, agent) {
@@ -205,7 +199,7 @@ impl Reconciler<'_, '_> {
             decision.message += &format!("; {}", ComponentSet::WaitFor(()).passive(self.options.tense, "added"));
         }
         let first = existing.map(|existing| self.removal(existing).first).unwrap_or_default();
-        // By then what there is of ours is gone.
+        // The existing injection is removed before.
         let index = others(self.template, old.list).filter(|other| *other < old.index).count();
         let then = Some((
             plan.clone(),
@@ -213,18 +207,18 @@ impl Reconciler<'_, '_> {
         ));
         let action = Some(Action { first, then, unwanted: None });
         let about = Some(Components::Agent(()));
-        Reconciled { action, about, ..Reconciled::of(decision, verdict.warnings).with(plan, verdict.wait_for_cause) }
+        Reconciled { action, about, ..Reconciled::of(decision, report.warnings).with(plan, report.wait_for_cause) }
     }
 
-    /// Where an agent of somebody else is still there although one was to be taken over, it is one too many.
+    /// Refuses a template that still has a foreign agent although one was to be adopted.
     #[cold]
-    fn refuse_foreign_agent(&self, verdict: DecisionReport) -> DecisionReport {
-        let skip = match &verdict {
+    fn refuse_foreign_agent(&self, report: DecisionReport) -> DecisionReport {
+        let skip = match &report {
             DecisionReport { decision: Decision::Skip(skip), .. } | DecisionReport { no_agent: Some(skip), .. } => skip,
-            _ => return verdict,
+            _ => return report,
         };
         if skip.reason != Reason::AgentPresent {
-            return verdict;
+            return report;
         }
         let agents = self.template.containers.iter().filter(|container| is_agent(container)).count();
         let existing = self.existing.filter(|existing| existing.component_set().agent().is_some());
@@ -237,12 +231,12 @@ impl Reconciler<'_, '_> {
         };
         let refusal = Finding { message, help: Some(help.to_owned()), reason: Reason::AdoptRefused, ..skip.clone() };
         let place = refusal.offset.map(|offset| Cause::Manifest { offset, pointer: refusal.pointer.clone() });
-        let cause = place.unwrap_or(verdict.cause);
-        DecisionReport { decision: Decision::Refuse(refusal), cause, ..verdict }
+        let cause = place.unwrap_or(report.cause);
+        DecisionReport { decision: Decision::Refuse(refusal), cause, ..report }
     }
 
-    /// A template that carries our record.
-    // Apart from what every template runs that never had an agent.
+    /// Reconciles a template with an existing injection.
+    // Most templates have none: kept out of the hot path.
     #[inline(never)]
     fn update_existing(
         &self,
@@ -258,18 +252,18 @@ impl Reconciler<'_, '_> {
         match (decision, edited) {
             (Decision::Add(mut plan), None) => {
                 warnings.extend(self.keep_names(existing, &mut plan));
-                // With `--force` a hand edit comes this far, and the record does not know of it.
+                // With `--force` there may be drift, which the record does not show.
                 let state = CurrentState { template: self.template, existing };
                 if state.is_current(&plan) && Drift::of(existing).is_none() {
-                    // It has been told when they went in.
+                    // Notes were reported at the injection.
                     warnings.retain(|warning| warning.reason.class() != Class::Note);
-                    return self.unchanged(Reason::Unchanged, Some(components), warnings).with(&plan, wait_for_cause);
+                    return self.report(Reason::Unchanged, Some(components), warnings).with(&plan, wait_for_cause);
                 }
-                if let Some(refusal) = self.still_mounted(existing, Some(&plan)) {
+                if let Some(refusal) = self.refuse_mounted_volume(existing, Some(&plan)) {
                     return self.refused(existing, refusal, warnings);
                 }
                 let decision =
-                    self.finding(Reason::Updated, state.updated(self.options.tense, &plan, no_agent.as_ref()));
+                    self.finding(Reason::Updated, state.describe_update(self.options.tense, &plan, no_agent.as_ref()));
                 let is = plan.component_set();
                 let about = Components::of(
                     components.agent().or(is.agent()).copied(),
@@ -285,14 +279,14 @@ impl Reconciler<'_, '_> {
                 Reconciled { cause, ..self.refused(existing, refusal, warnings) }
             }
             (Decision::Refuse(refusal), _) => self.refused(existing, refusal, warnings),
-            // No reason to take an agent out: an app's container that lost its `image` to a slip of the pen looks like a patch's.
+            // No reason to remove an agent: a container that has lost its `image` by mistake looks like a patch.
             (Decision::Skip(skip), _) if matches!(skip.reason, Reason::Disabled | Reason::Patch) => {
                 let message = format!("{} of an earlier run stays; `uninject` takes it out", components.subject());
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), edit) => {
                 let told = edit.map(|edit| edit.describe(self.tree, existing, None).message);
-                let held = told.or_else(|| Some(self.still_mounted(existing, None)?.message));
+                let held = told.or_else(|| Some(self.refuse_mounted_volume(existing, None)?.message));
                 if let Some(why) = held {
                     let message = format!("{} is no longer wanted, but stays: {why}", components.subject());
                     return stays(skip, warnings, &message);
@@ -305,7 +299,7 @@ impl Reconciler<'_, '_> {
         }
     }
 
-    /// A refusal of a template that carries our record.
+    /// Refuses a template with an existing injection.
     #[cold]
     fn refused(&self, existing: &ExistingInjection, refusal: Finding, mut warnings: Vec<Finding>) -> Reconciled {
         if self.config.spec.on_error == OnError::Skip {
@@ -315,16 +309,16 @@ impl Reconciler<'_, '_> {
         Reconciled::of(refusal, warnings)
     }
 
-    /// What somebody changed in what we added; none where nothing was changed, or `--force` says that it does not matter.
+    /// Returns the drift of an existing injection, unless `--force` overwrites it.
     fn drift(&self, existing: &ExistingInjection) -> Option<Drift> {
         let edit = Drift::of(existing)?;
         let overwritten = self.options.hand_edits == HandEdits::Overwrite && edit != Drift::NewerRecord;
         (!overwritten).then_some(edit)
     }
 
-    /// A volume of ours that would go, and that a container of somebody else has come to mount. The API server refuses a pod that
-    /// mounts what it does not have, so `--force` is no answer.
-    fn still_mounted(&self, existing: &ExistingInjection, plan: Option<&Plan>) -> Option<Finding> {
+    /// Refuses to remove a volume that a foreign container mounts, even with `--force`: the API server refuses a pod that mounts
+    /// a missing volume.
+    fn refuse_mounted_volume(&self, existing: &ExistingInjection, plan: Option<&Plan>) -> Option<Finding> {
         let stays = |name: &str| {
             let agent = plan.and_then(Plan::agent);
             agent.is_some_and(|agent| agent.volumes.iter().any(|(volume, _)| volume.name() == name))
@@ -348,9 +342,8 @@ impl Reconciler<'_, '_> {
             .with_help(edit.help(self.options.direction))
     }
 
-    /// Names that somebody who may (Renovate, kustomize) changed since stay, unless the configuration sets them.
-    ///
-    /// The image of the init container is not among them: it goes in only where the configuration sets it.
+    /// Keeps names that Renovate or kustomize have changed since, unless the configuration sets them. The init container's image
+    /// is always set by the configuration.
     fn keep_names(&self, existing: &ExistingInjection, plan: &mut Plan) -> Vec<Finding> {
         let record = existing.record.as_ref().ok().and_then(|record| record.components.agent());
         let (Some(record), Some(agent)) = (record, plan.agent_mut()) else { return Vec::new() };
@@ -391,8 +384,8 @@ impl Reconciler<'_, '_> {
         {
             return Action { first: replacement(self.path, existing, record, &plan), then: None, unwanted: None };
         }
-        let places = state.places(&plan);
-        Action { then: Some((plan, places)), ..self.removal(existing) }
+        let positions = state.positions(&plan);
+        Action { then: Some((plan, positions)), ..self.removal(existing) }
     }
 }
 

@@ -7,35 +7,35 @@ use serde_json::{Map, Value, json};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The annotations of records that were written before: most templates of a stream get the same one.
+/// The annotations of earlier records, for reuse: most templates of a stream get the same record.
 #[derive(Debug, Default)]
 pub(crate) struct RecordCache {
     written: RefCell<Vec<(Record, Rc<OwnAnnotations>)>>,
 }
 
-/// More than any real stream has. Beyond it, work is done again.
-const MOST_RECORDS: usize = 64;
+/// Records that are kept; more than any real stream has.
+const CAPACITY: usize = 64;
 
-/// `status` and `record`, in each of the forms in which they are added.
+/// `status` and `record`, in each form in which they are added.
 #[derive(Debug)]
 pub(super) struct OwnAnnotations {
-    /// Key and value, one by one.
+    /// One by one.
     pub(super) each: Vec<(&'static str, Rc<Value>)>,
     /// As a mapping.
     pub(super) mapping: Rc<Value>,
-    /// As metadata that hold nothing else.
+    /// As metadata without other fields.
     pub(super) metadata: Rc<Value>,
 }
 
 impl RecordCache {
-    /// Those of a record.
+    /// Returns the annotations of a record.
     pub(super) fn annotations(&self, record: Record) -> Rc<OwnAnnotations> {
         let mut written = self.written.borrow_mut();
         if let Some((_, annotations)) = written.iter().find(|(known, _)| *known == record) {
             return Rc::clone(annotations);
         }
         let annotations = Rc::new(OwnAnnotations::of(&record));
-        if written.len() < MOST_RECORDS {
+        if written.len() < CAPACITY {
             written.push((record, Rc::clone(&annotations)));
         }
         annotations
@@ -44,7 +44,7 @@ impl RecordCache {
 
 impl OwnAnnotations {
     fn of(record: &Record) -> Self {
-        let status = status_is_ours(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
+        let status = status_is_added(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
         let record = (Annotation::Record.key(), Value::from(record.to_string()));
         let each: Vec<(&'static str, Value)> = status.into_iter().chain([record]).collect();
         let mapping: Map<String, Value> = each.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
@@ -56,7 +56,7 @@ impl OwnAnnotations {
     }
 }
 
-/// `status` goes with an agent, so that the original injector leaves the pod alone.
-pub(super) fn status_is_ours(record: &Record) -> bool {
-    record.components.agent().is_some_and(|agent| agent.status_is_ours)
+/// True if `status` was added. It goes with an agent: the original injector then leaves the pod alone.
+pub(super) fn status_is_added(record: &Record) -> bool {
+    record.components.agent().is_some_and(|agent| agent.status_is_added)
 }

@@ -1,8 +1,7 @@
-//! RFC 6902 operations for one pod template, built directly from what is wanted, never by comparing documents.
+//! RFC 6902 operations for one pod template, built from the plan, never by comparing documents.
 //!
-//! The order is fixed: metadata, containers, init containers, volumes. Parents that are missing are created; a parent that stands there
-//! as a null gives way. What was created and what gave way is remembered in the record, so that [`removal`] is the exact
-//! inverse of an insertion.
+//! The order is fixed: metadata, containers, init containers, volumes. Missing parents are created, a null parent is replaced.
+//! The record remembers both, so that [`removal`] is the exact inverse of an insertion.
 
 pub(crate) use crate::reconcile::own_annotations::RecordCache;
 
@@ -15,7 +14,7 @@ use crate::config::WaitForPosition;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Volume;
 use crate::manifest::pod_template::{ContainerList, PodTemplate, PodVolume};
-use crate::reconcile::own_annotations::{OwnAnnotations, status_is_ours};
+use crate::reconcile::own_annotations::{OwnAnnotations, status_is_added};
 use json_patch::Patch;
 use json_patch::jsonptr::PointerBuf;
 use serde_json::{Value, json};
@@ -32,14 +31,14 @@ pub(crate) struct TemplatePatch {
 }
 
 impl TemplatePatch {
-    /// These operations and then the others.
+    /// Returns these operations followed by the others.
     pub(crate) fn then(&self, other: &Self) -> Self {
         let mut both = self.clone();
         both.operations.extend(other.operations.iter().cloned());
         both
     }
 
-    /// The operations with pointers that begin at a resource, which stands at `prefix`.
+    /// Makes the pointers relative to the resource at `prefix`.
     pub(crate) fn seen_from(self, prefix: &str) -> Patch {
         let near = |path: PointerBuf| pointer(path.as_str().strip_prefix(prefix).unwrap_or(path.as_str()));
         let operations = self.operations.into_iter().map(|operation| match operation {
@@ -57,51 +56,46 @@ impl TemplatePatch {
     }
 }
 
-/// Where ours go in a list of containers.
+/// The position of new containers in a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum ListPosition {
-    /// Behind all others; init containers also in front of them, where the configuration says so.
+    /// After all others; with `waitFor.position: first`, init containers before them.
     #[default]
     Default,
-    /// Where earlier ones stood, behind so many others.
+    /// After this number of others, as earlier ones were.
     At(usize),
 }
 
-/// An agent of somebody else, whose place ours takes; where ours belongs into the other list, it goes.
+/// An adopted agent. The injected one replaces it, or is added to the other list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AdoptedContainer {
-    /// The list it stands in.
     pub(crate) list: ContainerList,
-    /// Its place there.
     pub(crate) index: usize,
 }
 
-/// Where ours go in both lists.
+/// The positions of new containers in both lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ListPositions {
-    /// In `containers`.
     pub(crate) containers: ListPosition,
-    /// In `initContainers`.
     pub(crate) init_containers: ListPosition,
-    /// What is taken over.
     pub(crate) adopted: Option<AdoptedContainer>,
 }
 
-/// What stands where a collection is needed.
+/// The state of a mapping or list that must exist before something is added to it.
 enum ParentState {
     Collection,
     Null { raw: String },
     Missing,
 }
 
-/// A place in the template that holds something else than the mapping or list that it must hold.
+/// A field of the template that is neither null nor the mapping or list that it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WrongKind {
-    /// Which.
+    /// Its path.
     pub(crate) parent: &'static str,
-    /// What it must hold.
+    /// The kind that it must have.
     pub(crate) wanted: Kind,
-    /// Where it stands.
+    /// Its byte offset.
     pub(crate) offset: usize,
 }
 
@@ -112,10 +106,10 @@ struct Builder<'a, 't> {
     patch: TemplatePatch,
 }
 
-/// What adds the parts of a plan, and the record that goes with them, to a template that carries none of ours.
+/// Adds the components of a plan, and their record, to a template without an existing injection.
 ///
 /// # Errors
-/// When `metadata`, `annotations`, `volumes` or `initContainers` holds something that is neither what it must be nor null.
+/// When `metadata`, `annotations`, `volumes` or a list of containers is of the wrong kind.
 pub(crate) fn insertion(
     tree: &Tree<'_>,
     template: &PodTemplate,
@@ -124,9 +118,9 @@ pub(crate) fn insertion(
     places: ListPositions,
     records: &RecordCache,
 ) -> Result<TemplatePatch, WrongKind> {
-    // What another injector said of its agent says it of ours.
-    let status_is_ours = places.adopted.is_some() || template.annotation(Annotation::Status.key()).is_none();
-    let mut record = record(plan, status_is_ours);
+    // The `status` of an adopted agent goes on to be true of the injected one.
+    let status_is_added = places.adopted.is_some() || template.annotation(Annotation::Status.key()).is_none();
+    let mut record = record(plan, status_is_added);
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
     let note = |record: &mut Record, parent: Parent, found: &ParentState| match found {
@@ -136,11 +130,11 @@ pub(crate) fn insertion(
         ParentState::Missing => record.created.push(parent),
     };
 
-    let metadata = builder.found(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
+    let metadata = builder.state(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
     let annotations = match metadata {
         ParentState::Collection => {
             let annotations = child(template.metadata, "annotations");
-            builder.found(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
+            builder.state(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
         }
         _ => ParentState::Missing,
     };
@@ -157,12 +151,12 @@ pub(crate) fn insertion(
         if containers.is_empty() && old.is_none() {
             continue;
         }
-        let found = builder.found(template.spec, child(template.spec, list.field()), Kind::Sequence, list.field())?;
+        let found = builder.state(template.spec, child(template.spec, list.field()), Kind::Sequence, list.field())?;
         if list == ContainerList::InitContainers {
             note(&mut record, Parent::InitContainers, &found);
-            // What holds nothing but ours goes with it.
-            let only_ours = old.is_some() && listed(list) == 1 && !containers.is_empty();
-            record.created.extend(only_ours.then_some(Parent::InitContainers));
+            // A list that then has only injected containers is removed with them.
+            let only_injected = old.is_some() && listed(list) == 1 && !containers.is_empty();
+            record.created.extend(only_injected.then_some(Parent::InitContainers));
         }
         let is_first = list == ContainerList::InitContainers && record.position() == WaitForPosition::First;
         let first = match place {
@@ -174,12 +168,12 @@ pub(crate) fn insertion(
     let agent = plan.agent();
     let volumes = match agent {
         Some(agent) => {
-            let found = builder.found(template.spec, child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
+            let found = builder.state(template.spec, child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
             note(&mut record, Parent::Volumes, &found);
             let taken =
-                agent.volumes.iter().filter(|(volume, _)| gives_way(template, places, *volume).is_some()).count();
-            let only_ours = taken > 0 && taken == template.volumes.len();
-            record.created.extend(only_ours.then_some(Parent::Volumes));
+                agent.volumes.iter().filter(|(volume, _)| replaced_volume(template, places, *volume).is_some()).count();
+            let only_injected = taken > 0 && taken == template.volumes.len();
+            record.created.extend(only_injected.then_some(Parent::Volumes));
             Some(found)
         }
         None => None,
@@ -194,7 +188,7 @@ pub(crate) fn insertion(
         let field = list.field();
         let mut containers = containers.into_iter().peekable();
         let first = match old {
-            // Ours takes its place, and what follows ours stands behind it.
+            // The agent replaces the adopted one, and further containers follow it.
             Some(index) if agent.is_some_and(|agent| agent.sidecar.field() == field) => {
                 containers
                     .next()
@@ -217,7 +211,7 @@ pub(crate) fn insertion(
     match (agent, volumes) {
         (Some(agent), Some(ParentState::Collection)) => {
             for (volume, value) in &agent.volumes {
-                match gives_way(template, places, *volume) {
+                match replaced_volume(template, places, *volume) {
                     Some(old) => builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(value)),
                     None => builder.add("/spec/volumes/-", Rc::clone(value)),
                 }
@@ -232,15 +226,15 @@ pub(crate) fn insertion(
     Ok(builder.patch)
 }
 
-/// The volume of the same name that an adopted agent brought along. Where somebody else mounts it, it does not come to this.
-fn gives_way(template: &PodTemplate, places: ListPositions, volume: Volume) -> Option<&PodVolume> {
+/// Returns the volume of the same name that an adopted agent brought along.
+fn replaced_volume(template: &PodTemplate, places: ListPositions, volume: Volume) -> Option<&PodVolume> {
     let mut named = template.volumes.iter().filter(|other| other.name.as_deref() == Some(volume.name()));
     named.next().filter(|_| places.adopted.is_some())
 }
 
-/// The record of a plan, with nothing yet of what is around it.
-fn record(plan: &Plan, status_is_ours: bool) -> Record {
-    let agent = |agent: &Rc<Agent>| AgentRecord { status_is_ours, ..agent.record() };
+/// Returns the record of a plan, as yet without pull secrets and parents.
+fn record(plan: &Plan, status_is_added: bool) -> Record {
+    let agent = |agent: &Rc<Agent>| AgentRecord { status_is_added, ..agent.record() };
     let components = match plan {
         Components::Agent(one) => Components::Agent(agent(one)),
         Components::WaitFor(wait_for) => Components::WaitFor(wait_for.record()),
@@ -249,8 +243,7 @@ fn record(plan: &Plan, status_is_ours: bool) -> Record {
     Record { components, pull_secrets: None, created: Vec::new(), was: Vec::new() }
 }
 
-/// What takes out everything that the record names, and puts back what gave way.
-#[must_use]
+/// Removes everything that the record names, and restores null parents.
 pub(crate) fn removal(
     tree: &Tree<'_>,
     template: &PodTemplate,
@@ -264,15 +257,15 @@ pub(crate) fn removal(
     let annotations = child(template.metadata, "annotations");
     let keys: Vec<&str> = [Annotation::Status.key(), Annotation::Record.key()]
         .into_iter()
-        .filter(|key| *key == Annotation::Record.key() || record.is_some_and(status_is_ours))
+        .filter(|key| *key == Annotation::Record.key() || record.is_some_and(status_is_added))
         .filter(|key| child(annotations, key).is_some())
         .collect();
     let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.resolve(node)).count());
-    let only_ours = members(annotations) == keys.len();
-    let whole_metadata = only_ours && members(template.metadata) == 1 && has_created(record, Parent::Annotations);
-    let emptied = (whole_metadata && builder.empty(Parent::Metadata, template.metadata, record))
-        || (only_ours && builder.empty(Parent::Annotations, annotations, record));
-    if !emptied {
+    let only_injected = members(annotations) == keys.len();
+    let whole_metadata = only_injected && members(template.metadata) == 1 && has_created(record, Parent::Annotations);
+    let restored = (whole_metadata && builder.restore(Parent::Metadata, template.metadata, record))
+        || (only_injected && builder.restore(Parent::Annotations, annotations, record));
+    if !restored {
         for key in &keys {
             builder.remove(&format!("/metadata/annotations/{}", escape(key)));
         }
@@ -285,10 +278,10 @@ pub(crate) fn removal(
         indices.sort_unstable_by(|a, b| b.cmp(a));
         let node = child(template.spec, list.field());
         let parent = (list == ContainerList::InitContainers).then_some(Parent::InitContainers);
-        let emptied = !indices.is_empty()
+        let restored = !indices.is_empty()
             && items(node) == indices.len()
-            && parent.is_some_and(|parent| builder.empty(parent, node, record));
-        if !emptied {
+            && parent.is_some_and(|parent| builder.restore(parent, node, record));
+        if !restored {
             for index in indices {
                 builder.remove(&format!("/spec/{}/{index}", list.field()));
             }
@@ -299,7 +292,7 @@ pub(crate) fn removal(
         existing.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.index)).collect();
     indices.sort_unstable_by(|a, b| b.cmp(a));
     let list = child(template.spec, "volumes");
-    if indices.is_empty() || items(list) > indices.len() || !builder.empty(Parent::Volumes, list, record) {
+    if indices.is_empty() || items(list) > indices.len() || !builder.restore(Parent::Volumes, list, record) {
         for index in indices {
             builder.remove(&format!("/spec/volumes/{index}"));
         }
@@ -307,7 +300,7 @@ pub(crate) fn removal(
     let mut indices: Vec<usize> =
         existing.pull_secrets.iter().filter_map(|(_, secret)| Some(secret.as_ref()?.index)).collect();
     indices.sort_unstable_by(|a, b| b.cmp(a));
-    // Others stood in front of ours; where somebody took them away since, nothing is left.
+    // At the injection there were others before them; if a user has removed those since, the list goes.
     if !indices.is_empty() && template.pull_secrets.is_empty() {
         builder.remove("/spec/imagePullSecrets");
     } else {
@@ -318,15 +311,13 @@ pub(crate) fn removal(
     builder.patch
 }
 
-/// What brings ours up to date where they stand: same parts, same lists, same volumes, same pull secrets. What was created
-/// around them stays so.
-#[must_use]
+/// Replaces an existing injection at its positions: for a plan with the same components, lists, volumes and pull secrets.
 pub(crate) fn replacement(at: &str, existing: &ExistingInjection, old: &Record, plan: &Plan) -> TemplatePatch {
     let record = Record {
         pull_secrets: old.pull_secrets.clone(),
         created: old.created.clone(),
         was: old.was.clone(),
-        ..record(plan, status_is_ours(old))
+        ..record(plan, status_is_added(old))
     };
     let replace = |path: String, value: Rc<Value>| Operation::Replace { path: pointer(&format!("{at}{path}")), value };
     let annotation = replace(
@@ -350,8 +341,8 @@ fn has_created(record: Option<&Record>, parent: Parent) -> bool {
 }
 
 impl Builder<'_, '_> {
-    /// What `holder` has at `node`.
-    fn found(
+    /// Returns the state of `node`, a field of `holder`.
+    fn state(
         &self,
         holder: Option<NodeId>,
         node: Option<NodeId>,
@@ -386,7 +377,7 @@ impl Builder<'_, '_> {
         self.patch.operations.push(Operation::Remove { path });
     }
 
-    /// `first`: the place of the first of them; none: behind all others.
+    /// Adds containers from the index `first` on, or after all others.
     fn add_containers(
         &mut self,
         field: &str,
@@ -407,7 +398,7 @@ impl Builder<'_, '_> {
                 }
             }
             _ => {
-                // Most get the agent alone, whose list is made once.
+                // Most templates get the agent alone, whose list exists already.
                 let list = match plan {
                     Components::Agent(agent) => Rc::clone(&agent.container_list),
                     _ => Rc::new(containers.iter().map(|container| Value::clone(container)).collect()),
@@ -425,7 +416,7 @@ impl Builder<'_, '_> {
                 }
             }
             (ParentState::Collection, _) => self.add("/metadata/annotations", Rc::clone(&existing.mapping)),
-            // An author writes them so, and a reader would not look for them behind the containers.
+            // Metadata are expected before the spec.
             _ => {
                 let (path, value) = (pointer(&[self.at, "/metadata"].concat()), Rc::clone(&existing.metadata));
                 self.patch.operations.push(Operation::InsertBefore { path, value, before: "spec" });
@@ -433,9 +424,9 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A parent that holds nothing but ours becomes what it was: absent, or a null as it was written. False for one that
-    /// was an empty collection in brackets: `[]` comes back by taking ours out of it.
-    fn empty(&mut self, parent: Parent, node: Option<NodeId>, record: Option<&Record>) -> bool {
+    /// Restores a parent that has injected members only: to absent, or to null as it was written. Returns false for one that
+    /// was empty in brackets: `[]` is restored by removing the members.
+    fn restore(&mut self, parent: Parent, node: Option<NodeId>, record: Option<&Record>) -> bool {
         let path = parent.pointer();
         if has_created(record, parent) {
             self.remove(path);
@@ -453,7 +444,7 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Every pointer here is made of constants, indices and escaped keys.
+/// Parses a pointer of constants, indices and escaped keys, which is always valid.
 pub(crate) fn pointer(text: &str) -> PointerBuf {
     PointerBuf::parse(text).unwrap_or_default()
 }
