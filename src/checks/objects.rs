@@ -12,7 +12,7 @@ use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Style, Tree, resolve};
+use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
 
 /// An object, as a pod names it: what it is, its namespace, its own name.
 type Name<'n> = (RelatedKind, Option<&'n str>, &'n str);
@@ -171,7 +171,7 @@ fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, 
     let mut inherited = location.inherited.as_deref().cloned().unwrap_or_default();
     for token in location.pointer.split('/').skip(1) {
         if token == "items" {
-            inherited = item_types(tree, tree.resolve(node)).unwrap_or_default();
+            inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
         }
         node = tree.child(node, token)?;
     }
@@ -206,7 +206,7 @@ fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, 
         }
         RelatedKind::ServiceAccount => object.entries.extend(entries(tree, location, Some(node), "")),
         RelatedKind::Quota => {
-            let below = |key: &str| tree.member(tree.member(node, "spec")?, key).map(|found| tree.resolve(found));
+            let below = |key: &str| tree.member(tree.member(node, "spec")?, key).map(|found| tree.alias_target(found));
             // One with a scope counts some pods only.
             let has_scope = ["scopes", "scopeSelector"]
                 .into_iter()
@@ -217,7 +217,8 @@ fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, 
         }
         RelatedKind::LimitRange => {
             let limits = tree.member(node, "spec").and_then(|spec| tree.member(spec, "limits"));
-            for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.resolve(limits))).enumerate() {
+            for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.alias_target(limits))).enumerate()
+            {
                 let given = |field: &str| {
                     let pointer = format!("/spec/limits/{index}/{field}");
                     entries(tree, location, tree.member(item, field), &pointer)
@@ -234,22 +235,22 @@ fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, 
 
 /// What a mapping says, key by key.
 fn entries(tree: &Tree<'_>, location: &Location, mapping: Option<NodeId>, pointer: &str) -> Vec<Entry> {
-    let Some(mapping) = mapping.map(|mapping| tree.resolve(mapping)) else { return Vec::new() };
+    let Some(mapping) = mapping.map(|mapping| tree.alias_target(mapping)) else { return Vec::new() };
     if tree.kind(mapping) != Kind::Mapping {
         return Vec::new();
     }
     let entry = |(key, value): (NodeId, NodeId)| {
-        let key = tree.scalar(tree.resolve(key))?.into_owned();
+        let key = tree.scalar(tree.alias_target(key))?.into_owned();
         let pointer = format!("{pointer}/{}", yaml_json_patch::pointer::escape(&key));
         // Behind an alias the value's lines are those of its anchor.
-        let value = tree.resolve(value);
+        let value = tree.alias_target(value);
         let offset = location.piece.start + tree.span(value).start;
         let style = tree.style(value);
-        let value = match resolve(tree, value) {
-            Ok(Resolved::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
-            Ok(Resolved::Null) => Some(String::new()),
-            Ok(Resolved::Bool(set)) => Some(set.to_string()),
-            Ok(Resolved::Int(_) | Resolved::Float(_)) => tree.scalar(value).map(|number| number.into_owned()),
+        let value = match scalar_value(tree, value) {
+            Ok(ScalarValue::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
+            Ok(ScalarValue::Null) => Some(String::new()),
+            Ok(ScalarValue::Bool(set)) => Some(set.to_string()),
+            Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => tree.scalar(value).map(|number| number.into_owned()),
             _ => None,
         };
         Some(Entry { key, value, offset, style, pointer })

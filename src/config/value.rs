@@ -4,7 +4,7 @@ use crate::config::scalar_type::ScalarType;
 use crate::config::violation::Violation;
 use std::borrow::Cow;
 use std::ops::Range;
-use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree};
+use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree};
 
 /// A value with its span in the source.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ impl<'v> ConfigValue<'v> {
     pub(crate) fn is_null(&self) -> bool {
         match self {
             ConfigValue::Node { tree, id, .. } => {
-                tree.kind(*id) == Kind::Scalar && yaml::resolve(tree, *id) == Ok(Resolved::Null)
+                tree.kind(*id) == Kind::Scalar && yaml::scalar_value(tree, *id) == Ok(ScalarValue::Null)
             }
             ConfigValue::Text { .. } => false,
         }
@@ -64,11 +64,11 @@ impl<'v> ConfigValue<'v> {
             Kind::Mapping => "a mapping",
             Kind::Sequence => "a list",
             Kind::Alias => "an alias",
-            Kind::Scalar => match yaml::resolve(tree, *id) {
-                Ok(Resolved::Null) => "nothing",
-                Ok(Resolved::Bool(_)) => "true or false",
-                Ok(Resolved::Int(_) | Resolved::Float(_)) => "a number",
-                Ok(Resolved::Str(_)) => "a string",
+            Kind::Scalar => match yaml::scalar_value(tree, *id) {
+                Ok(ScalarValue::Null) => "nothing",
+                Ok(ScalarValue::Bool(_)) => "true or false",
+                Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => "a number",
+                Ok(ScalarValue::Str(_)) => "a string",
                 Err(_) => "a value that does not fit its tag",
             },
         }
@@ -95,16 +95,18 @@ impl<'v> ConfigValue<'v> {
         if tree.kind(id) != Kind::Scalar {
             return Err(violation());
         }
-        match (wanted, yaml::resolve(tree, id)) {
-            (ScalarType::Text | ScalarType::Quantity, Ok(Resolved::Str(text))) => Ok(text),
-            (ScalarType::Integer | ScalarType::Quantity, Ok(Resolved::Int(number))) => {
+        match (wanted, yaml::scalar_value(tree, id)) {
+            (ScalarType::Text | ScalarType::Quantity, Ok(ScalarValue::Str(text))) => Ok(text),
+            (ScalarType::Integer | ScalarType::Quantity, Ok(ScalarValue::Int(number))) => {
                 Ok(Cow::Owned(number.to_string()))
             }
-            (ScalarType::Quantity, Ok(Resolved::Float(_))) => Ok(Cow::Borrowed(tree.raw(id))),
-            (ScalarType::Boolean, Ok(Resolved::Bool(value))) => Ok(Cow::Borrowed(if value { "true" } else { "false" })),
-            (ScalarType::Text, Ok(Resolved::Null)) => Err(violation()),
+            (ScalarType::Quantity, Ok(ScalarValue::Float(_))) => Ok(Cow::Borrowed(tree.raw(id))),
+            (ScalarType::Boolean, Ok(ScalarValue::Bool(value))) => {
+                Ok(Cow::Borrowed(if value { "true" } else { "false" }))
+            }
+            (ScalarType::Text, Ok(ScalarValue::Null)) => Err(violation()),
             (ScalarType::Text, _) => Err(violation().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id)))),
-            (ScalarType::Integer | ScalarType::Boolean, Ok(Resolved::Str(text))) if wanted.fits(&text) => {
+            (ScalarType::Integer | ScalarType::Boolean, Ok(ScalarValue::Str(text))) if wanted.fits(&text) => {
                 Err(violation().with_help(format!("write it without quotes: `{text}`")))
             }
             _ => Err(violation()),

@@ -66,8 +66,8 @@ impl<'a> Evaluation<'a, '_> {
         let Some(annotations) = metadata.and_then(|metadata| self.tree.member(metadata, "annotations")) else {
             return;
         };
-        for (key, _) in self.tree.entries(self.tree.resolve(annotations)) {
-            let Some(name) = self.tree.scalar(self.tree.resolve(key)) else { continue };
+        for (key, _) in self.tree.entries(self.tree.alias_target(annotations)) {
+            let Some(name) = self.tree.scalar(self.tree.alias_target(key)) else { continue };
             if !name.starts_with(annotations::PREFIX) || self.template.annotation(&name).is_some() {
                 continue;
             }

@@ -25,7 +25,7 @@ impl Evaluation<'_, '_> {
 pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate) -> Vec<Finding> {
     let agents = template.containers.iter().filter(|container| is_agent(container));
     let found = agents.filter_map(|container| {
-        let env = tree.member(container.node, "env").map(|env| tree.resolve(env))?;
+        let env = tree.member(container.node, "env").map(|env| tree.alias_target(env))?;
         let value = tree.items(env).enumerate().find_map(|(index, variable)| {
             let is_key = text(tree, variable, "name").as_deref() == Some(API_KEY);
             let is_plain = text(tree, variable, "value").is_some_and(|value| !value.is_empty());

@@ -32,7 +32,7 @@ pub(crate) struct Formed {
 #[must_use]
 pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
     let mut search = Search { tree, found: Vec::new(), specs: HashMap::new() };
-    search.look(tree.resolve(resource), &mut Vec::new(), String::new());
+    search.look(tree.alias_target(resource), &mut Vec::new(), String::new());
     search.found
 }
 
@@ -79,21 +79,23 @@ impl Search<'_, '_> {
     /// Of its own, or by a merge key.
     fn has_containers(&mut self, spec: NodeId, merges: usize) -> bool {
         let tree = self.tree;
-        let spec = tree.resolve(spec);
+        let spec = tree.alias_target(spec);
         if let Some(known) = self.specs.get(&spec) {
             return *known;
         }
         // Until it is known, for a merge that leads back to it.
         self.specs.insert(spec, false);
         let has = match tree.get(spec, "containers") {
-            Some(list) => tree.items(tree.resolve(list)).any(|item| tree.kind(tree.resolve(item)) == Kind::Mapping),
+            Some(list) => {
+                tree.items(tree.alias_target(list)).any(|item| tree.kind(tree.alias_target(item)) == Kind::Mapping)
+            }
             None if merges > MAX_MERGES => false,
             None => {
                 let merged =
                     tree.entries(spec).filter(|(key, _)| is_merge_key(tree, *key)).map(|(_, value)| value).last();
-                merged.is_some_and(|source| match tree.kind(tree.resolve(source)) {
+                merged.is_some_and(|source| match tree.kind(tree.alias_target(source)) {
                     Kind::Sequence => {
-                        tree.items(tree.resolve(source)).any(|source| self.has_containers(source, merges + 1))
+                        tree.items(tree.alias_target(source)).any(|source| self.has_containers(source, merges + 1))
                     }
                     _ => self.has_containers(source, merges + 1),
                 })

@@ -148,7 +148,7 @@ impl<'c> Envelope<'c> {
     pub(crate) fn function_config(&'c self) -> Option<FunctionConfig<'c>> {
         let tree = &self.tree;
         let has_entries = |node: NodeId| tree.entries(node).next().is_some();
-        let node = tree.resolve(tree.get(self.root, "functionConfig")?);
+        let node = tree.alias_target(tree.get(self.root, "functionConfig")?);
         let says_something = match tree.kind(node) {
             Kind::Mapping
                 if tree.get(node, "kind").and_then(|kind| tree.scalar(kind)).as_deref() == Some("ConfigMap") =>

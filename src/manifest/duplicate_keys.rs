@@ -39,7 +39,7 @@ pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId, step: &str) -> Option
 }
 
 fn second_key_of(tree: &Tree<'_>, mapping: NodeId, step: &str, merges: &mut usize) -> Option<NodeId> {
-    let mapping = tree.resolve(mapping);
+    let mapping = tree.alias_target(mapping);
     let mut seen = 0_u16;
     let mut merged = None;
     for (key, value) in tree.entries(mapping) {
@@ -55,7 +55,7 @@ fn second_key_of(tree: &Tree<'_>, mapping: NodeId, step: &str, merges: &mut usiz
         }
         seen |= 1 << name;
     }
-    let source = tree.resolve(merged?);
+    let source = tree.alias_target(merged?);
     *merges = merges.checked_sub(1)?;
     match tree.kind(source) {
         Kind::Sequence => tree.items(source).find_map(|item| second_key_of(tree, item, step, merges)),
@@ -69,7 +69,7 @@ pub(crate) fn occurrences<'a>(
     mapping: NodeId,
     name: &'a str,
 ) -> impl DoubleEndedIterator<Item = NodeId> + 'a {
-    let named = tree.entries(tree.resolve(mapping)).filter(move |(key, _)| tree.is_key(*key, name));
+    let named = tree.entries(tree.alias_target(mapping)).filter(move |(key, _)| tree.is_key(*key, name));
     named.map(|(_, value)| value).collect::<Vec<_>>().into_iter()
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, grou
     let says = |name: &'static str, read: &str, is_it: &dyn Fn(&str) -> bool| {
         is_it(read)
             || occurrences(tree, mapping, name)
-                .any(|value| tree.scalar(tree.resolve(value)).is_some_and(|text| is_it(&text)))
+                .any(|value| tree.scalar(tree.alias_target(value)).is_some_and(|text| is_it(&text)))
     };
     says("kind", &identity.kind, &|text| text == kind) && says("apiVersion", &identity.api_version, &of)
 }
@@ -89,7 +89,7 @@ pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, grou
 #[must_use]
 pub(crate) fn may_be_list(tree: &Tree<'_>, mapping: NodeId) -> bool {
     occurrences(tree, mapping, "kind")
-        .any(|kind| tree.scalar(tree.resolve(kind)).is_some_and(|kind| crate::manifest::identity::is_list(&kind)))
+        .any(|kind| tree.scalar(tree.alias_target(kind)).is_some_and(|kind| crate::manifest::identity::is_list(&kind)))
         && tree.member(mapping, "items").is_some()
 }
 

@@ -4,7 +4,7 @@
 //! its file tells what it is.
 
 use crate::manifest::resource::text;
-use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree, resolve};
+use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// The names under which kustomize looks for one in a folder.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -75,15 +75,15 @@ fn is_kustomize(tree: &Tree<'_>, root: NodeId) -> bool {
 
 /// The items of a list of the kustomization, with their pointers.
 fn items<'a>(tree: &'a Tree<'_>, root: NodeId, list: &'a str) -> impl Iterator<Item = (String, NodeId)> + 'a {
-    let node = tree.member(root, list).map(|node| tree.resolve(node));
+    let node = tree.member(root, list).map(|node| tree.alias_target(node));
     let items = node.into_iter().flat_map(|node| tree.items(node)).enumerate();
     items.map(move |(index, item)| (format!("/{list}/{index}"), item))
 }
 
 fn string(tree: &Tree<'_>, node: NodeId) -> Option<String> {
-    let node = tree.resolve(node);
-    match (tree.kind(node), resolve(tree, node)) {
-        (Kind::Scalar, Ok(Resolved::Str(text))) => Some(text.into_owned()),
+    let node = tree.alias_target(node);
+    match (tree.kind(node), scalar_value(tree, node)) {
+        (Kind::Scalar, Ok(ScalarValue::Str(text))) => Some(text.into_owned()),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::resource::text;
-use yaml_json_patch::{Kind, NodeId, Resolved, Tree, resolve};
+use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,8 +134,8 @@ impl PodTemplate {
             .collect();
         let volumes = volumes_of(tree, below(spec, "volumes"));
         let pull_secrets = pull_secrets_of(tree, below(spec, "imagePullSecrets"));
-        let is_set = |key: &str| match resolve(tree, tree.resolve(below(spec, key)?)) {
-            Ok(Resolved::Bool(value)) => Some(value),
+        let is_set = |key: &str| match scalar_value(tree, tree.alias_target(below(spec, key)?)) {
+            Ok(ScalarValue::Bool(value)) => Some(value),
             _ => None,
         };
         let windows = spec.and_then(|spec| windows(tree, spec, &containers));
@@ -178,8 +178,10 @@ fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<Annotation> {
     entries(tree, node)
         .map(|(key, name, value)| Annotation {
             key: name,
-            value: match resolve(tree, tree.resolve(value)) {
-                Ok(Resolved::Str(text)) if tree.kind(tree.resolve(value)) == Kind::Scalar => Some(text.into_owned()),
+            value: match scalar_value(tree, tree.alias_target(value)) {
+                Ok(ScalarValue::Str(text)) if tree.kind(tree.alias_target(value)) == Kind::Scalar => {
+                    Some(text.into_owned())
+                }
                 _ => None,
             },
             offset: tree.span(key).start,
@@ -189,18 +191,18 @@ fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<Annotation> {
 }
 
 fn labels_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<(String, String)> {
-    let node = node.map(|node| tree.resolve(node));
+    let node = node.map(|node| tree.alias_target(node));
     entries(tree, node)
-        .filter_map(|(_, key, value)| Some((key, tree.scalar(tree.resolve(value))?.into_owned())))
+        .filter_map(|(_, key, value)| Some((key, tree.scalar(tree.alias_target(value))?.into_owned())))
         .collect()
 }
 
 /// The entries of a mapping whose keys are scalars.
 fn entries<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (NodeId, String, NodeId)> + 'a {
-    node.map(|node| tree.resolve(node))
+    node.map(|node| tree.alias_target(node))
         .into_iter()
         .flat_map(|node| tree.entries(node))
-        .filter_map(|(key, value)| Some((key, tree.scalar(tree.resolve(key))?.into_owned(), value)))
+        .filter_map(|(key, value)| Some((key, tree.scalar(tree.alias_target(key))?.into_owned(), value)))
 }
 
 fn containers_of(tree: &Tree<'_>, node: Option<NodeId>, list: ContainerList) -> Vec<Container> {
@@ -228,7 +230,7 @@ fn has_entries(tree: &Tree<'_>, node: Option<NodeId>) -> bool {
 }
 
 fn items<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (usize, NodeId)> + 'a {
-    node.map(|node| tree.resolve(node)).into_iter().flat_map(|node| tree.items(node)).enumerate()
+    node.map(|node| tree.alias_target(node)).into_iter().flat_map(|node| tree.items(node)).enumerate()
 }
 
 /// The labels of a node that tell its system.
@@ -237,7 +239,7 @@ const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<SpecField> {
     let of_system = |parent: &str, key: &str| {
         let node = tree.member(tree.member(spec, parent)?, key)?;
-        let system = tree.scalar(tree.resolve(node))?;
+        let system = tree.scalar(tree.alias_target(node))?;
         let pointer = format!("/{parent}/{}", yaml_json_patch::pointer::escape(key));
         system.eq_ignore_ascii_case("windows").then_some(SpecField { node, pointer })
     };
@@ -270,7 +272,7 @@ fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
             is_of_system
                 && is_in
                 && any
-                && values.all(|(_, value)| tree.scalar(tree.resolve(value)).as_deref() == Some("windows"))
+                && values.all(|(_, value)| tree.scalar(tree.alias_target(value)).as_deref() == Some("windows"))
         })
     };
     let mut terms = items(tree, terms).peekable();
@@ -282,6 +284,6 @@ fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
 fn host_process(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> {
     let path = ["securityContext", "windowsOptions", "hostProcess"];
     let node = path.into_iter().try_fold(holder, |node, key| tree.member(node, key))?;
-    let is_set = matches!(resolve(tree, tree.resolve(node)), Ok(Resolved::Bool(true)));
+    let is_set = matches!(scalar_value(tree, tree.alias_target(node)), Ok(ScalarValue::Bool(true)));
     is_set.then(|| SpecField { node, pointer: format!("{at}/{}", path.join("/")) })
 }

@@ -5,7 +5,7 @@ use crate::manifest::identity::Identity;
 use crate::manifest::identity::is_list;
 use kube_core::{GroupVersionKind, TypeMeta};
 use std::collections::HashSet;
-use yaml_json_patch::{Kind, NodeId, Resolved, Tree, resolve};
+use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// One resource: who it is and where it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,13 +56,13 @@ struct Around<'a> {
 }
 
 fn collect(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>, found: &mut Vec<Resource>) {
-    let mapping = tree.resolve(node);
+    let mapping = tree.alias_target(node);
     if tree.kind(mapping) != Kind::Mapping {
         return;
     }
     let own = second_key(tree, mapping, "");
     let around = Around { duplicate: around.duplicate.or(own), ..around };
-    let items = tree.member(mapping, "items").map(|items| tree.resolve(items));
+    let items = tree.member(mapping, "items").map(|items| tree.alias_target(items));
     let items = items.filter(|items| tree.kind(*items) == Kind::Sequence && around.depth > 0);
     let list = items.and_then(|items| Some((items, item_types(tree, mapping)?)));
     if own.is_some() {
@@ -101,11 +101,11 @@ fn hidden(
     if around.depth == 0 || !may_be_list(tree, node) {
         return;
     }
-    let inherited = item_types(tree, tree.resolve(node)).unwrap_or_default();
+    let inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
     let Some(holder) = tree.find_member(node, "items").map(|member| member.holder) else { return };
     // Aliases may lead to one from many keys.
     let mut known: HashSet<NodeId> = seen.into_iter().collect();
-    for items in occurrences(tree, holder, "items").map(|items| tree.resolve(items)) {
+    for items in occurrences(tree, holder, "items").map(|items| tree.alias_target(items)) {
         if known.insert(items) {
             collect_items(tree, items, pointer, Around { inherited: &inherited, ..around }, found);
         }
@@ -113,7 +113,7 @@ fn hidden(
 }
 
 fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) -> Resource {
-    let mapping = tree.resolve(node);
+    let mapping = tree.alias_target(node);
     let types = types(tree, mapping, around.inherited);
     let gvk = GroupVersionKind::try_from(&types).ok();
     let identity = identity(tree, mapping, types);
@@ -161,13 +161,13 @@ pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<
 
 /// A member that is a scalar, as text. `name: 123` is a number to Kubernetes and refused there, but still says who it is.
 pub(crate) fn text(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<String> {
-    let value = tree.resolve(tree.member(mapping, key)?);
+    let value = tree.alias_target(tree.member(mapping, key)?);
     if tree.kind(value) != Kind::Scalar {
         return None;
     }
-    match resolve(tree, value) {
-        Ok(Resolved::Null) => None,
-        Ok(Resolved::Str(text)) => Some(text.into_owned()),
+    match scalar_value(tree, value) {
+        Ok(ScalarValue::Null) => None,
+        Ok(ScalarValue::Str(text)) => Some(text.into_owned()),
         _ => Some(tree.raw(value).to_owned()),
     }
 }

@@ -78,7 +78,7 @@ fn has_image_trigger(tree: &Tree<'_>, resource: &Resource) -> bool {
     let triggers = below(resource.node, "spec").and_then(|spec| below(spec, "triggers"));
     resource.identity.kind == "DeploymentConfig"
         && triggers.is_some_and(|triggers| {
-            let mut triggers = tree.items(tree.resolve(triggers));
+            let mut triggers = tree.items(tree.alias_target(triggers));
             triggers.any(|trigger| text(tree, trigger, "type").as_deref() == Some("ImageChange"))
         })
 }

@@ -160,8 +160,8 @@ pub(crate) struct Templates {
 /// The containers of a mapping that has the form of a pod template.
 #[must_use]
 pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
-    let list = tree.resolve(tree.member(tree.member(node, "spec")?, "containers")?);
-    let mut kinds = tree.items(list).map(|item| tree.kind(tree.resolve(item)));
+    let list = tree.alias_target(tree.member(tree.member(node, "spec")?, "containers")?);
+    let mut kinds = tree.items(list).map(|item| tree.kind(tree.alias_target(item)));
     kinds.any(|kind| kind == Kind::Mapping).then_some(list)
 }
 
@@ -182,7 +182,7 @@ impl Walk<'_, '_> {
         let tree = self.tree;
         match way.split() {
             None => {
-                if tree.kind(tree.resolve(node)) == Kind::Mapping {
+                if tree.kind(tree.alias_target(node)) == Kind::Mapping {
                     self.found.push((pointer, node));
                 }
             }
@@ -219,7 +219,7 @@ impl Walk<'_, '_> {
     /// True where any key on the way leads to a template with containers.
     fn leads(&mut self, node: NodeId, way: Way<'_>, in_template: bool) -> bool {
         let tree = self.tree;
-        let node = tree.resolve(node);
+        let node = tree.alias_target(node);
         let place = (node, way.left(), in_template);
         if let Some(known) = self.leads.get(&place) {
             return *known;
@@ -248,12 +248,12 @@ struct Members {
 }
 
 fn members(tree: &Tree<'_>, node: NodeId) -> Members {
-    let node = tree.resolve(node);
+    let node = tree.alias_target(node);
     let items = tree.items(node).enumerate().map(|(index, item)| (index.to_string(), item)).collect();
     let mut members = Members { all: items, duplicate: None };
     let mut names = HashSet::new();
     for (key, value) in tree.entries(node) {
-        let Some(name) = tree.scalar(tree.resolve(key)) else { continue };
+        let Some(name) = tree.scalar(tree.alias_target(key)) else { continue };
         members.all.push((escape(&name).into_owned(), value));
         if !names.insert(name) {
             members.duplicate = members.duplicate.or(Some(key));

@@ -131,7 +131,7 @@ const FIELDS: [&str; 7] = ["apiVersion", "kind", "metadata", "rules", "aggregati
 /// Where the first key of a mapping stands that is not one of those, or was there before.
 fn foreign_key(tree: &Tree<'_>, mapping: NodeId) -> Option<usize> {
     let mut seen = HashSet::new();
-    let mut keys = tree.entries(tree.resolve(mapping)).map(|(key, _)| key);
+    let mut keys = tree.entries(tree.alias_target(mapping)).map(|(key, _)| key);
     let is_ours = |name: &str| FIELDS.contains(&name);
     let foreign = keys.find(|key| tree.scalar(*key).is_none_or(|name| !is_ours(&name) || !seen.insert(name)))?;
     Some(tree.span(foreign).start)

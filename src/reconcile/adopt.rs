@@ -56,7 +56,7 @@ fn is_mounted(tree: &Tree<'_>, containers: &[Container], volume: &str) -> bool {
 
 pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
     ["volumeMounts", "volumeDevices"].into_iter().filter_map(|list| tree.member(container.node, list)).any(|list| {
-        let mut items = tree.items(tree.resolve(list));
+        let mut items = tree.items(tree.alias_target(list));
         items.any(|item| text(tree, item, "name").as_deref() == Some(volume))
     })
 }

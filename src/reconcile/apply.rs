@@ -169,7 +169,7 @@ impl<'a, 't> Nodes<'a, 't> {
     fn node(&mut self, pointer: &str) -> Option<NodeId> {
         let tree = self.tree;
         pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| {
-            let node = tree.resolve(node);
+            let node = tree.alias_target(node);
             match (tree.kind(node), token.parse::<usize>()) {
                 (Kind::Sequence, Ok(index)) => {
                     self.items.entry(node).or_insert_with(|| tree.items(node).collect()).get(index).copied()
@@ -181,7 +181,7 @@ impl<'a, 't> Nodes<'a, 't> {
 
     fn refusal(&mut self, uneditable: &SpliceError) -> UneditableChange {
         let text = self.tree.text();
-        let again = uneditable.again.map(|next| {
+        let again = uneditable.next_occurrence.map(|next| {
             let places = (uneditable.offset, next);
             *self.again.entry(places).or_insert_with(|| NextOccurrence::of(text, uneditable.offset, next))
         });

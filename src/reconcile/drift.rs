@@ -203,7 +203,7 @@ fn find(tree: &Tree<'_>, node: NodeId, pointer: &str) -> (Option<Value>, NodeId)
             None => return (None, nearest),
         }
     }
-    (to_json(tree, tree.resolve(nearest)).ok(), nearest)
+    (to_json(tree, tree.alias_target(nearest)).ok(), nearest)
 }
 
 /// Shortens a value for a message.

@@ -20,7 +20,7 @@ use json_patch::jsonptr::PointerBuf;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use yaml_json_patch::pointer::escape;
-use yaml_json_patch::{Kind, NodeId, Resolved, Style, Tree, resolve};
+use yaml_json_patch::{Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
 use yaml_json_patch::{Operation, null_source};
 
 /// Operations on one template.
@@ -122,7 +122,7 @@ pub(crate) fn insertion(
     let status_is_added = places.adopted.is_some() || template.annotation(Annotation::Status.key()).is_none();
     let mut record = record(plan, status_is_added);
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
-    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
+    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.alias_target(parent), key));
     let note = |record: &mut Record, parent: Parent, found: &ParentState| match found {
         ParentState::Collection => {}
         ParentState::Null { raw } if raw.is_empty() => {}
@@ -252,7 +252,7 @@ pub(crate) fn removal(
 ) -> TemplatePatch {
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
     let record = existing.record.as_ref().ok();
-    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.resolve(parent), key));
+    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.alias_target(parent), key));
 
     let annotations = child(template.metadata, "annotations");
     let keys: Vec<&str> = [Annotation::Status.key(), Annotation::Record.key()]
@@ -260,7 +260,7 @@ pub(crate) fn removal(
         .filter(|key| *key == Annotation::Record.key() || record.is_some_and(status_is_added))
         .filter(|key| child(annotations, key).is_some())
         .collect();
-    let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.resolve(node)).count());
+    let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.alias_target(node)).count());
     let only_injected = members(annotations) == keys.len();
     let whole_metadata = only_injected && members(template.metadata) == 1 && has_created(record, Parent::Annotations);
     let restored = (whole_metadata && builder.restore(Parent::Metadata, template.metadata, record))
@@ -271,7 +271,7 @@ pub(crate) fn removal(
         }
     }
 
-    let items = |node: Option<NodeId>| node.map_or(0, |node| tree.items(tree.resolve(node)).count());
+    let items = |node: Option<NodeId>| node.map_or(0, |node| tree.items(tree.alias_target(node)).count());
     for list in [ContainerList::Containers, ContainerList::InitContainers] {
         let of_list = existing.containers().filter(|container| container.list == list);
         let mut indices: Vec<usize> = of_list.map(|container| container.index).collect();
@@ -350,13 +350,13 @@ impl Builder<'_, '_> {
         parent: &'static str,
     ) -> Result<ParentState, WrongKind> {
         let (Some(holder), Some(node)) = (holder, node) else { return Ok(ParentState::Missing) };
-        let value = self.tree.resolve(node);
+        let value = self.tree.alias_target(node);
         if self.tree.kind(value) == kind {
             return Ok(ParentState::Collection);
         }
-        match resolve(self.tree, value) {
-            Ok(Resolved::Null) if self.tree.kind(value) == Kind::Scalar => {
-                Ok(ParentState::Null { raw: null_source(self.tree, self.tree.resolve(holder), node) })
+        match scalar_value(self.tree, value) {
+            Ok(ScalarValue::Null) if self.tree.kind(value) == Kind::Scalar => {
+                Ok(ParentState::Null { raw: null_source(self.tree, self.tree.alias_target(holder), node) })
             }
             _ => Err(WrongKind { parent, wanted: kind, offset: self.tree.span(node).start }),
         }
@@ -433,7 +433,7 @@ impl Builder<'_, '_> {
             return true;
         }
         let was = record.and_then(|record| record.was.iter().find(|(was, _)| *was == parent));
-        let is_flow = node.is_some_and(|node| self.tree.style(self.tree.resolve(node)) == Style::Flow);
+        let is_flow = node.is_some_and(|node| self.tree.style(self.tree.alias_target(node)) == Style::Flow);
         if was.is_none() && is_flow {
             return false;
         }

@@ -296,8 +296,8 @@ pub(crate) fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: 
     if tree.span(node).start == offset {
         return Some(pointer.to_owned());
     }
-    let items = tree.get(tree.resolve(node), "items")?;
-    tree.items(tree.resolve(items))
+    let items = tree.get(tree.alias_target(node), "items")?;
+    tree.items(tree.alias_target(items))
         .enumerate()
         .find_map(|(index, item)| pointer_to(tree, item, offset, &format!("{pointer}/items/{index}")))
 }

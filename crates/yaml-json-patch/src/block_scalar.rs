@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What stands at the end of the value.
+/// The line breaks at the end of the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chomping {
     /// No indicator: one line break.
@@ -21,11 +21,11 @@ pub(crate) struct Header {
     pub(crate) indicator: Option<u8>,
     /// Just after `|` or `>` and its indicators.
     pub(crate) end: usize,
-    /// Where the first line below the header begins.
+    /// The beginning of the first line below the header.
     pub(crate) body: usize,
 }
 
-/// Reads the header whose `|` or `>` stands at `at`. The rest of its line (a comment) is not looked at.
+/// Reads the header whose `|` or `>` is at `at`. The rest of its line (a comment) is not looked at.
 pub(crate) fn header(text: &str, at: usize) -> Header {
     let bytes = text.as_bytes();
     let mut chomping = Chomping::Clip;
@@ -82,7 +82,7 @@ pub(crate) fn lines(text: &str, at: usize, indent: usize) -> impl Iterator<Item 
             at = next;
             return Some((Line::Blank(start..end), next));
         }
-        // A document marker ends even a scalar that may stand at column 0:
+        // A document marker ends even a scalar whose content may be at column 0:
         //     --- |
         //     text
         //     ...
@@ -100,7 +100,7 @@ pub(crate) fn is_marker(line: &[u8]) -> bool {
         && matches!(line.get(3), None | Some(b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// Where the scalar ends, in the tree's sense: see [`super::tree`].
+/// The end of the scalar, in the tree's sense: see [`super::tree`].
 pub(crate) fn end(text: &str, header: &Header, indent: usize) -> usize {
     let mut end = header.end;
     for (line, next) in lines(text, header.body, indent) {
@@ -115,7 +115,7 @@ pub(crate) fn end(text: &str, header: &Header, indent: usize) -> usize {
 }
 
 /// Indentation and end of a scalar without content: that of its widest blank line, and the last one if they are kept.
-/// What follows must not be asked for its indentation: without content, nothing says where the scalar would begin.
+/// The lines that follow say nothing about it: without content, the scalar's indentation is unknown.
 pub(crate) fn blank(text: &str, header: &Header) -> (usize, usize) {
     let bytes = text.as_bytes();
     let mut at = header.body;

@@ -1,4 +1,4 @@
-//! A stream is cut where `---` or `...` stands at the beginning of a line: YAML allows them there inside no scalar.
+//! Documents of a stream, which is cut at each `---` or `...` at the beginning of a line: no scalar holds one there.
 
 use memchr::memmem;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 /// One document of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// Its bytes in the stream: comments, directives and `---` before it and `...` after it included, so that the spans
+    /// Its range of bytes in the stream: comments, directives and `---` before it and `...` after it included, so that the spans
     /// of all documents together are the stream.
     pub span: Range<usize>,
 }
@@ -24,6 +24,12 @@ pub struct Documents<'t> {
 ///
 /// Comments, blank lines and directives before the first `---` of the stream, and before the first one after a `...`,
 /// belong to the document that it opens. A document may be empty, or hold nothing but comments.
+///
+/// ```
+/// let stream = "# first\na: 1\n---\nb: 2\n";
+/// let documents: Vec<&str> = yaml_json_patch::documents(stream).map(|document| &stream[document.span]).collect();
+/// assert_eq!(documents, ["# first\na: 1\n", "---\nb: 2\n"]);
+/// ```
 #[must_use]
 pub fn documents(text: &str) -> Documents<'_> {
     Documents { text, at: 0, starts: Markers::new(text, "---"), ends: Markers::new(text, "...") }
@@ -106,7 +112,7 @@ fn is_prefix(text: &str) -> bool {
     })
 }
 
-/// Where the line after the one that holds `at` begins.
+/// The beginning of the line after the one that holds `at`.
 fn next_line(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let rest = bytes.get(at..).unwrap_or_default();

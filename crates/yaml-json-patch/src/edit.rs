@@ -1,14 +1,14 @@
-//! A change to a text, as a value: which bytes give way to what. Lists of edits are sorted and do not overlap.
+//! A change to a text, as a value. Lists of edits are sorted and do not overlap. Offsets are bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The bytes of `range` give way to `text`.
+/// Replaces the bytes of `range` by `text`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     /// Bytes of the original text; empty for an insertion.
     pub range: Range<usize>,
-    /// What stands there afterwards. Shared: a stream's pod templates mostly get the same text.
+    /// The new text. Shared: the documents of a stream mostly get the same text.
     pub text: Arc<str>,
 }
 

@@ -130,7 +130,7 @@ mod tests {
     use crate::json::to_json;
     use crate::read::read;
 
-    /// What [`to_json`] cannot say, and nothing else.
+    /// The documents that [`to_json`] rejects, and no others.
     #[test]
     fn it_is_what_cannot_be_said_in_json() {
         for (text, readable) in [

@@ -3,7 +3,7 @@
 use crate::tag;
 use crate::tree::YamlError;
 use crate::tree::{Kind, NodeId, Style, Tree};
-use crate::value::{Resolved, resolve};
+use crate::value::{ScalarValue, scalar_value};
 use serde_json::{Map, Number, Value};
 
 /// Converts the node and everything below it.
@@ -22,7 +22,7 @@ pub fn to_json(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
 }
 
 /// The text itself nests 255 levels at most, but `a: &a [[[]]]`, `b: &b [[[*a]]]` … may go on for ever.
-const DEEPEST: u32 = 1000;
+const MAX_EXPANDED_DEPTH: u32 = 1000;
 
 const TOO_DEEP: &str = "this document nests too deep once its aliases are expanded";
 
@@ -57,7 +57,7 @@ impl Reader<'_, '_> {
     fn value(&mut self, id: NodeId) -> Result<Value, YamlError> {
         self.count(id)?;
         self.depth += 1;
-        if self.depth > DEEPEST {
+        if self.depth > MAX_EXPANDED_DEPTH {
             return Err(error(self.tree, id, TOO_DEEP));
         }
         let value = self.node(id);
@@ -90,12 +90,12 @@ impl Reader<'_, '_> {
             return Err(error(self.tree, id, "this alias stands inside its own anchor"));
         }
         // Merge keys lead here without passing through `value`.
-        if self.expanding.len() >= DEEPEST as usize {
+        if self.expanding.len() >= MAX_EXPANDED_DEPTH as usize {
             return Err(error(self.tree, id, TOO_DEEP));
         }
         self.expanding.push(id);
         self.alias_depth += 1;
-        let result = read(self, self.tree.resolve(id));
+        let result = read(self, self.tree.alias_target(id));
         self.alias_depth -= 1;
         self.expanding.pop();
         result
@@ -124,7 +124,7 @@ impl Reader<'_, '_> {
         };
         for source in sources {
             self.count(source)?;
-            if self.tree.kind(self.tree.resolve(source)) != Kind::Mapping {
+            if self.tree.kind(self.tree.alias_target(source)) != Kind::Mapping {
                 return Err(not_to_merge(self.tree, source));
             }
             if self.tree.kind(source) == Kind::Alias {
@@ -146,34 +146,34 @@ fn error(tree: &Tree<'_>, id: NodeId, message: &str) -> YamlError {
 
 /// A scalar that is no key.
 pub(super) fn scalar(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
-    match resolve(tree, id)? {
-        Resolved::Null => Ok(Value::Null),
-        Resolved::Bool(value) => Ok(Value::Bool(value)),
-        Resolved::Int(value) => Ok(integer(value)),
-        Resolved::Float(value) => {
+    match scalar_value(tree, id)? {
+        ScalarValue::Null => Ok(Value::Null),
+        ScalarValue::Bool(value) => Ok(Value::Bool(value)),
+        ScalarValue::Int(value) => Ok(integer(value)),
+        ScalarValue::Float(value) => {
             float(value).ok_or_else(|| error(tree, id, "JSON has no infinity and no not-a-number"))
         }
-        Resolved::Str(value) => Ok(Value::String(value.into_owned())),
+        ScalarValue::Str(value) => Ok(Value::String(value.into_owned())),
     }
 }
 
 /// A key that is no merge key.
 pub(super) fn key(tree: &Tree<'_>, key: NodeId) -> Result<String, YamlError> {
-    let target = tree.resolve(key);
+    let target = tree.alias_target(key);
     if tree.kind(target) != Kind::Scalar {
         return Err(error(tree, key, "a key cannot be a mapping or a list"));
     }
-    match resolve(tree, target)? {
-        Resolved::Null => Err(error(tree, key, "a key cannot be null")),
-        Resolved::Bool(value) => Ok(value.to_string()),
-        Resolved::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
-        Resolved::Int(_) => Err(error(tree, key, "a key cannot be this large a number")),
-        Resolved::Float(value) => Ok(float_key(value)),
-        Resolved::Str(value) => Ok(value.into_owned()),
+    match scalar_value(tree, target)? {
+        ScalarValue::Null => Err(error(tree, key, "a key cannot be null")),
+        ScalarValue::Bool(value) => Ok(value.to_string()),
+        ScalarValue::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
+        ScalarValue::Int(_) => Err(error(tree, key, "a key cannot be this large a number")),
+        ScalarValue::Float(value) => Ok(float_key(value)),
+        ScalarValue::Str(value) => Ok(value.into_owned()),
     }
 }
 
-/// What a merge key cannot take in.
+/// The error for a value that a merge key cannot take in.
 pub(super) fn not_to_merge(tree: &Tree<'_>, source: NodeId) -> YamlError {
     error(tree, source, "`<<` needs a mapping, or a list of mappings")
 }

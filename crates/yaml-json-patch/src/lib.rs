@@ -45,7 +45,7 @@
 //! New text is written in the style that surrounds it: flush or indented lists, brackets or lines, the file's line ends. A
 //! removal is the inverse of an addition: what was added by a patch, and is removed by another one, leaves no trace.
 //!
-//! What is not kept: comments inside a value that the patch replaces or removes. What cannot be edited without guessing,
+//! Not kept: comments inside a value that the patch replaces or removes. Text that cannot be edited without guessing,
 //! such as a place that is reached through an alias, is refused by name ([`ErrorKind`]) and never printed anew.
 //!
 //! # Parts
@@ -54,7 +54,7 @@
 //! | --- | --- |
 //! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
 //! | a stream of documents | [`documents()`], each with its range of bytes |
-//! | reading without printing | [`read()`]: a [`Tree`] of nodes with their places; [`resolve()`] and [`to_json`] say what they mean |
+//! | reading without printing | [`read()`]: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
 //! | many documents, one value | [`splice`](splice()) and [`verify`](verify()) with a [`Cache`] |
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0. Pointers are JSON Pointers ([RFC 6901]).
@@ -105,5 +105,5 @@ pub use splice::{
     Cache, ErrorKind, Operation, SpliceError, Spliced, ends_in_open_block_scalar, null_source, operations, splice,
 };
 pub use tree::{Buffer, Kind, NodeId, Style, Tree, YamlError};
-pub use value::{Resolved, resolve};
+pub use value::{ScalarValue, scalar_value};
 pub use verify::{Mismatch, verify};

@@ -13,7 +13,7 @@ pub const MAX_MERGES: usize = 256;
 pub struct Member {
     /// Its value.
     pub value: NodeId,
-    /// The mapping in which it stands: another one where a merge key brings it.
+    /// The mapping that holds it: another one if a merge key brings it.
     pub holder: NodeId,
     /// True when that mapping has the key more than once.
     pub is_duplicate: bool,
@@ -27,7 +27,7 @@ impl Tree<'_> {
         self.find_member(mapping, key).map(|member| member.value)
     }
 
-    /// The member that [`Tree::member`] finds, with the mapping in which it stands.
+    /// The member that [`Tree::member`] finds, with the mapping that holds it.
     #[must_use]
     pub fn find_member(&self, mapping: NodeId, key: &str) -> Option<Member> {
         find(self, mapping, key, &mut Vec::new())
@@ -36,7 +36,7 @@ impl Tree<'_> {
     /// The node one token of a JSON Pointer further down. Aliases and merge keys are followed.
     #[must_use]
     pub fn child(&self, node: NodeId, token: &str) -> Option<NodeId> {
-        let node = self.resolve(node);
+        let node = self.alias_target(node);
         match (self.kind(node), token.parse()) {
             (Kind::Sequence, Ok(index)) => self.items(node).nth(index),
             _ => self.member(node, &unescape(token)),
@@ -46,7 +46,7 @@ impl Tree<'_> {
 
 /// `seen`: a mapping that did not have the key is not asked again, however many merge keys lead to it.
 fn find(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> Option<Member> {
-    let mapping = tree.resolve(mapping);
+    let mapping = tree.alias_target(mapping);
     let (mut found, mut merged): (Option<Member>, Option<NodeId>) = (None, None);
     for (name, value) in tree.entries(mapping) {
         if tree.is_key(name, key) {
@@ -58,7 +58,7 @@ fn find(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> 
     if found.is_some() {
         return found;
     }
-    let source = tree.resolve(merged?);
+    let source = tree.alias_target(merged?);
     if seen.contains(&source) || seen.len() > MAX_MERGES {
         return None;
     }

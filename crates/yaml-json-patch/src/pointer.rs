@@ -15,7 +15,7 @@ pub fn escape(key: &str) -> Cow<'_, str> {
     Cow::Owned(key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// The key that a pointer's token stands for.
+/// Unescapes a token of a pointer into the key.
 ///
 /// ```
 /// assert_eq!(yaml_json_patch::pointer::unescape("example.com~1a~0b"), "example.com/a~b");

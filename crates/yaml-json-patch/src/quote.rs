@@ -1,8 +1,8 @@
-//! How a string is written so that every reader gets that string back.
+//! The text of a string, such that every reader gets that string back.
 
 use std::borrow::Cow;
 
-/// Where the string will stand, as a value or as a key.
+/// The place of a string, as a value or as a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Context {
     /// In a block mapping or sequence

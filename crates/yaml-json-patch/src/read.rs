@@ -12,6 +12,15 @@ use crate::tree::{Buffer, Tree, YamlError};
 
 /// Reads one document (its text may begin with a byte order mark, directives and `---`).
 ///
+/// ```
+/// let tree = yaml_json_patch::read("backup:\n  at: '03:00' # UTC\n")?;
+/// let backup = tree.root().and_then(|root| tree.get(root, "backup")).unwrap();
+/// let at = tree.get(backup, "at").unwrap();
+/// assert_eq!((tree.raw(at), tree.span(at)), ("'03:00'", 14..21));
+/// assert_eq!(tree.scalar(at).as_deref(), Some("03:00"));
+/// # Ok::<(), yaml_json_patch::YamlError>(())
+/// ```
+///
 /// # Errors
 /// When the text is not valid YAML, holds more than one document, or nests deeper than 255 levels.
 pub fn read(text: &str) -> Result<Tree<'_>, YamlError> {

@@ -7,7 +7,7 @@ use crate::tree::{Kind, NONE, NodeId, Style, Tree};
 use std::borrow::Cow;
 
 impl<'t> Tree<'t> {
-    /// The scalar's characters, decoded; none for other nodes. What they mean is [`resolve()`](crate::resolve())'s business.
+    /// The scalar's characters, decoded; none for other nodes. [`scalar_value()`](crate::scalar_value()) gives the value.
     #[must_use]
     pub fn scalar(&self, id: NodeId) -> Option<Cow<'t, str>> {
         (self.kind(id) == Kind::Scalar).then(|| decode(self, id))
@@ -33,7 +33,7 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// Apart, so that asking for plain keys is compiled into whoever asks.
+    /// A function of its own, so that the comparison of plain keys is inlined.
     #[inline(never)]
     fn decodes_to(&self, key: NodeId, wanted: &str) -> bool {
         self.scalar(key).is_some_and(|text| text == wanted)

@@ -4,12 +4,26 @@
 //! that surrounds them. Every other byte stays: comments, quotes, blank lines, line ends. A place that cannot be edited
 //! without guessing is an error ([`ErrorKind`]); nothing is ever printed anew.
 //!
-//! New text stands where a removal is the exact inverse of an addition:
+//! New text is put where a removal is the exact inverse of an addition:
 //! - items and members follow the last one, its comment, and the comments that are indented deeper;
-//!   [`Operation::InsertBefore`] alone stands in front of a member and of the comments above it
+//!   [`Operation::InsertBefore`] alone puts it in front of a member and of the comments above it
 //! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
 //! - a removal takes whole lines, and no comment of its neighbours
 //! - `{}` and `[]` are filled in place; lines below its key replace a null
+//!
+//! ```text
+//! a:            add /a/-      a:
+//! - x # why     remove /a/1   - x # why
+//!   # deeper    ----------->    # deeper
+//! # below       <-----------  - y
+//! b: 1                        # below
+//!                             b: 1
+//!
+//! a: []         add /a/-      a: [y]
+//! a: {b: 1}     add /a/c      a: {b: 1, c: 2}
+//! a: # why      add /a        a: # why
+//!                               b: 1
+//! ```
 //!
 //! Comments inside a value that the patch replaces or removes are lost.
 
@@ -44,6 +58,27 @@ pub struct Spliced {
 }
 
 /// Turns operations, carried out in their order, into edits. The cache shares work between documents.
+///
+/// ```
+/// use std::rc::Rc;
+/// use yaml_json_patch::json_patch::jsonptr::PointerBuf;
+/// use yaml_json_patch::{Cache, Operation, edit, read, splice, verify};
+///
+/// let cache = Cache::default();
+/// let value = Rc::new(serde_json::json!({"name": "db3"}));
+/// for (text, expected) in [
+///     ("hosts:\n- name: db1\n", "hosts:\n- name: db1\n- name: db3\n"),
+///     ("hosts: [] # none yet\n", "hosts: [{name: db3}] # none yet\n"),
+/// ] {
+///     let tree = read(text)?;
+///     let add = Operation::Add { path: PointerBuf::parse("/hosts/-")?, value: Rc::clone(&value) };
+///     let spliced = splice(&tree, vec![add], &cache)?;
+///     let edited = edit::apply(text, &spliced.edits);
+///     verify(&tree, &spliced, &read(&edited)?, &cache)?;
+///     assert_eq!(edited, expected);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// When an operation does not fit the document, or the text cannot be edited safely; see [`ErrorKind`].

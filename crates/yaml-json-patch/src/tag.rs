@@ -3,7 +3,7 @@
 use crate::tree::{NodeId, Tree};
 use std::borrow::Cow;
 
-/// What `!!` stands for.
+/// The prefix for which `!!` is short.
 pub(crate) const CORE: &str = "tag:yaml.org,2002:";
 
 /// The node's tag in full; `!` for the lone one.
@@ -33,7 +33,7 @@ fn declared<'t>(text: &'t str, handle: &str) -> Option<&'t str> {
         .find_map(|mut words| (words.next() == Some(handle)).then(|| words.next()).flatten())
 }
 
-/// What stands behind each `%TAG` at the head of a document; a comment may speak of one, too.
+/// The text behind each `%TAG` at the head of a document. A `%TAG` in a comment is none.
 pub(super) fn directives(text: &str) -> impl Iterator<Item = &str> {
     let head = text.strip_prefix('\u{feff}').unwrap_or(text);
     head.split(['\n', '\r'])
@@ -44,7 +44,7 @@ pub(super) fn directives(text: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use crate::read::{read, read_complete, read_fast};
-    use crate::value::{Resolved, resolve};
+    use crate::value::{ScalarValue, scalar_value};
 
     #[test]
     fn only_a_directive_declares_a_tag() {
@@ -53,6 +53,6 @@ mod tests {
         }
         let text = "\u{feff}# c\r%TAG !e! tag:yaml.org,2002:\r---\r!e!str 12";
         let tree = read(text).unwrap();
-        assert_eq!(resolve(&tree, tree.root().unwrap()), Ok(Resolved::Str("12".into())));
+        assert_eq!(scalar_value(&tree, tree.root().unwrap()), Ok(ScalarValue::Str("12".into())));
     }
 }

@@ -8,7 +8,7 @@
 //! - flow collections: brackets included
 //! - block mappings: from their first key (or its properties, or `?`); block sequences: from their first dash;
 //!   both to the end of their last descendant
-//! - anchors and tags stand outside the span: see [`Tree::outer_start`]
+//! - anchors and tags are outside the span: see [`Tree::outer_start`]
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub(crate) u32);
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `a: 1` or `{a: 1}`
@@ -29,7 +29,7 @@ pub enum Kind {
     Alias,
 }
 
-/// How a node is written.
+/// The style in which a node is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     /// A collection by indentation
@@ -57,13 +57,13 @@ pub(crate) struct Node {
     pub(crate) style: Style,
     /// The mapping holds a `? ` key, which the splicer leaves alone.
     pub(crate) explicit_key: bool,
-    /// An anchor or tag stands before the node: look into `properties`.
+    /// The node has an anchor or tag, which is in `properties`.
     pub(crate) has_properties: bool,
     pub(crate) start: u32,
     pub(crate) end: u32,
     /// Next sibling. In a mapping, keys and values alternate in one chain.
     pub(crate) next: u32,
-    /// First child; of an alias: the node it stands for; of a block scalar: its content's indentation in columns.
+    /// First child; of an alias: the node that it refers to; of a block scalar: its content's indentation in columns.
     pub(crate) child: u32,
 }
 
@@ -71,7 +71,7 @@ pub(crate) struct Node {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Properties {
     pub(crate) node: u32,
-    /// Where the first of them begins.
+    /// The beginning of the first of them.
     pub(crate) start: u32,
     /// Name without `&`.
     pub(crate) anchor: Option<Range<u32>>,
@@ -105,7 +105,7 @@ pub struct Tree<'t> {
     pub(crate) nodes: Vec<Node>,
     /// Sorted by node.
     pub(crate) properties: Vec<Properties>,
-    /// A `%TAG` directive stands at the head: tags may mean anything.
+    /// A `%TAG` directive is at the head: tags may mean anything.
     pub(crate) declares_tags: bool,
 }
 
@@ -115,13 +115,13 @@ impl<'t> Tree<'t> {
         buffer.nodes = self.nodes;
     }
 
-    /// The text that the spans point into.
+    /// Returns the text that the spans point into.
     #[must_use]
     pub fn text(&self) -> &'t str {
         self.text
     }
 
-    /// The document's root; none for an empty document.
+    /// Returns the document's root; none for an empty document.
     #[must_use]
     pub fn root(&self) -> Option<NodeId> {
         (!self.nodes.is_empty()).then_some(NodeId(0))
@@ -131,32 +131,32 @@ impl<'t> Tree<'t> {
         &self.nodes[id.0 as usize]
     }
 
-    /// What the node is.
+    /// Returns the kind of the node.
     #[must_use]
     pub fn kind(&self, id: NodeId) -> Kind {
         self.node(id).kind
     }
 
-    /// How the node is written.
+    /// Returns the style of the node.
     #[must_use]
     pub fn style(&self, id: NodeId) -> Style {
         self.node(id).style
     }
 
-    /// The node's own bytes, without anchor and tag.
+    /// Returns the node's range of bytes, without anchor and tag.
     #[must_use]
     pub fn span(&self, id: NodeId) -> Range<usize> {
         let node = self.node(id);
         node.start as usize..node.end as usize
     }
 
-    /// The node's own text, as written.
+    /// Returns the node's text, as written, without anchor and tag.
     #[must_use]
     pub fn raw(&self, id: NodeId) -> &'t str {
         &self.text[self.span(id)]
     }
 
-    /// Where the node begins, its anchor and tag included.
+    /// Returns the byte offset of the node, its anchor and tag included.
     #[must_use]
     pub fn outer_start(&self, id: NodeId) -> usize {
         self.properties(id).map_or(self.node(id).start, |p| p.start) as usize
@@ -185,14 +185,14 @@ impl<'t> Tree<'t> {
         self.properties.get(at)
     }
 
-    /// The anchor's name, without `&`.
+    /// Returns the anchor's name, without `&`.
     #[must_use]
     pub fn anchor(&self, id: NodeId) -> Option<&'t str> {
         let range = self.properties(id)?.anchor.clone()?;
         Some(&self.text[range.start as usize..range.end as usize])
     }
 
-    /// The tag as written, with its `!`.
+    /// Returns the tag as written, with its `!`.
     #[must_use]
     pub fn tag(&self, id: NodeId) -> Option<&'t str> {
         let range = self.properties(id)?.tag.clone()?;
@@ -205,13 +205,13 @@ impl<'t> Tree<'t> {
         self.properties(id).is_some_and(|p| p.aliased)
     }
 
-    /// True when an alias stands anywhere in the document.
+    /// True if the document has an alias.
     #[must_use]
     pub fn has_aliases(&self) -> bool {
         self.nodes.iter().any(|node| node.kind == Kind::Alias)
     }
 
-    /// True when an anchor stands anywhere in the document.
+    /// True if the document has an anchor.
     #[must_use]
     pub fn has_anchors(&self) -> bool {
         self.properties.iter().any(|properties| properties.anchor.is_some())
@@ -223,19 +223,19 @@ impl<'t> Tree<'t> {
         self.node(id).explicit_key
     }
 
-    /// What an alias stands for; any other node stands for itself.
+    /// Returns the node that an alias refers to, or any other node itself.
     #[must_use]
-    pub fn resolve(&self, id: NodeId) -> NodeId {
+    pub fn alias_target(&self, id: NodeId) -> NodeId {
         let node = self.node(id);
         if node.kind == Kind::Alias && node.child != NONE { NodeId(node.child) } else { id }
     }
 
-    /// The items of a sequence, in order; nothing for any other node.
+    /// Returns the items of a sequence, in order; nothing for any other node.
     pub fn items(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         self.chain(id, Kind::Sequence)
     }
 
-    /// The keys and values of a mapping, in order; nothing for any other node. Keys may repeat.
+    /// Returns the keys and values of a mapping, in order; nothing for any other node. Keys may repeat.
     pub fn entries(&self, id: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
         let mut chain = self.chain(id, Kind::Mapping);
         std::iter::from_fn(move || Some((chain.next()?, chain.next()?)))
@@ -254,7 +254,7 @@ impl<'t> Tree<'t> {
     }
 }
 
-/// Why a text is not a YAML document, and where.
+/// A text that is not a YAML document: the place and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]

@@ -1,4 +1,4 @@
-//! What a scalar is to Kubernetes: YAML 1.1 as sigs.k8s.io/yaml (go.yaml.in/yaml v2) reads it.
+//! The value of a scalar, as Kubernetes reads it: YAML 1.1 as sigs.k8s.io/yaml (go.yaml.in/yaml v2) reads it.
 //!
 //! | written plain | read as |
 //! |---|---|
@@ -13,9 +13,9 @@ use crate::tree::YamlError;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use std::borrow::Cow;
 
-/// A scalar's meaning.
+/// The value of a scalar.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Resolved<'t> {
+pub enum ScalarValue<'t> {
     /// Also the empty scalar
     Null,
     /// `true`, `yes`, `on`, …
@@ -28,12 +28,21 @@ pub enum Resolved<'t> {
     Str(Cow<'t, str>),
 }
 
-/// Resolves the scalar `id`, or the one that the alias `id` stands for.
+/// Returns the value of the scalar `id`, or of the one that the alias `id` refers to.
+///
+/// ```
+/// use yaml_json_patch::{ScalarValue, read, scalar_value};
+///
+/// let tree = read("mode: 0644")?;
+/// let mode = tree.root().and_then(|root| tree.get(root, "mode")).unwrap();
+/// assert_eq!(scalar_value(&tree, mode)?, ScalarValue::Int(420));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// When the node is no scalar, when an explicit tag does not fit the text (`!!int abc`), or when `!!binary` is not base64.
-pub fn resolve<'t>(tree: &Tree<'t>, id: NodeId) -> Result<Resolved<'t>, YamlError> {
-    let id = tree.resolve(id);
+pub fn scalar_value<'t>(tree: &Tree<'t>, id: NodeId) -> Result<ScalarValue<'t>, YamlError> {
+    let id = tree.alias_target(id);
     if tree.kind(id) != Kind::Scalar {
         return Err(YamlError { offset: tree.span(id).start, message: "expected a single value here".to_owned() });
     }
@@ -41,7 +50,7 @@ pub fn resolve<'t>(tree: &Tree<'t>, id: NodeId) -> Result<Resolved<'t>, YamlErro
     let text = crate::scalar::decode(tree, id);
     match tag::of(tree, id) {
         None if style == Style::Plain => Ok(untagged(text)),
-        None => Ok(Resolved::Str(text)),
+        None => Ok(ScalarValue::Str(text)),
         Some(full) => tagged(&full, text).ok_or_else(|| YamlError {
             offset: tree.span(id).start,
             message: format!("this value does not fit its tag `{}`", tree.tag(id).unwrap_or_default()),
@@ -49,35 +58,35 @@ pub fn resolve<'t>(tree: &Tree<'t>, id: NodeId) -> Result<Resolved<'t>, YamlErro
     }
 }
 
-fn tagged<'t>(full: &str, text: Cow<'t, str>) -> Option<Resolved<'t>> {
-    let Some(core) = full.strip_prefix(tag::CORE) else { return Some(Resolved::Str(text)) };
+fn tagged<'t>(full: &str, text: Cow<'t, str>) -> Option<ScalarValue<'t>> {
+    let Some(core) = full.strip_prefix(tag::CORE) else { return Some(ScalarValue::Str(text)) };
     match core {
-        "str" => Some(Resolved::Str(text)),
-        "binary" => Some(Resolved::Str(Cow::Owned(base64(&text)?))),
-        "null" => (known(&text) == Some(Resolved::Null)).then_some(Resolved::Null),
+        "str" => Some(ScalarValue::Str(text)),
+        "binary" => Some(ScalarValue::Str(Cow::Owned(base64(&text)?))),
+        "null" => (known(&text) == Some(ScalarValue::Null)).then_some(ScalarValue::Null),
         "bool" | "int" | "float" => match (core, untagged(text)) {
-            ("bool", value @ Resolved::Bool(_))
-            | ("int", value @ Resolved::Int(_))
-            | ("float", value @ Resolved::Float(_)) => Some(value),
+            ("bool", value @ ScalarValue::Bool(_))
+            | ("int", value @ ScalarValue::Int(_))
+            | ("float", value @ ScalarValue::Float(_)) => Some(value),
             #[expect(clippy::cast_precision_loss, reason = "as go-yaml converts")]
-            ("float", Resolved::Int(int)) => i64::try_from(int).ok().map(|int| Resolved::Float(int as f64)),
+            ("float", ScalarValue::Int(int)) => i64::try_from(int).ok().map(|int| ScalarValue::Float(int as f64)),
             _ => None,
         },
         // A !!timestamp reaches Kubernetes as a string; whether it is one is not asked here.
-        _ => Some(Resolved::Str(text)),
+        _ => Some(ScalarValue::Str(text)),
     }
 }
 
-/// What a plain scalar without a tag means.
-pub(crate) fn untagged(text: Cow<'_, str>) -> Resolved<'_> {
+/// The value of a plain scalar without a tag.
+pub(crate) fn untagged(text: Cow<'_, str>) -> ScalarValue<'_> {
     let value = match text.as_bytes().first() {
-        None => Some(Resolved::Null),
+        None => Some(ScalarValue::Null),
         Some(b'0'..=b'9' | b'+' | b'-') => known(&text).or_else(|| number(&text)),
-        Some(b'.') => known(&text).or_else(|| point_first(&text).map(Resolved::Float)),
+        Some(b'.') => known(&text).or_else(|| point_first(&text).map(ScalarValue::Float)),
         Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => known(&text),
         _ => None,
     };
-    value.unwrap_or(Resolved::Str(text))
+    value.unwrap_or(ScalarValue::Str(text))
 }
 
 /// True for plain text on one line that means itself whatever it says: a word that is no boolean and not null.
@@ -91,29 +100,31 @@ pub(crate) fn is_word(text: &str) -> bool {
 }
 
 /// The words with a meaning of their own.
-fn known(text: &str) -> Option<Resolved<'static>> {
+fn known(text: &str) -> Option<ScalarValue<'static>> {
     // No word is longer: most strings leave here.
     if text.len() > 5 {
         return None;
     }
     Some(match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Resolved::Bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Resolved::Bool(false),
-        "" | "~" | "null" | "Null" | "NULL" => Resolved::Null,
-        ".nan" | ".NaN" | ".NAN" => Resolved::Float(f64::NAN),
-        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Resolved::Float(f64::INFINITY),
-        "-.inf" | "-.Inf" | "-.INF" => Resolved::Float(f64::NEG_INFINITY),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => ScalarValue::Bool(true),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            ScalarValue::Bool(false)
+        }
+        "" | "~" | "null" | "Null" | "NULL" => ScalarValue::Null,
+        ".nan" | ".NaN" | ".NAN" => ScalarValue::Float(f64::NAN),
+        ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => ScalarValue::Float(f64::INFINITY),
+        "-.inf" | "-.Inf" | "-.INF" => ScalarValue::Float(f64::NEG_INFINITY),
         _ => return None,
     })
 }
 
-fn number(text: &str) -> Option<Resolved<'static>> {
+fn number(text: &str) -> Option<ScalarValue<'static>> {
     let digits: Cow<'_, str> = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
     if let Some(int) = int(&digits) {
-        return Some(Resolved::Int(int));
+        return Some(ScalarValue::Int(int));
     }
     if let Some(float) = float(&digits) {
-        return Some(Resolved::Float(float));
+        return Some(ScalarValue::Float(float));
     }
     // go-yaml reads the digits behind `0b` once more, now with a sign of their own: `0b-1` is -1.
     let (negative, binary) = match digits.strip_prefix("-0b") {
@@ -124,7 +135,7 @@ fn number(text: &str) -> Option<Resolved<'static>> {
         return None;
     }
     let value = i128::from(i64::from_str_radix(binary, 2).ok()?);
-    Some(Resolved::Int(if negative { -value } else { value }))
+    Some(ScalarValue::Int(if negative { -value } else { value }))
 }
 
 /// Go's `strconv.ParseInt(text, 0, 64)`, then `ParseUint`.
@@ -150,7 +161,7 @@ fn int(text: &str) -> Option<i128> {
     (sign == 0 || i64::try_from(value).is_ok()).then_some(value)
 }
 
-/// Of what begins with a point, go-yaml leaves underscores to Go, which wants digits around each of them.
+/// go-yaml leaves the underscores of a number that begins with a point to Go, which wants digits around each of them.
 fn point_first(text: &str) -> Option<f64> {
     if !text.contains('_') {
         return float(text);
@@ -221,25 +232,25 @@ fn base64(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn value(text: &str) -> Result<Resolved<'_>, YamlError> {
+    fn value(text: &str) -> Result<ScalarValue<'_>, YamlError> {
         let tree = crate::read::read_complete(text)?;
-        resolve(&tree, tree.root().unwrap())
+        scalar_value(&tree, tree.root().unwrap())
     }
 
     /// Each line was read by sigs.k8s.io/yaml 1.6.0; so were 200,000 generated ones, once.
     #[test]
     fn plain_scalars_are_what_kubernetes_reads() {
-        let int = |value| Resolved::Int(value);
-        let text = |value: &'static str| Resolved::Str(Cow::Borrowed(value));
+        let int = |value| ScalarValue::Int(value);
+        let text = |value: &'static str| ScalarValue::Str(Cow::Borrowed(value));
         let cases = [
-            ("yes", Resolved::Bool(true)),
-            ("On", Resolved::Bool(true)),
-            ("y", Resolved::Bool(true)),
+            ("yes", ScalarValue::Bool(true)),
+            ("On", ScalarValue::Bool(true)),
+            ("y", ScalarValue::Bool(true)),
             ("yEs", text("yEs")),
-            ("n", Resolved::Bool(false)),
-            ("OFF", Resolved::Bool(false)),
-            ("null", Resolved::Null),
-            ("~", Resolved::Null),
+            ("n", ScalarValue::Bool(false)),
+            ("OFF", ScalarValue::Bool(false)),
+            ("null", ScalarValue::Null),
+            ("~", ScalarValue::Null),
             ("nULL", text("nULL")),
             ("0644", int(420)),
             ("0o17", int(15)),
@@ -251,29 +262,29 @@ mod tests {
             ("1_000", int(1000)),
             ("+_1", int(1)),
             ("_1", text("_1")),
-            ("0_8", Resolved::Float(8.0)),
-            ("089", Resolved::Float(89.0)),
-            ("1e3", Resolved::Float(1000.0)),
-            ("1.", Resolved::Float(1.0)),
-            (".5_0", Resolved::Float(0.5)),
+            ("0_8", ScalarValue::Float(8.0)),
+            ("089", ScalarValue::Float(89.0)),
+            ("1e3", ScalarValue::Float(1000.0)),
+            ("1.", ScalarValue::Float(1.0)),
+            (".5_0", ScalarValue::Float(0.5)),
             ("._5", text("._5")),
             ("1e400", text("1e400")),
             ("0x", text("0x")),
             (".", text(".")),
-            (".inf", Resolved::Float(f64::INFINITY)),
-            ("-.Inf", Resolved::Float(f64::NEG_INFINITY)),
+            (".inf", ScalarValue::Float(f64::INFINITY)),
+            ("-.Inf", ScalarValue::Float(f64::NEG_INFINITY)),
             ("12:30", text("12:30")),
             ("2024-01-01", text("2024-01-01")),
             ("<<", text("<<")),
             ("9223372036854775808", int(9_223_372_036_854_775_808)),
-            ("+9223372036854775808", Resolved::Float(9_223_372_036_854_775_808.0)),
-            ("18446744073709551616", Resolved::Float(18_446_744_073_709_551_616.0)),
+            ("+9223372036854775808", ScalarValue::Float(9_223_372_036_854_775_808.0)),
+            ("18446744073709551616", ScalarValue::Float(18_446_744_073_709_551_616.0)),
             ("\"yes\"", text("yes")),
             ("! yes", text("yes")),
             ("!!str 0644", text("0644")),
             ("!!int \"12\"", int(12)),
-            ("!!float 1", Resolved::Float(1.0)),
-            ("!!null ''", Resolved::Null),
+            ("!!float 1", ScalarValue::Float(1.0)),
+            ("!!null ''", ScalarValue::Null),
             ("!!binary aGVsbG8=", text("hello")),
             ("!own 1", text("1")),
             ("%TAG !e! tag:yaml.org,2002:\n---\n!e!int 12", int(12)),

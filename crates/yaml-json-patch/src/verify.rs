@@ -5,7 +5,7 @@
 use crate::splice::overlay::{Key, Member, Overlay, is_key};
 use crate::splice::{Cache, Spliced};
 use crate::tree::{Kind, NodeId, Style, Tree};
-use crate::value::{Resolved, resolve};
+use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
 
 /// The edited text is not what the patch says.
@@ -37,7 +37,7 @@ pub fn verify(old: &Tree<'_>, spliced: &Spliced, new: &Tree<'_>, cache: &Cache) 
 struct Pair<'a, 'o, 'n> {
     old: &'a Tree<'o>,
     new: &'a Tree<'n>,
-    /// Where the last line break of each text stands: looked for once, since JSON has all of its nodes on one line.
+    /// The last line break of each text: looked for once, since JSON has all of its nodes on one line.
     last_breaks: (usize, usize),
     cache: &'a Cache,
 }
@@ -64,7 +64,7 @@ impl Pair<'_, '_, '_> {
                 Ok(())
             }
             // A null comes back with the tag it had.
-            Overlay::Null(_) => self.expect(matches!(resolve(self.new, at), Ok(Resolved::Null)), at),
+            Overlay::Null(_) => self.expect(matches!(scalar_value(self.new, at), Ok(ScalarValue::Null)), at),
             Overlay::Map { node, members } => {
                 self.expect(self.same_properties(*node, at) && self.new.kind(at) == Kind::Mapping, at)?;
                 self.members(members, at)
@@ -80,7 +80,7 @@ impl Pair<'_, '_, '_> {
         }
     }
 
-    /// Old members in their order, new ones in theirs, wherever they stand among the old ones.
+    /// Compares members: old ones in their order, new ones in theirs, anywhere among the old ones.
     fn members(&self, members: &[Member], at: NodeId) -> Result<(), Mismatch> {
         let mut old = members.iter().filter(|member| matches!(member.key, Key::Old(_))).peekable();
         let mut added = members.iter().filter(|member| matches!(member.key, Key::New(_))).peekable();
@@ -106,7 +106,7 @@ impl Pair<'_, '_, '_> {
             || self.old.anchor(before) == self.new.anchor(at) && self.old.tag(before) == self.new.tag(at)
     }
 
-    /// Aliases are compared by name: what they stand for is compared where it stands.
+    /// Compares a node that the patch does not change. Aliases are compared by name: their targets are compared at their own place.
     fn untouched(&self, before: NodeId, at: NodeId) -> Result<(), Mismatch> {
         let (old, new) = (self.old, self.new);
         let same = old.kind(before) == new.kind(at)
@@ -128,7 +128,7 @@ impl Pair<'_, '_, '_> {
         self.expect(children.next().is_none(), at)
     }
 
-    /// A collection of the same bytes in the same column reads the same, whatever stands around it. At the end of a text it
+    /// A collection of the same bytes in the same column reads the same, whatever is around it. At the end of a text it
     /// may not: a line break behind it can belong to a block scalar's value.
     fn same_text(&self, before: NodeId, at: NodeId) -> bool {
         let (old, new) = (self.old, self.new);
@@ -174,15 +174,15 @@ impl Pair<'_, '_, '_> {
                 self.expect(expected.next().is_none(), at)
             }
             (scalar, Kind::Scalar) => {
-                let same = match (scalar, resolve(new, at)) {
-                    (Value::Null, Ok(Resolved::Null)) => true,
-                    (Value::Bool(expected), Ok(Resolved::Bool(found))) => *expected == found,
-                    (Value::String(expected), Ok(Resolved::Str(found))) => *expected == found,
-                    (Value::Number(expected), Ok(Resolved::Int(found))) => {
+                let same = match (scalar, scalar_value(new, at)) {
+                    (Value::Null, Ok(ScalarValue::Null)) => true,
+                    (Value::Bool(expected), Ok(ScalarValue::Bool(found))) => *expected == found,
+                    (Value::String(expected), Ok(ScalarValue::Str(found))) => *expected == found,
+                    (Value::Number(expected), Ok(ScalarValue::Int(found))) => {
                         expected.as_i128() == Some(found)
                             || expected.as_f64().is_some_and(|float| is_whole(float, found))
                     }
-                    (Value::Number(expected), Ok(Resolved::Float(found))) => expected.as_f64() == Some(found),
+                    (Value::Number(expected), Ok(ScalarValue::Float(found))) => expected.as_f64() == Some(found),
                     _ => false,
                 };
                 self.expect(same, at)

@@ -10,7 +10,7 @@ use crate::mackerel::names::CONTAINER;
 use crate::report::Reason;
 use std::collections::HashSet;
 use std::path::Path;
-use yaml_json_patch::{self as yaml, Kind, NodeId, Resolved, Tree, resolve};
+use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// Whether a plugin of the agent can become another user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +189,7 @@ impl Check<'_, '_> {
         let ways: Vec<&str> = given.iter().map(|(key, ..)| &**key).filter(|key| is_way(key)).collect();
         match ways.as_slice() {
             [_] => {}
-            [] if self.tree.kind(self.tree.resolve(probe)) != Kind::Mapping => {}
+            [] if self.tree.kind(self.tree.alias_target(probe)) != Kind::Mapping => {}
             [] => self.invalid(probe, "`readinessProbe` has none of `exec`, `http`, `tcp`, which ends the agent", None),
             several => {
                 let several = several.join("` and `");
@@ -202,7 +202,7 @@ impl Check<'_, '_> {
     fn named(&mut self, place: &str, plugins: NodeId, fields: Fields) {
         for (name, node, plugin) in self.entries(plugins, place) {
             let place = format!("{place}.{name}");
-            let is_wrong = !self.is_nothing(plugin) && self.tree.kind(self.tree.resolve(plugin)) != Kind::Mapping;
+            let is_wrong = !self.is_nothing(plugin) && self.tree.kind(self.tree.alias_target(plugin)) != Kind::Mapping;
             let given = if self.is_nothing(plugin) { Vec::new() } else { self.mapping(plugin, &place, fields) };
             if !is_wrong {
                 self.needs(&place, node, &given, "command");
@@ -251,9 +251,9 @@ impl Check<'_, '_> {
 
     /// Go takes a number with a fraction for a whole one here.
     fn whole(&mut self, place: &str, value: NodeId, least: Least) {
-        let is_below = match resolve(self.tree, self.tree.resolve(value)) {
-            Ok(Resolved::Int(number)) => number < 0,
-            Ok(Resolved::Float(number)) => number < 0.0,
+        let is_below = match scalar_value(self.tree, self.tree.alias_target(value)) {
+            Ok(ScalarValue::Int(number)) => number < 0,
+            Ok(ScalarValue::Float(number)) => number < 0.0,
             _ => return self.must_be(place, value, "a whole number"),
         };
         if is_below && least == Least::Zero {
@@ -273,7 +273,7 @@ impl Check<'_, '_> {
     }
 
     fn command(&mut self, place: &str, value: NodeId) {
-        let value = self.tree.resolve(value);
+        let value = self.tree.alias_target(value);
         let is_words =
             self.tree.kind(value) == Kind::Sequence && self.tree.items(value).all(|word| self.text(word).is_some());
         if !is_words && self.text(value).is_none() {
@@ -301,12 +301,12 @@ impl Check<'_, '_> {
 
     /// The entries of a mapping, with those that merge keys bring.
     fn entries(&mut self, mapping: NodeId, place: &str) -> Vec<Entry> {
-        if self.tree.kind(self.tree.resolve(mapping)) != Kind::Mapping {
+        if self.tree.kind(self.tree.alias_target(mapping)) != Kind::Mapping {
             self.must_be(place, mapping, "a mapping");
             return Vec::new();
         }
         let mut names = HashSet::new();
-        for (key, _) in self.tree.entries(self.tree.resolve(mapping)) {
+        for (key, _) in self.tree.entries(self.tree.alias_target(mapping)) {
             let Some(name) = self.text(key) else { continue };
             if let Some(name) = names.replace(name) {
                 self.invalid(key, &format!("the key `{name}` stands here twice, which ends the agent"), None);
@@ -316,7 +316,7 @@ impl Check<'_, '_> {
     }
 
     fn list(&mut self, place: &str, list: NodeId) -> Vec<NodeId> {
-        let items = self.tree.resolve(list);
+        let items = self.tree.alias_target(list);
         if self.tree.kind(items) == Kind::Sequence {
             return self.tree.items(items).collect();
         }
@@ -325,7 +325,7 @@ impl Check<'_, '_> {
     }
 
     fn is_blank(&self, node: NodeId) -> bool {
-        let node = self.tree.resolve(node);
+        let node = self.tree.alias_target(node);
         match self.tree.kind(node) {
             Kind::Sequence => self.tree.items(node).next().is_none(),
             _ => self.is_nothing(node) || self.text(node).is_some_and(|text| text.is_empty()),
@@ -333,7 +333,7 @@ impl Check<'_, '_> {
     }
 
     fn is_nothing(&self, node: NodeId) -> bool {
-        matches!(resolve(self.tree, self.tree.resolve(node)), Ok(Resolved::Null))
+        matches!(scalar_value(self.tree, self.tree.alias_target(node)), Ok(ScalarValue::Null))
     }
 
     fn is_word(&self, node: NodeId, word: &str) -> bool {
@@ -348,7 +348,7 @@ impl Check<'_, '_> {
     /// What cannot be read into the type that it must have.
     fn must_be(&mut self, place: &str, node: NodeId, what: &str) {
         let place = if place.is_empty() { "the configuration".to_owned() } else { format!("`{place}`") };
-        let found = match self.tree.kind(self.tree.resolve(node)) {
+        let found = match self.tree.kind(self.tree.alias_target(node)) {
             Kind::Mapping => "a mapping".to_owned(),
             Kind::Sequence => "a list".to_owned(),
             Kind::Scalar | Kind::Alias => format!("`{}`", self.tree.raw(node)),

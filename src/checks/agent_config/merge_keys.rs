@@ -18,7 +18,7 @@ pub(super) fn merged(tree: &Tree<'_>, mapping: NodeId) -> Vec<Entry> {
 
 /// None for a list and a mapping.
 pub(super) fn text(tree: &Tree<'_>, node: NodeId) -> Option<String> {
-    tree.scalar(tree.resolve(node)).map(|text| text.into_owned())
+    tree.scalar(tree.alias_target(node)).map(|text| text.into_owned())
 }
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ struct Found {
 }
 
 fn collect(tree: &Tree<'_>, mapping: NodeId, depth: usize, found: &mut Found) {
-    let mapping = tree.resolve(mapping);
+    let mapping = tree.alias_target(mapping);
     // However many merge keys lead to it: what it brings is there already.
     if !found.seen.insert(mapping) {
         return;
@@ -39,7 +39,7 @@ fn collect(tree: &Tree<'_>, mapping: NodeId, depth: usize, found: &mut Found) {
     for (key, value) in tree.entries(mapping) {
         let Some(name) = text(tree, key) else { continue };
         if name == "<<" {
-            sources.push(tree.resolve(value));
+            sources.push(tree.alias_target(value));
         } else if found.names.insert(name.clone()) {
             found.entries.push((name, key, value));
         }

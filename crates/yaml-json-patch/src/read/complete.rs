@@ -1,4 +1,4 @@
-//! The reference reader: granit's events become a [`Tree`]. Slow, complete; the plain reader must agree with it.
+//! The complete reader: granit's events become a [`Tree`]. Slow; the fast reader must agree with it.
 //!
 //! granit's spans are exact for flow scalars and closing brackets only. Everything else is found again by walking the
 //! text from node to node ([`Builder::cursor`]); where text and events disagree, the document is refused, so that a
@@ -31,7 +31,7 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
     }
     let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut shown = Cow::Borrowed(text);
-    let mut more = unindented_quotes::MOST;
+    let mut more = unindented_quotes::MAX_SCALARS;
     loop {
         nodes.clear();
         let tree = Tree { text, nodes, properties: Vec::new(), declares_tags: false };
@@ -41,7 +41,7 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
             Err(stop) => stop,
         };
         let joined = match &stop {
-            Stop::Outdented { inside, .. } if more > 0 => unindented_quotes::joined(&shown, builder.cursor, *inside),
+            Stop::Unindented { inside, .. } if more > 0 => unindented_quotes::joined(&shown, builder.cursor, *inside),
             _ => None,
         };
         shown = Cow::Owned(joined.ok_or(stop)?);
@@ -50,10 +50,10 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
     }
 }
 
-/// Why reading came to an end.
+/// A reason why reading came to an end.
 enum Stop {
-    /// A line inside quotes stands too far to the left.
-    Outdented { inside: usize, error: YamlError },
+    /// A line inside quotes is not indented.
+    Unindented { inside: usize, error: YamlError },
     /// Anything else.
     Broken(YamlError),
 }
@@ -61,7 +61,7 @@ enum Stop {
 impl From<Stop> for YamlError {
     fn from(stop: Stop) -> Self {
         match stop {
-            Stop::Outdented { error, .. } | Stop::Broken(error) => error,
+            Stop::Unindented { error, .. } | Stop::Broken(error) => error,
         }
     }
 }
@@ -73,7 +73,7 @@ impl From<YamlError> for Stop {
 }
 
 /// A collection whose end has not come yet.
-struct Open {
+struct OpenCollection {
     node: u32,
     last_child: u32,
     kind: Kind,
@@ -107,7 +107,7 @@ impl Before {
 
 struct Builder<'t> {
     tree: Tree<'t>,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     /// Everything before it has been accounted for.
     cursor: usize,
     /// granit's anchor id and the node that bears it, ids ascending.
@@ -151,7 +151,7 @@ impl Builder<'_> {
         let error = explain(scan, self.tree.text, from);
         match scan.kind() {
             ErrorKind::InvalidQuotedScalarIndent => {
-                Stop::Outdented { inside: scan.marker().byte_offset().unwrap_or(self.cursor), error }
+                Stop::Unindented { inside: scan.marker().byte_offset().unwrap_or(self.cursor), error }
             }
             _ => Stop::Broken(error),
         }
@@ -261,7 +261,15 @@ impl Builder<'_> {
         }
         self.cursor = if bracketed { at + 1 } else { at };
         let node = self.push(kind, style, at..at, NONE, before)?;
-        self.open.push(Open { node, last_child: NONE, kind, style, bracketed, at_value: false, explicit: false });
+        self.open.push(OpenCollection {
+            node,
+            last_child: NONE,
+            kind,
+            style,
+            bracketed,
+            at_value: false,
+            explicit: false,
+        });
         Ok(())
     }
 
@@ -274,7 +282,7 @@ impl Builder<'_> {
             }
             self.cursor = range.end;
         }
-        // A block collection, or a pair, ends where its last descendant does: there the cursor stands.
+        // A block collection, or a pair, ends where its last descendant does: at the cursor.
         self.tree.nodes[open.node as usize].end = narrow(self.cursor);
         self.done();
         Ok(())

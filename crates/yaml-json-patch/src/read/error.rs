@@ -7,7 +7,7 @@ use granit_parser::{ErrorKind, ScanError};
 
 pub(crate) const TAB: &str = "a tab cannot be used for indentation; use spaces";
 
-/// Describes a syntax error. What is before `from` has been read and is right.
+/// Describes a syntax error. The text before `from` has been read and is right.
 pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
     use ErrorKind as E;
     let noticed = scan.marker().byte_offset().unwrap_or(0);
@@ -61,7 +61,7 @@ pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
 /// Finds the place of a mistake.
 struct ErrorLocator<'t> {
     text: &'t str,
-    /// What is before it has been read and is right.
+    /// The text before it has been read and is right.
     from: usize,
     /// The place where the parser noticed the mistake.
     noticed: usize,
@@ -151,7 +151,7 @@ impl ErrorLocator<'_> {
 mod tests {
     use crate::read::read;
 
-    /// The line, from 1, and what stands at the place in it; and the words.
+    /// The line, from 1, the text from the place on, and the words.
     fn told(text: &str) -> (usize, &str, String) {
         let error = read(text).unwrap_err();
         let (before, behind) = text.split_at(error.offset);

@@ -1,12 +1,12 @@
-//! The plain reader: the YAML that manifests are made of, in one pass and without an allocation per node.
+//! The fast reader: the YAML that manifests are made of, in one pass and without an allocation per node.
 //!
 //! It takes block mappings and sequences (flush or indented), plain and quoted scalars, on several lines too, literal and
 //! folded blocks, comments, anchors and aliases of values, and flow collections whose entries are unremarkable, JSON
-//! among them. At anything else it says "not mine" (none), valid or not, and the reference reader decides: tags, `<<`,
+//! among them. At anything else it returns none, valid or not, and the complete reader decides: tags, `<<`,
 //! `? `, anchors of keys, directives, tabs between tokens, indentation indicators, pairs in flow sequences, control
 //! characters, line separators beyond ASCII, deep nesting.
 //!
-//! What it takes, it reads exactly as the reference reader does: nodes, styles and spans. So it must also leave whatever
+//! A text that it takes is read exactly as by the complete reader: nodes, styles and spans. So it must also leave whatever
 //! that one refuses. A wrong tree is worse than none.
 
 mod flow;
@@ -14,12 +14,12 @@ mod flow;
 use super::scanner::Scan;
 use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, Style, Tree};
 
-/// Collections within collections. Fewer than the reference reader takes, so that no limit is ours.
+/// Levels of nesting. Fewer than the complete reader takes, which alone rejects a text.
 const MAX_DEPTH: usize = 100;
 
 /// An alias is looked up by going through the anchors before it; documents with more of them are left to the reference
 /// reader, which has a table.
-const MOST_ANCHORS: usize = 64;
+const MAX_ANCHORS: usize = 64;
 
 pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'t>> {
     let bytes = text.as_bytes();
@@ -79,11 +79,11 @@ pub(super) struct FastReader<'b> {
     nodes: Vec<Node>,
     properties: Vec<Properties>,
     open: Vec<Open>,
-    /// Where the last leaf or flow collection has ended: there its parents end, too.
+    /// The end of the last leaf or flow collection, and so of its parents.
     pub(super) last_end: usize,
-    /// The innermost collection has a key or a dash whose value has not come; were it null, it would stand here.
+    /// The innermost collection has a key or a dash whose value has not come; a null would be here.
     awaiting: Option<usize>,
-    /// Where the `&` stands and the name ends that the next node bears.
+    /// The anchor of the next node, with its `&`.
     anchor: Option<(usize, usize)>,
 }
 
@@ -129,7 +129,7 @@ impl FastReader<'_> {
             return if self.nodes.is_empty() { self.node(start, pos, None) } else { None };
         };
         if self.awaiting.is_some() {
-            // The dashes of a sequence may stand in the column of the key above it.
+            // The dashes of a sequence may be in the column of the key above it.
             if column > top.column as usize || (column == top.column as usize && dash && top.mapping) {
                 return self.node(start, pos, None);
             }
@@ -217,7 +217,7 @@ impl FastReader<'_> {
         }
     }
 
-    /// A key and what stands behind it.
+    /// A key and the text behind it.
     fn entry(&mut self, pos: usize) -> Option<usize> {
         let (style, end) = self.scan.scalar(pos)?;
         self.entry_of(pos, style, end)
@@ -247,7 +247,7 @@ impl FastReader<'_> {
     }
 
     /// Behind a colon or dash, which ends at `at`: notes that a value is to come, and its anchor. Gives where it begins,
-    /// if it stands on this line.
+    /// if it is on this line.
     #[inline]
     fn awaited(&mut self, at: usize) -> Option<usize> {
         self.awaiting = Some(at);
@@ -256,7 +256,7 @@ impl FastReader<'_> {
             return Some(pos);
         }
         let end = self.scan.name(pos + 1)?;
-        if self.properties.len() >= MOST_ANCHORS {
+        if self.properties.len() >= MAX_ANCHORS {
             return None;
         }
         self.anchor = Some((pos, end));

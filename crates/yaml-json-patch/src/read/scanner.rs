@@ -1,4 +1,4 @@
-//! The plain reader's eyes: where spaces, lines and the scalars of everyday end.
+//! Byte scanner of the fast reader: ends of spaces, lines and single-line scalars.
 
 use crate::tree::Style;
 
@@ -6,7 +6,7 @@ use crate::tree::Style;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scan<'b>(pub(super) &'b [u8]);
 
-/// Longer keys are refused by YAML; near that, leave the counting (of characters) to the reference reader.
+/// Longer keys are refused by YAML; near that, the counting (of characters) is left to the complete reader.
 const MAX_KEY: usize = 1000;
 
 /// A table is asked once per byte, where a list of bytes would be gone through.
@@ -20,10 +20,10 @@ const fn table(bytes: &[u8]) -> [bool; 256] {
     table
 }
 
-/// Where a plain scalar may end, in a block.
+/// Bytes at which a plain scalar may end, in a block.
 static STOPS: [bool; 256] = table(b"\n\r:#\t");
 
-/// What cannot begin a plain scalar; of these a dash can, before some others.
+/// Bytes that cannot begin a plain scalar; but a dash can, before some others.
 static INDICATORS: [bool; 256] = table(b"-?:,[]{}#&*!|>'\"%@`\t\n\r");
 
 impl Scan<'_> {
@@ -197,7 +197,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The escapes of everyday; surrogate pairs and rarities are not ours.
+    /// The common escapes; surrogate pairs and rare ones are left to the complete reader.
     fn escape(self, at: usize) -> Option<usize> {
         let digits = match self.byte(at)? {
             b'n' | b't' | b'r' | b'"' | b'\\' | b'/' | b'0' | b'a' | b'b' | b'e' | b'f' | b'v' => return Some(at + 1),

@@ -1,4 +1,4 @@
-//! Quoted text of several lines that stand too far to the left, as people paste JSON into annotations:
+//! Quoted text of several lines that are not indented, as users paste JSON into annotations:
 //!
 //! ```yaml
 //! config: '{
@@ -12,8 +12,8 @@
 
 use crate::block_scalar;
 
-/// As many scalars of this kind are looked for in a document; each has it read once more.
-pub(super) const MOST: usize = 32;
+/// Upper bound of such scalars in a document. Each has it read once more.
+pub(super) const MAX_SCALARS: usize = 32;
 
 /// The text without the line breaks of the quoted scalar around `inside`, which is the first one from `from` on. None where
 /// there is no such scalar, or where libyaml would not read it either.
@@ -25,14 +25,14 @@ pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
     if lines.any(|line| block_scalar::is_marker(line.as_bytes())) {
         return None;
     }
-    // A key must stand on one line.
+    // A key must be on one line.
     if text.get(close + 1..)?.trim_start_matches([' ', '\t']).starts_with(':') {
         return None;
     }
     Some([text.get(..open)?, &scalar.replace(['\n', '\r'], " "), text.get(close..)?].concat())
 }
 
-/// Steps over comments and what may stand before a value.
+/// Steps over comments and signs before a value.
 fn opening_quote(text: &str, from: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = from;

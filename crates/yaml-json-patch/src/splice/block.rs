@@ -8,16 +8,16 @@ use super::render::{self, Block};
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId};
-use crate::value::{Resolved, resolve};
+use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
 
 use super::overlay::Overlay;
 
-/// What a collection is made of.
+/// Kind and columns of a block collection.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+struct BlockStyle {
     kind: Kind,
-    /// Of its keys or dashes.
+    /// The column of its keys or dashes.
     column: usize,
     /// Behind its dashes.
     gap: usize,
@@ -40,7 +40,7 @@ impl Writer<'_, '_> {
         }
         let kind = self.tree.kind(node);
         let gap = if kind == Kind::Sequence { layout::gap(self.tree, &self.lines, node) } else { 0 };
-        let shape = Shape { kind, column: self.lines.column(first.start)?, gap };
+        let shape = BlockStyle { kind, column: self.lines.column(first.start)?, gap };
         let mut last: Option<usize> = None;
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
@@ -66,10 +66,10 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// New lines behind the last element that stays, or where the first one stood.
+    /// Inserts lines behind the last element that stays, or at the place of the first one.
     fn insert(
         &mut self,
-        shape: Shape,
+        shape: BlockStyle,
         plan: &Plan<'_>,
         last: Option<usize>,
         behind: Option<&Step<'_>>,
@@ -95,13 +95,13 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// New lines before the first element. It may stand behind the dash of a list around it.
+    /// New lines before the first element. That one may be behind the dash of a list around it.
     ///
     /// The comments right above it belong to it: a new member that is to be the first goes above them. One that would
-    /// be the last, where nothing can stand behind, goes below them: they may be the head of the document.
+    /// be the last, where nothing can be appended, goes below them: they may be the head of the document.
     fn insert_first(
         &mut self,
-        shape: Shape,
+        shape: BlockStyle,
         plan: &Plan<'_>,
         behind: Option<&Step<'_>>,
         new: &[New<'_>],
@@ -132,7 +132,7 @@ impl Writer<'_, '_> {
 
     fn lines_of(
         &mut self,
-        shape: Shape,
+        shape: BlockStyle,
         new: &[New<'_>],
         place: usize,
         behind: Option<Behind>,
@@ -164,7 +164,7 @@ impl Writer<'_, '_> {
         block
     }
 
-    /// Where the element's lines begin; none when something else stands before it on its line.
+    /// The beginning of the element's lines; none if something else is before it on its line.
     fn own_lines(&self, element: &Element) -> Option<usize> {
         self.lines.indentation(element.start).map(|indentation| element.start - indentation.len())
     }
@@ -202,7 +202,7 @@ impl Writer<'_, '_> {
             self.out.delete(first.start..stays.start);
             return Ok(());
         }
-        // Comments or blank lines stand between: the dash stays alone on its line.
+        // Comments or blank lines are in between: the dash stays alone on its line.
         let dash = self.lines.slice(0, first.start).trim_end_matches(' ').len();
         self.out.delete(dash..self.lines.before_break(below));
         for element in gone.iter().skip(1) {
@@ -212,7 +212,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Nothing is left: `{}` or `[]` stands for the collection.
+    /// Writes `{}` or `[]` for a collection of which nothing is left.
     fn empty(&mut self, node: NodeId, plan: &Plan<'_>, slot: Slot) -> Result<(), SpliceError> {
         let text = if self.tree.kind(node) == Kind::Mapping { "{}" } else { "[]" };
         let span = self.tree.span(node);
@@ -230,14 +230,20 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Where anchor and tag of a node end.
+    /// The end of a node's anchor and tag.
     fn properties_end(&self, node: NodeId) -> Option<usize> {
         let properties = self.tree.properties.iter().find(|properties| properties.node == node.0)?;
         let ends = [&properties.anchor, &properties.tag].into_iter().flatten().map(|range| range.end as usize);
         ends.max()
     }
 
-    fn replace(&mut self, shape: Shape, elements: &[Element], index: usize, new: &Overlay) -> Result<(), SpliceError> {
+    fn replace(
+        &mut self,
+        shape: BlockStyle,
+        elements: &[Element],
+        index: usize,
+        new: &Overlay,
+    ) -> Result<(), SpliceError> {
         let Some(element) = elements.get(index) else { return Ok(()) };
         let Some(mark) = element.mark else { return Err(ErrorKind::Layout.at(element.start)) };
         let old = element.value;
@@ -269,7 +275,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The null that gave way comes back as it was.
+    /// Restores a null that a collection had replaced, as it was written.
     fn restore(&mut self, element: &Element, mark: usize, raw: &str) -> Result<(), SpliceError> {
         // It may have stood in brackets, and another tool has printed it in lines since.
         let raw = raw.strip_prefix('{').map_or(raw, |raw| raw.strip_prefix(':').unwrap_or_default());
@@ -292,7 +298,7 @@ impl Writer<'_, '_> {
     }
 
     /// The whole item: its lines, its comment at the end.
-    fn replace_item(&mut self, shape: Shape, element: &Element, new: &Value) -> Result<(), SpliceError> {
+    fn replace_item(&mut self, shape: BlockStyle, element: &Element, new: &Value) -> Result<(), SpliceError> {
         let below = self.lines.below(element.end)?;
         let (start, behind) = match self.own_lines(element) {
             Some(start) => (start, None),
@@ -305,11 +311,11 @@ impl Writer<'_, '_> {
     }
 
     /// `a: null # why` becomes `a: # why` with lines below it.
-    fn fill(&mut self, shape: Shape, element: &Element, mark: usize, new: &Value) -> Result<(), SpliceError> {
+    fn fill(&mut self, shape: BlockStyle, element: &Element, mark: usize, new: &Value) -> Result<(), SpliceError> {
         let start = self.tree.outer_start(element.value).max(mark);
         let below = self.lines.below(element.end)?;
         if self.lines.line_end(mark) < start {
-            if matches!(resolve(self.tree, element.value), Ok(Resolved::Null)) {
+            if matches!(scalar_value(self.tree, element.value), Ok(ScalarValue::Null)) {
                 return Err(ErrorKind::OddNull.at(start));
             }
             let Some(indentation) = self.lines.indentation(start) else { return Err(ErrorKind::Layout.at(start)) };
@@ -324,16 +330,16 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn children_of(&mut self, shape: Shape, new: &Value, place: usize) -> Result<String, SpliceError> {
+    fn children_of(&mut self, shape: BlockStyle, new: &Value, place: usize) -> Result<String, SpliceError> {
         let mut block = self.new_block(place, None);
         block.children(shape.column, new)?;
         Ok(block.text)
     }
 
-    /// The lines of a block collection below its key give way.
+    /// Replaces the lines of a block collection below its key.
     fn replace_children(
         &mut self,
-        shape: Shape,
+        shape: BlockStyle,
         element: &Element,
         mark: usize,
         new: &Value,
@@ -403,7 +409,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// What stands before new lines on their first line.
+/// The text before new lines on their first line.
 #[derive(Debug, Clone, Copy)]
 enum Behind {
     Dash,

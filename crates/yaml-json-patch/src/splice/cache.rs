@@ -19,7 +19,7 @@ pub struct Cache {
 
 #[derive(Debug)]
 struct Written {
-    /// Of a member.
+    /// The name of a member; none for an item.
     name: Option<Box<str>>,
     value: Rc<Value>,
     layout: Placement,
@@ -29,7 +29,7 @@ struct Written {
 #[derive(Debug)]
 struct Verified {
     value: Rc<Value>,
-    /// Of the node.
+    /// The column of the node.
     column: usize,
     text: Box<str>,
 }
@@ -37,7 +37,7 @@ struct Verified {
 /// More than any real stream has: layouts times values. Beyond it, work is done again.
 const CAPACITY: usize = 256;
 
-/// A value that nobody else holds, such as a record, will not come again.
+/// A value with one owner is unique: caching it is useless.
 fn is_shared(value: &Rc<Value>) -> bool {
     Rc::strong_count(value) > 1
 }
@@ -79,7 +79,7 @@ impl Cache {
     }
 
     /// True where this very text was read back as this very value before, in the same column: `a:` with an indented line
-    /// below it holds that line, or nothing where `a` itself stands deeper.
+    /// below it holds that line, or nothing if `a` itself is indented deeper.
     pub(crate) fn is_verified(&self, value: &Rc<Value>, column: usize, raw: &str) -> bool {
         let same = |known: &Verified| Rc::ptr_eq(&known.value, value) && known.column == column && *known.text == *raw;
         self.verified.borrow().iter().any(same)

@@ -8,7 +8,7 @@ use crate::tree::NONE;
 use crate::tree::{Style, Tree};
 use std::ops::Range;
 
-/// Edits as they come; at one place, what was added first stands first.
+/// Edits in the order in which they were added, which they keep at one place.
 #[derive(Default)]
 pub(crate) struct Edits(Vec<Draft>);
 
@@ -35,7 +35,7 @@ impl Edits {
 
     /// Sorted, neighbours joined, and real places only.
     pub(crate) fn finish(mut self, tree: &Tree<'_>, cache: &Cache) -> Result<Vec<Edit>, SpliceError> {
-        // At one place, insertions stand before what gives way.
+        // At one place, insertions come before the text that is replaced.
         self.0.sort_by_key(|edit| (edit.range.start, !edit.range.is_empty()));
         let mut joined: Vec<Draft> = Vec::with_capacity(self.0.len());
         for edit in self.0 {
@@ -133,7 +133,7 @@ fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
     })
 }
 
-/// What stands behind the `|` or `>` of a block scalar.
+/// The chomping of a block scalar.
 fn chomping<'t>(lines: &Lines<'t>, start: usize) -> &'t str {
     let header = lines.slice(start, lines.line_end(start));
     header.split('#').next().unwrap_or_default()

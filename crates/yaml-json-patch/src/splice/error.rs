@@ -1,38 +1,38 @@
-//! Why a text is not edited, as data.
+//! Reasons not to edit a text, as data.
 
-/// The text is left alone, and why.
+/// A text that is not edited: the place and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .kind.sentence())]
 #[non_exhaustive]
 pub struct SpliceError {
     /// Byte offset into the text of the place that cannot be edited.
     pub offset: usize,
-    /// What stands there.
+    /// The reason.
     pub kind: ErrorKind,
-    /// Of a key that stands twice: the byte offset of the next one.
-    pub again: Option<usize>,
+    /// The byte offset of the next occurrence of a duplicate key, into the same text.
+    pub next_occurrence: Option<usize>,
 }
 
 macro_rules! error_kinds {
     ($($(#[$doc:meta])* $variant:ident = $word:literal, $sentence:literal, $help:literal;)*) => {
-        /// What cannot be edited, or what the patch gets wrong. Each has a stable word; a newer version may have more of them.
+        /// A reason not to edit a text: something in the text, or an error of the patch. Each has a stable word; a newer version may have more of them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum ErrorKind { $($(#[$doc])* #[doc = concat!("`", $word, "`: ", $sentence)] $variant,)* }
 
         impl ErrorKind {
-            /// Every refusal, in the order of the documentation.
+            /// Every reason, in the order of the documentation.
             pub const ALL: &'static [ErrorKind] = &[$(ErrorKind::$variant,)*];
 
             /// The stable short word.
             #[must_use]
             pub fn word(self) -> &'static str { match self { $(ErrorKind::$variant => $word,)* } }
 
-            /// What is wrong, lower case, without a full stop.
+            /// Describes the reason, in lower case, without a full stop.
             #[must_use]
             pub fn sentence(self) -> &'static str { match self { $(ErrorKind::$variant => $sentence,)* } }
 
-            /// What to do next.
+            /// Advises what to do next.
             #[must_use]
             pub fn help(self) -> &'static str { match self { $(ErrorKind::$variant => $help,)* } }
         }
@@ -91,7 +91,7 @@ error_kinds! {
     Unreadable = "unreadable",
         "a value here has no meaning in JSON",
         "correct the value; Kubernetes could not read it either";
-    NoSuchPlace = "no-such-place",
+    InvalidPointer = "invalid-pointer",
         "the patch names a place that the document does not have",
         "check the operation's path";
     TestFailed = "test-failed",
@@ -106,12 +106,12 @@ impl ErrorKind {
     /// True when the fault is the patch's, not the text's: RFC 6902 calls these errors.
     #[must_use]
     pub fn is_fault_of_patch(self) -> bool {
-        matches!(self, ErrorKind::NoSuchPlace | ErrorKind::TestFailed | ErrorKind::MovedIntoItself)
+        matches!(self, ErrorKind::InvalidPointer | ErrorKind::TestFailed | ErrorKind::MovedIntoItself)
     }
 
     /// An error of this kind at a byte of the text.
     #[must_use]
     pub fn at(self, offset: usize) -> SpliceError {
-        SpliceError { offset, kind: self, again: None }
+        SpliceError { offset, kind: self, next_occurrence: None }
     }
 }

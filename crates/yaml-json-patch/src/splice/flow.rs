@@ -7,15 +7,15 @@ use super::render::{Brackets, OwnLines};
 use super::writer::Writer;
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
-use crate::value::{Resolved, resolve};
+use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
 
-/// What stands behind an element on its line.
+/// Comma and comment behind an element on its line.
 #[derive(Debug, Clone, Copy)]
 struct Tail {
-    /// Where its comma ends.
+    /// The end of its comma.
     comma: Option<usize>,
-    /// Where a comment ends.
+    /// The end of its comment.
     comment: Option<usize>,
 }
 
@@ -97,7 +97,7 @@ impl<'t> Writer<'_, 't> {
         let text: String = texts.iter().map(|text| format!(",{lead}{text}")).collect();
         match (tail.comment, tail.comma) {
             (Some(end), Some(_)) if brackets.lines.is_some() => {
-                // `a, # why` keeps its comment; the new lines stand below it, with commas of their own.
+                // `a, # why` keeps its comment; the new lines go below it, with commas of their own.
                 let text: String = texts.iter().map(|text| format!("{lead}{text},")).collect();
                 self.out.insert(end, text);
             }
@@ -162,13 +162,13 @@ impl<'t> Writer<'_, 't> {
         }
     }
 
-    /// Removes neighbours, from the first to the last. `followed`: new elements stand behind them.
+    /// Removes neighbours, from the first to the last. `followed`: new elements come behind them.
     fn remove_elements(&mut self, plan: &Plan<'_>, gone: Option<(usize, usize)>, followed: bool) {
         let elements = &plan.elements;
         let Some((first, last)) = gone else { return };
         let (Some(from), Some(to)) = (elements.get(first), elements.get(last)) else { return };
         let Some(before) = first.checked_sub(1).and_then(|before| elements.get(before)) else {
-            // Nothing stands before them: up to the next element, if there is one.
+            // Nothing is before them: up to the next element, if there is one.
             let end = elements.get(last + 1).map_or(to.end, |next| next.start);
             self.out.delete(from.start..end);
             return;
@@ -205,7 +205,7 @@ impl<'t> Writer<'_, 't> {
             Overlay::New(value) => value,
             _ => return Ok(()),
         };
-        // What goes does not show how the new value is to be written.
+        // The style of the old value does not count.
         let without = (brackets.shown_by == Some(element.value))
             .then(|| self.brackets(node, &plan.elements, Some(element.value)));
         let brackets = without.as_ref().unwrap_or(brackets);
@@ -228,7 +228,7 @@ impl<'t> Writer<'_, 't> {
         Ok(())
     }
 
-    /// The null that gave way comes back as it was, unless it was written in a way that has no place in JSON.
+    /// Restores a null that a collection had replaced, as it was written, unless JSON has no such null.
     fn restore_in_brackets(&mut self, brackets: &Brackets, element: &Element, raw: &str) {
         let start = self.lines.before_blanks(self.tree.outer_start(element.value));
         let text = match (raw.strip_prefix('{'), element.key) {
@@ -257,7 +257,7 @@ impl<'t> Writer<'_, 't> {
         let mut brackets = self.brackets(node, &elements, None);
         brackets.lines = match (brackets.lines, elements.first()) {
             (Some(lines), Some(first)) => self.lines.indentation(first.start).map(|_| {
-                // The value stands one step further out than its elements.
+                // The value is one step further out than its elements.
                 let prefix = lines.prefix.strip_suffix(&lines.step).unwrap_or_default().to_owned();
                 OwnLines { prefix, ..lines }
             }),
@@ -321,7 +321,7 @@ impl<'t> Writer<'_, 't> {
         let quoted = |id: NodeId| match self.tree.style(id) {
             Style::DoubleQuoted => Some((Context::Json, id)),
             Style::SingleQuoted => Some((Context::Flow, id)),
-            Style::Plain if matches!(resolve(self.tree, id), Ok(Resolved::Str(_))) => Some((Context::Flow, id)),
+            Style::Plain if matches!(scalar_value(self.tree, id), Ok(ScalarValue::Str(_))) => Some((Context::Flow, id)),
             _ => None,
         };
         match self.tree.kind(node) {

@@ -1,4 +1,4 @@
-//! How the surroundings are laid out, measured where new text will stand.
+//! The layout of the surroundings, measured at the place of new text.
 
 use super::lines::Lines;
 use crate::tree::{Kind, NodeId, Style, Tree};
@@ -22,7 +22,7 @@ pub(crate) struct Level {
     pub(crate) key: Option<NodeId>,
 }
 
-/// What was found below a collection, so that many edits in it do not search it again and again.
+/// Layouts found below a collection, remembered so that many edits in it search it once.
 #[derive(Debug, Default)]
 pub(crate) struct Examples {
     sequences: BTreeMap<NodeId, Option<(usize, usize)>>,
@@ -32,7 +32,7 @@ pub(crate) struct Examples {
 impl Examples {
     /// Measures for a place inside the last of `path`, the collections from the root down.
     ///
-    /// The nearest example decides: inside that collection, then how it itself is written, then what stands beside it,
+    /// The nearest example decides: inside that collection, then how it itself is written, then what is beside it,
     /// and so on outwards. Without any example: 2, 1 and 2.
     pub(crate) fn measure(&mut self, tree: &Tree<'_>, path: &[Level]) -> Layout {
         let lines = Lines { text: tree.text() };
@@ -98,7 +98,7 @@ fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Opt
     lines.column(start).ok()?.checked_sub(key)
 }
 
-/// Where the first key (its anchor and tag included) or dash of a block collection begins.
+/// The beginning of the first key (its anchor and tag included) or dash of a block collection.
 pub(crate) fn first(tree: &Tree<'_>, node: NodeId) -> usize {
     tree.entries(node).next().map_or(tree.span(node).start, |(key, _)| tree.outer_start(key))
 }

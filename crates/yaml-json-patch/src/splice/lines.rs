@@ -1,4 +1,4 @@
-//! Where lines begin, end and are empty.
+//! Lines of a text: their beginnings, ends and white space.
 //!
 //! Places are byte offsets. When the text does not end with a line break, the place behind the break that is missing is
 //! `text.len() + 1`: the start of the line after the last one ([`super::edits`] turns it into a real place again).
@@ -36,7 +36,7 @@ impl<'t> Lines<'t> {
         self.text.len() + usize::from(open)
     }
 
-    /// Where the line that holds `at` begins. A byte order mark belongs to no line.
+    /// The beginning of the line that holds `at`. A byte order mark belongs to no line.
     pub(crate) fn start(&self, at: usize) -> usize {
         let before = self.bytes().get(..at).unwrap_or_default();
         match memchr::memrchr2(b'\n', b'\r', before) {
@@ -46,7 +46,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// The white space before `at`, when nothing else stands before it on its line.
+    /// The white space before `at`, if nothing else is before it on its line.
     pub(crate) fn indentation(&self, at: usize) -> Option<&'t str> {
         let before = self.bytes().get(..at).unwrap_or_default();
         let blanks = before.iter().rev().take_while(|byte| is_blank(**byte)).count();
@@ -75,7 +75,7 @@ impl<'t> Lines<'t> {
         at + self.bytes().get(at..).unwrap_or_default().iter().take_while(|byte| is_blank(**byte)).count()
     }
 
-    /// Back over blanks and tabs to what stands before them on the line; nowhere if nothing does.
+    /// Moves back over blanks and tabs to other text on the same line; not at all if there is none.
     pub(crate) fn before_blanks(&self, at: usize) -> usize {
         if self.indentation(at).is_some() { at } else { self.slice(0, at).trim_end_matches([' ', '\t']).len() }
     }
@@ -112,7 +112,7 @@ impl<'t> Lines<'t> {
         Err(refusal.at(from))
     }
 
-    /// Moves a line start back over the comments that stand right above it.
+    /// Moves a line start back over the comments right above it.
     pub(crate) fn above_comments(&self, from: usize) -> usize {
         let mut place = from;
         loop {
@@ -191,7 +191,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Where the break before the line start `at` begins.
+    /// The beginning of the break before the line start `at`.
     pub(crate) fn before_break(&self, at: usize) -> usize {
         let before = self.bytes().get(..at).unwrap_or_default();
         if before.ends_with(b"\r\n") {

@@ -20,7 +20,7 @@ pub enum Operation {
         /// The new value.
         value: Rc<Value>,
     },
-    /// Adds a member whose text stands in front of the member `before`, or behind all others where there is none.
+    /// Adds a member in front of the member `before` and its comments, or behind all others if there is none.
     ///
     /// ```text
     /// spec: 1     InsertBefore {path: /metadata, value: 2, before: "spec"}     metadata: 2
@@ -60,7 +60,7 @@ pub enum Operation {
         /// The place of the new value.
         path: PointerBuf,
     },
-    /// Adds a value that stands elsewhere, too.
+    /// Adds a copy of a value.
     Copy {
         /// The place of the value.
         from: PointerBuf,

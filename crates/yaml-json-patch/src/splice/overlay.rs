@@ -4,8 +4,8 @@ use super::error::{ErrorKind, SpliceError};
 use super::operation::Operation;
 use crate::json::{is_merge_key, to_json};
 use crate::tree::{Kind, NodeId, Style, Tree};
-use crate::value::Resolved;
-use crate::value::{is_word, resolve};
+use crate::value::ScalarValue;
+use crate::value::{is_word, scalar_value};
 use json_patch::jsonptr::{Pointer, Token, index::Index};
 use serde_json::{Map, Value};
 use std::rc::Rc;
@@ -39,7 +39,7 @@ pub(crate) enum Key {
     New(String),
 }
 
-/// What a path leads to.
+/// The value at a path.
 enum Target<'o> {
     Text(&'o mut Overlay),
     Json(&'o mut Value),
@@ -49,7 +49,7 @@ enum Target<'o> {
 pub(crate) fn apply(tree: &Tree<'_>, operations: Vec<Operation>) -> Result<Overlay, SpliceError> {
     let mut root = tree.root().map_or(Overlay::Nothing, Overlay::Old);
     for operation in operations {
-        let mut document = Document { tree, root: &mut root };
+        let mut document = Applier { tree, root: &mut root };
         match operation {
             Operation::Add { path, value } => document.add(&path, Overlay::New(value), None)?,
             Operation::InsertBefore { path, value, before } => {
@@ -94,18 +94,19 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-struct Document<'d, 't> {
+/// Carries out operations.
+struct Applier<'d, 't> {
     tree: &'d Tree<'t>,
     root: &'d mut Overlay,
 }
 
-impl Document<'_, '_> {
+impl Applier<'_, '_> {
     fn offset(&self) -> usize {
         self.tree.root().map_or(0, |root| self.tree.span(root).start)
     }
 
     fn nowhere(&self) -> SpliceError {
-        ErrorKind::NoSuchPlace.at(self.offset())
+        ErrorKind::InvalidPointer.at(self.offset())
     }
 
     /// The collection that holds the last token of `path`, and that token; none for the whole document.
@@ -126,7 +127,7 @@ impl Document<'_, '_> {
         Ok(Some((at, last)))
     }
 
-    /// `in_front`: of which member a new one stands; none: behind all others.
+    /// Adds a member in front of the member `in_front`, or behind all others.
     fn add(&mut self, path: &Pointer, new: Overlay, in_front: Option<&str>) -> Result<(), SpliceError> {
         let nowhere = self.nowhere();
         let tree = self.tree;
@@ -252,7 +253,7 @@ impl Document<'_, '_> {
 
     fn read_old(&self, node: NodeId, path: &Pointer) -> Result<Value, SpliceError> {
         let tree = self.tree;
-        let mut at = tree.resolve(node);
+        let mut at = tree.alias_target(node);
         let mut path = path;
         while let Some((token, rest)) = path.split_front() {
             let next = match tree.kind(at) {
@@ -276,7 +277,7 @@ impl Document<'_, '_> {
                 }
                 _ => None,
             };
-            at = tree.resolve(next.ok_or_else(|| self.nowhere())?);
+            at = tree.alias_target(next.ok_or_else(|| self.nowhere())?);
             path = rest;
         }
         at_pointer(&json(tree, at)?, path).ok_or_else(|| self.nowhere())
@@ -424,11 +425,11 @@ fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Re
         };
         if same {
             if let Some(Member { key: Key::Old(key), .. }) = found.and_then(|at: usize| members.get(at)) {
-                let again = match &member.key {
+                let next_occurrence = match &member.key {
                     Key::Old(next) => Some(tree.span(*next).start),
                     Key::New(_) => None,
                 };
-                return Err(SpliceError { again, ..ErrorKind::DuplicateKey.at(tree.span(*key).start) });
+                return Err(SpliceError { next_occurrence, ..ErrorKind::DuplicateKey.at(tree.span(*key).start) });
             }
             found = Some(at);
         }
@@ -440,7 +441,7 @@ fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Re
     }
 }
 
-/// Compares as the key's JSON name; the plain spelling of a string is compared as it stands.
+/// Compares as the key's JSON name; the plain spelling of a string is compared as it is written.
 pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, SpliceError> {
     let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && !tree.has_properties(key);
     let raw = tree.raw(key);
@@ -453,10 +454,10 @@ pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, S
 
 fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
     let odd = ErrorKind::OddKey.at(tree.span(key).start);
-    match resolve(tree, key).map_err(|_| odd)? {
-        Resolved::Str(text) => Ok(text.into_owned()),
-        Resolved::Bool(value) => Ok(value.to_string()),
-        Resolved::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
+    match scalar_value(tree, key).map_err(|_| odd)? {
+        ScalarValue::Str(text) => Ok(text.into_owned()),
+        ScalarValue::Bool(value) => Ok(value.to_string()),
+        ScalarValue::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
         _ => Err(odd),
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to each member or item of one collection of the text, in order.
+//! The changes to each member or item of one collection of the text, in order.
 
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
@@ -7,16 +7,16 @@ use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
 use std::rc::Rc;
 
-/// A member or an item, as it stands in the text.
+/// A member or an item of the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Element {
-    /// Where it begins: the key with its anchor and tag, the dash, or in brackets the item.
+    /// Its beginning: the key with its anchor and tag, the dash, or in brackets the item.
     pub(crate) start: usize,
     /// Behind the colon or the dash; none where there is neither.
     pub(crate) mark: Option<usize>,
     pub(crate) key: Option<NodeId>,
     pub(crate) value: NodeId,
-    /// Where its content ends.
+    /// The end of its content.
     pub(crate) end: usize,
 }
 
@@ -27,14 +27,14 @@ pub(crate) enum Step<'o> {
     /// Something inside it changes.
     Descend(usize, &'o Overlay),
     Remove(usize),
-    /// The value of a member, or an item, gives way to another.
+    /// Replaces the value of a member, or an item.
     Replace(usize, &'o Overlay),
     Insert(New<'o>),
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct New<'o> {
-    /// Of a member.
+    /// The name of a member; none for an item.
     pub(crate) name: Option<&'o str>,
     pub(crate) value: &'o Value,
     /// The same value, where it came from a patch.
@@ -47,18 +47,18 @@ pub(crate) struct Plan<'o> {
 }
 
 impl Plan<'_> {
-    /// True when elements come, go or give way, not only when something changes inside them.
+    /// True if elements are added, removed or replaced, not only changed inside.
     pub(crate) fn changes_itself(&self) -> bool {
         self.steps.iter().any(|step| !matches!(step, Step::Keep(_) | Step::Descend(..)))
     }
 
-    /// True when no element stands there afterwards.
+    /// True if no element is left.
     pub(crate) fn leaves_nothing(&self) -> bool {
         self.steps.iter().all(|step| matches!(step, Step::Remove(_)))
     }
 }
 
-/// The element that a step leaves standing in the text.
+/// The element that a step leaves in the text.
 pub(crate) fn kept(step: &Step<'_>) -> Option<usize> {
     match *step {
         Step::Keep(at) | Step::Descend(at, _) | Step::Replace(at, _) => Some(at),
@@ -76,7 +76,7 @@ pub(crate) fn mapping<'o>(
     for (key, value) in tree.entries(node) {
         elements.push(member(tree, lines, key, value)?);
     }
-    // Behind the last old one that stays, new ones stand behind those that go, too.
+    // Behind the last old one that stays, new ones come behind removed ones, too.
     let stays = members.iter().rposition(|member| matches!(member.key, Key::Old(_))).unwrap_or(0);
     let (among, behind) = members.split_at(stays);
     let mut among = among.iter().peekable();
@@ -107,7 +107,7 @@ fn insertion(member: &Member) -> Step<'_> {
     Step::Insert(new(name, &member.value))
 }
 
-/// A new item that stands where old ones went takes their place, one by one.
+/// Turns removals followed by insertions into replacements, one by one.
 pub(crate) fn sequence<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
@@ -179,7 +179,7 @@ fn items_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Elem
     Ok(elements)
 }
 
-/// True for what stands within brackets or on its line: anything but a block collection.
+/// True for anything but a block collection.
 pub(crate) fn is_inline(tree: &Tree<'_>, node: NodeId) -> bool {
     !(tree.style(node) == Style::Block && matches!(tree.kind(node), Kind::Mapping | Kind::Sequence))
 }

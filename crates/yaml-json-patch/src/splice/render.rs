@@ -7,12 +7,12 @@ use crate::tree::NodeId;
 use serde_json::{Map, Value};
 
 /// A list of plain words up to this width is written `[in, brackets]`.
-const SHORT: usize = 60;
+const MAX_INLINE_WIDTH: usize = 60;
 
 /// YAML's bound on keys that are written without `? `.
-const LONGEST_KEY: usize = 1024;
+const MAX_KEY_CHARS: usize = 1024;
 
-/// A scalar where nothing but itself stands.
+/// The text of a scalar; none for a collection.
 pub(crate) fn scalar(value: &Value, place: Context) -> Option<String> {
     match value {
         Value::Null => Some("null".to_owned()),
@@ -23,7 +23,7 @@ pub(crate) fn scalar(value: &Value, place: Context) -> Option<String> {
     }
 }
 
-/// What a block collection holds on one line: scalars, empty collections, short lists of plain words.
+/// The text of a value that a block collection holds on one line: scalars, empty collections, short lists of plain words.
 pub(crate) fn inline(value: &Value) -> Option<String> {
     match value {
         Value::Array(items) if items.is_empty() => Some("[]".to_owned()),
@@ -33,7 +33,7 @@ pub(crate) fn inline(value: &Value) -> Option<String> {
             let words = words?;
             let plain = words.iter().all(|word| !word.starts_with('"'));
             let list = format!("[{}]", words.join(", "));
-            (plain && list.len() <= SHORT).then_some(list)
+            (plain && list.len() <= MAX_INLINE_WIDTH).then_some(list)
         }
         value => scalar(value, Context::Block),
     }
@@ -42,10 +42,10 @@ pub(crate) fn inline(value: &Value) -> Option<String> {
 /// A key, for a mapping in a block or in brackets.
 pub(crate) fn key(name: &str, place: Context, at: usize) -> Result<String, SpliceError> {
     let key = quote(name, place).into_owned();
-    if key.chars().count() < LONGEST_KEY { Ok(key) } else { Err(ErrorKind::LongKey.at(at)) }
+    if key.chars().count() < MAX_KEY_CHARS { Ok(key) } else { Err(ErrorKind::LongKey.at(at)) }
 }
 
-/// What the text of an item depends on, beside its value.
+/// The layout on which the text of an item depends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Placement {
     layout: Layout,
@@ -61,7 +61,7 @@ pub(crate) struct Block {
     line_break: &'static str,
     /// The offset that errors name.
     at: usize,
-    /// The next line's indentation stands there already: the first line behind a dash.
+    /// The next line is indented already: the first line behind a dash.
     pub(crate) indented: bool,
     pub(crate) text: String,
 }
@@ -77,7 +77,7 @@ impl Block {
         }
     }
 
-    /// What the text of an item depends on, beside its value.
+    /// The layout on which the text of an item depends.
     pub(crate) fn layout(&self, column: usize, gap: usize) -> Placement {
         Placement { layout: self.layout, line_break: self.line_break, indented: self.indented, column, gap }
     }
@@ -140,7 +140,7 @@ impl Block {
     }
 }
 
-/// How a collection in brackets is written.
+/// The style of a collection in brackets.
 #[derive(Debug, Clone)]
 pub(crate) struct Brackets {
     pub(crate) place: Context,
@@ -154,12 +154,12 @@ pub(crate) struct Brackets {
     pub(crate) lines: Option<OwnLines>,
 }
 
-/// Elements that stand on lines of their own.
+/// The style of elements on lines of their own.
 #[derive(Debug, Clone)]
 pub(crate) struct OwnLines {
     /// The white space before each element.
     pub(crate) prefix: String,
-    /// What is added for each level further in.
+    /// The indentation of each level further in.
     pub(crate) step: String,
     pub(crate) line_break: &'static str,
     /// Collections inside are written over several lines too.
@@ -167,7 +167,7 @@ pub(crate) struct OwnLines {
 }
 
 impl Brackets {
-    /// What stands before an element: `\n  ` or nothing.
+    /// The text before an element: `\n  ` or nothing.
     pub(crate) fn lead(&self, level: usize) -> String {
         self.lines
             .as_ref()
@@ -179,7 +179,7 @@ impl Brackets {
         Ok([&key, self.colon, &self.value(value, 0, at)?].concat())
     }
 
-    /// The value of an element that stands `level` steps further in than the elements here.
+    /// The text of a value that is `level` steps further in than the elements here.
     pub(crate) fn value(&self, value: &Value, level: usize, at: usize) -> Result<String, SpliceError> {
         let (brackets, elements) = match value {
             Value::Array(items) => {

@@ -19,7 +19,7 @@ pub(crate) struct Writer<'a, 't> {
     pub(super) examples: Examples,
 }
 
-/// Where a collection hangs.
+/// The place of a collection in its parent.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Slot {
     Root,

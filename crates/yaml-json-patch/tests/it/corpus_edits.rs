@@ -9,8 +9,8 @@ use yaml_json_patch::documents;
 use yaml_json_patch::edit;
 use yaml_json_patch::json_patch::jsonptr::PointerBuf;
 use yaml_json_patch::{
-    self as yaml, Cache, ErrorKind, Kind, NodeId, Operation, Resolved, Tree, null_source, operations, resolve, splice,
-    to_json, verify,
+    self as yaml, Cache, ErrorKind, Kind, NodeId, Operation, ScalarValue, Tree, null_source, operations, scalar_value,
+    splice, to_json, verify,
 };
 
 /// What is done to a document, and what undoes it.
@@ -32,8 +32,8 @@ impl Change {
     fn append(&mut self, tree: &Tree<'_>, parent: NodeId, path: &str, key: &str, item: Value) {
         let path = format!("{path}/{key}");
         match tree.get(parent, key) {
-            Some(list) if tree.kind(tree.resolve(list)) == Kind::Sequence => {
-                self.add(path, Some(tree.items(tree.resolve(list)).count()), item);
+            Some(list) if tree.kind(tree.alias_target(list)) == Kind::Sequence => {
+                self.add(path, Some(tree.items(tree.alias_target(list)).count()), item);
             }
             Some(null) if is_null(tree, null) => self.fill(tree, (parent, null), path, json!([item])),
             Some(_) => {}
@@ -45,7 +45,7 @@ impl Change {
         let path = format!("{path}/{key}");
         let (name, value) = member;
         match tree.get(parent, key) {
-            Some(map) if tree.kind(tree.resolve(map)) == Kind::Mapping => {
+            Some(map) if tree.kind(tree.alias_target(map)) == Kind::Mapping => {
                 self.add(format!("{path}/{}", name.replace('/', "~1")), None, value);
             }
             Some(null) if is_null(tree, null) => self.fill(tree, (parent, null), path, json!({ name: value })),
@@ -62,20 +62,25 @@ impl Change {
 }
 
 fn is_null(tree: &Tree<'_>, node: NodeId) -> bool {
-    tree.kind(node) == Kind::Scalar && resolve(tree, node) == Ok(Resolved::Null)
+    tree.kind(node) == Kind::Scalar && scalar_value(tree, node) == Ok(ScalarValue::Null)
 }
 
 /// Every mapping with a list of containers.
 fn pod_specs(tree: &Tree<'_>, node: NodeId, path: &str, found: &mut Vec<(String, NodeId)>) {
     for (key, value) in tree.entries(node) {
         let Some(name) = tree.scalar(key) else { continue };
-        if name == "containers" && tree.kind(tree.resolve(value)) == Kind::Sequence {
+        if name == "containers" && tree.kind(tree.alias_target(value)) == Kind::Sequence {
             found.push((path.to_owned(), node));
         }
-        pod_specs(tree, tree.resolve(value), &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")), found);
+        pod_specs(
+            tree,
+            tree.alias_target(value),
+            &format!("{path}/{}", name.replace('~', "~0").replace('/', "~1")),
+            found,
+        );
     }
     for (at, item) in tree.items(node).enumerate() {
-        pod_specs(tree, tree.resolve(item), &format!("{path}/{at}"), found);
+        pod_specs(tree, tree.alias_target(item), &format!("{path}/{at}"), found);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The plain reader inside brackets: JSON, and the flow collections that people write.
+//! The fast reader inside brackets: JSON, and the flow collections that people write.
 
 use super::FastReader;
 use crate::tree::{Kind, NONE, Style};

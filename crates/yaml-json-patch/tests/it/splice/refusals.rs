@@ -43,10 +43,10 @@ fn line_breaks_that_only_some_readers_see() {
 
 #[test]
 fn what_the_patch_gets_wrong() {
-    given("a: 1\n").remove("/b").refuses(ErrorKind::NoSuchPlace);
-    given("a: 1\n").add("/a/b", json!(1)).refuses(ErrorKind::NoSuchPlace);
-    given("- 1\n").add("/2", json!(1)).refuses(ErrorKind::NoSuchPlace);
-    given("- 1\n").add("/01", json!(1)).refuses(ErrorKind::NoSuchPlace);
+    given("a: 1\n").remove("/b").refuses(ErrorKind::InvalidPointer);
+    given("a: 1\n").add("/a/b", json!(1)).refuses(ErrorKind::InvalidPointer);
+    given("- 1\n").add("/2", json!(1)).refuses(ErrorKind::InvalidPointer);
+    given("- 1\n").add("/01", json!(1)).refuses(ErrorKind::InvalidPointer);
     given("a: 0644\n").patched_with(json!([{"op": "test", "path": "/a", "value": 644}])).refuses(ErrorKind::TestFailed);
     given("a: 0644\n").patched_with(json!([{"op": "test", "path": "/a", "value": 420}])).gives("a: 0644\n");
     given("a: {b: 1}\n")
