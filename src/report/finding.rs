@@ -39,6 +39,11 @@ impl Finding {
         !self.reason.is_said_once() || said.insert((self.reason, what()))
     }
 
+    /// The same with its place in a text in which the piece of the finding begins at `base`.
+    pub(crate) fn shifted(self, base: usize) -> Self {
+        Self { offset: self.offset.map(|offset| offset + base), ..self }
+    }
+
     /// The same with what to do next.
     pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..self }

@@ -1,0 +1,79 @@
+//! Carries out the changes of a plan: spliced and verified edits, or a refusal for each change that cannot be made.
+
+use crate::config::OnError;
+use crate::inject::plan::PiecePlan;
+use crate::inject::refusal::{correction, refuse};
+use crate::options::Patches;
+use crate::reconcile::apply::{ApplyError, UneditableChange, apply_changes};
+use crate::reconcile::patch::RecordCache;
+use crate::report::Finding;
+use yaml_json_patch::edit::Edit;
+use yaml_json_patch::{self as yaml, Cache, Tree};
+
+/// Carries out plans, and shares work between them.
+pub(crate) struct Applier {
+    cache: Cache,
+    records: RecordCache,
+    patches: Patches,
+    on_error: OnError,
+}
+
+/// The edits of one piece.
+#[derive(Default)]
+pub(crate) struct Applied {
+    /// Offsets are bytes of the piece.
+    pub(crate) edits: Vec<Edit>,
+    /// A result that failed its own check: then there are no edits.
+    pub(crate) fault: Option<Finding>,
+}
+
+impl Applier {
+    pub(crate) fn new(patches: Patches, on_error: OnError) -> Self {
+        Self { cache: Cache::default(), records: RecordCache::default(), patches, on_error }
+    }
+
+    /// Carries out the changes of a plan, and gives their patches to its outcomes. A change that cannot be made is refused, and
+    /// the others begin again without it, so that no template is left half changed.
+    pub(crate) fn apply(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> Applied {
+        if !plan.changes.is_empty() && self.refuses_document(tree, plan) {
+            return Applied::default();
+        }
+        let PiecePlan { outcomes, changes, .. } = plan;
+        while !changes.is_empty() {
+            match apply_changes(tree, changes, self.patches, &self.cache, &self.records) {
+                Ok(done) => {
+                    for (change, patch) in changes.iter().zip(done.patches) {
+                        if let Some(outcome) = outcomes.get_mut(change.outcome) {
+                            outcome.patch = patch;
+                        }
+                    }
+                    return Applied { edits: done.edits, fault: None };
+                }
+                Err(ApplyError::Refused(refused)) => {
+                    for (change, refusal) in refused.into_iter().rev() {
+                        refuse(outcomes, changes.remove(change), refusal, self.on_error);
+                    }
+                }
+                Err(ApplyError::Fault { message }) => {
+                    // The fault is in a text that nobody sees: the first template shows where it came from.
+                    let start = changes.first().map_or(0, |change| tree.span(change.view.node).start);
+                    return Applied { edits: Vec::new(), fault: Some(Finding::verify_failed(message, start)) };
+                }
+            }
+        }
+        Applied::default()
+    }
+
+    /// Refuses all changes of a document that Kubernetes cannot read. It has no pod template, however much it looks like one:
+    /// `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key.
+    fn refuses_document(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> bool {
+        let Some(error) = yaml::rejected_by_go_yaml(tree) else { return false };
+        let help = correction(tree.text());
+        for change in plan.changes.drain(..) {
+            let message = format!("unreadable: Kubernetes cannot read this document: {}", error.message);
+            let refusal = UneditableChange { message, help: help.to_owned(), offset: error.offset };
+            refuse(&mut plan.outcomes, change, refusal, self.on_error);
+        }
+        true
+    }
+}

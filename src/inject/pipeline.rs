@@ -1,0 +1,209 @@
+//! The pieces of a text, one after the other: read, plan, apply.
+
+use crate::annotations;
+use crate::config::{self, Config};
+use crate::inject::apply::{Applied, Applier};
+use crate::inject::injection::Injection;
+use crate::inject::plan::{PiecePlan, Planner, Root};
+use crate::inject::refusal::correction;
+use crate::inject::severity::SeverityPolicy;
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::duplicate_keys::second_key;
+use crate::manifest::identity::is_list;
+use crate::manifest::kustomization::NamedPatch;
+use crate::manifest::list::{self, Cut};
+use crate::manifest::prefilter::{self, Glance};
+use crate::manifest::related::{Location, RelatedKind};
+use crate::manifest::resource::item_types;
+use crate::options::{Direction, Options};
+use crate::report::{Finding, Reason, SeenMessages};
+use std::rc::Rc;
+use yaml_json_patch::edit::Edit;
+use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
+
+/// Injects the pod templates of one text, without permissions and without checks of other resources. `patch` is the entry of a
+/// kustomization that names the text as a patch.
+#[must_use]
+pub(crate) fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
+    // Room for more than most texts have: unused room takes no memory, and growing takes twice what is there.
+    let outcomes = Vec::with_capacity(text.len() / 2048);
+    let severity_policy = SeverityPolicy::of(config, options);
+    let mut pipeline = Pipeline {
+        config,
+        direction: options.direction,
+        planner: Planner::new(text, patch, config, options),
+        applier: Applier::new(options.patches, config.spec.on_error),
+        buffer: Buffer::default(),
+        said: SeenMessages::new(),
+        injection: Injection { outcomes, severity_policy, ..Injection::default() },
+    };
+    for document in yaml::documents(text) {
+        pipeline.document(&text[document.span.clone()], document.span.start);
+    }
+    pipeline.injection.outcomes.shrink_to_fit();
+    pipeline.injection
+}
+
+struct Pipeline<'c> {
+    config: &'c Config,
+    direction: Direction,
+    planner: Planner<'c>,
+    applier: Applier,
+    /// The memory of the tree of the current piece.
+    buffer: Buffer,
+    said: SeenMessages,
+    injection: Injection,
+}
+
+/// A point of an injection to roll back to.
+struct Checkpoint {
+    edits: usize,
+    outcomes: usize,
+    findings: usize,
+    remarks: usize,
+    faults: usize,
+    without_template: usize,
+    related: usize,
+}
+
+impl Checkpoint {
+    fn take(injection: &Injection) -> Self {
+        Self {
+            edits: injection.edits.len(),
+            outcomes: injection.outcomes.len(),
+            findings: injection.findings.len(),
+            remarks: injection.remarks.len(),
+            faults: injection.faults.len(),
+            without_template: injection.without_template,
+            related: injection.related.len(),
+        }
+    }
+
+    fn roll_back(&self, injection: &mut Injection) {
+        injection.edits.truncate(self.edits);
+        injection.outcomes.truncate(self.outcomes);
+        injection.findings.truncate(self.findings);
+        injection.remarks.truncate(self.remarks);
+        injection.faults.truncate(self.faults);
+        injection.without_template = self.without_template;
+        injection.related.truncate(self.related);
+    }
+}
+
+impl Pipeline<'_> {
+    fn document(&mut self, text: &str, base: usize) {
+        let glance = prefilter::glance(text, |kind| self.planner.knows_kind(kind));
+        let is_passed = matches!(glance, Glance::Passed { .. });
+        let kind = match glance {
+            Glance::Passed { kind, api_version } if !self.planner.may_remark(kind, api_version, text) => {
+                self.injection.without_template += 1;
+                let piece = base..base + text.len();
+                let location = |kind| Location { kind, piece, pointer: String::new(), inherited: None };
+                self.injection.related.extend(RelatedKind::of_kind(kind).map(location));
+                return;
+            }
+            Glance::Passed { kind, .. } => Some(kind),
+            Glance::MustBeRead { kind } => kind,
+        };
+        let may_be_list = kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
+        if may_be_list && list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {
+            return;
+        }
+        match yaml::read_into(text, &mut self.buffer) {
+            Ok(tree) => {
+                if let Some(root) = tree.root() {
+                    self.piece(&tree, &Root { node: root, pointer: "", inherited: None }, base);
+                }
+                tree.recycle(&mut self.buffer);
+            }
+            Err(_) if prefilter::is_empty(text) => {}
+            Err(_) if is_passed => self.injection.without_template += 1,
+            Err(error) => self.unreadable(&error, text, base),
+        }
+    }
+
+    /// Takes a long list item by item, so that only one of them is in memory as a tree. Returns false, with nothing done, where
+    /// the list must be read as a whole.
+    fn list(&mut self, text: &str, base: usize, cut: &Cut) -> bool {
+        let inherited = cut.envelope().and_then(|envelope| {
+            let root = envelope.root().filter(|root| second_key(&envelope, *root, "").is_none())?;
+            item_types(&envelope, root)
+        });
+        let Some(inherited) = inherited.map(Rc::new) else { return false };
+        let before = Checkpoint::take(&self.injection);
+        for range in &cut.items {
+            let tree = yaml::read_into(&text[range.clone()], &mut self.buffer).ok();
+            let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
+            let Some((node, tree)) = item else {
+                before.roll_back(&mut self.injection);
+                self.rebuild_seen();
+                return false;
+            };
+            let inherited = Some(Rc::clone(&inherited));
+            self.piece(&tree, &Root { node, pointer: "/0", inherited }, base + range.start);
+            tree.recycle(&mut self.buffer);
+        }
+        true
+    }
+
+    /// Plans and applies one document, or one item of a list. The piece begins at `base`.
+    fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
+        let mut plan = self.planner.plan(tree, root);
+        let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
+        let PiecePlan { outcomes, remarks, related, without_template, .. } = plan;
+        let Self { said, injection, .. } = self;
+        let shift = |edit: Edit| Edit { range: edit.range.start + base..edit.range.end + base, ..edit };
+        injection.edits.extend(edits.into_iter().map(shift));
+        injection.faults.extend(fault.map(|fault| fault.shifted(base)));
+        // Messages that are the same for many templates stay with the first. At the end of the run it would be too late: until
+        // then they would take more memory than all the rest.
+        injection.outcomes.extend(outcomes.into_iter().map(|mut outcome| {
+            outcome.shift(base);
+            outcome.warnings.retain(|warning| warning.first_time(said));
+            outcome.warnings.shrink_to_fit();
+            outcome
+        }));
+        let first = remarks.into_iter().filter(|remark| remark.finding.first_time(said));
+        injection.remarks.extend(first.map(|remark| remark.shifted(base)));
+        injection.without_template += without_template;
+        injection.related.extend(
+            related
+                .into_iter()
+                .map(|location| Location { piece: location.piece.start + base..location.piece.end + base, ..location }),
+        );
+    }
+
+    /// Collects anew the messages that were said of the outcomes and remarks that remain after a roll-back.
+    fn rebuild_seen(&mut self) {
+        self.said.clear();
+        let warnings = self.injection.outcomes.iter().flat_map(|outcome| &outcome.warnings);
+        for finding in warnings.chain(self.injection.remarks.iter().map(|remark| &remark.finding)) {
+            finding.first_time(&mut self.said);
+        }
+    }
+
+    #[cold]
+    fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
+        let offset = base + error.offset;
+        self.injection.findings.push(if self.wants_nothing_of(text) {
+            let message = format!("a document that is not valid YAML was passed by: {}", error.message);
+            Finding::new(Reason::UnreadableDocument, message, offset, "")
+        } else {
+            let message = format!("not valid YAML: {}", error.message);
+            Finding::new(Reason::Uneditable, message, offset, "").with_help(correction(text))
+        });
+    }
+
+    /// True where no template of a text can be wanted, so that nobody is held up because the text cannot be read.
+    fn wants_nothing_of(&self, text: &str) -> bool {
+        // JSON may write the slash behind the prefix as `\/`.
+        let has_annotations = || text.contains(annotations::PREFIX.trim_end_matches('/'));
+        let asks_to_wait = || self.config.spec.wait_for.annotations.iter().any(|name| text.contains(&**name));
+        match (self.direction, self.config.spec.injection) {
+            (Direction::Inject, config::InjectionMode::Always) => false,
+            (Direction::Inject, config::InjectionMode::Annotated) => !has_annotations() && !asks_to_wait(),
+            (Direction::Inject, config::InjectionMode::Disabled) => true,
+            (Direction::Uninject, _) => !(has_annotations() && text.contains(Annotation::Record.name())),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The plan for one piece of text: a decision for each of its pod templates, and the changes that they take.
+//!
+//! Nothing is written here, so a webhook, which answers with a patch, needs no more than this.
+
+use crate::agent::Agents;
+use crate::agent::existing::ExistingInjection;
+use crate::agent::kubelet_access::{RbacSubject, service_account};
+use crate::config::Config;
+use crate::decide::DecisionContext;
+use crate::inject::outcome::{Outcome, Remark};
+use crate::inject::refusal::{duplicate_key, refuse};
+use crate::inject::template_form;
+use crate::inject::unknown_kind::{self, Search, unknown_kind};
+use crate::manifest::duplicate_keys;
+use crate::manifest::identity::Identity;
+use crate::manifest::kustomization::NamedPatch;
+use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::related::{Location, RelatedKind};
+use crate::manifest::resource::{Resource, file, with_hidden};
+use crate::manifest::workloads::{Table, may_have_containers};
+use crate::options::{Direction, Explanations, Options};
+use crate::reconcile::apply::PlannedChange;
+use crate::reconcile::{Action, reconcile};
+use crate::report::Class;
+use json_patch::Patch;
+use kube_core::TypeMeta;
+use std::rc::Rc;
+use yaml_json_patch::{NodeId, Tree};
+
+/// The place of the resources in a piece of text.
+pub(crate) struct Root<'p> {
+    /// The document's root, or the item.
+    pub(crate) node: NodeId,
+    /// JSON Pointer from the root of the piece's tree: an item that was cut out of a list is a sequence of one.
+    pub(crate) pointer: &'p str,
+    /// API version and kind that a typed list gives to its items.
+    pub(crate) inherited: Option<Rc<TypeMeta>>,
+}
+
+/// The plan for one piece. All offsets are bytes of the piece.
+#[derive(Default)]
+pub(crate) struct PiecePlan {
+    /// One per pod template, in order of the text.
+    pub(crate) outcomes: Vec<Outcome>,
+    /// The changes that the outcomes take.
+    pub(crate) changes: Vec<PlannedChange>,
+    /// Findings about resources without a known pod template.
+    pub(crate) remarks: Vec<Remark>,
+    /// Places of resources that matter to the pods of the input.
+    pub(crate) related: Vec<Location>,
+    /// The number of resources without a pod template.
+    pub(crate) without_template: usize,
+}
+
+/// Makes plans under one configuration.
+pub(crate) struct Planner<'c> {
+    config: &'c Config,
+    options: Options,
+    /// The entry of a kustomization that names the text as a patch.
+    patch: Option<&'c NamedPatch>,
+    table: Table<'c>,
+    agents: Agents,
+    /// Finds templates of unknown kinds; absent where agents are removed, which nobody annotates a template for.
+    search: Option<Search>,
+}
+
+impl<'c> Planner<'c> {
+    /// Plans for the pieces of `text`.
+    pub(crate) fn new(text: &str, patch: Option<&'c NamedPatch>, config: &'c Config, options: Options) -> Self {
+        let search = (options.direction == Direction::Inject).then(|| Search::new(text));
+        Self { config, options, patch, table: config.workloads(), agents: Agents::default(), search }
+    }
+
+    /// True for a kind that holds a pod template in some group.
+    pub(crate) fn knows_kind(&self, kind: &str) -> bool {
+        self.table.knows_kind(kind)
+    }
+
+    /// Decides about every pod template of a piece.
+    pub(crate) fn plan(&self, tree: &Tree<'_>, root: &Root<'_>) -> PiecePlan {
+        let mut plan = PiecePlan::default();
+        let untyped = TypeMeta::default();
+        for resource in &with_hidden(tree, root.node, root.inherited.as_deref().unwrap_or(&untyped)) {
+            let before = plan.outcomes.len();
+            self.resource(tree, resource, root.pointer, &mut plan);
+            if plan.outcomes.len() == before && !resource.is_hidden {
+                let kind = RelatedKind::of_kind(&resource.identity.kind);
+                plan.related.extend(kind.map(|kind| Location {
+                    kind,
+                    piece: 0..tree.text().len(),
+                    pointer: format!("{}{}", root.pointer, resource.pointer),
+                    inherited: root.inherited.clone(),
+                }));
+            }
+        }
+        plan
+    }
+
+    fn resource(&self, tree: &Tree<'_>, resource: &Resource, root: &str, plan: &mut PiecePlan) {
+        let is_of = |group: &str, kind: &str| match (resource.duplicate, &resource.gvk) {
+            (None, Some(gvk)) => gvk.group == group && gvk.kind == kind,
+            (None, None) => false,
+            (Some(_), _) => duplicate_keys::may_be(tree, resource.node, &resource.identity, group, kind),
+        };
+        let found = self.table.templates(tree, resource.node, is_of);
+        if found.found.is_empty() && !resource.is_hidden {
+            plan.without_template += 1;
+            plan.remarks.extend(self.remark(tree, resource));
+        }
+        let templates: Vec<(String, PodTemplate)> =
+            found.found.into_iter().map(|(at, node)| (at, PodTemplate::view(tree, node))).collect();
+        let within = || templates.iter().find_map(|(_, template)| template.second_key(tree));
+        let duplicate = resource.duplicate.or(found.duplicate).or_else(within);
+        let file = file(tree, resource.node);
+        for (at, mut template) in templates {
+            template.hides_containers = duplicate.is_some() && may_have_containers(tree, template.node);
+            let (pod_spec, automount) = (template.spec, template.automount);
+            let holder = format!("{root}{}", resource.pointer);
+            let path = format!("{holder}{at}");
+            let existing = ExistingInjection::take_from(&mut template, tree);
+            let reconciled =
+                reconcile(tree, resource, (&at, &path), &template, existing.as_ref(), self.context(), self.options);
+            let is_done = reconciled.decision.reason.class() == Class::Done;
+            let action = reconciled.action.or_else(|| (duplicate.is_some() && is_done).then(Action::default));
+            let change = action.map(|action| PlannedChange {
+                outcome: plan.outcomes.len(),
+                resource: holder,
+                template: at.clone(),
+                view: template,
+                existing,
+                action,
+            });
+            let explains = self.options.explanations == Explanations::Keep;
+            let asks_for_rbac_subjects = explains || self.config.spec.rbac.generate;
+            let rbac_subject = reconciled.agent.as_ref().filter(|_| asks_for_rbac_subjects).map(|agent| RbacSubject {
+                access: agent.access,
+                namespace: resource.identity.namespace_or(self.config.spec.namespace.as_ref()).cloned(),
+                service_account: service_account(tree, pod_spec),
+            });
+            let relies = reconciled.agent.as_ref().is_some_and(|agent| agent.relies_on_the_pods_token());
+            let token_of = (relies && automount.is_none()).then(|| service_account(tree, pod_spec));
+            plan.outcomes.push(Outcome {
+                identity: resource.identity.clone(),
+                template: at,
+                offset: tree.span(resource.node).start,
+                file: file.clone(),
+                decision: reconciled.decision,
+                cause: reconciled.cause,
+                about: reconciled.about,
+                warnings: reconciled.warnings,
+                token_of,
+                rbac_subject,
+                needs: reconciled.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
+                agent: reconciled.agent.filter(|_| explains),
+                wait_for: reconciled.wait_for.filter(|_| explains),
+                patch: Patch(Vec::new()),
+            });
+            match (change, duplicate) {
+                // The resource as a whole is refused: the same need not be said of more of its templates.
+                (Some(change), Some(key)) => {
+                    refuse(&mut plan.outcomes, change, duplicate_key(tree, key), self.config.spec.on_error);
+                    break;
+                }
+                (Some(change), None) => plan.changes.push(change),
+                (None, _) => {}
+            }
+        }
+    }
+
+    fn context(&self) -> DecisionContext<'_> {
+        DecisionContext { config: self.config, agents: &self.agents, patch: self.patch }
+    }
+
+    /// True where a document that need not be read for its kind may hold a template of an unknown kind.
+    pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
+        let Some(search) = &self.search else { return false };
+        search.may_find(text) || unknown_kind::may_be(kind, api_version, self.config) && template_form::may_be_in(text)
+    }
+
+    /// A finding about a resource without a known pod template.
+    fn remark(&self, tree: &Tree<'_>, resource: &Resource) -> Option<Remark> {
+        // An alias has been looked at where its anchor stands.
+        let text = tree.text().get(tree.span(resource.node))?;
+        let Identity { api_version, kind, .. } = &resource.identity;
+        let may_be = self.search.as_ref()?.may_find(text) || unknown_kind::may_be(kind, Some(api_version), self.config);
+        if !(may_be && template_form::may_be_in(text)) {
+            return None;
+        }
+        Some(Remark {
+            identity: resource.identity.clone(),
+            offset: tree.span(resource.node).start,
+            file: file(tree, resource.node),
+            finding: unknown_kind(tree, resource, self.context())?,
+        })
+    }
+}

@@ -1,0 +1,67 @@
+//! Refusals of changes and of documents: what an outcome becomes, and what helps.
+
+use crate::agent::components::Components;
+use crate::agent::existing::ExistingInjection;
+use crate::config::OnError;
+use crate::inject::outcome::Outcome;
+use crate::reconcile::apply::{PlannedChange, UneditableChange};
+use crate::report::{Cause, Finding, Reason};
+use yaml_json_patch::{ErrorKind, NodeId, Tree};
+
+/// The help for a document that cannot be read, where nothing else is known of it.
+pub(crate) const CORRECT_IT: &str = "correct the document";
+
+/// The help for a document that Kubernetes cannot read.
+pub(crate) fn correction(text: &str) -> &'static str {
+    let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    if text.lines().any(is_conflict) {
+        "resolve the merge conflict whose markers stand in it"
+    } else if text.contains("{{") {
+        "is it a template, of a Helm chart for example? Render it first, and give the result"
+    } else {
+        CORRECT_IT
+    }
+}
+
+/// The refusal of a resource with a duplicate key.
+pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
+    let name = tree.scalar(key).unwrap_or_default();
+    let word = ErrorKind::DuplicateKey.word();
+    UneditableChange {
+        message: format!("{word}: `{name}` stands here a second time, and Kubernetes reads the last one only"),
+        help: "is a `---` missing? Else write the two as one".to_owned(),
+        offset: tree.span(key).start,
+    }
+}
+
+/// Refuses a change that cannot be made. Where the change would only have removed an agent that is no longer wanted, the
+/// decision stays and a warning says that the agent does, too.
+#[cold]
+pub(crate) fn refuse(outcomes: &mut [Outcome], change: PlannedChange, refusal: UneditableChange, on_error: OnError) {
+    let Some(outcome) = outcomes.get_mut(change.outcome) else { return };
+    let UneditableChange { message, help, offset } = refusal;
+    let refusal = Finding::new(Reason::Uneditable, message, offset, &change.template).with_help(help);
+    let is_injected = !change.action.first.operations.is_empty();
+    outcome.warnings.retain(|warning| !warning.reason.is_about_change());
+    (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
+    (outcome.token_of, outcome.rbac_subject) = (None, None);
+    let components = change.existing.as_ref().map_or(Components::Agent(()), ExistingInjection::component_set);
+    let still = Finding {
+        reason: Reason::StillInjected,
+        message: format!("{} of an earlier run stays: {}", components.subject(), refusal.message),
+        ..refusal.clone()
+    };
+    match change.action.unwanted {
+        Some(unwanted) => {
+            outcome.decision = unwanted;
+            outcome.warnings.push(still);
+        }
+        None => {
+            outcome.cause = refusal.offset.map(|offset| Cause::Manifest { offset, pointer: refusal.pointer.clone() });
+            outcome.decision = refusal;
+            if is_injected && on_error == OnError::Skip {
+                outcome.warnings.push(still);
+            }
+        }
+    }
+}
