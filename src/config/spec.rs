@@ -12,7 +12,7 @@ settings! {
     pub(crate) struct Spec {
         /// Which templates get the agent. `disabled` is the kill switch: nothing new is injected, what is there stays. Default: `always`.
         "injection" injection: InjectionMode = InjectionMode::Always;
-        /// What a template that is wanted but cannot be injected does to the run. ReadContext, writing and a failed verification always fail it. Default: `fail`.
+        /// What a template that is wanted but cannot be injected does to the run. Reading, writing and a failed verification always fail it. Default: `fail`.
         "onError" on_error: OnError = OnError::Fail;
         /// The namespace of resources that name none, as in Helm charts and kustomize bases. Default: none, it is unknown.
         "namespace" namespace: Option<String> = None, Namespace;
