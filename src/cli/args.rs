@@ -57,7 +57,7 @@ Examples:
   helm template web ./web | mackerel-agent-injector inject -")]
     Inject {
         #[command(flatten)]
-        over: Over,
+        over: InjectArgs,
         /// Take over an agent that somebody else put there, where it stands
         #[arg(long)]
         adopt: bool,
@@ -73,7 +73,7 @@ Examples:
   mackerel-agent-injector uninject --check -q deploy/ && echo no agent in here")]
     Uninject {
         #[command(flatten)]
-        over: Over,
+        over: InjectArgs,
     },
     /// Say of every pod template what would be decided, and why
     #[command(after_help = "\
@@ -81,7 +81,7 @@ Examples:
   mackerel-agent-injector explain deploy/
   mackerel-agent-injector explain deploy/ --resource Deployment/shop/web
   helm template web ./web | mackerel-agent-injector explain --output sarif -")]
-    Explain(Explain),
+    Explain(ExplainArgs),
     /// Print the permissions that the agents need: ClusterRoles, bound to their ServiceAccounts
     #[command(after_help = "\
 Examples:
@@ -90,7 +90,7 @@ Examples:
   helm template web ./web | mackerel-agent-injector rbac --namespace shop -")]
     Rbac {
         #[command(flatten)]
-        over: Read,
+        over: ReadArgs,
     },
     /// Describe and check the configuration
     #[command(
@@ -150,7 +150,7 @@ Examples:
 
 /// What a command reads that writes no manifests.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Read {
+pub(crate) struct ReadArgs {
     /// Files and folders; `-` or none is stdin
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
@@ -164,7 +164,7 @@ pub(crate) struct Read {
 
 /// What `inject` and `uninject` work over, and what they give.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Over {
+pub(crate) struct InjectArgs {
     /// Files and folders; `-` or none is stdin
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
@@ -193,7 +193,7 @@ pub(crate) struct Over {
 
 /// What `explain` works over, and what it gives.
 #[derive(Debug, Clone, Default, Args)]
-pub(crate) struct Explain {
+pub(crate) struct ExplainArgs {
     /// Files and folders; `-` or none is stdin
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,

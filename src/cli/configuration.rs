@@ -3,7 +3,7 @@
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
 use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
 use crate::cli::messages::Messages;
-use crate::cli::{Exit, Told, stdout, variable};
+use crate::cli::{AlreadyReported, Exit, stdout, variable};
 use crate::config::{Base, Config, Sources, example, load, schema};
 use crate::diagnostic::Diagnostic;
 use crate::krm_fn::{Envelope, FunctionConfig};
@@ -84,7 +84,7 @@ fn named(common: &Common) -> Option<PathBuf> {
 fn readable(name: &str, text: Result<String, Unreadable>, messages: &mut Messages) -> anyhow::Result<String> {
     text.or_else(|error| {
         messages.unreadable(name, &error)?;
-        Err(Told.into())
+        Err(AlreadyReported.into())
     })
 }
 
@@ -98,5 +98,5 @@ fn loaded(sources: Sources<'_>, messages: &mut Messages) -> anyhow::Result<Confi
 
 fn tell(diagnostics: &[Diagnostic<'_>], messages: &mut Messages) -> anyhow::Result<Config> {
     diagnostics.iter().try_for_each(|diagnostic| messages.diagnostic(diagnostic))?;
-    Err(Told.into())
+    Err(AlreadyReported.into())
 }

@@ -11,7 +11,7 @@ const CONTEXT: usize = 3;
 
 /// Whole lines of the old text that give way to whole new ones.
 #[derive(Debug)]
-struct Change {
+struct LineChange {
     /// Bytes of the old text; empty for an insertion, then at a line's start or the end of the text.
     old: Range<usize>,
     /// Lines above it.
@@ -67,8 +67,8 @@ fn header(side: char, path: &Path) -> String {
 }
 
 /// The edits as changes of lines, as few lines as it takes.
-fn changes(text: &str, edits: &[Edit]) -> Vec<Change> {
-    let mut changes: Vec<Change> = Vec::new();
+fn changes(text: &str, edits: &[Edit]) -> Vec<LineChange> {
+    let mut changes: Vec<LineChange> = Vec::new();
     let (mut counted, mut line) = (0, 0);
     for block in blocks(text, edits) {
         let old = line_start(text, block[0].range.start)..line_end(text, block[block.len() - 1].range.end);
@@ -84,7 +84,7 @@ fn changes(text: &str, edits: &[Edit]) -> Vec<Change> {
             let before: usize = old_lines[..op.old_range().start].iter().map(|line| line.len()).sum();
             let length: usize = old_lines[op.old_range()].iter().map(|line| line.len()).sum();
             let start = old.start + before;
-            changes.push(Change {
+            changes.push(LineChange {
                 old: start..start + length,
                 line: line + op.old_range().start,
                 new: new_lines[op.new_range()].concat(),
@@ -114,7 +114,7 @@ fn edited(text: &str, old: &Range<usize>, edits: &[Edit]) -> String {
 }
 
 /// Writes changes that are near to each other with their context; returns by how many lines the new text grew.
-fn write_hunk(diff: &mut String, text: &str, changes: &[Change], growth: isize) -> isize {
+fn write_hunk(diff: &mut String, text: &str, changes: &[LineChange], growth: isize) -> isize {
     let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return 0 };
     let before = (0..CONTEXT).fold(first.old.start, |at, _| if at == 0 { 0 } else { line_start(text, at - 1) });
     let after = (0..CONTEXT).fold(last.old.end, |at, _| line_end_from(text, at));

@@ -2,39 +2,39 @@
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::Part;
-use crate::cli::args::{Explain, ExplainFormat};
+use crate::cli::args::{ExplainArgs, ExplainFormat};
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
 use crate::config::Config;
 use crate::diagnostic::closest::closest;
-use crate::explain::{Chosen, explain, sarif, text};
+use crate::explain::{Filter, explain, sarif, text};
 use crate::manifest::identity::Identity;
 
 /// How the user wants it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Explaining<'a> {
+pub(crate) struct ExplainRequest<'a> {
     format: ExplainFormat,
-    chosen: Chosen<'a>,
+    filter: Filter<'a>,
 }
 
-impl<'a> From<&'a Explain> for Explaining<'a> {
-    fn from(asked: &'a Explain) -> Self {
-        let chosen = asked.resource.as_deref().map_or(Chosen::All, Chosen::Resource);
-        Self { format: asked.output.unwrap_or(ExplainFormat::Text), chosen }
+impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
+    fn from(asked: &'a ExplainArgs) -> Self {
+        let filter = asked.resource.as_deref().map_or(Filter::All, Filter::Resource);
+        Self { format: asked.output.unwrap_or(ExplainFormat::Text), filter }
     }
 }
 
 /// Prints it. What would be refused makes it trouble, as it would be to `inject`.
 pub(crate) fn print(
-    how: Explaining<'_>,
+    how: ExplainRequest<'_>,
     names: &[String],
     parts: &[Part<'_>],
     requirements: &[Requirement],
     config: &Config,
     messages: &Messages,
 ) -> anyhow::Result<Exit> {
-    let explanation = explain(names, parts, requirements, config, how.chosen);
-    if let (Chosen::Resource(wanted), true) = (how.chosen, explanation.templates.is_empty()) {
+    let explanation = explain(names, parts, requirements, config, how.filter);
+    if let (Filter::Resource(wanted), true) = (how.filter, explanation.templates.is_empty()) {
         let help = match meant(wanted, parts, config) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => "name it as in `web`, `Deployment/web` or `Deployment/shop/web`".to_owned(),

@@ -1,6 +1,6 @@
 //! Outcomes and findings of one text as messages.
 
-use crate::cli::messages::{Message, Messages, Telling};
+use crate::cli::messages::{Message, Messages, ShowWhen};
 use crate::diagnostic::Severity;
 use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
 use crate::inject::outcome::ResourceRef;
@@ -14,41 +14,41 @@ use std::io;
 
 /// One input, for messages that point into it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Input<'t> {
+pub(crate) struct NamedText<'t> {
     /// As the user named it; `<stdin>` for stdin.
     pub(crate) name: &'t str,
     pub(crate) text: &'t str,
 }
 
 /// How findings are worded.
-pub(crate) enum Wording<'t> {
+pub(crate) enum MessageStyle<'t> {
     /// For whoever can open the input: by its lines, errors with a picture.
-    Places { renderer: Renderer<'t>, input: Input<'t> },
+    SourceLines { renderer: Renderer<'t>, input: NamedText<'t> },
     /// For the user of an orchestrator, who knows resources and files but not our stdin: one line each.
-    Resources,
+    ResourceNames,
 }
 
 /// Hands over everything there is to say about one text.
 pub(crate) fn report(
     messages: &mut Messages,
-    mut wording: Wording<'_>,
+    mut style: MessageStyle<'_>,
     injection: &Injection,
     options: Options,
 ) -> io::Result<()> {
-    messages.passed_by(injection.without_template);
+    messages.without_template(injection.without_template);
     if let Some(line) = permissions(&injection.permissions, options.tense) {
         messages.changed(line);
     }
     for needs in injection.outcomes.iter().filter_map(|outcome| outcome.needs.as_ref()) {
         messages.permission(needs.permission);
     }
-    injection.diagnostics().try_for_each(|reported| add(messages, &mut wording, &reported, options.direction))
+    injection.diagnostics().try_for_each(|reported| add(messages, &mut style, &reported, options.direction))
 }
 
 /// Adds one finding to the messages.
 pub(crate) fn add(
     messages: &mut Messages,
-    wording: &mut Wording<'_>,
+    style: &mut MessageStyle<'_>,
     reported: &ReportedFinding<'_>,
     direction: Direction,
 ) -> io::Result<()> {
@@ -56,20 +56,20 @@ pub(crate) fn add(
     let reason = finding.reason;
     if severity == Severity::Info {
         if !reported.is_decision() {
-            return messages.note(wording.line(finding, severity, subject));
+            return messages.note(style.line(finding, severity, subject));
         }
         // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
-        let telling = match (direction, reason) {
-            (Direction::Inject, Reason::Removed | Reason::Adopted) => Telling::Always,
-            _ => Telling::OnRequest,
+        let show_when = match (direction, reason) {
+            (Direction::Inject, Reason::Removed | Reason::Adopted) => ShowWhen::Always,
+            _ => ShowWhen::OnRequest,
         };
-        messages.decided(reason, telling, || wording.line(finding, severity, subject));
+        messages.decided(reason, show_when, || style.line(finding, severity, subject));
         return Ok(());
     }
     if reported.is_decision() || subject.is_none() && reason.class() == Class::Refused {
         messages.count(reason);
     }
-    messages.add(severity, Some(reason), |severity| wording.message(finding, severity, subject))
+    messages.add(severity, Some(reason), |severity| style.message(finding, severity, subject))
 }
 
 /// `info: ClusterRoles and bindings: 2 added, 1 taken out`
@@ -82,19 +82,19 @@ fn permissions(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option
 }
 
 /// What is never tolerated and belongs to no decision, so that no setting passes it by.
-pub(crate) fn error(messages: &mut Messages, input: Input<'_>, finding: &Finding) -> io::Result<()> {
-    let mut wording = Wording::places(input, messages.colour());
-    messages.add(Severity::Error, None, |severity| wording.message(finding, severity, None))
+pub(crate) fn error(messages: &mut Messages, input: NamedText<'_>, finding: &Finding) -> io::Result<()> {
+    let mut style = MessageStyle::source_lines(input, messages.colour());
+    messages.add(Severity::Error, None, |severity| style.message(finding, severity, None))
 }
 
-impl<'t> Wording<'t> {
-    pub(crate) fn places(input: Input<'t>, colour: Colour) -> Self {
-        Wording::Places { renderer: Renderer::new(colour), input }
+impl<'t> MessageStyle<'t> {
+    pub(crate) fn source_lines(input: NamedText<'t>, colour: Colour) -> Self {
+        MessageStyle::SourceLines { renderer: Renderer::new(colour), input }
     }
 
     fn message(&mut self, finding: &Finding, severity: Severity, subject: Option<ResourceRef<'_>>) -> Message {
         let line = self.line(finding, severity, subject);
-        let (Wording::Places { renderer, input }, Severity::Error) = (self, severity) else {
+        let (MessageStyle::SourceLines { renderer, input }, Severity::Error) = (self, severity) else {
             return Message { picture: line.clone(), line };
         };
         let mut diagnostic = Diagnostic::of(finding, severity, input.name, input.text.as_bytes());
@@ -113,7 +113,7 @@ impl<'t> Wording<'t> {
         let mut line = String::new();
         let mut file = None;
         match self {
-            Wording::Places { renderer, input } => {
+            MessageStyle::SourceLines { renderer, input } => {
                 line += input.name;
                 if let Some(offset) = finding.offset.or(subject.map(|subject| subject.offset)) {
                     let at = renderer.position(input.text.as_bytes(), offset);
@@ -121,7 +121,7 @@ impl<'t> Wording<'t> {
                 }
                 line += ": ";
             }
-            Wording::Resources => file = subject.and_then(|subject| subject.file),
+            MessageStyle::ResourceNames => file = subject.and_then(|subject| subject.file),
         }
         line += &format!("{}[{}]: ", severity.name(), finding.reason.id());
         if let Some(subject) = subject {

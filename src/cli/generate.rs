@@ -37,7 +37,7 @@ pub(crate) fn manual(of: &[String]) -> anyhow::Result<()> {
 pub(crate) fn manuals(folder: &Path) -> anyhow::Result<()> {
     let written = std::fs::create_dir_all(folder).and_then(|()| write_pages(&program(), folder));
     written.map_err(|error| {
-        anyhow::anyhow!("the pages cannot be written to {}: {}", folder.display(), crate::cli::walk::plain(&error))
+        anyhow::anyhow!("the pages cannot be written to {}: {}", folder.display(), crate::cli::discover::plain(&error))
     })
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Everything that can fail happens while the new texts lie beside their files; then come nothing but renames.
 
+use crate::cli::discover::plain;
 use crate::cli::input::FileState;
-use crate::cli::walk::plain;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};

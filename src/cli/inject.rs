@@ -2,14 +2,14 @@
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, Checked, Part};
-use crate::cli::args::{Output, Over};
-use crate::cli::explain::{self, Explaining};
-use crate::cli::findings::{self, Input, Wording, resource};
+use crate::cli::args::{InjectArgs, Output};
+use crate::cli::discover::{self, FoundBy, InputFile, plain};
+use crate::cli::explain::{self, ExplainRequest};
+use crate::cli::findings::{self, MessageStyle, NamedText, resource};
 use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
 use crate::cli::kustomizations::NamedPatches;
-use crate::cli::messages::{Ending, Loudness, Message, Messages};
-use crate::cli::walk::{self, Found, Why, plain};
-use crate::cli::{Exit, diff, in_place, stdout, stream};
+use crate::cli::messages::{Message, Messages, RunOutcome, Verbosity};
+use crate::cli::{Exit, concatenate, diff, in_place, stdout};
 use crate::config::{Config, Rbac};
 use crate::diagnostic::Severity;
 use crate::diagnostic::{LineCounter, visible};
@@ -30,7 +30,7 @@ use yaml_json_patch::edit::{self, Edit, pieces};
 
 /// Who calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum EntryPoint {
     /// No command: a post-renderer, unless a ResourceList comes.
     Helm,
     /// `inject -` or `uninject -`.
@@ -41,7 +41,7 @@ pub(crate) enum Door {
 
 /// What the user wants to have.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) enum Give<'a> {
+pub(crate) enum OutputMode<'a> {
     /// The manifests, on stdout.
     #[default]
     Manifests,
@@ -56,43 +56,43 @@ pub(crate) enum Give<'a> {
     /// What changes, as RFC 6902 patches.
     Patches,
     /// What is decided, and why.
-    Explanation(Explaining<'a>),
+    Explanation(ExplainRequest<'a>),
     /// What the agents must be permitted.
     Permissions,
 }
 
-impl Give<'_> {
+impl OutputMode<'_> {
     /// Whoever asks for the permissions wants to see all of them, whatever the configuration says of writing them.
     pub(crate) fn configured(self, mut config: Config) -> Config {
-        if matches!(self, Give::Permissions) {
+        if matches!(self, OutputMode::Permissions) {
             config.spec.rbac = Rbac { generate: true, allow_nodes_proxy: true };
         }
         config
     }
 }
 
-impl From<&Over> for Give<'_> {
-    fn from(over: &Over) -> Self {
+impl From<&InjectArgs> for OutputMode<'_> {
+    fn from(over: &InjectArgs) -> Self {
         match (over.in_place, over.check, over.diff, over.output) {
-            (true, ..) => Give::InPlace,
-            (_, true, true, _) => Give::CheckAndDiff,
-            (_, true, false, _) => Give::Check,
-            (_, false, true, _) => Give::Diff,
-            (.., Some(Output::Patch)) => Give::Patches,
-            _ => Give::Manifests,
+            (true, ..) => OutputMode::InPlace,
+            (_, true, true, _) => OutputMode::CheckAndDiff,
+            (_, true, false, _) => OutputMode::Check,
+            (_, false, true, _) => OutputMode::Diff,
+            (.., Some(Output::Patch)) => OutputMode::Patches,
+            _ => OutputMode::Manifests,
         }
     }
 }
 
 /// A text that is still needed: to be written, or for what stands in it beside pod templates.
-struct Worked {
+struct ProcessedFile {
     path: PathBuf,
     state: Option<FileState>,
     text: String,
     injection: Injection,
 }
 
-impl Worked {
+impl ProcessedFile {
     fn edits(&self) -> &[Edit] {
         &self.injection.edits
     }
@@ -104,43 +104,44 @@ impl Worked {
 
 /// What was asked for by arguments.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asked<'a> {
-    pub(crate) give: Give<'a>,
+pub(crate) struct RunRequest<'a> {
+    pub(crate) mode: OutputMode<'a>,
     pub(crate) options: Options,
 }
 
 /// What a run goes by.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Run<'c> {
-    pub(crate) give: Give<'c>,
+pub(crate) struct RunContext<'c> {
+    pub(crate) mode: OutputMode<'c>,
     pub(crate) options: Options,
     pub(crate) config: &'c Config,
 }
 
-impl Asked<'_> {
+impl RunRequest<'_> {
     /// Whether the outcome is manifests, in whatever form, that `rbac.generate` would have to write into.
     pub(crate) fn writes_manifests(self) -> bool {
-        self.options.direction == Direction::Inject && !matches!(self.give, Give::Permissions | Give::Explanation(_))
+        self.options.direction == Direction::Inject
+            && !matches!(self.mode, OutputMode::Permissions | OutputMode::Explanation(_))
     }
 }
 
-impl<'c> Run<'c> {
-    pub(crate) fn new(asked: Asked<'c>, config: &'c Config) -> Self {
-        let tense = match asked.give {
-            Give::Manifests | Give::InPlace => Tense::Past,
-            Give::Diff
-            | Give::Check
-            | Give::CheckAndDiff
-            | Give::Patches
-            | Give::Explanation(_)
-            | Give::Permissions => Tense::Conditional,
+impl<'c> RunContext<'c> {
+    pub(crate) fn new(asked: RunRequest<'c>, config: &'c Config) -> Self {
+        let tense = match asked.mode {
+            OutputMode::Manifests | OutputMode::InPlace => Tense::Past,
+            OutputMode::Diff
+            | OutputMode::Check
+            | OutputMode::CheckAndDiff
+            | OutputMode::Patches
+            | OutputMode::Explanation(_)
+            | OutputMode::Permissions => Tense::Conditional,
         };
-        Self { give: asked.give, options: Options { tense, ..asked.options }, config }
+        Self { mode: asked.mode, options: Options { tense, ..asked.options }, config }
     }
 
     /// With a place for permissions, unless they are all that is asked for.
     pub(crate) fn with(self, permissions: Permissions) -> Self {
-        let permissions = if matches!(self.give, Give::Permissions) { Permissions::Leave } else { permissions };
+        let permissions = if matches!(self.mode, OutputMode::Permissions) { Permissions::Leave } else { permissions };
         Self { options: Options { permissions, ..self.options }, ..self }
     }
 
@@ -150,9 +151,9 @@ impl<'c> Run<'c> {
 }
 
 /// What all texts gave.
-struct Gathered<'c> {
-    run: Run<'c>,
-    texts: Vec<Worked>,
+struct Session<'c> {
+    run: RunContext<'c>,
+    texts: Vec<ProcessedFile>,
     requirements: Vec<Requirement>,
     printed: String,
     changed: bool,
@@ -164,16 +165,16 @@ struct Gathered<'c> {
 /// Gives what became of one text that came on stdin.
 pub(crate) fn text(
     text: String,
-    door: Door,
+    entry_point: EntryPoint,
     injection: Injection,
-    run: Run<'_>,
+    run: RunContext<'_>,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    let mut gathered = Gathered::new(run);
-    if door == Door::Command && holds_nothing(&injection) {
-        gathered.nothing_there(messages, STDIN, NOTHING)?;
+    let mut gathered = Session::new(run);
+    if entry_point == EntryPoint::Command && holds_nothing(&injection) {
+        gathered.warn_empty(messages, STDIN, NOTHING)?;
     }
-    if !matches!(run.give, Give::Permissions) {
+    if !matches!(run.mode, OutputMode::Permissions) {
         gathered.requirements.clone_from(&injection.requirements);
     }
     gathered.take(Path::new(STDIN), None, text, injection, messages)?;
@@ -189,8 +190,8 @@ fn holds_nothing(injection: &Injection) -> bool {
 }
 
 /// Works over files and folders.
-pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) -> anyhow::Result<Exit> {
-    let found = walk::files(paths);
+pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messages) -> anyhow::Result<Exit> {
+    let found = discover::files(paths);
     for error in &found.errors {
         messages.error(error)?;
     }
@@ -204,7 +205,7 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
         ))?;
     }
     let patches = NamedPatches::of(&found.kustomizations);
-    let mut gathered = Gathered::new(run);
+    let mut gathered = Session::new(run);
     for file in &found.files {
         gathered.file(file, patches.get(&file.path), messages)?;
     }
@@ -214,14 +215,14 @@ pub(crate) fn files(paths: &[PathBuf], run: Run<'_>, messages: &mut Messages) ->
             true => "it has no manifests, only the templates of a Helm chart",
             false => "it has no file that could be a manifest: *.yaml, *.yml or *.json, neither hidden nor ignored",
         };
-        gathered.nothing_there(messages, &folder.display().to_string(), why)?;
+        gathered.warn_empty(messages, &folder.display().to_string(), why)?;
     }
-    gathered.look_around(messages)?;
+    gathered.check_related(messages)?;
     gathered.finish(messages)
 }
 
-impl<'c> Gathered<'c> {
-    fn new(run: Run<'c>) -> Self {
+impl<'c> Session<'c> {
+    fn new(run: RunContext<'c>) -> Self {
         Self {
             run,
             texts: Vec::new(),
@@ -233,18 +234,18 @@ impl<'c> Gathered<'c> {
         }
     }
 
-    fn file(&mut self, file: &Found, patch: Option<&NamedPatch>, messages: &mut Messages) -> anyhow::Result<()> {
+    fn file(&mut self, file: &InputFile, patch: Option<&NamedPatch>, messages: &mut Messages) -> anyhow::Result<()> {
         let name = file.path.display();
-        let may_be_other = |bytes: &[u8]| file.why == Why::Walked && !shows_manifest(bytes);
+        let may_be_other = |bytes: &[u8]| file.found_by == FoundBy::Walk && !shows_manifest(bytes);
         match read_file(&file.path) {
             Err(Unreadable::NotText(not)) if may_be_other(&not.bytes) => {
-                self.passed_by(messages, &file.path, &not.message)?
+                self.skip_file(messages, &file.path, &not.message)?
             }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
                 let mut injection = inject_part(&text, patch, self.run.config, self.run.options);
-                if file.why == Why::Named && holds_nothing(&injection) {
-                    self.nothing_there(messages, &name.to_string(), NOTHING)?;
+                if file.found_by == FoundBy::Name && holds_nothing(&injection) {
+                    self.warn_empty(messages, &name.to_string(), NOTHING)?;
                 }
                 for finding in &mut injection.findings {
                     if let Some(help) = other_than_manifest(&file.path, &text, finding) {
@@ -253,7 +254,7 @@ impl<'c> Gathered<'c> {
                 }
                 match injection.findings.iter().find(|finding| finding.reason.class() == Class::Refused) {
                     Some(broken) if may_be_other(text.as_bytes()) => {
-                        self.passed_by(messages, &file.path, &broken.message)?
+                        self.skip_file(messages, &file.path, &broken.message)?
                     }
                     _ => self.take(&file.path, Some(state), text, injection, messages)?,
                 }
@@ -263,13 +264,13 @@ impl<'c> Gathered<'c> {
     }
 
     /// A folder holds other files than manifests: one that cannot be read and does not look like one is no reason to stop.
-    fn passed_by(&self, messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
+    fn skip_file(&self, messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
         let message = format!("passed over, it does not look like a manifest: {why}");
         self.warn(messages, &path.display().to_string(), Reason::UnreadableFile, message)
     }
 
     /// A check that looks at nothing is green for ever.
-    fn nothing_there(&self, messages: &mut Messages, name: &str, why: &str) -> io::Result<()> {
+    fn warn_empty(&self, messages: &mut Messages, name: &str, why: &str) -> io::Result<()> {
         self.warn(messages, name, Reason::NoResources, why.to_owned())
     }
 
@@ -310,50 +311,52 @@ impl<'c> Gathered<'c> {
         mut injection: Injection,
         messages: &mut Messages,
     ) -> anyhow::Result<()> {
-        if matches!(self.run.give, Give::Permissions) {
+        if matches!(self.run.mode, OutputMode::Permissions) {
             self.take_permissions(&mut injection);
         }
         // The line of configuration is the same for all texts.
         injection.remarks.retain(|remark| remark.finding.first_time(&mut self.said));
         let name = path.display().to_string();
-        let input = Input { name: &name, text: &text };
-        let wording = Wording::places(input, messages.colour());
-        if !matches!(self.run.give, Give::Explanation(_)) {
-            findings::report(messages, wording, &injection, self.run.options)?;
+        let input = NamedText { name: &name, text: &text };
+        let style = MessageStyle::source_lines(input, messages.colour());
+        if !matches!(self.run.mode, OutputMode::Explanation(_)) {
+            findings::report(messages, style, &injection, self.run.options)?;
         }
         let changed = !injection.edits.is_empty();
         self.changed |= changed;
-        if matches!(self.run.give, Give::Check | Give::CheckAndDiff) && messages.loudness() != Loudness::Errors {
+        if matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff)
+            && messages.verbosity() != Verbosity::Errors
+        {
             list(&mut self.printed, input, &injection);
         }
-        let is_given = match self.run.give {
-            Give::Diff | Give::CheckAndDiff => {
+        let is_given = match self.run.mode {
+            OutputMode::Diff | OutputMode::CheckAndDiff => {
                 self.printed.push_str(&diff::unified(path, &text, &injection.edits));
                 false
             }
-            Give::Patches => {
+            OutputMode::Patches => {
                 patches(&mut self.printed, &injection.outcomes)?;
                 false
             }
-            Give::Manifests | Give::Explanation(_) => true,
-            Give::InPlace => changed,
-            Give::Check | Give::Permissions => false,
+            OutputMode::Manifests | OutputMode::Explanation(_) => true,
+            OutputMode::InPlace => changed,
+            OutputMode::Check | OutputMode::Permissions => false,
         };
         let says_more = !injection.related.is_empty() || injection.outcomes.iter().any(|o| o.needs.is_some());
         if is_given || says_more {
-            self.texts.push(Worked { path: path.to_owned(), state, text, injection });
+            self.texts.push(ProcessedFile { path: path.to_owned(), state, text, injection });
         }
         Ok(())
     }
 
     /// What surrounds the pods may stand in another file than they do.
-    fn look_around(&mut self, messages: &mut Messages) -> io::Result<()> {
+    fn check_related(&mut self, messages: &mut Messages) -> io::Result<()> {
         if self.run.options.direction == Direction::Uninject {
             return Ok(());
         }
-        let parts: Vec<Part<'_>> = self.texts.iter().map(Worked::part).collect();
+        let parts: Vec<Part<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
         let Checked { requirements, remarks } = checks::check_inputs(&parts, self.run.config);
-        if matches!(self.run.give, Give::Explanation(_)) {
+        if matches!(self.run.mode, OutputMode::Explanation(_)) {
             for (number, remark) in remarks {
                 if let Some(worked) = self.texts.get_mut(number) {
                     worked.injection.remarks.push(remark);
@@ -365,11 +368,11 @@ impl<'c> Gathered<'c> {
         for remarks in remarks.chunk_by(|(text, _), (next, _)| text == next) {
             let Some(worked) = remarks.first().and_then(|(number, _)| self.texts.get(*number)) else { continue };
             let name = worked.path.display().to_string();
-            let input = Input { name: &name, text: &worked.text };
-            let mut wording = Wording::places(input, messages.colour());
+            let input = NamedText { name: &name, text: &worked.text };
+            let mut style = MessageStyle::source_lines(input, messages.colour());
             for (_, remark) in remarks {
                 let reported = worked.injection.about_resource(remark);
-                findings::add(messages, &mut wording, &reported, self.run.options.direction)?;
+                findings::add(messages, &mut style, &reported, self.run.options.direction)?;
             }
         }
         self.requirements = requirements;
@@ -380,7 +383,7 @@ impl<'c> Gathered<'c> {
     fn can_be_joined(&self, messages: &mut Messages) -> io::Result<()> {
         let Some(last) = self.texts.iter().rposition(|worked| !worked.text.is_empty()) else { return Ok(()) };
         for worked in self.texts.iter().take(last).filter(|worked| !worked.text.ends_with('\n')) {
-            if stream::must_be_last(&edit::apply(&worked.text, worked.edits())) {
+            if concatenate::must_be_last(&edit::apply(&worked.text, worked.edits())) {
                 let name = worked.path.display().to_string();
                 let word = ErrorKind::OpenBlockScalar.word();
                 let message = format!(
@@ -389,7 +392,7 @@ impl<'c> Gathered<'c> {
                 let help =
                     "end the file with a line break, give it last, or have each file written by itself with `-i`";
                 let finding = Finding::new(Reason::Uneditable, message, worked.text.len(), "").with_help(help);
-                findings::error(messages, Input { name: &name, text: &worked.text }, &finding)?;
+                findings::error(messages, NamedText { name: &name, text: &worked.text }, &finding)?;
             }
         }
         Ok(())
@@ -397,13 +400,13 @@ impl<'c> Gathered<'c> {
 
     /// All is known: writes everything or nothing.
     fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
-        if let Give::Explanation(how) = self.run.give {
+        if let OutputMode::Explanation(how) = self.run.mode {
             let names: Vec<String> = self.texts.iter().map(|worked| worked.path.display().to_string()).collect();
-            let parts: Vec<Part<'_>> = self.texts.iter().map(Worked::part).collect();
+            let parts: Vec<Part<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
             return explain::print(how, &names, &parts, &self.requirements, self.run.config, messages);
         }
         let mut prepared = Vec::new();
-        if matches!(self.run.give, Give::InPlace) && !messages.has_errors() {
+        if matches!(self.run.mode, OutputMode::InPlace) && !messages.has_errors() {
             let changed = self.texts.iter().filter(|worked| !worked.edits().is_empty());
             for (number, worked) in changed.enumerate() {
                 let Some(state) = worked.state else { continue };
@@ -413,66 +416,72 @@ impl<'c> Gathered<'c> {
                 }
             }
         }
-        if matches!(self.run.give, Give::Manifests) {
+        if matches!(self.run.mode, OutputMode::Manifests) {
             self.can_be_joined(messages)?;
         }
         if messages.has_errors() {
-            let ending = match self.run.give {
-                Give::Manifests => Ending::NothingWritten,
-                Give::InPlace => Ending::NothingChanged,
-                Give::Diff
-                | Give::Check
-                | Give::CheckAndDiff
-                | Give::Patches
-                | Give::Explanation(_)
-                | Give::Permissions => Ending::NothingShown,
+            let ending = match self.run.mode {
+                OutputMode::Manifests => RunOutcome::NothingWritten,
+                OutputMode::InPlace => RunOutcome::NothingChanged,
+                OutputMode::Diff
+                | OutputMode::Check
+                | OutputMode::CheckAndDiff
+                | OutputMode::Patches
+                | OutputMode::Explanation(_)
+                | OutputMode::Permissions => RunOutcome::NothingShown,
             };
             messages.log_summary(ending)?;
             messages.show(Some(ending));
             return Ok(Exit::Trouble);
         }
-        let ending = match self.run.give {
-            Give::InPlace => Ending::Changed { files: prepared.len() },
-            Give::Permissions => Ending::Permitted(&self.grants),
-            Give::Manifests => Ending::Given,
-            Give::Diff | Give::Check | Give::CheckAndDiff | Give::Patches | Give::Explanation(_) => Ending::Shown,
+        let ending = match self.run.mode {
+            OutputMode::InPlace => RunOutcome::Changed { files: prepared.len() },
+            OutputMode::Permissions => RunOutcome::Permitted(&self.grants),
+            OutputMode::Manifests => RunOutcome::Given,
+            OutputMode::Diff
+            | OutputMode::Check
+            | OutputMode::CheckAndDiff
+            | OutputMode::Patches
+            | OutputMode::Explanation(_) => RunOutcome::Shown,
         };
         messages.log_summary(ending)?;
         messages.needed(&self.requirements)?;
-        match self.run.give {
-            Give::InPlace => in_place::commit(prepared)?,
-            Give::Manifests => {
+        match self.run.mode {
+            OutputMode::InPlace => in_place::commit(prepared)?,
+            OutputMode::Manifests => {
                 let texts: Vec<&str> = self.texts.iter().map(|worked| &*worked.text).collect();
-                let separators = stream::separators(&texts);
+                let separators = concatenate::separators(&texts);
                 let texts = self.texts.iter().zip(&separators).enumerate();
                 let pieces = texts.flat_map(|(index, (worked, separator))| {
-                    let pieces = stream::joined(index, pieces(&worked.text, worked.edits()));
+                    let pieces = concatenate::joined(index, pieces(&worked.text, worked.edits()));
                     std::iter::once(separator.as_str()).chain(pieces)
                 });
                 stdout::write(pieces)?;
             }
-            Give::Diff | Give::CheckAndDiff => stdout::write_diff(&self.printed)?,
-            Give::Check | Give::Patches | Give::Explanation(_) => stdout::write([self.printed.as_str()])?,
-            Give::Permissions => stdout::write([&*rbac::manifest(&self.grants, self.run.config)])?,
+            OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&self.printed)?,
+            OutputMode::Check | OutputMode::Patches | OutputMode::Explanation(_) => {
+                stdout::write([self.printed.as_str()])?
+            }
+            OutputMode::Permissions => stdout::write([&*rbac::manifest(&self.grants, self.run.config)])?,
         }
         messages.show(Some(ending));
-        let checked = matches!(self.run.give, Give::Check | Give::CheckAndDiff);
+        let checked = matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff);
         Ok(if checked && self.changed { Exit::Found } else { Exit::Done })
     }
 }
 
 /// What to do about a file that cannot be read, where something about it says that it never was a manifest.
 fn other_than_manifest(path: &Path, text: &str, finding: &Finding) -> Option<&'static str> {
-    if walk::is_chart_template(path) {
+    if discover::is_chart_template(path) {
         return Some("it is a template of a Helm chart: render it first, for example with `helm template`");
     }
-    let may_be_manifest = walk::is_manifest(path) && shows_manifest(text.as_bytes());
+    let may_be_manifest = discover::is_manifest(path) && shows_manifest(text.as_bytes());
     let says_more = may_be_manifest || finding.help.as_deref() != Some(CORRECT_IT);
     (!says_more).then_some("correct the document, if it is a manifest at all")
 }
 
 /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`
-fn list(list: &mut String, input: Input<'_>, injection: &Injection) {
+fn list(list: &mut String, input: NamedText<'_>, injection: &Injection) {
     let mut lines = LineCounter::new(input.text.as_bytes());
     for outcome in &injection.outcomes {
         let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else { continue };

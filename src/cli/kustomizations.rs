@@ -1,7 +1,7 @@
 //! Which files of the input are patches, as the kustomizations of the input have it.
 
+use crate::cli::discover::identity;
 use crate::cli::input::read_file;
-use crate::cli::walk::identity;
 use crate::diagnostic::LineCounter;
 use crate::manifest::kustomization::{self, Kustomization, NamedPatch};
 use std::collections::{HashMap, HashSet};

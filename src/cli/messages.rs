@@ -2,9 +2,9 @@
 
 use crate::agent::prerequisites::Permission;
 use crate::agent::prerequisites::Requirement;
+use crate::cli::discover::plain;
 use crate::cli::input::{STDIN, Unreadable};
-use crate::cli::needed;
-use crate::cli::walk::plain;
+use crate::cli::prerequisites;
 use crate::diagnostic::Severity;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
 use crate::options::Tense;
@@ -17,17 +17,17 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Errors that are shown, and warnings without `-v`; of the rest only the number is.
-const SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 /// Warnings of one reason that are shown without `-v`: many alike do not hide the one that matters.
-const SHOWN_ALIKE: usize = 3;
+const MAX_SHOWN_ALIKE: usize = 3;
 
 /// Warnings that a function call shows.
-const SHOWN_TO_ORCHESTRATOR: usize = 3;
+const MAX_SHOWN_TO_ORCHESTRATOR: usize = 3;
 
 /// How much is said on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Loudness {
+pub(crate) enum Verbosity {
     /// `-q`
     Errors,
     /// Errors, warnings and the summary.
@@ -41,7 +41,7 @@ pub(crate) enum Loudness {
 
 /// Whether a decision is said by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Telling {
+pub(crate) enum ShowWhen {
     /// With `-v`.
     OnRequest,
     /// Without it too: a change that the user may not expect.
@@ -51,14 +51,14 @@ pub(crate) enum Telling {
 /// What was decided, which is said when it is known what became of the output: what an error held back has not happened.
 #[derive(Debug, Default)]
 struct Decisions {
-    lines: Vec<Decided>,
+    lines: Vec<DecisionLine>,
     shown: usize,
     /// Changes that are not shown because of their number.
     left_out: usize,
 }
 
 #[derive(Debug)]
-struct Decided {
+struct DecisionLine {
     line: String,
     effect: Effect,
     /// On stderr; in the log it is anyway.
@@ -86,11 +86,11 @@ pub(crate) struct Message {
 /// Collects what there is to say; [`Messages::show`] says it after the output, where people look for it.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
-    loudness: Loudness,
+    verbosity: Verbosity,
     log: Option<File>,
     decisions: Decisions,
-    errors: Shown,
-    warnings: Shown,
+    errors: MessageList,
+    warnings: MessageList,
     notes: Vec<String>,
     /// What must exist for the pods.
     needed: Vec<String>,
@@ -101,14 +101,14 @@ pub(crate) struct Messages {
 }
 
 #[derive(Debug, Default)]
-struct Shown {
+struct MessageList {
     messages: Vec<Message>,
     count: usize,
     counts: BTreeMap<Option<Reason>, usize>,
     left_out: BTreeMap<Option<Reason>, usize>,
 }
 
-impl Shown {
+impl MessageList {
     fn pictures(&self, more: Option<String>) -> Vec<String> {
         self.messages.iter().map(|message| message.picture.clone()).chain(more).collect()
     }
@@ -123,21 +123,21 @@ impl Shown {
 
 impl Messages {
     /// Opens the log for appending, so that a log that cannot be written stops the run before anything else happens.
-    pub(crate) fn new(loudness: Loudness, log_file: Option<&Path>) -> anyhow::Result<Self> {
+    pub(crate) fn new(verbosity: Verbosity, log_file: Option<&Path>) -> anyhow::Result<Self> {
         let open = |path: &Path| {
             OpenOptions::new().append(true).create(true).open(path).map_err(|error| {
                 anyhow::anyhow!("the log file {} cannot be written: {}", path.display(), plain(&error))
             })
         };
-        Ok(Self { loudness, log: log_file.map(open).transpose()?, ..Self::default() })
+        Ok(Self { verbosity, log: log_file.map(open).transpose()?, ..Self::default() })
     }
 
     pub(crate) fn has_errors(&self) -> bool {
         self.errors.count > 0
     }
 
-    pub(crate) fn loudness(&self) -> Loudness {
-        self.loudness
+    pub(crate) fn verbosity(&self) -> Verbosity {
+        self.verbosity
     }
 
     /// Whether stderr takes colours.
@@ -154,30 +154,30 @@ impl Messages {
     }
 
     /// Counts a decision and says it, as far as the run is asked to.
-    pub(crate) fn decided(&mut self, reason: Reason, telling: Telling, line: impl FnOnce() -> String) {
+    pub(crate) fn decided(&mut self, reason: Reason, show_when: ShowWhen, line: impl FnOnce() -> String) {
         self.count(reason);
-        let limit = match (self.loudness, telling) {
-            (Loudness::Resources, _) => usize::MAX,
-            (Loudness::Summary, Telling::Always) => SHOWN,
-            (Loudness::Orchestrator, Telling::Always) => SHOWN_TO_ORCHESTRATOR,
-            (Loudness::Errors, _) | (_, Telling::OnRequest) => 0,
+        let limit = match (self.verbosity, show_when) {
+            (Verbosity::Resources, _) => usize::MAX,
+            (Verbosity::Summary, ShowWhen::Always) => MAX_SHOWN,
+            (Verbosity::Orchestrator, ShowWhen::Always) => MAX_SHOWN_TO_ORCHESTRATOR,
+            (Verbosity::Errors, _) | (_, ShowWhen::OnRequest) => 0,
         };
         let is_shown = self.decisions.shown < limit;
         self.decisions.shown += usize::from(is_shown);
         self.decisions.left_out += usize::from(limit > 0 && !is_shown);
         if is_shown || self.log.is_some() {
             let effect = if reason.done().is_some() { Effect::Change } else { Effect::NoChange };
-            self.decisions.lines.push(Decided { line: line(), effect, is_shown });
+            self.decisions.lines.push(DecisionLine { line: line(), effect, is_shown });
         }
     }
 
     /// A change that is no decision about a pod template.
     pub(crate) fn changed(&mut self, line: String) {
-        let is_shown = self.loudness != Loudness::Errors;
-        self.decisions.lines.push(Decided { line, effect: Effect::Change, is_shown });
+        let is_shown = self.verbosity != Verbosity::Errors;
+        self.decisions.lines.push(DecisionLine { line, effect: Effect::Change, is_shown });
     }
 
-    pub(crate) fn passed_by(&mut self, without_template: usize) {
+    pub(crate) fn without_template(&mut self, without_template: usize) {
         self.without_template += without_template;
     }
 
@@ -195,11 +195,11 @@ impl Messages {
         reason: Option<Reason>,
         message: impl FnOnce(Severity) -> Message,
     ) -> io::Result<()> {
-        let (shown, limit, alike) = match (severity, self.loudness) {
-            (Severity::Error, _) => (&mut self.errors, SHOWN, SHOWN),
-            (_, Loudness::Resources) => (&mut self.warnings, usize::MAX, usize::MAX),
-            (_, Loudness::Orchestrator) => (&mut self.warnings, SHOWN_TO_ORCHESTRATOR, SHOWN_TO_ORCHESTRATOR),
-            _ => (&mut self.warnings, SHOWN, SHOWN_ALIKE),
+        let (shown, limit, alike) = match (severity, self.verbosity) {
+            (Severity::Error, _) => (&mut self.errors, MAX_SHOWN, MAX_SHOWN),
+            (_, Verbosity::Resources) => (&mut self.warnings, usize::MAX, usize::MAX),
+            (_, Verbosity::Orchestrator) => (&mut self.warnings, MAX_SHOWN_TO_ORCHESTRATOR, MAX_SHOWN_TO_ORCHESTRATOR),
+            _ => (&mut self.warnings, MAX_SHOWN, MAX_SHOWN_ALIKE),
         };
         shown.count += 1;
         let of_reason = shown.counts.entry(reason).or_default();
@@ -269,8 +269,8 @@ impl Messages {
     pub(crate) fn needed(&mut self, requirements: &[Requirement]) -> io::Result<()> {
         let changed =
             [Reason::Injected, Reason::Updated, Reason::Adopted].iter().any(|reason| self.counts.contains_key(reason));
-        if changed || self.loudness == Loudness::Resources {
-            for line in needed::lines(requirements, self.permission) {
+        if changed || self.verbosity == Verbosity::Resources {
+            for line in prerequisites::lines(requirements, self.permission) {
                 log(&mut self.log, &line)?;
                 self.needed.push(line);
             }
@@ -279,7 +279,7 @@ impl Messages {
     }
 
     /// Logs the decisions and the summary: before the output, because a log that cannot be written holds that back.
-    pub(crate) fn log_summary(&mut self, ending: Ending<'_>) -> io::Result<()> {
+    pub(crate) fn log_summary(&mut self, ending: RunOutcome<'_>) -> io::Result<()> {
         let summary = self.summary(ending);
         for decided in &self.decisions.lines {
             if is_true(decided, Some(ending)) {
@@ -291,23 +291,23 @@ impl Messages {
 
     /// What follows is for an orchestrator, unless the user has asked for more or less.
     pub(crate) fn for_orchestrator(&mut self) {
-        if self.loudness == Loudness::Summary {
-            self.loudness = Loudness::Orchestrator;
+        if self.verbosity == Verbosity::Summary {
+            self.verbosity = Verbosity::Orchestrator;
         }
     }
 
     /// Prints to stderr what there is to say, then the summary if there is one.
-    pub(crate) fn show(&self, ending: Option<Ending<'_>>) {
-        let how = if self.loudness == Loudness::Orchestrator { "in the results" } else { "`-v` shows them all" };
+    pub(crate) fn show(&self, ending: Option<RunOutcome<'_>>) {
+        let how = if self.verbosity == Verbosity::Orchestrator { "in the results" } else { "`-v` shows them all" };
         let decisions = self.shown_decisions(ending, how);
         let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
         let errors = self.errors.pictures(more(&self.errors, "more error", ""));
         let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
-        let parts: &[&[String]] = match self.loudness {
-            Loudness::Errors if self.has_errors() => &[&errors, &summary],
-            Loudness::Errors => &[],
-            Loudness::Orchestrator => &[&errors, &summary, &decisions, &warnings, &self.notes, &self.needed],
-            Loudness::Summary | Loudness::Resources => {
+        let parts: &[&[String]] = match self.verbosity {
+            Verbosity::Errors if self.has_errors() => &[&errors, &summary],
+            Verbosity::Errors => &[],
+            Verbosity::Orchestrator => &[&errors, &summary, &decisions, &warnings, &self.notes, &self.needed],
+            Verbosity::Summary | Verbosity::Resources => {
                 &[&decisions, &self.notes, &warnings, &errors, &summary, &self.needed]
             }
         };
@@ -318,7 +318,7 @@ impl Messages {
         }
     }
 
-    fn shown_decisions(&self, ending: Option<Ending<'_>>, how: &str) -> Vec<String> {
+    fn shown_decisions(&self, ending: Option<RunOutcome<'_>>, how: &str) -> Vec<String> {
         let shown = self.decisions.lines.iter().filter(|decided| decided.is_shown && is_true(decided, ending));
         let more = match self.decisions.left_out {
             0 => None,
@@ -329,26 +329,26 @@ impl Messages {
     }
 
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
-    fn summary(&self, ending: Ending<'_>) -> String {
+    fn summary(&self, ending: RunOutcome<'_>) -> String {
         let held_back = match ending {
-            Ending::Given => return self.counted(Tense::Past),
-            Ending::Shown => return format!("{}; no file was changed", self.counted(Tense::Conditional)),
-            Ending::Permitted(grants) => {
+            RunOutcome::Given => return self.counted(Tense::Past),
+            RunOutcome::Shown => return format!("{}; no file was changed", self.counted(Tense::Conditional)),
+            RunOutcome::Permitted(grants) => {
                 // What is out then are comments, which `kubectl apply` does not take.
                 let nothing = grants.nothing().map(|why| format!("nothing to apply: {why}"));
                 return nothing.unwrap_or_else(|| plural(grants.service_accounts(), "ServiceAccount"));
             }
-            Ending::Changed { files } => {
+            RunOutcome::Changed { files } => {
                 return format!("{}; {} changed", self.counted(Tense::Past), plural(files, "file"));
             }
-            Ending::NothingWritten => "nothing was written",
-            Ending::NothingChanged => "no file was changed",
-            Ending::NothingShown => "nothing is shown",
-            Ending::GivenBack => "the items are as they came",
+            RunOutcome::NothingWritten => "nothing was written",
+            RunOutcome::NothingChanged => "no file was changed",
+            RunOutcome::NothingShown => "nothing is shown",
+            RunOutcome::GivenBack => "the items are as they came",
         };
         let mut summary = format!("{}; {held_back}", plural(self.errors.count, "error"));
         if self.only_refusals_hold_others_back() {
-            let way = if ending == Ending::GivenBack { "`onError: skip`" } else { "`--set onError=skip`" };
+            let way = if ending == RunOutcome::GivenBack { "`onError: skip`" } else { "`--set onError=skip`" };
             summary += &format!("; {way} leaves out what is refused and goes on with the others");
         }
         summary
@@ -390,7 +390,7 @@ impl Messages {
 
 /// What became of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending<'g> {
+pub(crate) enum RunOutcome<'g> {
     /// It is out.
     Given,
     /// It is out, as a diff, a list or patches of what would change.
@@ -411,16 +411,20 @@ pub(crate) enum Ending<'g> {
 
 /// Whether changes that were told would not be there; without an ending, an error has come in between. What would be changed
 /// is true also where it is not shown.
-fn is_undone(ending: Option<Ending<'_>>) -> bool {
+fn is_undone(ending: Option<RunOutcome<'_>>) -> bool {
     match ending {
-        Some(Ending::Given | Ending::Shown | Ending::Permitted(_) | Ending::Changed { .. } | Ending::NothingShown) => {
-            false
-        }
-        Some(Ending::NothingWritten | Ending::NothingChanged | Ending::GivenBack) | None => true,
+        Some(
+            RunOutcome::Given
+            | RunOutcome::Shown
+            | RunOutcome::Permitted(_)
+            | RunOutcome::Changed { .. }
+            | RunOutcome::NothingShown,
+        ) => false,
+        Some(RunOutcome::NothingWritten | RunOutcome::NothingChanged | RunOutcome::GivenBack) | None => true,
     }
 }
 
-fn is_true(decided: &Decided, ending: Option<Ending<'_>>) -> bool {
+fn is_true(decided: &DecisionLine, ending: Option<RunOutcome<'_>>) -> bool {
     decided.effect == Effect::NoChange || !is_undone(ending)
 }
 
@@ -432,7 +436,7 @@ fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
         .map_err(|error| io::Error::other(format!("the log file cannot be written: {error}")))
 }
 
-fn more(shown: &Shown, what: &str, how: &str) -> Option<String> {
+fn more(shown: &MessageList, what: &str, how: &str) -> Option<String> {
     match shown.count - shown.messages.len() {
         0 => None,
         rest => Some(format!("… and {}{}{how}", plural(rest, what), shown.reasons_left_out())),

@@ -9,8 +9,10 @@
 //! - `messages`, `findings`, `needed`: what is said beside
 
 mod args;
+mod concatenate;
 mod configuration;
 mod diff;
+mod discover;
 mod explain;
 mod findings;
 mod generate;
@@ -19,21 +21,19 @@ mod inject;
 mod input;
 mod kustomizations;
 mod messages;
-mod needed;
+mod prerequisites;
 mod stdin;
 mod stdout;
-mod stream;
 mod usage;
 mod wait_for;
-mod walk;
 
 use crate::options::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
-use args::{Cli, Command, Common, LOG_FILE_VARIABLE, Over};
+use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE};
 use clap::{CommandFactory, Parser};
-use explain::Explaining;
-use inject::Door;
-use inject::{Asked, Give, Run};
-use messages::{Loudness, Messages};
+use explain::ExplainRequest;
+use inject::EntryPoint;
+use inject::{OutputMode, RunContext, RunRequest};
+use messages::{Messages, Verbosity};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -67,15 +67,15 @@ impl From<Exit> for ExitCode {
 /// Why a run ends is among the messages already.
 #[derive(Debug, thiserror::Error)]
 #[error("see the messages")]
-struct Told;
+struct AlreadyReported;
 
 /// Does what the arguments ask for.
 #[must_use]
 pub fn run() -> ExitCode {
     if let Some(configuration) = legacy_plugin_argument() {
         let common = Common { config: Some(configuration), ..Common::default() };
-        return within(Loudness::default(), &common, |messages| {
-            stdin::answer(Door::LegacyPlugin, Asked::default(), &common, messages)
+        return within(Verbosity::default(), &common, |messages| {
+            stdin::answer(EntryPoint::LegacyPlugin, RunRequest::default(), &common, messages)
         });
     }
     let Cli { command, common } = match Cli::try_parse() {
@@ -87,35 +87,36 @@ pub fn run() -> ExitCode {
         Some(Command::Rbac { over }) => (over.quiet, over.verbose),
         _ => (false, false),
     };
-    let loudness = match (quiet, verbose) {
-        (true, _) => Loudness::Errors,
-        (_, true) => Loudness::Resources,
-        _ => Loudness::Summary,
+    let verbosity = match (quiet, verbose) {
+        (true, _) => Verbosity::Errors,
+        (_, true) => Verbosity::Resources,
+        _ => Verbosity::Summary,
     };
-    within(loudness, &common, |messages| match command {
+    within(verbosity, &common, |messages| match command {
         None if io::stdin().is_terminal() => Ok(help(None)),
-        None => stdin::answer(Door::Helm, Asked::default(), &common, messages),
+        None => stdin::answer(EntryPoint::Helm, RunRequest::default(), &common, messages),
         Some(Command::Inject { over, adopt, strict }) => {
             let options = Options {
                 foreign_agents: if adopt { ForeignAgents::Adopt } else { ForeignAgents::Respect },
                 warnings: if strict { Warnings::Refuse } else { Warnings::Tell },
                 ..Options::default()
             };
-            over_paths("inject", asked(&over, options), &common, messages)
+            run_on_paths("inject", asked(&over, options), &common, messages)
         }
         Some(Command::Uninject { over }) => {
             let options = Options { direction: Direction::Uninject, ..Options::default() };
-            over_paths("uninject", asked(&over, options), &common, messages)
+            run_on_paths("uninject", asked(&over, options), &common, messages)
         }
         Some(Command::Explain(asked)) => {
             let warnings = if asked.strict { Warnings::Refuse } else { Warnings::Tell };
             let options = Options { warnings, explanations: Explanations::Keep, ..Options::default() };
-            let asked = (&*asked.paths, Asked { give: Give::Explanation(Explaining::from(&asked)), options });
-            over_paths("explain", asked, &common, messages)
+            let asked =
+                (&*asked.paths, RunRequest { mode: OutputMode::Explanation(ExplainRequest::from(&asked)), options });
+            run_on_paths("explain", asked, &common, messages)
         }
         Some(Command::Rbac { over }) => {
-            let asked = (&*over.paths, Asked { give: Give::Permissions, ..Asked::default() });
-            over_paths("rbac", asked, &common, messages)
+            let asked = (&*over.paths, RunRequest { mode: OutputMode::Permissions, ..RunRequest::default() });
+            run_on_paths("rbac", asked, &common, messages)
         }
         Some(Command::Config(command)) => configuration::command(command, &common, messages),
         Some(Command::WaitFor { endpoints, timeout, interval }) => {
@@ -128,45 +129,45 @@ pub fn run() -> ExitCode {
 }
 
 /// What `inject` and `uninject` are asked for, and over what.
-fn asked(over: &Over, options: Options) -> (&[PathBuf], Asked<'_>) {
-    let give = Give::from(over);
+fn asked(over: &InjectArgs, options: Options) -> (&[PathBuf], RunRequest<'_>) {
+    let mode = OutputMode::from(over);
     let options = Options {
         hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
-        patches: if matches!(give, Give::Patches) { Patches::Keep } else { Patches::Drop },
+        patches: if matches!(mode, OutputMode::Patches) { Patches::Keep } else { Patches::Drop },
         ..options
     };
-    (&over.paths, Asked { give, options })
+    (&over.paths, RunRequest { mode, options })
 }
 
-fn over_paths(
+fn run_on_paths(
     command: &str,
-    (paths, asked): (&[PathBuf], Asked<'_>),
+    (paths, asked): (&[PathBuf], RunRequest<'_>),
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
     let is_stdin = |path: &PathBuf| path.as_path() == Path::new("-");
     match paths {
         [] | [_] if paths.iter().all(is_stdin) => {
-            if matches!(asked.give, Give::InPlace) {
+            if matches!(asked.mode, OutputMode::InPlace) {
                 anyhow::bail!("`-i` changes files, and none is named; name some, or leave `-i` away to get stdout");
             }
             if paths.is_empty() && io::stdin().is_terminal() {
                 return Ok(help(Some(command)));
             }
-            stdin::answer(Door::Command, asked, common, messages)
+            stdin::answer(EntryPoint::Command, asked, common, messages)
         }
         paths if paths.iter().any(is_stdin) => {
             anyhow::bail!("`-` is stdin and cannot stand beside files; for a file of that name write `./-`")
         }
         paths => {
-            let config = asked.give.configured(configuration::base(common, messages)?);
+            let config = asked.mode.configured(configuration::base(common, messages)?);
             if config.spec.rbac.generate && asked.writes_manifests() {
                 anyhow::bail!(
                     "`rbac.generate` adds documents to a stream and items to a ResourceList; files have no place for them: \
                      write `mackerel-agent-injector rbac` into a file of its own, and add `--set rbac.generate=false`"
                 );
             }
-            inject::files(paths, Run::new(asked, &config), messages)
+            inject::files(paths, RunContext::new(asked, &config), messages)
         }
     }
 }
@@ -181,9 +182,9 @@ fn legacy_plugin_argument() -> Option<PathBuf> {
 }
 
 /// Runs one command; every error ends here.
-fn within(loudness: Loudness, common: &Common, run: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>) -> ExitCode {
+fn within(verbosity: Verbosity, common: &Common, run: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>) -> ExitCode {
     let log_file = common.log_file.clone().or_else(log_file_of_variable);
-    let (mut messages, opened) = match Messages::new(loudness, log_file.as_deref()) {
+    let (mut messages, opened) = match Messages::new(verbosity, log_file.as_deref()) {
         Ok(messages) => (messages, Ok(())),
         Err(error) => (Messages::default(), Err(error)),
     };
@@ -192,7 +193,7 @@ fn within(loudness: Loudness, common: &Common, run: impl FnOnce(&mut Messages) -
         if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
             return Exit::Done;
         }
-        if !error.is::<Told>() {
+        if !error.is::<AlreadyReported>() {
             // Whether it can be logged or not, it is shown.
             let _ = messages.error(format!("{error:#}"));
         }

@@ -1,6 +1,6 @@
 //! The way out: slices in one go, nothing joined together before.
 
-use crate::cli::walk::plain;
+use crate::cli::discover::plain;
 use std::io::{self, BufWriter, Write};
 
 /// Pieces larger than this go out as they lie in memory.

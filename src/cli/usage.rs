@@ -2,7 +2,7 @@
 //! shows nothing of it.
 
 use crate::cli::args::Cli;
-use crate::cli::messages::{Loudness, Messages};
+use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
 use clap::CommandFactory;
 use clap::builder::StyledStr;
@@ -46,7 +46,7 @@ pub(crate) fn answer(mut error: clap::Error) -> Exit {
     }
     let _ = error.print();
     if let Some(file) = log_file(std::env::args_os().skip(1)).or_else(log_file_of_variable) {
-        let logged = Messages::new(Loudness::default(), Some(&file))
+        let logged = Messages::new(Verbosity::default(), Some(&file))
             .and_then(|mut messages| Ok(messages.note(line(&error.render().to_string()))?));
         if let Err(error) = logged {
             anstream::eprintln!("error: {error}");

@@ -1,8 +1,8 @@
 //! `wait-for`: what the init container runs. It knocks at every host until each accepts TCP, or time is up.
 
 use crate::agent::endpoint::Endpoint;
+use crate::cli::discover::plain;
 use crate::cli::messages::Messages;
-use crate::cli::walk::plain;
 use crate::cli::{Exit, stdout};
 use std::io;
 use std::net::{TcpStream, ToSocketAddrs};

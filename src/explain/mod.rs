@@ -4,7 +4,7 @@ mod permitted;
 pub(crate) mod sarif;
 pub(crate) mod text;
 
-pub(crate) use permitted::Permitted;
+pub(crate) use permitted::PermissionView;
 
 use crate::agent::prerequisites::KeyRef;
 use crate::agent::prerequisites::{Presence, Requirement};
@@ -30,20 +30,20 @@ use std::collections::HashSet;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Explanation {
     /// One per pod template, in the order of the inputs.
-    pub(crate) templates: Vec<Template>,
+    pub(crate) templates: Vec<TemplateView>,
     /// What belongs to no pod template.
-    pub(crate) findings: Vec<Told>,
+    pub(crate) findings: Vec<FindingView>,
     /// What must exist before the pods start.
-    pub(crate) needed: Vec<Needed>,
+    pub(crate) needed: Vec<RequirementView>,
     /// What the agents must be permitted.
-    pub(crate) permissions: Vec<Permitted>,
+    pub(crate) permissions: Vec<PermissionView>,
     /// Resources without a pod template.
     pub(crate) without_pod_template: usize,
 }
 
 impl Explanation {
     /// Every finding, with its pod template where it is about one.
-    pub(crate) fn findings(&self) -> impl Iterator<Item = (&Told, Option<&Template>)> {
+    pub(crate) fn findings(&self) -> impl Iterator<Item = (&FindingView, Option<&TemplateView>)> {
         let of_templates = self.templates.iter().flat_map(|template| {
             std::iter::once(&template.decision).chain(&template.warnings).map(move |told| (told, Some(template)))
         });
@@ -58,7 +58,7 @@ impl Explanation {
 
 /// A place in an input.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub(crate) struct Place {
+pub(crate) struct PlaceView {
     /// The input's name as the user gave it, `<stdin>` for stdin.
     pub(crate) file: String,
     /// From 1.
@@ -70,33 +70,33 @@ pub(crate) struct Place {
 /// One pod template.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Template {
+pub(crate) struct TemplateView {
     /// Whose.
     #[serde(flatten)]
     pub(crate) resource: Identity,
     /// Path of the pod template in the resource; empty for a Pod.
     pub(crate) template: String,
     /// Where the resource stands.
-    pub(crate) place: Place,
+    pub(crate) place: PlaceView,
     /// What was decided.
-    pub(crate) decision: Told,
+    pub(crate) decision: FindingView,
     /// What made the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) because: Option<Because>,
+    pub(crate) because: Option<CauseView>,
     /// What is told beside it.
-    pub(crate) warnings: Vec<Told>,
+    pub(crate) warnings: Vec<FindingView>,
     /// What the agent was made from, where one resource was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) agent: Option<Made>,
+    pub(crate) agent: Option<ContainerSettings>,
     /// What the init container that waits was made from, where one resource was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) wait_for: Option<Made>,
+    pub(crate) wait_for: Option<ContainerSettings>,
 }
 
 /// One thing to tell.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Told {
+pub(crate) struct FindingView {
     /// The reason's id.
     pub(crate) id: &'static str,
     /// How much it matters to a run with these arguments.
@@ -108,7 +108,7 @@ pub(crate) struct Told {
     pub(crate) help: Option<String>,
     /// Where it stands.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<PlaceView>,
     /// Whose it is, where it is not a pod template's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resource: Option<Identity>,
@@ -120,7 +120,7 @@ pub(crate) struct Told {
 /// The rule that made a decision.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Because {
+pub(crate) struct CauseView {
     /// A setting's dotted path below `spec`, or a field of the manifest.
     pub(crate) rule: String,
     /// The setting's value.
@@ -133,28 +133,28 @@ pub(crate) struct Because {
 /// What one container was made from.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Made {
+pub(crate) struct ContainerSettings {
     /// Path of the list that holds it.
     pub(crate) stands_in: String,
     /// Every setting of it.
-    pub(crate) settings: Vec<Setting>,
+    pub(crate) settings: Vec<SettingView>,
 }
 
 /// One setting of one container.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Setting {
+pub(crate) struct SettingView {
     /// Dotted path below `spec`, or the annotation that names the hosts to wait for.
     pub(crate) path: String,
     /// Its value; null where it has none.
     pub(crate) value: Value,
-    /// Where the value stands, as of [`Because`].
+    /// Where the value stands, as of [`CauseView`].
     pub(crate) origin: String,
 }
 
 /// One thing that must exist.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Needed {
+pub(crate) struct RequirementView {
     /// The pods' namespace; none where nobody names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<String>,
@@ -169,21 +169,21 @@ pub(crate) struct Needed {
     pub(crate) presence: &'static str,
     /// Where, key and all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<PlaceView>,
 }
 
 /// Which templates are explained.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Chosen<'a> {
+pub(crate) enum Filter<'a> {
     /// All; with the agent's settings where there is but one.
     All,
     /// Those of one resource, with the agent's settings: its name, `Kind/name` or `Kind/namespace/name`.
     Resource(&'a str),
 }
 
-impl Chosen<'_> {
+impl Filter<'_> {
     fn takes(self, identity: &Identity, config: &Config) -> bool {
-        let Chosen::Resource(wanted) = self else { return true };
+        let Filter::Resource(wanted) = self else { return true };
         let parts: Vec<&str> = wanted.split('/').collect();
         let is = |part: &str, whole: &str| part.eq_ignore_ascii_case(whole);
         match parts.as_slice() {
@@ -206,7 +206,7 @@ pub(crate) fn explain(
     parts: &[Part<'_>],
     requirements: &[Requirement],
     config: &Config,
-    chosen: Chosen<'_>,
+    filter: Filter<'_>,
 ) -> Explanation {
     let mut explanation = Explanation {
         templates: Vec::new(),
@@ -215,31 +215,31 @@ pub(crate) fn explain(
         permissions: Vec::new(),
         without_pod_template: 0,
     };
-    let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| chosen.takes(&o.identity, config)).count();
-    let in_detail = matches!(chosen, Chosen::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
+    let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| filter.takes(&o.identity, config)).count();
+    let in_detail = matches!(filter, Filter::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
     for (name, part) in names.iter().zip(parts) {
-        let mut view = View { name, lines: LineCounter::new(part.text.as_bytes()), config };
+        let mut builder = ExplanationBuilder { name, lines: LineCounter::new(part.text.as_bytes()), config };
         for reported in part.injection.diagnostics() {
-            match (reported.outcome, chosen) {
-                (Some(outcome), _) if !chosen.takes(&outcome.identity, config) => {}
+            match (reported.outcome, filter) {
+                (Some(outcome), _) if !filter.takes(&outcome.identity, config) => {}
                 (Some(outcome), _) if reported.is_decision() => {
-                    explanation.templates.push(view.template(outcome, &reported, in_detail));
+                    explanation.templates.push(builder.template(outcome, &reported, in_detail));
                 }
                 (Some(_), _) => {
                     if let Some(template) = explanation.templates.last_mut() {
-                        template.warnings.push(view.told(&reported));
+                        template.warnings.push(builder.told(&reported));
                     }
                 }
-                (None, Chosen::All) => explanation.findings.push(view.told(&reported)),
-                (None, Chosen::Resource(_)) => {}
+                (None, Filter::All) => explanation.findings.push(builder.told(&reported)),
+                (None, Filter::Resource(_)) => {}
             }
         }
-        if matches!(chosen, Chosen::All) {
+        if matches!(filter, Filter::All) {
             explanation.without_pod_template += part.injection.without_template;
         }
     }
     let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
-    let shown: Vec<&Outcome> = outcomes.filter(|outcome| chosen.takes(&outcome.identity, config)).collect();
+    let shown: Vec<&Outcome> = outcomes.filter(|outcome| filter.takes(&outcome.identity, config)).collect();
     let asked = shown.iter().flat_map(|outcome| {
         let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref());
         outcome.needs.iter().flat_map(|needs| &needs.objects).map(move |need| (namespace, need))
@@ -253,16 +253,16 @@ pub(crate) fn explain(
     explanation
 }
 
-fn needed(requirement: &Requirement, names: &[String], lines: &mut [LineCounter<'_>]) -> Needed {
+fn needed(requirement: &Requirement, names: &[String], lines: &mut [LineCounter<'_>]) -> RequirementView {
     let place = match requirement.presence {
         Presence::Present { part, offset } => names.get(part).zip(lines.get_mut(part)).map(|(name, lines)| {
             let at = lines.position(offset);
-            Place { file: name.clone(), line: at.line, column: at.column }
+            PlaceView { file: name.clone(), line: at.line, column: at.column }
         }),
         Presence::Absent | Presence::WithoutKey => None,
     };
     let need = &requirement.need;
-    Needed {
+    RequirementView {
         namespace: requirement.namespace.clone(),
         kind: need.source.kind(),
         name: need.name.clone(),
@@ -273,21 +273,21 @@ fn needed(requirement: &Requirement, names: &[String], lines: &mut [LineCounter<
 }
 
 /// One input, as it is looked at from its beginning to its end.
-struct View<'a> {
+struct ExplanationBuilder<'a> {
     name: &'a str,
     lines: LineCounter<'a>,
     config: &'a Config,
 }
 
-impl View<'_> {
-    fn place(&mut self, offset: usize) -> Place {
+impl ExplanationBuilder<'_> {
+    fn place(&mut self, offset: usize) -> PlaceView {
         let at = self.lines.position(offset);
-        Place { file: self.name.to_owned(), line: at.line, column: at.column }
+        PlaceView { file: self.name.to_owned(), line: at.line, column: at.column }
     }
 
     /// A template with its decision, without warnings.
-    fn template(&mut self, outcome: &Outcome, decision: &ReportedFinding<'_>, in_detail: bool) -> Template {
-        Template {
+    fn template(&mut self, outcome: &Outcome, decision: &ReportedFinding<'_>, in_detail: bool) -> TemplateView {
+        TemplateView {
             resource: outcome.identity.clone(),
             template: field_path(&outcome.template),
             place: self.place(outcome.offset),
@@ -299,9 +299,9 @@ impl View<'_> {
         }
     }
 
-    fn told(&mut self, reported: &ReportedFinding<'_>) -> Told {
+    fn told(&mut self, reported: &ReportedFinding<'_>) -> FindingView {
         let ReportedFinding { finding, severity, resource, outcome, .. } = *reported;
-        Told {
+        FindingView {
             id: finding.reason.id(),
             severity,
             message: finding.message.clone(),
@@ -312,23 +312,23 @@ impl View<'_> {
         }
     }
 
-    fn because(&mut self, cause: &Cause) -> Because {
+    fn because(&mut self, cause: &Cause) -> CauseView {
         match cause {
-            Cause::Setting(path) => Because {
+            Cause::Setting(path) => CauseView {
                 rule: path.clone().into_owned(),
                 value: self.config.value(path.split('[').next().unwrap_or_default()),
                 origin: self.origin(self.config.origin(path.split('[').next().unwrap_or_default())),
             },
             Cause::Manifest { offset, pointer } => {
-                Because { rule: what_stands_at(pointer), value: None, origin: self.place(*offset).to_string() }
+                CauseView { rule: what_stands_at(pointer), value: None, origin: self.place(*offset).to_string() }
             }
             Cause::Kustomization { place, pointer } => {
-                Because { rule: field_path(pointer), value: None, origin: place.clone() }
+                CauseView { rule: field_path(pointer), value: None, origin: place.clone() }
             }
         }
     }
 
-    fn agent(&mut self, outcome: &Outcome) -> Option<Made> {
+    fn agent(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
         let agent = outcome.agent.as_ref()?;
         let config = agent.annotated.as_deref().unwrap_or(self.config);
         let settings = config.settings().into_iter().filter(|(path, ..)| is_of_the_agent(path));
@@ -337,29 +337,35 @@ impl View<'_> {
             if let ("agent.env", Some(less)) = (&*path, less_variables(self.config, config)) {
                 origin.push_str(&less);
             }
-            in_effect(Setting { path, value, origin }, &agent.container, &agent.volume_list)
+            in_effect(SettingView { path, value, origin }, &agent.container, &agent.volume_list)
         });
-        let mut settings: Vec<Setting> = settings.collect();
+        let mut settings: Vec<SettingView> = settings.collect();
         let added = amounts_without_a_setting(&agent.container, &settings);
         let behind = settings.iter().rposition(|setting| setting.path.starts_with("agent.resources"));
         let at = behind.map_or(settings.len(), |last| last + 1);
         settings.splice(at..at, added);
-        Some(Made { settings, stands_in: field_path(&format!("{}/spec/{}", outcome.template, agent.sidecar.field())) })
+        Some(ContainerSettings {
+            settings,
+            stands_in: field_path(&format!("{}/spec/{}", outcome.template, agent.sidecar.field())),
+        })
     }
 
-    fn wait_for(&mut self, outcome: &Outcome) -> Option<Made> {
+    fn wait_for(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
         let Waiting { wait_for, asked } = outcome.wait_for.as_ref()?;
         let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
-        let Because { rule, origin, .. } = self.because(asked);
-        let mut settings = vec![Setting { path: rule, value: hosts.into(), origin }];
+        let CauseView { rule, origin, .. } = self.because(asked);
+        let mut settings = vec![SettingView { path: rule, value: hosts.into(), origin }];
         // What it shares with the agent stands there, if there is one.
         let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent.is_none();
         for (path, value, origin) in self.config.settings() {
             if path.starts_with("waitFor.") || of_both(&path) {
-                settings.push(Setting { path, value, origin: self.origin(origin) });
+                settings.push(SettingView { path, value, origin: self.origin(origin) });
             }
         }
-        Some(Made { settings, stands_in: field_path(&format!("{}/spec/{}", outcome.template, WaitFor::FIELD)) })
+        Some(ContainerSettings {
+            settings,
+            stands_in: field_path(&format!("{}/spec/{}", outcome.template, WaitFor::FIELD)),
+        })
     }
 
     fn origin(&mut self, origin: &Origin) -> String {
@@ -414,8 +420,8 @@ fn annotation(pointer: &str) -> Option<String> {
 }
 
 /// A setting as the pod has it: names that somebody changed since stay, and what the pod says of its resources counts.
-fn in_effect(setting: Setting, container: &Value, volumes: &Value) -> Setting {
-    let Setting { path, value, origin } = setting;
+fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> SettingView {
+    let SettingView { path, value, origin } = setting;
     let amount = |list: &str, resource: &str| container["resources"][list][resource.replace("\\.", ".")].clone();
     let resources = path.strip_prefix("agent.resources.").and_then(|amount| amount.split_once('.'));
     let volumes = || volumes.as_array().into_iter().flatten();
@@ -436,23 +442,23 @@ fn in_effect(setting: Setting, container: &Value, volumes: &Value) -> Setting {
             let key = env.into_iter().find(|variable| variable["name"] == API_KEY);
             (key.map(|key| key["valueFrom"]["secretKeyRef"]["name"].clone()).unwrap_or_default(), KEPT)
         }
-        _ => return Setting { path, value, origin },
+        _ => return SettingView { path, value, origin },
     };
     if actual == value {
-        Setting { path, value, origin }
+        SettingView { path, value, origin }
     } else {
-        Setting { path, value: actual, origin: why.to_owned() }
+        SettingView { path, value: actual, origin: why.to_owned() }
     }
 }
 
 /// Requests and limits that `qos: keep` brought in.
-fn amounts_without_a_setting(container: &Value, settings: &[Setting]) -> Vec<Setting> {
+fn amounts_without_a_setting(container: &Value, settings: &[SettingView]) -> Vec<SettingView> {
     let mut added = Vec::new();
     for list in ["limits", "requests"] {
         for (resource, amount) in container["resources"][list].as_object().into_iter().flatten() {
             let path = format!("agent.resources.{list}.{}", resource.replace('.', "\\."));
             if !settings.iter().any(|setting| setting.path == path) {
-                added.push(Setting { path, value: amount.clone(), origin: "added: `qos` is `keep`".to_owned() });
+                added.push(SettingView { path, value: amount.clone(), origin: "added: `qos` is `keep`".to_owned() });
             }
         }
     }
@@ -468,7 +474,7 @@ fn is_of_the_agent(path: &str) -> bool {
     !OTHERS.contains(&path.split('.').next().unwrap_or_default())
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for PlaceView {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the ServiceAccounts of one namespace must be permitted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Permitted {
+pub(crate) struct PermissionView {
     /// Their namespace; none where nobody names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<String>,
@@ -27,7 +27,7 @@ pub(crate) struct Permitted {
 }
 
 /// By namespace, then by what it takes; nothing for agents that need no permission.
-pub(super) fn permitted(shown: &[&Outcome], config: &Config) -> Vec<Permitted> {
+pub(super) fn permitted(shown: &[&Outcome], config: &Config) -> Vec<PermissionView> {
     let mut needed: BTreeMap<(Option<String>, KubeletAccess), BTreeSet<String>> = BTreeMap::new();
     for RbacSubject { access, namespace, service_account } in
         shown.iter().filter_map(|outcome| outcome.rbac_subject.as_ref())
@@ -37,7 +37,7 @@ pub(super) fn permitted(shown: &[&Outcome], config: &Config) -> Vec<Permitted> {
     let written = if config.spec.rbac.generate { "`rbac.generate` writes" } else { "the command `rbac` prints" };
     let permitted = needed.into_iter().map(|((namespace, access), service_accounts)| {
         let get = access.resources(config.spec.kubernetes_version);
-        Permitted { namespace, service_accounts, get, written, access }
+        PermissionView { namespace, service_accounts, get, written, access }
     });
     permitted.filter(|permitted| !permitted.get.is_empty()).collect()
 }

@@ -4,7 +4,7 @@
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
 use crate::diagnostic::Severity;
-use crate::explain::{Explanation, Place, Told};
+use crate::explain::{Explanation, FindingView, PlaceView};
 use crate::manifest::identity::Identity;
 use crate::report::{Class, Reason};
 use serde_json::{Map, Value, json};
@@ -56,7 +56,7 @@ fn rule(reason: Reason) -> Value {
     })
 }
 
-fn result(told: &Told, rule: usize, resource: Option<&Identity>, place: Option<&Place>) -> Value {
+fn result(told: &FindingView, rule: usize, resource: Option<&Identity>, place: Option<&PlaceView>) -> Value {
     let level = match told.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

@@ -4,7 +4,9 @@ use crate::agent::components::ComponentSet;
 use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
 use crate::diagnostic::Severity;
 use crate::diagnostic::visible;
-use crate::explain::{Because, Explanation, Made, Needed, Permitted, Template, Told};
+use crate::explain::{
+    CauseView, ContainerSettings, Explanation, FindingView, PermissionView, RequirementView, TemplateView,
+};
 use crate::manifest::identity::Identity;
 use crate::options::Tense;
 use crate::report::Reason;
@@ -74,7 +76,7 @@ fn line(text: &mut String, line: &str) {
 }
 
 /// The line of the resource, who it is and where its template is, what was decided, and why.
-fn row(template: &Template) -> [String; 4] {
+fn row(template: &TemplateView) -> [String; 4] {
     let field = if template.template.is_empty() { String::new() } else { format!(" {}", template.template) };
     let resource = name(&template.resource) + &field;
     [format!("line {}", template.place.line), resource, template.decision.id.to_owned(), because(template)]
@@ -86,11 +88,11 @@ fn name(resource: &Identity) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
 }
 
-fn because(template: &Template) -> String {
+fn because(template: &TemplateView) -> String {
     match &template.because {
         None => String::new(),
-        Some(Because { rule, value: Some(value), origin }) => format!("{rule}: {} ({origin})", short(value)),
-        Some(Because { rule, value: None, origin }) => format!("{rule} ({origin})"),
+        Some(CauseView { rule, value: Some(value), origin }) => format!("{rule}: {} ({origin})", short(value)),
+        Some(CauseView { rule, value: None, origin }) => format!("{rule} ({origin})"),
     }
 }
 
@@ -113,7 +115,7 @@ fn plain(value: &Value) -> String {
 }
 
 /// True where the message says more than the id.
-fn says_more(decision: &Told) -> bool {
+fn says_more(decision: &FindingView) -> bool {
     let reason = Reason::ALL.iter().find(|reason| reason.id() == decision.id);
     !reason.is_some_and(|reason| match reason.done() {
         Some(done) => ComponentSet::Agent(()).passive(Tense::Conditional, done) == decision.message,
@@ -122,7 +124,7 @@ fn says_more(decision: &Told) -> bool {
 }
 
 /// Below its template, whose file stands above all of them.
-fn below<'t>(text: &mut String, told: &'t Told, file: &str, helped: &mut HashSet<&'t str>) {
+fn below<'t>(text: &mut String, told: &'t FindingView, file: &str, helped: &mut HashSet<&'t str>) {
     let place = match &told.place {
         Some(place) if place.file == file => format!("line {}:{}: ", place.line, place.column),
         Some(place) => format!("{place}: "),
@@ -132,21 +134,21 @@ fn below<'t>(text: &mut String, told: &'t Told, file: &str, helped: &mut HashSet
     say(text, told, "      ", &place, help);
 }
 
-fn told(text: &mut String, told: &Told) {
+fn told(text: &mut String, told: &FindingView) {
     let place = told.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
     say(text, told, "", &place, told.help.as_deref());
 }
 
-fn say(text: &mut String, told: &Told, indent: &str, place: &str, help: Option<&str>) {
+fn say(text: &mut String, told: &FindingView, indent: &str, place: &str, help: Option<&str>) {
     let resource = told.resource.as_ref().map(|resource| format!("{}: ", name(resource))).unwrap_or_default();
-    let Told { id, severity, message, .. } = told;
+    let FindingView { id, severity, message, .. } = told;
     line(text, &format!("{indent}{place}{}[{id}]: {resource}{message}", severity.name()));
     if let Some(help) = help {
         line(text, &format!("{indent}  help: {help}"));
     }
 }
 
-fn settings(text: &mut String, who: &str, made: &Made) {
+fn settings(text: &mut String, who: &str, made: &ContainerSettings) {
     line(text, &format!("\n      {who} stands in {}, made from:", made.stands_in));
     let values: Vec<String> = made.settings.iter().map(|setting| plain(&setting.value)).collect();
     let path = made.settings.iter().map(|setting| setting.path.chars().count()).max().unwrap_or_default();
@@ -157,7 +159,7 @@ fn settings(text: &mut String, who: &str, made: &Made) {
     }
 }
 
-fn needed(text: &mut String, needed: &[Needed]) {
+fn needed(text: &mut String, needed: &[RequirementView]) {
     if needed.is_empty() {
         return;
     }
@@ -169,7 +171,7 @@ fn needed(text: &mut String, needed: &[Needed]) {
         ),
     );
     // What is lacking alike in several namespaces takes one line.
-    let mut groups: Vec<(&Needed, Vec<Option<&String>>)> = Vec::new();
+    let mut groups: Vec<(&RequirementView, Vec<Option<&String>>)> = Vec::new();
     let mut lacking: HashMap<_, usize> = HashMap::new();
     for one in needed {
         let alike = (one.kind, &one.name, &one.key, one.presence, &one.place);
@@ -179,7 +181,7 @@ fn needed(text: &mut String, needed: &[Needed]) {
             None => groups.push((one, vec![one.namespace.as_ref()])),
         }
     }
-    for (Needed { kind, name, key, presence, place, .. }, namespaces) in groups {
+    for (RequirementView { kind, name, key, presence, place, .. }, namespaces) in groups {
         let key = key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();
         let found = place.as_ref().map_or((*presence).to_owned(), ToString::to_string);
         match namespaces.as_slice() {
@@ -197,8 +199,8 @@ fn needed(text: &mut String, needed: &[Needed]) {
 /// The namespace of resources that name none.
 const UNNAMED: &str = "the pods' namespace";
 
-fn permitted(text: &mut String, permissions: &[Permitted]) {
-    let Some(Permitted { written, .. }) = permissions.first() else { return };
+fn permitted(text: &mut String, permissions: &[PermissionView]) {
+    let Some(PermissionView { written, .. }) = permissions.first() else { return };
     line(
         text,
         &format!("\nto be permitted, as {written} it; without it an agent reports nothing, though its pod is ready:"),
@@ -207,7 +209,7 @@ fn permitted(text: &mut String, permissions: &[Permitted]) {
     gets.sort_unstable();
     gets.dedup();
     for get in gets {
-        let alike: Vec<&Permitted> = permissions.iter().filter(|permitted| permitted.get == get).collect();
+        let alike: Vec<&PermissionView> = permissions.iter().filter(|permitted| permitted.get == get).collect();
         let word = match alike.iter().map(|permitted| permitted.service_accounts.len()).sum() {
             1 => "ServiceAccount",
             _ => "ServiceAccounts",
@@ -224,7 +226,7 @@ fn permitted(text: &mut String, permissions: &[Permitted]) {
 }
 
 /// `shop/web, shop/db`
-fn accounts(Permitted { namespace, service_accounts, .. }: &Permitted) -> String {
+fn accounts(PermissionView { namespace, service_accounts, .. }: &PermissionView) -> String {
     let named = service_accounts.iter().map(|name| match namespace {
         Some(namespace) => format!("{namespace}/{name}"),
         None => name.clone(),

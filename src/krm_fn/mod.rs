@@ -10,7 +10,7 @@ use crate::inject::Injection;
 use crate::manifest::list::{self, Cut};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
-use results::{Earlier, FunctionResult, block, tell};
+use results::{EarlierResults, FunctionResult, block, function_results};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use yaml_json_patch::edit::Edit;
@@ -41,12 +41,12 @@ pub(crate) struct Answer {
     /// Of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
     pub(crate) edits: Vec<Edit>,
     /// Whether the orchestrator must take it for a failure.
-    pub(crate) verdict: Verdict,
+    pub(crate) status: CallStatus,
 }
 
 /// Success or failure of a call; the exit code says it, results do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CallStatus {
     /// All went well.
     Done,
     /// The items are as they came.
@@ -173,7 +173,7 @@ impl<'c> Envelope<'c> {
     #[must_use]
     pub(crate) fn answer(&self, injection: Injection) -> Answer {
         let earlier = self.earlier_results();
-        let mut told = tell(&injection);
+        let mut told = function_results(&injection);
         let refused = told.iter().any(|result| result.severity == Severity::Error);
         let mut given = HashSet::new();
         // What was refused did not happen to the others either.
@@ -184,7 +184,7 @@ impl<'c> Envelope<'c> {
         edits.extend(added);
         // Stable: where the last item and the envelope end together, the item's lines come first.
         edits.sort_by_key(|edit| edit.range.start);
-        Answer { edits, verdict: if refused { Verdict::Refused } else { Verdict::Done } }
+        Answer { edits, status: if refused { CallStatus::Refused } else { CallStatus::Done } }
     }
 
     /// The answer where no item was looked at, because of the configuration or the arguments.
@@ -193,13 +193,13 @@ impl<'c> Envelope<'c> {
         let messages: Vec<String> = messages.collect();
         let results = messages.iter().map(|message| FunctionResult::error(message));
         let results: Vec<_> = results.filter(|result| earlier.lacks(*result)).collect();
-        Answer { edits: self.add_results(&results), verdict: Verdict::Refused }
+        Answer { edits: self.add_results(&results), status: CallStatus::Refused }
     }
 
     /// The results of the functions before us, or of ourselves in an earlier run.
-    fn earlier_results(&self) -> Earlier {
+    fn earlier_results(&self) -> EarlierResults {
         let results = self.tree.get(self.root, "results").and_then(|node| to_json(&self.tree, node).ok());
-        Earlier::new(match results {
+        EarlierResults::new(match results {
             Some(Value::Array(results)) => results,
             Some(Value::Object(mut wrapped)) => match wrapped.remove("items") {
                 Some(Value::Array(results)) => results,
@@ -392,7 +392,7 @@ mod tests {
         };
         let call = Call::new(text).unwrap();
         let answer = call.envelope().unwrap().answer(injection);
-        assert_eq!(answer.verdict, Verdict::Refused);
+        assert_eq!(answer.status, CallStatus::Refused);
         let out = apply(text, &answer.edits);
         assert!(
             out.starts_with(text) && out.contains("edited") && !out.contains("added") && !out.contains("never"),

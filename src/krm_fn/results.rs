@@ -16,13 +16,13 @@ pub(super) struct FunctionResult<'r> {
     pub(super) severity: Severity,
     message: &'r str,
     help: Option<&'r str>,
-    resource: Option<Resource<'r>>,
+    resource: Option<ResultResource<'r>>,
     reason: Option<Reason>,
 }
 
 /// The resource that a result is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Resource<'r> {
+struct ResultResource<'r> {
     identity: &'r Identity,
     /// JSON Pointer of the field; empty for the resource as a whole.
     pointer: &'r str,
@@ -30,27 +30,27 @@ struct Resource<'r> {
 }
 
 /// Everything worth a result, in order of the text.
-pub(super) fn tell(injection: &Injection) -> Vec<FunctionResult<'_>> {
-    let told = injection.diagnostics().filter(|reported| is_worth_telling(reported.finding.reason));
+pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>> {
+    let told = injection.diagnostics().filter(|reported| is_worth_a_result(reported.finding.reason));
     told.map(FunctionResult::new).collect()
 }
 
 /// What nobody asked for and nobody has to know is left out: else a package's every resource would have its line in each
 /// render. `unchanged` is left out so that a second run adds nothing to the first.
-fn is_worth_telling(reason: Reason) -> bool {
+fn is_worth_a_result(reason: Reason) -> bool {
     use Reason::{Disabled, LocalConfig, NotRequested, NotSelected, Unchanged};
     !matches!(reason, Unchanged | NotRequested | NotSelected | Disabled | LocalConfig)
 }
 
 /// Results that a list holds already, of other functions or of an earlier run.
-pub(super) struct Earlier {
+pub(super) struct EarlierResults {
     results: HashSet<Value>,
     /// Resources and files whose agent an earlier result says was removed: such a template is skipped from then on, which
     /// is no news.
     removed: HashSet<[Value; 2]>,
 }
 
-impl Earlier {
+impl EarlierResults {
     pub(super) fn new(results: Vec<Value>) -> Self {
         let is_removal = |result: &&Value| result["tags"]["reason"] == Reason::Removed.id();
         Self { removed: results.iter().filter(is_removal).map(about).collect(), results: results.into_iter().collect() }
@@ -76,7 +76,7 @@ impl<'r> FunctionResult<'r> {
     fn new(ReportedFinding { finding, severity, resource, .. }: ReportedFinding<'r>) -> Self {
         let resource = resource.map(|ResourceRef { identity, template, file, .. }| {
             let pointer = if finding.pointer.is_empty() { template } else { &finding.pointer };
-            Resource { identity, pointer, file }
+            ResultResource { identity, pointer, file }
         });
         let (message, help, reason) = (&*finding.message, finding.help.as_deref(), Some(finding.reason));
         Self { severity, message, help, resource, reason }
@@ -92,7 +92,7 @@ impl<'r> FunctionResult<'r> {
         let message = self.help.map_or(self.message.into(), |help| format!("{}; {help}", self.message).into());
         field(None, "message", message);
         field(None, "severity", self.severity.name().into());
-        if let Some(Resource { identity, pointer, file }) = self.resource {
+        if let Some(ResultResource { identity, pointer, file }) = self.resource {
             let reference = Some("resourceRef");
             field(reference, "apiVersion", (&*identity.api_version).into());
             field(reference, "kind", (&*identity.kind).into());
@@ -161,7 +161,7 @@ mod tests {
     fn lines_say_what_the_values_say() {
         let identity = Identity { api_version: "v1".into(), kind: "Pod".into(), namespace: None, name: "0x1".into() };
         let file = ("a: b.yaml".to_owned(), Some(12));
-        let resource = Resource { identity: &identity, pointer: "/spec/0", file: Some(&file) };
+        let resource = ResultResource { identity: &identity, pointer: "/spec/0", file: Some(&file) };
         let about_pod = FunctionResult {
             resource: Some(resource),
             help: Some("do #this"),

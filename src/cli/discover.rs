@@ -8,23 +8,23 @@ use std::sync::mpsc;
 
 /// How a file came to be worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum FoundBy {
     /// Its own name was typed: what cannot be read is an error.
-    Named,
+    Name,
     /// It lies in a folder that was named: it may be something else than a manifest.
-    Walked,
+    Walk,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct InputFile {
     pub(crate) path: PathBuf,
-    pub(crate) why: Why,
+    pub(crate) found_by: FoundBy,
 }
 
 /// Every file once, in the order of the PATHs and inside a folder by name.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Files {
-    pub(crate) files: Vec<Found>,
+pub(crate) struct DiscoveredFiles {
+    pub(crate) files: Vec<InputFile>,
     /// Folders of Helm charts that hold templates: not manifests before Helm has rendered them.
     pub(crate) chart_templates: Vec<PathBuf>,
     /// Files with the name of a kustomization. `Kustomization` is none of the files above unless it was named itself.
@@ -35,8 +35,8 @@ pub(crate) struct Files {
     pub(crate) errors: Vec<String>,
 }
 
-pub(crate) fn files(paths: &[PathBuf]) -> Files {
-    let mut found = Files::default();
+pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
+    let mut found = DiscoveredFiles::default();
     // Two names of one file (`deploy deploy/web.yaml`, a link beside its target) must not give two copies of it.
     let mut seen = HashSet::new();
     for path in paths {
@@ -47,7 +47,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> Files {
                     found.kustomizations.push(path.clone());
                 }
                 if seen.insert(identity(path)) {
-                    found.files.push(Found { path: path.clone(), why: Why::Named });
+                    found.files.push(InputFile { path: path.clone(), found_by: FoundBy::Name });
                 }
             }
             Err(error) => found.errors.push(format!("{}: {}", path.display(), plain(&error))),
@@ -56,7 +56,7 @@ pub(crate) fn files(paths: &[PathBuf]) -> Files {
     found
 }
 
-fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
+fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles) {
     // The walk never asks its filter about the folder that it starts from.
     if is_chart_templates(&identity(folder)) {
         found.chart_templates.push(folder.to_owned());
@@ -90,7 +90,7 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut Files) {
                 }
                 is_empty = false;
                 if seen.insert(identity(entry.path())) {
-                    found.files.push(Found { path: shown(entry.path()), why: Why::Walked });
+                    found.files.push(InputFile { path: shown(entry.path()), found_by: FoundBy::Walk });
                 }
             }
             Ok(_) => {}
@@ -153,7 +153,7 @@ mod tests {
         folder
     }
 
-    fn names(root: &Path, found: &Files) -> Vec<String> {
+    fn names(root: &Path, found: &DiscoveredFiles) -> Vec<String> {
         let relative = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
         found.files.iter().map(|file| relative(&file.path)).collect()
     }
@@ -164,7 +164,7 @@ mod tests {
         std::fs::write(root.path().join(".gitignore"), "out/\n").unwrap();
         let found = files(&[root.path().to_owned()]);
         assert_eq!(names(root.path(), &found), ["a/z.yaml", "b.yml", "c.json"]);
-        assert!(found.files.iter().all(|file| file.why == Why::Walked));
+        assert!(found.files.iter().all(|file| file.found_by == FoundBy::Walk));
     }
 
     #[test]
@@ -173,7 +173,7 @@ mod tests {
         let named = root.path().join("deploy");
         let found = files(&[named.clone(), named]);
         assert_eq!(names(root.path(), &found), ["deploy"]);
-        assert_eq!(found.files[0].why, Why::Named);
+        assert_eq!(found.files[0].found_by, FoundBy::Name);
     }
 
     #[test]
