@@ -1,4 +1,4 @@
-//! One text or several in, edits and outcomes out: what every front end calls.
+//! One text or several in, edits and outcomes out. Every front end calls it.
 
 use crate::checks::{self, Part};
 use crate::config::Config;
@@ -8,7 +8,7 @@ use crate::options::{Direction, Options, Permissions};
 use crate::rbac;
 
 /// Injects one text: a stream of YAML documents, JSON, a `List`, or a ResourceList. It is not written anywhere:
-/// [`Injection::apply`] gives the new text, [`Injection::outcomes`] what was decided and why.
+/// [`Injection::apply`] returns the new text, [`Injection::outcomes`] the decisions with their causes.
 #[must_use]
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     let mut injection = inject_part(text, None, config, options);
@@ -20,8 +20,8 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     injection
 }
 
-/// Injects one text of several that belong together: [`checks::check_inputs`] then looks at all of them. `patch`: what one of them
-/// says of this one.
+/// Injects one text of several that belong together; [`checks::check_inputs`] then reads all of them. `patch` is the entry of a
+/// kustomization that names this text.
 #[must_use]
 pub(crate) fn inject_part(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
     let mut injection = inject_templates(text, patch, config, options);

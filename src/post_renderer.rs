@@ -1,7 +1,7 @@
 //! Helm's post-renderer: a stream of manifests in, the same stream out.
 //!
-//! Nothing distinguishes it from any other stream but that Helm 4 takes blank output for a failure, while a chart without
-//! objects, and `helm template --output-dir` of Helm 3, give blank input.
+//! It differs from other streams in one point: Helm 4 takes blank output for a failure, while a chart without objects, and
+//! `helm template --output-dir` of Helm 3, give blank input.
 
 use crate::config::Config;
 use crate::engine::inject;
@@ -9,7 +9,7 @@ use crate::inject::Injection;
 use crate::options::{Options, Permissions};
 use yaml_json_patch::edit::Edit;
 
-/// What stands for a stream without anything in it.
+/// Output for a blank stream.
 pub(crate) const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
 
 /// Injects what Helm rendered.

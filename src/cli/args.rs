@@ -1,4 +1,4 @@
-//! What may be typed.
+//! The arguments.
 
 use crate::agent::endpoint::Endpoint;
 use crate::cli::wait_for::duration;

@@ -5,7 +5,7 @@
 use yaml_json_patch as yaml;
 use yaml_json_patch::ends_in_open_block_scalar;
 
-/// What has to stand before each text so that all of them are one valid stream; as many as there are texts.
+/// The separator before each text that makes all of them one valid stream.
 pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
     let several = texts.iter().filter(|text| first_line(text).is_some()).count() > 1;
     let (mut started, mut last) = (false, "");
@@ -36,7 +36,7 @@ pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
     separators
 }
 
-/// True for a text behind which nothing can stand: it ends inside a block scalar, and whatever follows would begin with the
+/// True for a text to which nothing can be appended: it ends inside a block scalar, and whatever follows would begin with the
 /// line break that the value does not have.
 pub(crate) fn must_be_last(text: &str) -> bool {
     if text.ends_with('\n') {
@@ -46,7 +46,7 @@ pub(crate) fn must_be_last(text: &str) -> bool {
     last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_in_open_block_scalar(&tree)))
 }
 
-/// The pieces of a text as they stand in the stream; `index`: which of the texts it is.
+/// The pieces of the text number `index` in the stream.
 pub(crate) fn joined<'t>(index: usize, pieces: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
     let without_mark = move |(number, piece): (usize, &'t str)| match number {
         0 if index > 0 => piece.strip_prefix(BYTE_ORDER_MARK).unwrap_or(piece),
@@ -81,7 +81,7 @@ mod tests {
         parts.collect()
     }
 
-    /// What the documents say, without those that say nothing.
+    /// Values of the documents that are not empty.
     fn says(text: &str) -> Vec<serde_json::Value> {
         let value = |span| {
             let tree = yaml::read(&text[span]).unwrap_or_else(|error| panic!("{text:?}: {}", error.message));

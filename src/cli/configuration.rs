@@ -1,4 +1,4 @@
-//! Which configuration counts: a functionConfig, else `--config`, else the variable, else the defaults; never two of them.
+//! The configuration of a run: a functionConfig, else `--config`, else the variable, else the defaults; never two of them.
 
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
 use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 pub(crate) fn base(common: &Common, messages: &mut Messages) -> anyhow::Result<Config> {
     let Some(path) = named(common) else { return loaded(sources(Base::Defaults, common), messages) };
     let name = path.display().to_string();
-    // It stands among files that are to be injected, or nobody has typed it: so it is said where it comes from.
+    // The file may lie among the manifests, or come from the environment: the message names its source.
     let shown = format!("{}: {name}", if common.config.is_some() { "--config" } else { CONFIG_VARIABLE });
     let text = readable(&shown, read_file(&path).map(|file| file.text), messages)?;
     loaded(sources(Base::Text { name: &name, text: &text }, common), messages)
@@ -33,7 +33,7 @@ pub(crate) fn of_call(
     if variable(CONFIG_VARIABLE).is_some() {
         messages.note(format!("info: {CONFIG_VARIABLE} is ignored, because the ResourceList has a functionConfig"))?;
     }
-    // Nobody can look into our stdin: places are told as those of the configuration's own text.
+    // Users cannot see stdin of a function: places are those of the configuration's own text.
     let file = function_config.file();
     let (name, own) = (file.clone().unwrap_or_else(|| function_config.name()), function_config.own_text());
     let base = match &own {

@@ -9,7 +9,7 @@ use yaml_json_patch::edit::Edit;
 /// Lines shown around a change, as git does.
 const CONTEXT: usize = 3;
 
-/// Whole lines of the old text that give way to whole new ones.
+/// Whole lines of the old text that whole new lines replace.
 #[derive(Debug)]
 struct LineChange {
     /// Bytes of the old text; empty for an insertion, then at a line's start or the end of the text.
@@ -27,7 +27,7 @@ pub(crate) fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
         let _ = writeln!(diff, "--- {}", header('a', path));
         let _ = writeln!(diff, "+++ {}", header('b', path));
     }
-    // How many lines more the new text has by now.
+    // Lines that the new text has more so far.
     let mut growth = 0;
     for hunk in changes.chunk_by(|one, next| text[one.old.end..next.old.start].lines().nth(2 * CONTEXT).is_none()) {
         growth += write_hunk(&mut diff, text, hunk, growth);

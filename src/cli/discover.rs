@@ -1,4 +1,4 @@
-//! PATHs into files, as git and ripgrep see a folder: ignored, hidden and linked files are none of ours.
+//! PATHs into files, as git and ripgrep see a folder: without ignored, hidden and linked files.
 
 use crate::manifest::kustomization::is_kustomization;
 use std::collections::HashSet;
@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
-/// How a file came to be worked on.
+/// The way in which a file was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FoundBy {
-    /// Its own name was typed: what cannot be read is an error.
+    /// The user named it: if it cannot be read, that is an error.
     Name,
-    /// It lies in a folder that was named: it may be something else than a manifest.
+    /// It is in a folder that the user named: it may be no manifest.
     Walk,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct DiscoveredFiles {
     pub(crate) kustomizations: Vec<PathBuf>,
     /// Folders that were named and hold no file that could be a manifest.
     pub(crate) empty: Vec<PathBuf>,
-    /// What could not be looked at.
+    /// Errors of the file system.
     pub(crate) errors: Vec<String>,
 }
 
@@ -68,7 +68,7 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles)
     let (passed_by, charts) = mpsc::channel();
     let mut walk = ignore::WalkBuilder::new(folder);
     walk.sort_by_file_name(OsStr::cmp)
-        // What the user's own git ignores everywhere is no property of this folder: the same command must find the same files for all.
+        // Without the user's global ignore file: the same command finds the same files for every user.
         .git_global(false)
         .filter_entry(move |entry| {
             let templates = entry.file_type().is_some_and(|kind| kind.is_dir()) && is_chart_templates(entry.path());
@@ -104,7 +104,7 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles)
     }
 }
 
-/// `Chart.yaml` stands beside `templates/`, or beside one further up. A folder of that name without a chart may hold manifests.
+/// True for a folder in `templates/` beside a `Chart.yaml`. A folder of that name without a chart may hold manifests.
 fn is_chart_templates(folder: &Path) -> bool {
     folder.ancestors().any(|folder| {
         folder.file_name() == Some(OsStr::new("templates"))
@@ -126,7 +126,7 @@ fn is_named_as_kustomization(path: &Path) -> bool {
     path.file_name().and_then(OsStr::to_str).is_some_and(is_kustomization)
 }
 
-/// One name of those that a file may have.
+/// The canonical path, or the path itself.
 pub(crate) fn identity(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

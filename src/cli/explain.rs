@@ -10,7 +10,7 @@ use crate::diagnostic::closest::closest;
 use crate::explain::{Filter, explain, sarif, text};
 use crate::manifest::identity::Identity;
 
-/// How the user wants it.
+/// Format and filter of an explanation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExplainRequest<'a> {
     format: ExplainFormat,
@@ -24,7 +24,7 @@ impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
     }
 }
 
-/// Prints it. What would be refused makes it trouble, as it would be to `inject`.
+/// Prints the explanation. It fails where `inject` would.
 pub(crate) fn print(
     how: ExplainRequest<'_>,
     names: &[String],
@@ -51,7 +51,7 @@ pub(crate) fn print(
     Ok(if explanation.has_errors() || messages.has_errors() { Exit::Trouble } else { Exit::Done })
 }
 
-/// What was most likely meant by the name of a resource, in the form that it was given in.
+/// The resource name closest to `wanted`, in the same form.
 fn meant(wanted: &str, parts: &[Part<'_>], config: &Config) -> Option<String> {
     let identities = parts.iter().flat_map(|part| &part.injection.outcomes).map(|outcome| &outcome.identity);
     let names = identities.filter_map(|identity| {

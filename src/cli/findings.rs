@@ -20,15 +20,15 @@ pub(crate) struct NamedText<'t> {
     pub(crate) text: &'t str,
 }
 
-/// How findings are worded.
+/// Form of the messages.
 pub(crate) enum MessageStyle<'t> {
-    /// For whoever can open the input: by its lines, errors with a picture.
+    /// For users who can open the input: with its lines, errors with a picture.
     SourceLines { renderer: Renderer<'t>, input: NamedText<'t> },
     /// For the user of an orchestrator, who knows resources and files but not our stdin: one line each.
     ResourceNames,
 }
 
-/// Hands over everything there is to say about one text.
+/// Adds the messages about one text.
 pub(crate) fn report(
     messages: &mut Messages,
     mut style: MessageStyle<'_>,
@@ -81,7 +81,7 @@ fn permissions(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option
     (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
 
-/// What is never tolerated and belongs to no decision, so that no setting passes it by.
+/// Adds an error that belongs to no decision and that no setting tolerates.
 pub(crate) fn error(messages: &mut Messages, input: NamedText<'_>, finding: &Finding) -> io::Result<()> {
     let mut style = MessageStyle::source_lines(input, messages.colour());
     messages.add(Severity::Error, None, |severity| style.message(finding, severity, None))

@@ -47,7 +47,7 @@ pub(crate) fn prepare<'t>(
     if !old.is_file() {
         return Err(io::Error::other("not a regular file, so it cannot be replaced"));
     }
-    // A rename would go through although the file is read-only: whoever made it so did not mean us to change it.
+    // A rename replaces read-only files too, against the intent of their owner.
     OpenOptions::new().write(true).open(&target)?;
     if FileState::of(&old) != read {
         return Err(io::Error::other("somebody else wrote to it meanwhile; run again"));
@@ -66,7 +66,7 @@ pub(crate) fn prepare<'t>(
     Ok(Prepared { shown: path.to_owned(), target, beside })
 }
 
-/// How many names are tried. A run that was killed leaves its file behind, and in a container every run has the same
+/// Names that are tried. A run that was killed leaves its file behind, and in a container every run has the same
 /// process id.
 const NAMES: usize = 1000;
 
@@ -104,7 +104,7 @@ fn refuse_hard_links(_old: &Metadata) -> io::Result<()> {
 #[cfg(unix)]
 fn create_new(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
-    // Nobody may read it before it has its file's mode: a manifest may hold secrets.
+    // Private until it has its file's mode: a manifest may hold secrets.
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 

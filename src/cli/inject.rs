@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use yaml_json_patch::ErrorKind;
 use yaml_json_patch::edit::{self, Edit, pieces};
 
-/// Who calls.
+/// Entry point of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryPoint {
     /// No command: a post-renderer, unless a ResourceList comes.
@@ -39,7 +39,7 @@ pub(crate) enum EntryPoint {
     LegacyPlugin,
 }
 
-/// What the user wants to have.
+/// Output of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) enum OutputMode<'a> {
     /// The manifests, on stdout.
@@ -47,22 +47,22 @@ pub(crate) enum OutputMode<'a> {
     Manifests,
     /// The files, changed.
     InPlace,
-    /// What would change, as a diff.
+    /// A diff of the changes.
     Diff,
-    /// Whether something would change, as a list.
+    /// A list of the changes, and the exit code.
     Check,
     /// Both.
     CheckAndDiff,
-    /// What changes, as RFC 6902 patches.
+    /// RFC 6902 patches.
     Patches,
-    /// What is decided, and why.
+    /// Decisions with their causes.
     Explanation(ExplainRequest<'a>),
-    /// What the agents must be permitted.
+    /// RBAC manifests.
     Permissions,
 }
 
 impl OutputMode<'_> {
-    /// Whoever asks for the permissions wants to see all of them, whatever the configuration says of writing them.
+    /// The command `rbac` prints all permissions, whatever the configuration says about writing them.
     pub(crate) fn configured(self, mut config: Config) -> Config {
         if matches!(self, OutputMode::Permissions) {
             config.spec.rbac = Rbac { generate: true, allow_nodes_proxy: true };
@@ -84,7 +84,7 @@ impl From<&InjectArgs> for OutputMode<'_> {
     }
 }
 
-/// A text that is still needed: to be written, or for what stands in it beside pod templates.
+/// A text that is still needed: it is written, or the checks read its other resources.
 struct ProcessedFile {
     path: PathBuf,
     state: Option<FileState>,
@@ -102,14 +102,14 @@ impl ProcessedFile {
     }
 }
 
-/// What was asked for by arguments.
+/// Arguments of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RunRequest<'a> {
     pub(crate) mode: OutputMode<'a>,
     pub(crate) options: Options,
 }
 
-/// What a run goes by.
+/// Arguments and configuration of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunContext<'c> {
     pub(crate) mode: OutputMode<'c>,
@@ -118,7 +118,7 @@ pub(crate) struct RunContext<'c> {
 }
 
 impl RunRequest<'_> {
-    /// Whether the outcome is manifests, in whatever form, that `rbac.generate` would have to write into.
+    /// True where the output is manifests in any form, which `rbac.generate` would have to change.
     pub(crate) fn writes_manifests(self) -> bool {
         self.options.direction == Direction::Inject
             && !matches!(self.mode, OutputMode::Permissions | OutputMode::Explanation(_))
@@ -139,7 +139,7 @@ impl<'c> RunContext<'c> {
         Self { mode: asked.mode, options: Options { tense, ..asked.options }, config }
     }
 
-    /// With a place for permissions, unless they are all that is asked for.
+    /// Sets the place for permissions, unless only permissions are printed.
     pub(crate) fn with(self, permissions: Permissions) -> Self {
         let permissions = if matches!(self.mode, OutputMode::Permissions) { Permissions::Leave } else { permissions };
         Self { options: Options { permissions, ..self.options }, ..self }
@@ -269,7 +269,7 @@ impl<'c> Session<'c> {
         self.warn(messages, &path.display().to_string(), Reason::UnreadableFile, message)
     }
 
-    /// A check that looks at nothing is green for ever.
+    /// Warns of an input without manifests: a check that reads nothing would always pass.
     fn warn_empty(&self, messages: &mut Messages, name: &str, why: &str) -> io::Result<()> {
         self.warn(messages, name, Reason::NoResources, why.to_owned())
     }
@@ -287,7 +287,7 @@ impl<'c> Session<'c> {
         })
     }
 
-    /// Nobody gets these pods: what is to be said of them is said by `inject`.
+    /// Drops the messages about pods, which `inject` reports.
     fn take_permissions(&mut self, injection: &mut Injection) {
         self.grants.take(&injection.outcomes);
         for outcome in &mut injection.outcomes {
@@ -349,7 +349,7 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
-    /// What surrounds the pods may stand in another file than they do.
+    /// Checks the other resources of all files: a Secret may be in another file than its pods.
     fn check_related(&mut self, messages: &mut Messages) -> io::Result<()> {
         if self.run.options.direction == Direction::Uninject {
             return Ok(());
@@ -379,7 +379,7 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
-    /// On stdout, one text stands behind the other.
+    /// Reports texts to which stdout cannot append another one.
     fn can_be_joined(&self, messages: &mut Messages) -> io::Result<()> {
         let Some(last) = self.texts.iter().rposition(|worked| !worked.text.is_empty()) else { return Ok(()) };
         for worked in self.texts.iter().take(last).filter(|worked| !worked.text.ends_with('\n')) {
@@ -398,7 +398,7 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
-    /// All is known: writes everything or nothing.
+    /// Writes everything or nothing.
     fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
         if let OutputMode::Explanation(how) = self.run.mode {
             let names: Vec<String> = self.texts.iter().map(|worked| worked.path.display().to_string()).collect();
@@ -470,7 +470,7 @@ impl<'c> Session<'c> {
     }
 }
 
-/// What to do about a file that cannot be read, where something about it says that it never was a manifest.
+/// Help for a file that cannot be read and probably is no manifest.
 fn other_than_manifest(path: &Path, text: &str, finding: &Finding) -> Option<&'static str> {
     if discover::is_chart_template(path) {
         return Some("it is a template of a Helm chart: render it first, for example with `helm template`");
@@ -507,7 +507,7 @@ struct ResourcePatch<'o> {
     patch: Vec<&'o json_patch::PatchOperation>,
 }
 
-/// One object per resource and line; a resource may hold several pod templates.
+/// Writes one object per resource and line; a resource may hold several pod templates.
 fn patches(lines: &mut String, outcomes: &[Outcome]) -> serde_json::Result<()> {
     for resource in outcomes.chunk_by(|one, next| one.offset == next.offset) {
         let patch: Vec<_> = resource.iter().flat_map(|outcome| outcome.patch.iter()).collect();

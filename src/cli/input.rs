@@ -5,15 +5,15 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// What stdin is called in messages.
+/// Name of stdin in messages.
 pub(crate) const STDIN: &str = "<stdin>";
 
-/// Why there is no text to work on.
+/// An input without a text.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// The operating system said so.
+    /// The operating system's error.
     Io(io::Error),
-    /// The bytes are something else.
+    /// Bytes that are no UTF-8.
     NotText(NotText),
 }
 
@@ -26,23 +26,23 @@ impl From<io::Error> for Unreadable {
 /// Bytes that are not UTF-8.
 #[derive(Debug)]
 pub(crate) struct NotText {
-    /// What they are, as far as that can be said.
+    /// Probable encoding.
     pub(crate) message: String,
-    /// What to do.
+    /// Advice.
     pub(crate) help: &'static str,
     /// The first byte that does not fit.
     pub(crate) offset: usize,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// True when a line begins as those of manifests do. Tells a broken manifest from a file that never was one.
+/// True if a line begins with `apiVersion:` or `kind:`. Tells a broken manifest from another file.
 pub(crate) fn shows_manifest(bytes: &[u8]) -> bool {
     let shows = |line: &[u8]| line.starts_with(b"apiVersion:") || line.starts_with(b"kind:");
     shows(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
         || memchr::memchr_iter(b'\n', bytes).any(|at| bytes.get(at + 1..).is_some_and(shows))
 }
 
-/// A file's text, and by what to tell later that nobody else has written to it.
+/// A file's text, and its state, to notice later writes by another program.
 pub(crate) struct FileText {
     pub(crate) text: String,
     pub(crate) state: FileState,

@@ -1,4 +1,4 @@
-//! Which files of the input are patches, as the kustomizations of the input have it.
+//! Files of the input that its kustomizations name as patches.
 
 use crate::cli::discover::identity;
 use crate::cli::input::read_file;
@@ -12,8 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct NamedPatches(HashMap<PathBuf, NamedPatch>);
 
 impl NamedPatches {
-    /// Reads the kustomizations. One that cannot be read names nothing: what is wrong with it is told where it is a manifest of
-    /// the input, and no business of the other files.
+    /// Reads the kustomizations. One that cannot be read names nothing; its error is reported where it is an input itself.
     pub(crate) fn of(kustomizations: &[PathBuf]) -> Self {
         let mut patches = HashMap::new();
         let mut resources = Vec::new();
@@ -31,14 +30,14 @@ impl NamedPatches {
             resources.extend(kept.into_iter().map(|resource| folder.join(resource)));
         }
         if !patches.is_empty() {
-            // What is a resource somewhere gets its agent there.
+            // A file that is also a resource gets its agent as one.
             let resources: HashSet<PathBuf> = resources.iter().map(|resource| identity(resource)).collect();
             patches.retain(|file, _| !resources.contains(file));
         }
         Self(patches)
     }
 
-    /// What names the file as a patch.
+    /// The entry that names the file as a patch.
     pub(crate) fn get(&self, file: &Path) -> Option<&NamedPatch> {
         if self.0.is_empty() { None } else { self.0.get(&identity(file)) }
     }

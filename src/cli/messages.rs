@@ -1,4 +1,4 @@
-//! What is said beside the output: to people on stderr, to the log file for whoever never sees that.
+//! Messages beside the output: on stderr, and in the log file for users whose tool hides stderr.
 
 use crate::agent::prerequisites::Permission;
 use crate::agent::prerequisites::Requirement;
@@ -25,7 +25,7 @@ const MAX_SHOWN_ALIKE: usize = 3;
 /// Warnings that a function call shows.
 const MAX_SHOWN_TO_ORCHESTRATOR: usize = 3;
 
-/// How much is said on stderr.
+/// Amount of messages on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Verbosity {
     /// `-q`
@@ -39,7 +39,7 @@ pub(crate) enum Verbosity {
     Orchestrator,
 }
 
-/// Whether a decision is said by itself.
+/// Condition for showing a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShowWhen {
     /// With `-v`.
@@ -48,7 +48,7 @@ pub(crate) enum ShowWhen {
     Always,
 }
 
-/// What was decided, which is said when it is known what became of the output: what an error held back has not happened.
+/// Decisions. They are shown when the fate of the output is known: an error undoes them.
 #[derive(Debug, Default)]
 struct Decisions {
     lines: Vec<DecisionLine>,
@@ -65,12 +65,12 @@ struct DecisionLine {
     is_shown: bool,
 }
 
-/// Whether a line tells of a change.
+/// Kind of a decision line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// It does.
+    /// Reports a change.
     Change,
-    /// It tells what is so, whatever comes out.
+    /// Reports a fact that holds even if nothing is written.
     NoChange,
 }
 
@@ -83,7 +83,7 @@ pub(crate) struct Message {
     pub(crate) picture: String,
 }
 
-/// Collects what there is to say; [`Messages::show`] says it after the output, where people look for it.
+/// Collects messages; [`Messages::show`] prints them after the output.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     verbosity: Verbosity,
@@ -92,9 +92,9 @@ pub(crate) struct Messages {
     errors: MessageList,
     warnings: MessageList,
     notes: Vec<String>,
-    /// What must exist for the pods.
+    /// Objects that must exist for the pods.
     needed: Vec<String>,
-    /// Who permits the agents to read.
+    /// RBAC of the agents: generated, or left to the user.
     permission: Permission,
     counts: BTreeMap<Reason, usize>,
     without_template: usize,
@@ -140,7 +140,7 @@ impl Messages {
         self.verbosity
     }
 
-    /// Whether stderr takes colours.
+    /// Returns whether stderr takes colours.
     pub(crate) fn colour(&self) -> Colour {
         match anstream::AutoStream::choice(&io::stderr()) {
             anstream::ColorChoice::Never => Colour::Never,
@@ -153,7 +153,7 @@ impl Messages {
         *self.counts.entry(reason).or_default() += 1;
     }
 
-    /// Counts a decision and says it, as far as the run is asked to.
+    /// Counts a decision and shows it if the verbosity asks for it.
     pub(crate) fn decided(&mut self, reason: Reason, show_when: ShowWhen, line: impl FnOnce() -> String) {
         self.count(reason);
         let limit = match (self.verbosity, show_when) {
@@ -181,14 +181,14 @@ impl Messages {
         self.without_template += without_template;
     }
 
-    /// Something worth a line that is neither wrong nor a decision about a pod template.
+    /// Adds a note: neither a problem nor a decision about a pod template.
     pub(crate) fn note(&mut self, line: String) -> io::Result<()> {
         log(&mut self.log, &line)?;
         self.notes.push(line);
         Ok(())
     }
 
-    /// An error or a warning, and its reason if it has one.
+    /// Adds an error or a warning, with its reason if it has one.
     pub(crate) fn add(
         &mut self,
         severity: Severity,
@@ -220,7 +220,7 @@ impl Messages {
         logged
     }
 
-    /// An error that points into no text.
+    /// Adds an error without a place in a text.
     pub(crate) fn error(&mut self, what: impl Display) -> io::Result<()> {
         // Names of files may hold anything; a terminal obeys some of it.
         let what = what.to_string();
@@ -228,7 +228,7 @@ impl Messages {
         self.add(Severity::Error, None, |_| Message { picture: line.clone(), line })
     }
 
-    /// An input that cannot be read.
+    /// Adds the error of an input that cannot be read.
     pub(crate) fn unreadable(&mut self, name: &str, error: &Unreadable) -> io::Result<()> {
         match error {
             Unreadable::Io(error) => self.error(format!("{name}: {}", plain(error))),
@@ -239,7 +239,7 @@ impl Messages {
         }
     }
 
-    /// What is wrong with a text.
+    /// Adds a diagnostic.
     pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
         let mut renderer = Renderer::new(Colour::Never);
         let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
@@ -248,7 +248,7 @@ impl Messages {
         self.add(diagnostic.severity, None, |_| Message { line, picture })
     }
 
-    /// What the errors so far are, one line each, without their place on stdin, which an orchestrator's user cannot see.
+    /// Returns the errors so far, one line each, without their place on stdin, which an orchestrator's user cannot see.
     pub(crate) fn error_lines(&self) -> impl Iterator<Item = String> {
         self.errors.messages.iter().map(|message| match message.line.split_once("error: ") {
             Some((place, what)) if place.starts_with(STDIN) => what.to_owned(),
@@ -257,7 +257,7 @@ impl Messages {
         })
     }
 
-    /// An agent that somebody has to permit what it does makes the end of the report say so.
+    /// Notes that the user has to write the permissions of an agent.
     pub(crate) fn permission(&mut self, permission: Permission) {
         if permission == Permission::Manual {
             self.permission = permission;
@@ -313,7 +313,7 @@ impl Messages {
         };
         let lines = parts.concat();
         if !lines.is_empty() {
-            // Whoever closed stderr does not want to hear.
+            // A closed stderr is the user's choice.
             let _ = io::stderr().lock().write_all((lines.join("\n") + "\n").as_bytes());
         }
     }
@@ -334,7 +334,7 @@ impl Messages {
             RunOutcome::Given => return self.counted(Tense::Past),
             RunOutcome::Shown => return format!("{}; no file was changed", self.counted(Tense::Conditional)),
             RunOutcome::Permitted(grants) => {
-                // What is out then are comments, which `kubectl apply` does not take.
+                // The output is comments then, which `kubectl apply` refuses.
                 let nothing = grants.nothing().map(|why| format!("nothing to apply: {why}"));
                 return nothing.unwrap_or_else(|| plural(grants.service_accounts(), "ServiceAccount"));
             }
@@ -388,16 +388,16 @@ impl Messages {
     }
 }
 
-/// What became of the output.
+/// Result of a run, for the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunOutcome<'g> {
-    /// It is out.
+    /// The output was written.
     Given,
-    /// It is out, as a diff, a list or patches of what would change.
+    /// A diff, a list or patches were written.
     Shown,
-    /// What agents must be permitted is out.
+    /// RBAC manifests were written.
     Permitted(&'g Grants),
-    /// So many files have their new text.
+    /// Files were replaced.
     Changed { files: usize },
     /// Errors held back what should have gone to stdout.
     NothingWritten,

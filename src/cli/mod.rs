@@ -1,12 +1,12 @@
-//! The command line: bytes in, bytes out, exit code. What is done with the bytes is decided elsewhere.
+//! The command line: bytes in, bytes out, exit code. It makes no decision about a manifest.
 //!
-//! - `args`, `usage`: what may be typed, and what is said where something else was
-//! - `walk`, `input`, `kustomizations`: which texts, and which of them are patches
-//! - `configuration`: which configuration counts
-//! - `inject`, `stdin`: what is done with them
-//! - `wait_for`: the command of the init container, which has nothing to do with them
-//! - `stdout`, `stream`, `diff`, `in_place`, `explain`: the ways out
-//! - `messages`, `findings`, `needed`: what is said beside
+//! - `args`, `usage`: arguments, and help for wrong ones
+//! - `discover`, `input`, `kustomizations`: the texts, and which of them are patches
+//! - `configuration`: the configuration of a run
+//! - `inject`, `stdin`: a run over files, a run over stdin
+//! - `wait_for`: the command of the init container
+//! - `stdout`, `concatenate`, `diff`, `in_place`, `explain`: output
+//! - `messages`, `findings`, `prerequisites`: messages beside the output
 
 mod args;
 mod concatenate;
@@ -64,7 +64,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a run ends is among the messages already.
+/// The run failed, and its messages say why already.
 #[derive(Debug, thiserror::Error)]
 #[error("see the messages")]
 struct AlreadyReported;
@@ -128,7 +128,7 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// What `inject` and `uninject` are asked for, and over what.
+/// Paths and request of `inject` and `uninject`.
 fn asked(over: &InjectArgs, options: Options) -> (&[PathBuf], RunRequest<'_>) {
     let mode = OutputMode::from(over);
     let options = Options {
@@ -172,7 +172,7 @@ fn run_on_paths(
     }
 }
 
-/// What kustomize's legacy exec plugin protocol passes: the variable, and the configuration's file as the one argument.
+/// The configuration file that kustomize's legacy exec plugin protocol passes as the only argument, beside its variable.
 fn legacy_plugin_argument() -> Option<PathBuf> {
     std::env::var_os("KUSTOMIZE_PLUGIN_CONFIG_STRING")?;
     let mut arguments = std::env::args_os().skip(1);
@@ -194,7 +194,7 @@ fn within(verbosity: Verbosity, common: &Common, run: impl FnOnce(&mut Messages)
             return Exit::Done;
         }
         if !error.is::<AlreadyReported>() {
-            // Whether it can be logged or not, it is shown.
+            // An error that cannot be logged is shown all the same.
             let _ = messages.error(format!("{error:#}"));
         }
         messages.show(None);
@@ -212,7 +212,7 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Somebody sits before a command that waits for stdin: they get the help instead, and nothing has been done.
+/// Prints the help where stdin is a terminal and no manifest can come.
 fn help(command: Option<&str>) -> Exit {
     let mut program = Cli::command();
     program.build();

@@ -1,4 +1,4 @@
-//! What must exist before the injected pods start, as the last lines of a report.
+//! Objects that must exist before the injected pods start, as the last lines of a report.
 
 use crate::agent::prerequisites::Permission;
 use crate::agent::prerequisites::Requirement;
@@ -7,8 +7,7 @@ use std::collections::HashMap;
 /// Namespaces that one line names.
 const NAMED: usize = 5;
 
-/// Not said of every namespace: `rbac` does that, with the names of the accounts. Nobody looks whether the input holds them,
-/// under whatever names.
+/// One line for all namespaces: the command `rbac` names the accounts. The input is not searched for permissions.
 const PERMISSIONS: &str = "needed by the agents' ServiceAccounts, unless they have them: the permissions that `mackerel-agent-injector rbac` prints";
 
 /// `needed in shop, blog: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)`

@@ -1,4 +1,4 @@
-//! Whatever comes on stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
+//! A run over stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
 
 use crate::cli::args::Common;
 use crate::cli::findings::{self, MessageStyle};
@@ -37,7 +37,7 @@ pub(crate) fn answer(
     inject::text(text, entry_point, injection, run, messages)
 }
 
-/// A function call: whatever goes wrong from here on, the orchestrator gets its ResourceList back.
+/// Answers a function call. From here on every failure gives the orchestrator its ResourceList back.
 fn call(
     text: String,
     entry_point: EntryPoint,
@@ -56,7 +56,7 @@ fn call(
         }
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
-    // `inject - --diff`: nobody waits for results.
+    // `inject - --diff` prints no results.
     if !matches!(asked.mode, OutputMode::Manifests) {
         drop(envelope);
         drop(call);

@@ -10,7 +10,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What people type who know other tools, and what it is called here.
+/// Arguments of other tools, each with its equivalent.
 const OF_OTHER_TOOLS: &[(&[&str], &str)] = &[
     (&["--dry-run"], "`--diff` shows what would change, `--check` lists it"),
     (&["-n"], "write `--namespace`"),
@@ -86,7 +86,7 @@ fn owners(argument: &str) -> Vec<String> {
     program.get_subcommands().filter(|command| takes(command)).map(|command| command.get_name().to_owned()).collect()
 }
 
-/// The log file, as far as arguments that nobody could parse name one.
+/// The log file that arguments name which clap cannot parse.
 fn log_file(mut arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
     while let Some(argument) = arguments.next() {
         if argument == "--log-file" {

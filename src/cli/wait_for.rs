@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 /// The longest that one try may take, so that a host that answers nothing is tried again.
 const LONGEST_TRY: Duration = Duration::from_secs(3);
 
-/// What came of one try.
+/// Result of one try.
 struct Try {
-    /// Which of the hosts.
+    /// Index of the host.
     number: usize,
     result: io::Result<()>,
 }
@@ -45,7 +45,7 @@ pub(crate) fn wait(
         match result {
             Ok(()) => {
                 *error = None;
-                // Whether anybody reads it or not, the others are waited for.
+                // A message that cannot be printed does not end the wait.
                 let _ = stdout::write([&*format!("{endpoint} accepts connections\n")]);
             }
             Err(reason) => *error = Some(plain(&reason)),
@@ -62,7 +62,7 @@ pub(crate) fn wait(
     Ok(failed.map_or(Exit::Done, |number| Exit::Closed { number }))
 }
 
-/// Tries, and tells of each try, until one succeeds or nobody listens any more.
+/// Tries, and reports each try, until one succeeds or the receiver is gone.
 fn knock_until_open(number: usize, endpoint: &Endpoint, interval: Duration, tries: &Sender<Try>) {
     loop {
         let result = knock(endpoint);

@@ -1,4 +1,4 @@
-//! Why each pod template got its decision: as data, which [`text`], JSON and [`sarif`] show.
+//! The cause of each decision, as data that [`text`], JSON and [`sarif`] show.
 
 mod permitted;
 pub(crate) mod sarif;
@@ -25,17 +25,17 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
 
-/// Everything that there is to say about a run.
+/// Explanation of a run.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Explanation {
     /// One per pod template, in the order of the inputs.
     pub(crate) templates: Vec<TemplateView>,
-    /// What belongs to no pod template.
+    /// Findings that belong to no pod template.
     pub(crate) findings: Vec<FindingView>,
-    /// What must exist before the pods start.
+    /// Objects that must exist before the pods start.
     pub(crate) needed: Vec<RequirementView>,
-    /// What the agents must be permitted.
+    /// Permissions that the agents need.
     pub(crate) permissions: Vec<PermissionView>,
     /// Resources without a pod template.
     pub(crate) without_pod_template: usize,
@@ -71,45 +71,45 @@ pub(crate) struct PlaceView {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TemplateView {
-    /// Whose.
+    /// Kind and name of its resource.
     #[serde(flatten)]
     pub(crate) resource: Identity,
     /// Path of the pod template in the resource; empty for a Pod.
     pub(crate) template: String,
-    /// Where the resource stands.
+    /// Place of the resource.
     pub(crate) place: PlaceView,
-    /// What was decided.
+    /// The decision.
     pub(crate) decision: FindingView,
-    /// What made the decision.
+    /// The cause of the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) because: Option<CauseView>,
-    /// What is told beside it.
+    /// Warnings and notes.
     pub(crate) warnings: Vec<FindingView>,
-    /// What the agent was made from, where one resource was asked about.
+    /// Settings of the agent, if the user asked about one resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<ContainerSettings>,
-    /// What the init container that waits was made from, where one resource was asked about.
+    /// Settings of the init container that waits, if the user asked about one resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) wait_for: Option<ContainerSettings>,
 }
 
-/// One thing to tell.
+/// One finding.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FindingView {
     /// The reason's id.
     pub(crate) id: &'static str,
-    /// How much it matters to a run with these arguments.
+    /// Severity in this run.
     pub(crate) severity: Severity,
-    /// In one sentence.
+    /// One sentence.
     pub(crate) message: String,
-    /// What to do next.
+    /// Next step for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) help: Option<String>,
-    /// Where it stands.
+    /// Its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<PlaceView>,
-    /// Whose it is, where it is not a pod template's.
+    /// The resource, where it belongs to no pod template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) resource: Option<Identity>,
     /// Path of the field in the resource.
@@ -126,11 +126,11 @@ pub(crate) struct CauseView {
     /// The setting's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<Value>,
-    /// Where it stands: `default`, `--set #1`, or a place.
+    /// Origin: `default`, `--set #1`, or a place.
     pub(crate) origin: String,
 }
 
-/// What one container was made from.
+/// Settings of one container.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ContainerSettings {
@@ -147,15 +147,15 @@ pub(crate) struct SettingView {
     pub(crate) path: String,
     /// Its value; null where it has none.
     pub(crate) value: Value,
-    /// Where the value stands, as of [`CauseView`].
+    /// Origin of the value, as of [`CauseView`].
     pub(crate) origin: String,
 }
 
-/// One thing that must exist.
+/// An object that must exist.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RequirementView {
-    /// The pods' namespace; none where nobody names it.
+    /// The pods' namespace; none if neither manifest nor configuration names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<String>,
     /// `Secret` or `ConfigMap`.
@@ -165,14 +165,14 @@ pub(crate) struct RequirementView {
     /// The key in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<String>,
-    /// Whether the input has it.
+    /// Presence in the input.
     pub(crate) presence: &'static str,
-    /// Where, key and all.
+    /// Place of the object, if it has the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) place: Option<PlaceView>,
 }
 
-/// Which templates are explained.
+/// Templates to explain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Filter<'a> {
     /// All; with the agent's settings where there is but one.
@@ -272,7 +272,7 @@ fn needed(requirement: &Requirement, names: &[String], lines: &mut [LineCounter<
     }
 }
 
-/// One input, as it is looked at from its beginning to its end.
+/// Builds the views of one input, in order of the text.
 struct ExplanationBuilder<'a> {
     name: &'a str,
     lines: LineCounter<'a>,
@@ -292,7 +292,7 @@ impl ExplanationBuilder<'_> {
             template: field_path(&outcome.template),
             place: self.place(outcome.offset),
             decision: self.told(decision),
-            because: outcome.cause.as_ref().map(|cause| self.because(cause)),
+            because: outcome.cause.as_ref().map(|cause| self.cause(cause)),
             warnings: Vec::new(),
             agent: in_detail.then(|| self.agent(outcome)).flatten(),
             wait_for: in_detail.then(|| self.wait_for(outcome)).flatten(),
@@ -312,7 +312,7 @@ impl ExplanationBuilder<'_> {
         }
     }
 
-    fn because(&mut self, cause: &Cause) -> CauseView {
+    fn cause(&mut self, cause: &Cause) -> CauseView {
         match cause {
             Cause::Setting(path) => CauseView {
                 rule: path.clone().into_owned(),
@@ -353,9 +353,9 @@ impl ExplanationBuilder<'_> {
     fn wait_for(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
         let Waiting { wait_for, asked } = outcome.wait_for.as_ref()?;
         let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
-        let CauseView { rule, origin, .. } = self.because(asked);
+        let CauseView { rule, origin, .. } = self.cause(asked);
         let mut settings = vec![SettingView { path: rule, value: hosts.into(), origin }];
-        // What it shares with the agent stands there, if there is one.
+        // Settings that it shares with an agent are listed there.
         let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent.is_none();
         for (path, value, origin) in self.config.settings() {
             if path.starts_with("waitFor.") || of_both(&path) {
@@ -380,7 +380,7 @@ impl ExplanationBuilder<'_> {
     }
 }
 
-/// `, less MACKEREL_ROLES, which an annotation gives`: what of `agent.env` gave way on one template.
+/// `, less MACKEREL_ROLES, which an annotation gives`: variables of `agent.env` that annotations of a template replace.
 fn less_variables(config: &Config, annotated: &Config) -> Option<String> {
     let stays = |name: &str| annotated.spec.agent.env.iter().any(|variable| variable.name == name);
     let env = config.spec.agent.env.iter().map(|variable| &*variable.name);
@@ -411,7 +411,7 @@ fn what_stands_at(pointer: &str) -> String {
     }
 }
 
-/// The name of an annotation of ours that a pointer leads to.
+/// The name of this program's annotation at a pointer.
 fn annotation(pointer: &str) -> Option<String> {
     let (_, key) = pointer.split_once("/metadata/annotations/")?;
     let key = key.replace("~1", "/");
@@ -419,7 +419,7 @@ fn annotation(pointer: &str) -> Option<String> {
     Some(key.strip_prefix(PREFIX)?.to_owned())
 }
 
-/// A setting as the pod has it: names that somebody changed since stay, and what the pod says of its resources counts.
+/// A setting as the pod has it: names that a user changed since then stay, and the pod's own resources take precedence.
 fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> SettingView {
     let SettingView { path, value, origin } = setting;
     let amount = |list: &str, resource: &str| container["resources"][list][resource.replace("\\.", ".")].clone();
@@ -467,7 +467,7 @@ fn amounts_without_a_setting(container: &Value, settings: &[SettingView]) -> Vec
 
 const KEPT: &str = "kept as it stands in the manifest";
 
-/// Not the settings that say which templates are wanted.
+/// True for settings of the agent; the others select templates.
 fn is_of_the_agent(path: &str) -> bool {
     const OTHERS: [&str; 8] =
         ["injection", "onError", "namespace", "select", "hooks", "waitFor", "podTemplates", "rbac"];

@@ -1,4 +1,4 @@
-//! What the agents must be permitted. One that is not reports nothing, and only its log says so: the pod is ready.
+//! Permissions that the agents need. Without them an agent reports nothing and only logs errors, though its pod is ready.
 
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::kubelet_access::RbacSubject;
@@ -7,26 +7,26 @@ use crate::inject::outcome::Outcome;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the ServiceAccounts of one namespace must be permitted.
+/// Permissions for the ServiceAccounts of one namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PermissionView {
-    /// Their namespace; none where nobody names it.
+    /// Their namespace; none if neither manifest nor configuration names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<String>,
     /// Their names, sorted.
     pub(crate) service_accounts: BTreeSet<String>,
     /// The resources that they must be permitted to `get`.
     pub(crate) get: &'static [&'static str],
-    /// Who writes it down.
+    /// The feature that writes the RBAC manifests.
     #[serde(skip)]
     pub(crate) written: &'static str,
-    /// How the agents use it.
+    /// Endpoint that the agents read.
     #[serde(skip)]
     pub(crate) access: KubeletAccess,
 }
 
-/// By namespace, then by what it takes; nothing for agents that need no permission.
+/// Groups agents by namespace and access; leaves out those that need no permission.
 pub(super) fn permitted(shown: &[&Outcome], config: &Config) -> Vec<PermissionView> {
     let mut needed: BTreeMap<(Option<String>, KubeletAccess), BTreeSet<String>> = BTreeMap::new();
     for RbacSubject { access, namespace, service_account } in

@@ -1,5 +1,5 @@
-//! For tools of code review: SARIF 2.1.0, with what is refused and what is warned of as results. Decisions that nobody has
-//! to do anything about are left out: they would stand at every workload of a pull request.
+//! SARIF 2.1.0 for tools of code review: refusals, warnings and notes as results. Other decisions are left out: they would
+//! annotate every workload of a pull request.
 //!
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 

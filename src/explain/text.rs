@@ -1,4 +1,4 @@
-//! For a person at a terminal: a table by file, what is told beside it, what must exist.
+//! An explanation as text: a table by file, findings, objects that must exist.
 
 use crate::agent::components::ComponentSet;
 use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
@@ -21,7 +21,7 @@ pub(crate) fn text(explanation: &Explanation) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let widths = [width(0), width(1), width(2)];
     let mut file = None;
-    // What to do is the same for many, and said at the first.
+    // Help that several findings share is printed once.
     let mut helped = HashSet::new();
     for (template, [place, resource, decision, because]) in explanation.templates.iter().zip(&rows) {
         if file != Some(&template.place.file) {
@@ -75,7 +75,7 @@ fn line(text: &mut String, line: &str) {
     }
 }
 
-/// The line of the resource, who it is and where its template is, what was decided, and why.
+/// Line, resource with the path of its template, decision and cause.
 fn row(template: &TemplateView) -> [String; 4] {
     let field = if template.template.is_empty() { String::new() } else { format!(" {}", template.template) };
     let resource = name(&template.resource) + &field;
@@ -123,7 +123,7 @@ fn says_more(decision: &FindingView) -> bool {
     })
 }
 
-/// Below its template, whose file stands above all of them.
+/// A finding below its template, under the heading of its file.
 fn below<'t>(text: &mut String, told: &'t FindingView, file: &str, helped: &mut HashSet<&'t str>) {
     let place = match &told.place {
         Some(place) if place.file == file => format!("line {}:{}: ", place.line, place.column),
@@ -170,7 +170,7 @@ fn needed(text: &mut String, needed: &[RequirementView]) {
             "{gap}needed before the pods start; without it an agent does not start or exits, and its pod is not ready:"
         ),
     );
-    // What is lacking alike in several namespaces takes one line.
+    // The same requirement of several namespaces takes one line.
     let mut groups: Vec<(&RequirementView, Vec<Option<&String>>)> = Vec::new();
     let mut lacking: HashMap<_, usize> = HashMap::new();
     for one in needed {

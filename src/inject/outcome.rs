@@ -14,7 +14,7 @@ use std::rc::Rc;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// Whose template.
+    /// Its resource.
     pub identity: Identity,
     /// JSON Pointer from the resource to the pod template.
     pub template: String,
@@ -23,16 +23,16 @@ pub struct Outcome {
     /// The annotations `config.kubernetes.io/path` and `index`, when the resource carries them: the file that an orchestrator
     /// read it from, and which document of it.
     pub file: Option<(String, Option<i64>)>,
-    /// What was decided. Its reason's class is neither [`Class::Warning`](crate::report::Class::Warning) nor [`Class::Note`](crate::report::Class::Note).
+    /// The decision. Its reason's class is neither [`Class::Warning`](crate::report::Class::Warning) nor [`Class::Note`](crate::report::Class::Note).
     pub decision: Finding,
-    /// What made the decision; none where there was nothing to decide.
+    /// The cause of the decision; none where there was nothing to decide.
     pub cause: Option<Cause>,
-    /// What the decision speaks of: the agent, the init container that waits, or both; none where nothing changes.
+    /// Subject of the decision: the agent, the init container that waits, or both; none where nothing changes.
     pub(crate) about: Option<ComponentSet>,
     /// Warnings and notes beside it; where several things make the template refused, the decision is the first, and the others
     /// stand here.
     pub warnings: Vec<Finding>,
-    /// What has to exist for the agent that the template has after the run; none where it has no agent of ours.
+    /// Prerequisites of the agent that the template has after the run; none where it has no agent of this program.
     pub(crate) needs: Option<Rc<Prerequisites>>,
     /// That agent, where explanations are asked for.
     pub(crate) agent: Option<Rc<Agent>>,
@@ -40,19 +40,18 @@ pub struct Outcome {
     pub(crate) wait_for: Option<Waiting>,
     /// The ServiceAccount that the agent relies on for its token, since the pod does not say; none where it needs none of it.
     pub(crate) token_of: Option<String>,
-    /// Whose token its agent has; none where it gets no agent, or where nobody asks what agents need (`rbac.generate`,
-    /// explanations).
+    /// Owner of the agent's token; none without an agent, or unless `rbac.generate` or explanations need it.
     pub(crate) rbac_subject: Option<RbacSubject>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or unless
     /// [`Patches::Keep`](crate::options::Patches::Keep) asks for patches.
     pub patch: Patch,
 }
 
-/// Something about a resource in which no pod template is known.
+/// A finding about a resource in which no pod template is known.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Remark {
-    /// Whose.
+    /// Its resource.
     pub identity: Identity,
     /// Byte offset of the resource in the input.
     pub offset: usize,
@@ -92,7 +91,7 @@ impl Outcome {
         self.agent = self.agent.take().map(|agent| Rc::new(agent.moved(base)));
     }
 
-    /// Whose it is.
+    /// Returns the resource.
     #[must_use]
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
         let Self { identity, template, offset, file, .. } = self;
@@ -101,12 +100,12 @@ impl Outcome {
 }
 
 impl Remark {
-    /// The same with offsets in the text, in which the piece begins at `base`.
+    /// Returns the remark with offsets in the text, in which the piece begins at `base`.
     pub(crate) fn shifted(self, base: usize) -> Self {
         Self { offset: self.offset + base, finding: self.finding.shifted(base), ..self }
     }
 
-    /// Whose it is.
+    /// Returns the resource.
     #[must_use]
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
         let Self { identity, offset, file, .. } = self;

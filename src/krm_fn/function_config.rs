@@ -1,4 +1,4 @@
-//! The functionConfig of a call, and how its user knows it: as a file, not as a part of somebody's stdin.
+//! The functionConfig of a call, and the file that the user wrote it in.
 
 use crate::manifest::resource::text;
 use serde_json::Value;
@@ -16,11 +16,11 @@ const OF_ORCHESTRATORS: &[&str] = &[
 /// The functionConfig of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FunctionConfig<'e> {
-    /// The tree that it stands in.
+    /// Its tree.
     pub(crate) tree: &'e Tree<'e>,
     /// The object.
     pub(crate) node: NodeId,
-    /// Where the text of the tree begins in the call's, as far as this object goes.
+    /// Byte offset of the tree's text in the call's, for this object.
     pub(crate) start: usize,
 }
 
@@ -44,8 +44,7 @@ impl FunctionConfig<'_> {
         }
     }
 
-    /// It as a text of its own, as its file has it unless the orchestrator printed it anew. None where it is written in a
-    /// way that cannot be taken out.
+    /// Its own text, equal to its file unless the orchestrator printed it anew. None if it cannot be cut out.
     #[must_use]
     pub(crate) fn own_text(&self) -> Option<String> {
         let (whole, span) = (self.tree.text(), self.tree.span(self.node));
@@ -81,7 +80,7 @@ fn without_added_annotations(text: &str) -> String {
     kept
 }
 
-/// Everything but the metadata, of which lines may have gone.
+/// The object without its metadata, which may have lost lines.
 fn settings(tree: &Tree<'_>, node: NodeId) -> Option<Value> {
     let mut value = to_json(tree, node).ok()?;
     if let Some(object) = value.as_object_mut() {

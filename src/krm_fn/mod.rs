@@ -22,12 +22,12 @@ use yaml_json_patch::{Cache, splice};
 pub(crate) struct Call<'t> {
     /// The one document.
     document: &'t str,
-    /// Where it begins in the text.
+    /// Its byte offset in the text.
     base: usize,
     cut: Option<Cut>,
 }
 
-/// What stands beside the items.
+/// The ResourceList without its items.
 #[derive(Debug)]
 pub(crate) struct Envelope<'c> {
     call: &'c Call<'c>,
@@ -35,12 +35,12 @@ pub(crate) struct Envelope<'c> {
     root: NodeId,
 }
 
-/// What goes back to the orchestrator.
+/// The answer to the orchestrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// Of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
     pub(crate) edits: Vec<Edit>,
-    /// Whether the orchestrator must take it for a failure.
+    /// Success, or failure.
     pub(crate) status: CallStatus,
 }
 
@@ -76,7 +76,7 @@ pub fn is_call(text: &str) -> bool {
             let is_list = |kind| matches!(kind, "ResourceList" | "\"ResourceList\"" | "'ResourceList'");
             is_list(kind) || kinds.any(is_list)
         }
-        // Its root does not stand at column 0, or not plainly.
+        // Its root is indented or otherwise unusual.
         None => yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root))),
     }
 }
@@ -137,7 +137,7 @@ impl<'t> Call<'t> {
 }
 
 impl<'c> Envelope<'c> {
-    /// A place of the tree as a place in the call's text.
+    /// Byte offset in the call's text for one in the tree.
     fn place(&self, offset: usize) -> usize {
         let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
         self.call.base + cut.map_or(offset, |cut| cut.place(offset))
@@ -153,7 +153,7 @@ impl<'c> Envelope<'c> {
             Kind::Mapping
                 if tree.get(node, "kind").and_then(|kind| tree.scalar(kind)).as_deref() == Some("ConfigMap") =>
             {
-                // Settings that stand elsewhere than below `data` are somebody's mistake, and reading tells which.
+                // Settings beside `data` are a mistake, which the configuration reader reports.
                 let says = |(key, value): (NodeId, NodeId)| match tree.scalar(key).as_deref() {
                     Some("apiVersion" | "kind" | "metadata" | "immutable") => false,
                     Some("data") => tree.kind(value) != Kind::Mapping || has_entries(value),
@@ -169,14 +169,14 @@ impl<'c> Envelope<'c> {
         says_something.then(|| FunctionConfig { tree, node, start: self.place(offset) - offset })
     }
 
-    /// The answer to what the items gave.
+    /// The answer after an injection of the items.
     #[must_use]
     pub(crate) fn answer(&self, injection: Injection) -> Answer {
         let earlier = self.earlier_results();
         let mut told = function_results(&injection);
         let refused = told.iter().any(|result| result.severity == Severity::Error);
         let mut given = HashSet::new();
-        // What was refused did not happen to the others either.
+        // After a refusal no item is changed, so that only errors are true.
         told.retain(|result| !refused || result.severity == Severity::Error);
         told.retain(|result| given.insert(*result) && earlier.lacks(*result));
         let added = self.add_results(&told);
@@ -196,7 +196,7 @@ impl<'c> Envelope<'c> {
         Answer { edits: self.add_results(&results), status: CallStatus::Refused }
     }
 
-    /// The results of the functions before us, or of ourselves in an earlier run.
+    /// Results of earlier functions, or of an earlier run.
     fn earlier_results(&self) -> EarlierResults {
         let results = self.tree.get(self.root, "results").and_then(|node| to_json(&self.tree, node).ok());
         EarlierResults::new(match results {
@@ -252,8 +252,7 @@ impl<'c> Envelope<'c> {
         }
     }
 
-    /// The white space before the items' dashes, behind which those of results stand, too. The envelope without its items
-    /// does not show it to the splicer.
+    /// The indentation of the items, for results too. The envelope without its items does not show it to the splicer.
     fn indent_of_items(&self) -> Option<&'c str> {
         let first = self.call.cut.as_ref().filter(|_| self.is_cut())?.items.first()?;
         let item = &self.call.document[first.clone()];
@@ -262,7 +261,7 @@ impl<'c> Envelope<'c> {
 
     /// An edit of the envelope as one of the call's text.
     ///
-    /// Where `items` is the last key, what the splicer puts behind it belongs behind the items:
+    /// If `items` is the last key, lines that the splicer adds behind it move behind the items:
     /// ```yaml
     /// items:
     /// results: …    # in the envelope

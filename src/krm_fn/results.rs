@@ -1,4 +1,4 @@
-//! What was decided, as the `results` of a ResourceList.
+//! Findings as the `results` of a ResourceList.
 
 use crate::diagnostic::Severity;
 use crate::inject::outcome::ResourceRef;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use yaml_json_patch::{Context, quote};
 
-/// One result, without a copy of what the outcome says.
+/// One result, borrowed from its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FunctionResult<'r> {
     pub(super) severity: Severity,
@@ -35,8 +35,7 @@ pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>>
     told.map(FunctionResult::new).collect()
 }
 
-/// What nobody asked for and nobody has to know is left out: else a package's every resource would have its line in each
-/// render. `unchanged` is left out so that a second run adds nothing to the first.
+/// False for decisions without news: otherwise each render would list every resource of a package. `unchanged` is left out so that a second run adds nothing to the first.
 fn is_worth_a_result(reason: Reason) -> bool {
     use Reason::{Disabled, LocalConfig, NotRequested, NotSelected, Unchanged};
     !matches!(reason, Unchanged | NotRequested | NotSelected | Disabled | LocalConfig)
@@ -87,7 +86,7 @@ impl<'r> FunctionResult<'r> {
         Self { severity: Severity::Error, message, help: None, resource: None, reason: None }
     }
 
-    /// Passes on each field in its order: the mapping that it stands in, if any, its key, its value.
+    /// Calls `field` for each field in its order, with its parent key if it has one, its key and its value.
     fn fields(self, mut field: impl FnMut(Option<&'static str>, &str, Value)) {
         let message = self.help.map_or(self.message.into(), |help| format!("{}; {help}", self.message).into());
         field(None, "message", message);
@@ -126,7 +125,7 @@ impl<'r> FunctionResult<'r> {
         result
     }
 
-    /// Writes the result as an item of a block sequence whose dashes stand behind `indent`.
+    /// Writes the result as an item of a block sequence that is indented by `indent`.
     fn write(self, indent: &str, lines: &mut String) {
         let mut lead = "- ";
         let mut within = None;
