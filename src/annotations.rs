@@ -1,4 +1,4 @@
-//! The annotations of a pod template that we read and write.
+//! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
 use crate::config::{AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation};
 use crate::diagnostic::closest::closest;
@@ -6,46 +6,46 @@ use std::borrow::Cow;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
 
-/// One annotation as it stands: key, value, and the value's byte offset.
+/// An annotation of the manifest: key, value, and the value's byte offset.
 pub type Given<'a> = (&'a str, &'a str, usize);
 
-/// An annotation with a value that it cannot have.
+/// An annotation with an invalid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAnnotation {
-    /// The full key.
+    /// Full key.
     pub key: String,
-    /// The value's byte offset.
+    /// Byte offset of the value.
     pub offset: usize,
-    /// What is wrong, lower case, without a full stop; names the key.
+    /// The mistake in lower case, without a full stop; names the key.
     pub message: String,
-    /// What to write instead.
+    /// A suggestion of a valid value.
     pub help: Option<String>,
 }
 
-/// Every annotation of a template with a value that it cannot have, or that contradicts another setting.
+/// Every annotation of a template that is invalid or conflicts with another setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidAnnotations {
     /// The first.
     pub first: InvalidAnnotation,
-    /// What else is wrong.
+    /// The others, in the order of the manifest.
     pub others: Vec<InvalidAnnotation>,
 }
 
-/// What a template asks for.
+/// The request of a template's annotation `inject`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InjectRequest {
-    /// Nothing
+    /// No such annotation.
     None,
-    /// The agent
+    /// `"true"`: inject the agent.
     Inject,
-    /// To be left alone
+    /// `"false"`: leave the template alone.
     OptOut,
 }
 
-/// What the annotation `inject` asks for.
+/// Reads the annotation `inject`.
 ///
 /// # Errors
-/// When its value is neither `true` nor `false`, in any case of letters.
+/// If its value is neither `true` nor `false`, in any case of letters.
 pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnotation> {
     let Some((key, value, offset)) = find(annotations, Annotation::Inject) else { return Ok(InjectRequest::None) };
     match value.to_ascii_lowercase().as_str() {
@@ -58,11 +58,11 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
     }
 }
 
-/// The configuration for one template: what its annotations set comes on top. Those without a setting, such as `inject`, and
-/// annotations of others are passed by.
+/// Returns the configuration for one template: its annotations override `config`. Annotations without a setting, such as
+/// `inject`, and foreign ones are ignored.
 ///
 /// # Errors
-/// Every annotation with a value that its setting cannot have, or that contradicts another setting.
+/// Every annotation with a value that is invalid for its setting or conflicts with another setting.
 pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<'c, Config>, InvalidAnnotations> {
     let ours: Vec<(Annotation, &str, Given<'_>)> = annotations
         .iter()
@@ -100,7 +100,7 @@ fn annotated(
     }
 }
 
-/// The alias of an annotation that stands beside it with another value.
+/// Reports an alias beside its annotation with another value.
 fn differs_from_its_alias(
     (annotation, _, (key, value, offset)): &(Annotation, &str, Given<'_>),
     ours: &[(Annotation, &str, Given<'_>)],
@@ -113,7 +113,7 @@ fn differs_from_its_alias(
     (other != value).then(|| invalid(key, *offset, Violation::new(what).with_help("take one of them away")))
 }
 
-/// The original injector takes three of its annotations with an empty value as if they were not there.
+/// Returns false for an empty value of the three annotations that the original injector ignores when they are empty.
 fn is_setting(annotation: Annotation, value: &str) -> bool {
     match annotation {
         Annotation::ApiKeySecretName | Annotation::AgentConfigMapName | Annotation::AgentConfigLocation => {
@@ -123,7 +123,7 @@ fn is_setting(annotation: Annotation, value: &str) -> bool {
     }
 }
 
-/// Where settings exclude each other, those of the configuration give way to the template's.
+/// Resets settings of the configuration that exclude those of the template's annotations.
 fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
     let is_set = |wanted, (key, value, _): &Given<'_>| Annotation::of(key) == Some(wanted) && is_setting(wanted, value);
     let has = |annotation| annotations.iter().any(|given| is_set(annotation, given));
@@ -144,20 +144,20 @@ fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
     }
 }
 
-/// The original's lists, `a:b, c:d`, as the configuration writes them.
+/// Converts the original injector's list `a:b, c:d` to JSON.
 fn list(value: &str) -> Cow<'_, str> {
     let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
     Cow::Owned(serde_json::Value::from_iter(items).to_string())
 }
 
-/// What to say about a key that looks like one of ours and is none.
+/// A key that looks like one of the injector's annotations but is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownAnnotation {
-    /// The key that was most likely meant.
+    /// The key that the user most likely meant.
     pub suggestion: Option<&'static str>,
 }
 
-/// Recognises keys that somebody meant for us: those under our prefix that do not exist, and ours under a misspelt prefix.
+/// Recognises mistyped keys: unknown names with the right prefix, and known names with a misspelt one.
 #[must_use]
 pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     let (prefix, name) = key.split_once('/')?;
@@ -185,7 +185,7 @@ fn invalid(key: &str, offset: usize, violation: Violation) -> InvalidAnnotation 
     InvalidAnnotation { key: key.to_owned(), offset, message, help: violation.help }
 }
 
-/// Settings of which at least one is an annotation's: the sentence speaks of settings, and ends with who set them.
+/// Reports a conflict of settings at the first annotation; the message ends with the annotations involved.
 fn conflicting(AnnotationConflict { first, others, violation }: AnnotationConflict) -> InvalidAnnotation {
     let name = |key: &str| format!("`{}`", key.strip_prefix(PREFIX).unwrap_or(key));
     let names: Vec<String> = std::iter::once(&first).chain(&others).map(|(key, _)| name(key)).collect();
@@ -214,7 +214,6 @@ mod tests {
         load(&Sources::of_text("c", &text)).unwrap()
     }
 
-    /// The configuration for a template with these annotations.
     #[track_caller]
     fn on(config: &Config, pairs: &[(&str, &str)]) -> Config {
         overlay(config, &given(&keys(pairs))).unwrap().into_owned()

@@ -1,85 +1,82 @@
-//! What the caller asks for beside the configuration.
+//! Options of a run that are not part of the configuration.
 
 use crate::report::Reason;
 
-/// Whether agents go in or out.
+/// The direction of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Direction {
-    /// Put the agent in, bring it up to date, or take it out where it is no longer wanted.
+    /// Add the agent, update it, or remove it if it is no longer wanted.
     #[default]
     Inject,
-    /// Take out everything that an earlier injection put in, whatever the configuration says.
+    /// Remove everything that an earlier injection added, whatever the configuration says.
     Uninject,
 }
 
-/// What happens to an agent that was edited by hand since it was injected.
+/// Treatment of an injected agent that was edited by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum HandEdits {
-    /// The template is refused (`hand-edited`).
+    /// Refuse the template (`hand-edited`).
     #[default]
     Respect,
-    /// It is overwritten, or taken out all the same.
+    /// Overwrite or remove it.
     Overwrite,
 }
 
-/// What happens to an agent that somebody else put there.
+/// Treatment of an agent that the injector did not add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ForeignAgents {
-    /// It is left alone, and so is its template (`agent-present`).
+    /// Skip the template (`agent-present`).
     #[default]
     Respect,
-    /// It gives way to ours, where it stands. It does not come back when ours is taken out.
+    /// Replace it in place. Uninjection does not restore it.
     Adopt,
 }
 
-/// What a warning does to the run. An injection is the same either way, but for what it counts among its errors.
+/// Treatment of warnings. It changes their severity, not the edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Warnings {
-    /// It is told.
+    /// Report them.
     #[default]
     Tell,
-    /// It holds everything back, as a refusal does.
+    /// Treat them as errors: nothing is to be written.
     Refuse,
 }
 
-/// Whether outcomes carry their patches, which take more memory than the edits do.
+/// Retention of patches in outcomes: they take more memory than the edits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Patches {
-    /// They do not.
+    /// Drop them.
     #[default]
     Drop,
-    /// They do.
+    /// Keep them.
     Keep,
 }
 
-/// Whether outcomes carry their agents, with the settings that each came from, which take more memory than all the rest.
+/// Retention of agents with their settings in outcomes: they take more memory than all the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Explanations {
-    /// They do not.
     #[default]
     Drop,
-    /// They do.
     Keep,
 }
 
-/// Whether what is decided comes to pass. The edits are the same either way, but nobody should read the log of a check as that
-/// of a change.
+/// Tense of messages, so that users do not read the log of a dry run as that of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tense {
-    /// It is written: the agent was added.
+    /// The output is written: the agent was added.
     #[default]
     Past,
-    /// It is only shown: the agent would be added.
+    /// A dry run: the agent would be added.
     Conditional,
 }
 
 impl Tense {
-    /// The verb in front of a participle.
+    /// Returns the auxiliary verb of a participle.
     #[must_use]
     pub(crate) fn auxiliary(self) -> &'static str {
         match self {
@@ -88,7 +85,7 @@ impl Tense {
         }
     }
 
-    /// `2 injected`, `2 would be injected`; of what changes nothing always `2 unchanged`.
+    /// Returns `2 injected` or `2 would be injected`; always `2 unchanged` if nothing changes.
     #[must_use]
     pub(crate) fn decided(self, count: usize, reason: Reason) -> String {
         match reason.done() {
@@ -97,7 +94,7 @@ impl Tense {
         }
     }
 
-    /// `2 added`, `2 would be added`
+    /// Returns `2 added` or `2 would be added`.
     #[must_use]
     pub(crate) fn counted(self, count: usize, done: &str) -> String {
         match self {
@@ -107,21 +104,20 @@ impl Tense {
     }
 }
 
-/// Where the setting `rbac.generate` has a place to write ClusterRoles and bindings to. What it wrote is taken out by
-/// [`Direction::Uninject`] whatever this says.
+/// The place for the ClusterRoles and bindings of `rbac.generate`. [`Direction::Uninject`] removes them with any value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Permissions {
-    /// Nowhere: what an earlier run wrote stays as it is.
+    /// None: those of an earlier run are left alone.
     #[default]
     Leave,
-    /// Documents of their own, in front of the others.
+    /// Separate documents before the others.
     Documents,
     /// Items of the ResourceList, which the text must be.
     Items,
 }
 
-/// What the caller asks for beside the configuration. By default: inject, and respect what others did.
+/// Options of a run that are not part of the configuration. Default: inject, and respect the edits and agents of others.
 ///
 /// ```
 /// use mackerel_agent_injector::options::{Direction, HandEdits, Options};
@@ -134,24 +130,24 @@ pub enum Permissions {
 pub struct Options {
     /// Inject or uninject. Default: inject.
     pub direction: Direction,
-    /// Agents that were edited by hand; the command line's `--force`. Default: respect, which refuses them.
+    /// Agents that were edited by hand; the command line's `--force` overwrites. Default: respect.
     pub hand_edits: HandEdits,
-    /// Agents that are not ours; the command line's `--adopt`. Default: respect, which skips them.
+    /// Agents that the injector did not add; the command line's `--adopt` adopts. Default: respect.
     pub foreign_agents: ForeignAgents,
-    /// Whether warnings are errors; the command line's `--strict`. Default: they are told.
+    /// Warnings as errors; the command line's `--strict` refuses. Default: tell.
     pub warnings: Warnings,
-    /// Whether outcomes carry their patches. Default: they do not.
+    /// Patches in outcomes. Default: dropped.
     pub patches: Patches,
-    /// What `explain` needs.
+    /// Agents with their settings in outcomes, for `explain`. Default: dropped.
     pub(crate) explanations: Explanations,
-    /// How decisions are worded. Default: as done.
+    /// Tense of messages. Default: past.
     pub(crate) tense: Tense,
-    /// Where `rbac.generate` may write. Default: nowhere.
+    /// Place for `rbac.generate`. Default: none.
     pub permissions: Permissions,
 }
 
 impl Options {
-    /// The default ones, in a direction.
+    /// Returns the default options with a direction.
     #[must_use]
     pub const fn new(direction: Direction) -> Self {
         Self {

@@ -40,20 +40,22 @@ impl<T: Scalar> ListItem for T {
 
 impl<T: ListItem> Setting for Vec<T> {
     fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-        let before = context.errors.len();
         let mut items: Vec<(usize, T)> = Vec::new();
-        value.list(context, |index, value, context| {
-            context.within_item(index, |context| {
-                let Some(item) = T::read_item(value, context) else { return };
-                let is_twin = |other: &T| item.identity().is_some() && other.identity() == item.identity();
-                if let Some((twin, _)) = items.iter().find(|(_, other)| is_twin(other)) {
-                    let what = format!("has the same name as item {twin}: `{}`", item.identity().unwrap_or_default());
-                    return context.error(value.range(), Violation::new(what));
-                }
-                items.push((index, item));
+        let read = context.without_errors(|context| {
+            value.list(context, |index, value, context| {
+                context.within_item(index, |context| {
+                    let Some(item) = T::read_item(value, context) else { return };
+                    let is_twin = |other: &T| item.identity().is_some() && other.identity() == item.identity();
+                    if let Some((twin, _)) = items.iter().find(|(_, other)| is_twin(other)) {
+                        let what =
+                            format!("has the same name as item {twin}: `{}`", item.identity().unwrap_or_default());
+                        return context.error(value.range(), Violation::new(what));
+                    }
+                    items.push((index, item));
+                });
             });
         });
-        if context.errors.len() == before {
+        if read.is_some() {
             context.given(value);
             *self = items.into_iter().map(|(_, item)| item).collect();
         }
@@ -70,12 +72,11 @@ impl<T: ListItem> Setting for Vec<T> {
 
 impl Setting for BTreeMap<String, String> {
     fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-        let before = context.errors.len();
         let mut entries = BTreeMap::new();
-        value.mapping(context, |key, value, context| {
-            read_entry(key, value, context, &mut entries);
+        let read = context.without_errors(|context| {
+            value.mapping(context, |key, value, context| read_entry(key, value, context, &mut entries));
         });
-        if context.errors.len() == before {
+        if read.is_some() {
             context.given(value);
             *self = entries;
         }
@@ -85,9 +86,7 @@ impl Setting for BTreeMap<String, String> {
         match path {
             [] => self.read(value, context),
             [key] => {
-                let before = context.errors.len();
-                read_entry(key, value, context, self);
-                if context.errors.len() == before {
+                if context.without_errors(|context| read_entry(key, value, context, self)).is_some() {
                     context.within_entry(key, |context| context.given(value));
                 }
             }

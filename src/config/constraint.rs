@@ -169,33 +169,23 @@ fn is_unbroken(text: &str) -> bool {
     !text.chars().any(|character| character.is_whitespace() || character.is_control())
 }
 
-fn is_edge(byte: Option<u8>) -> bool {
-    byte.is_some_and(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase())
+fn has_alphanumeric_ends(text: &str) -> bool {
+    let is_alphanumeric = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    is_alphanumeric(text.bytes().next()) && is_alphanumeric(text.bytes().last())
 }
 
 fn is_label(text: &str) -> bool {
-    within(text, 63)
-        && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        && is_edge(text.bytes().next())
-        && is_edge(text.bytes().last())
+    within(text, 63) && is_subdomain(text) && !text.contains('.')
 }
 
 fn is_subdomain(text: &str) -> bool {
     // Kubernetes limits the length of the whole, not of each label.
-    let is_part = |part: &str| {
-        part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-            && is_edge(part.bytes().next())
-            && is_edge(part.bytes().last())
-    };
-    within(text, 253) && text.split('.').all(is_part)
+    let is_lower = |byte: u8| is_word(byte, b"-") && !byte.is_ascii_uppercase();
+    within(text, 253) && text.split('.').all(|part| part.bytes().all(is_lower) && has_alphanumeric_ends(part))
 }
 
 fn is_qualified(text: &str) -> bool {
-    let is_edge = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
-    within(text, 63)
-        && text.bytes().all(|byte| is_word(byte, b"-._"))
-        && is_edge(text.bytes().next())
-        && is_edge(text.bytes().last())
+    within(text, 63) && text.bytes().all(|byte| is_word(byte, b"-._")) && has_alphanumeric_ends(text)
 }
 
 #[cfg(test)]

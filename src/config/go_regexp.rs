@@ -1,14 +1,13 @@
-//! Whether a pattern is a regular expression to Go's `regexp` package, which the agent uses: one that is not ends the agent
-//! at its start. The rules are those of Go's parser with Perl flags; what Rust's crates accept differs in both directions.
+//! Checks patterns as Go's `regexp` package does with Perl flags: the agent exits at its start on an invalid one. Rust's
+//! crates accept more in some places and less in others.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Go allows a thousand groups inside each other, and a thousand repetitions, those of groups multiplied.
+/// Go's limit on the depth of groups, and on repetitions, multiplied through nested groups.
 const MAX_REPEAT: u32 = 1000;
 
-/// The classes of Unicode that are known to every version of Go that the agent was built with, without the scripts that
-/// no container's name can have.
+/// Unicode classes known to every Go version that the agent was built with, without rare scripts.
 const UNICODE_CLASSES: [&str; 44] = [
     "C", "Cc", "Cf", "Co", "Cs", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P",
     "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs", "Any", "Common",
@@ -20,7 +19,7 @@ const POSIX_CLASSES: [&str; 14] = [
     "xdigit",
 ];
 
-/// Says what is wrong with a pattern, in words that go on from "…, but".
+/// Checks a pattern; the error says what is wrong with it.
 pub(crate) fn check(pattern: &str) -> Result<(), String> {
     let mut parser =
         Parser { rest: pattern.chars().peekable(), groups: Vec::new(), names: Vec::new(), at: GroupLevel::default() };
@@ -32,20 +31,20 @@ pub(crate) fn check(pattern: &str) -> Result<(), String> {
 
 struct Parser<'p> {
     rest: Peekable<Chars<'p>>,
-    /// The levels around the present one.
+    /// The enclosing groups.
     groups: Vec<GroupLevel>,
     names: Vec<String>,
     at: GroupLevel,
 }
 
-/// Where we are in one group, or in the pattern as a whole.
+/// State of parsing one group, or the whole pattern.
 #[derive(Default)]
 struct GroupLevel {
-    /// How often what stands before is repeated, groups inside groups multiplied; none where nothing does.
+    /// Repetitions of the preceding piece, multiplied through nested groups; `None` at the start.
     before: Option<u32>,
-    /// The same of the whole group so far, the most of its parts.
+    /// The maximum of the group's pieces so far.
     most: u32,
-    /// A repetition stands directly before.
+    /// The preceding piece has a repetition already.
     repeated: bool,
 }
 
@@ -84,7 +83,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Notes that something stands here that can be repeated.
+    /// Records a piece that can be repeated.
     fn atom(&mut self, times: u32) {
         self.at.before = Some(times.max(1));
         self.at.most = self.at.most.max(times).max(1);
@@ -103,7 +102,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `times` is none for `*`, `+` and `?`, which do not count.
+    /// Records a repetition; `times` is `None` for `*`, `+` and `?`, which do not count.
     fn repeat(&mut self, times: Option<u32>) -> Result<(), String> {
         self.skip('?');
         if self.at.repeated {
@@ -123,7 +122,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `2}`, `2,}` or `2,3}`: the least and, where it ends, the most. Anything else makes the `{` a character.
+    /// Reads `2}`, `2,}` or `2,3}` as minimum and maximum. After anything else, `{` is a character.
     fn counts(&mut self) -> Option<(u32, Option<u32>)> {
         let mut ahead = self.rest.clone();
         let least = number(&mut ahead)?;
@@ -137,7 +136,7 @@ impl Parser<'_> {
         Some((least, most))
     }
 
-    /// Behind `(?`: a group with a name, flags, or both.
+    /// Reads a group's name or flags behind `(?`.
     fn flags(&mut self) -> Result<(), String> {
         let mut ahead = self.rest.clone();
         let named = match ahead.next() {
@@ -177,7 +176,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Behind a backslash, outside of a class.
+    /// Reads what follows a backslash outside a class.
     fn escaped(&mut self) -> Result<(), String> {
         match self.rest.peek() {
             Some('A' | 'b' | 'B' | 'z' | 'd' | 'D' | 's' | 'S' | 'w' | 'W') => {
@@ -195,7 +194,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `\Q…\E`: characters as they are, to the end where there is no `\E`.
+    /// Reads literal characters up to `\E` or the end.
     fn quoted(&mut self) -> Result<(), String> {
         while let Some(character) = self.rest.next() {
             if character == '\\' && self.skip('E') {
@@ -206,7 +205,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Behind a backslash, one character or a class of Unicode; none for a class.
+    /// Reads a character behind a backslash; `None` for a Unicode class.
     fn character(&mut self) -> Result<Option<u32>, String> {
         let character = self.rest.next().ok_or("a `\\` stands at the end")?;
         let digit = |parser: &mut Self, radix: u32| {
@@ -250,7 +249,7 @@ impl Parser<'_> {
         Ok(Some(code))
     }
 
-    /// Behind `\p` or `\P`.
+    /// Reads a Unicode class behind `\p` or `\P`.
     fn unicode(&mut self) -> Result<(), String> {
         let name: String = if self.skip('{') {
             let mut is_closed = false;
@@ -271,7 +270,7 @@ impl Parser<'_> {
         if is_known { Ok(()) } else { Err(format!("`\\p{{{name}}}` is no class that the agent is known to have")) }
     }
 
-    /// Behind `[`, to the closing bracket.
+    /// Reads a class behind `[`.
     fn class(&mut self) -> Result<(), String> {
         const OPEN: &str = "a `[` is never closed";
         self.skip('^');
@@ -289,7 +288,7 @@ impl Parser<'_> {
             let mut ahead = self.rest.clone();
             if ahead.next() == Some('-') && ahead.peek().is_some_and(|next| *next != ']') {
                 self.rest = ahead;
-                // A class at its end, as in `[a-\d]`, is one Go takes for no range and refuses.
+                // Go refuses `[a-\d]`.
                 let high = self.in_class(OPEN)?.ok_or("a range in `[…]` ends in a class")?;
                 if high < low {
                     return Err("a range in `[…]` ends before it begins".to_owned());
@@ -298,7 +297,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `[:alpha:]` inside a class. Without its end, the bracket is a character.
+    /// Reads `[:alpha:]` inside a class. Without `:]`, the bracket is a character.
     fn posix(&mut self) -> Result<bool, String> {
         let mut ahead = self.rest.clone();
         if (ahead.next(), ahead.next()) != (Some('['), Some(':')) {
@@ -314,7 +313,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    /// One character inside a class; none for a class of its own.
+    /// Reads a character inside a class; `None` for a class such as `\d`.
     fn in_class(&mut self, open: &str) -> Result<Option<u32>, String> {
         match self.rest.next().ok_or(open)? {
             '\\' => {
@@ -328,7 +327,7 @@ impl Parser<'_> {
     }
 }
 
-/// As Go reads the numbers of a repetition: no leading zero; what is too long is too much.
+/// Reads a number as Go does in repetitions: without leading zeros, saturating.
 fn number(characters: &mut Peekable<Chars<'_>>) -> Option<u32> {
     let mut digits = String::new();
     while let Some(digit) = characters.next_if(char::is_ascii_digit) {

@@ -36,11 +36,7 @@ kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext);
 
 impl ListItem for EnvVar {
     fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
-        let before = context.errors.len();
-        let given = read(Self::known(), &[], value, context);
-        if context.errors.len() > before {
-            return None;
-        }
+        let given = context.without_errors(|context| read(Self::known(), &[], value, context))?;
         let variable: EnvVar = typed(given, value, context)?;
         let violation = if variable.name.is_empty() {
             Violation::new("needs a `name`")
@@ -62,9 +58,7 @@ impl ListItem for EnvVar {
 
     fn item_schema() -> Json {
         let mut schema = Self::known().clone();
-        if let Some(object) = schema.as_object_mut() {
-            object.insert("required".to_owned(), json!(["name"]));
-        }
+        schema["required"] = json!(["name"]);
         schema
     }
 
@@ -114,11 +108,7 @@ fn merge<T: KubernetesType + Default>(
         *into = T::default();
         return;
     }
-    let before = context.errors.len();
-    let given = read(T::known(), path, value, context);
-    if context.errors.len() > before {
-        return;
-    }
+    let Some(given) = context.without_errors(|context| read(T::known(), path, value, context)) else { return };
     let mut merged = json!(into);
     json_patch::merge(&mut merged, &given);
     remove_empty(&mut merged);

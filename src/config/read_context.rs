@@ -95,6 +95,13 @@ impl<'a> ReadContext<'a> {
         self.path.pop();
     }
 
+    /// Calls `read`, and returns its result unless it reported errors.
+    pub(crate) fn without_errors<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        let before = self.errors.len();
+        let result = read(self);
+        (self.errors.len() == before).then_some(result)
+    }
+
     pub(crate) fn constraint(&self) -> Option<Constraint> {
         self.constraint
     }

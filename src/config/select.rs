@@ -105,11 +105,7 @@ impl LabelSelector {
 impl ListItem for LabelRequirement {
     fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
         let mut item = LabelRequirement::default();
-        let before = context.errors.len();
-        item.read(value, context);
-        if context.errors.len() > before {
-            return None;
-        }
+        context.without_errors(|context| item.read(value, context))?;
         let takes_values = matches!(item.operator, Some(LabelOperator::In | LabelOperator::NotIn));
         let violation = match item.operator {
             _ if item.key.is_empty() => Violation::new("needs `key`"),
@@ -132,9 +128,7 @@ impl ListItem for LabelRequirement {
 
     fn item_schema() -> Json {
         let mut schema = LabelRequirement::default().schema();
-        if let Some(object) = schema.as_object_mut() {
-            object.insert("required".to_owned(), json!(["key", "operator"]));
-        }
+        schema["required"] = json!(["key", "operator"]);
         schema
     }
 }
@@ -279,16 +273,14 @@ impl Scalar for KindPattern {
 impl ListItem for Exclusion {
     fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
         let mut item = Exclusion::default();
-        let before = context.errors.len();
-        item.read(value, context);
-        if context.errors.len() == before && item == Exclusion::default() {
-            let violation = Violation::new("names nothing, which would leave out every resource");
-            context.error(
-                value.range(),
-                violation.with_help("give `kind`, `name`, `namespace`, `group` or `podSelector`"),
-            );
+        context.without_errors(|context| item.read(value, context))?;
+        if item == Exclusion::default() {
+            let violation = Violation::new("names nothing, which would leave out every resource")
+                .with_help("give `kind`, `name`, `namespace`, `group` or `podSelector`");
+            context.error(value.range(), violation);
+            return None;
         }
-        (context.errors.len() == before).then_some(item)
+        Some(item)
     }
 
     fn item_json(&self) -> Json {
@@ -297,9 +289,7 @@ impl ListItem for Exclusion {
 
     fn item_schema() -> Json {
         let mut schema = Exclusion::default().schema();
-        if let Some(object) = schema.as_object_mut() {
-            object.insert("minProperties".to_owned(), 1.into());
-        }
+        schema["minProperties"] = 1.into();
         schema
     }
 }

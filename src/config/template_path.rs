@@ -69,20 +69,19 @@ impl Scalar for TemplatePath {
 impl ListItem for PodTemplatePath {
     fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
         let mut item = PodTemplatePath::default();
-        let before = context.errors.len();
-        item.read(value, context);
+        context.without_errors(|context| item.read(value, context))?;
         let parts = [
             (item.group.is_empty(), "`group`"),
             (item.kind.is_empty(), "`kind`"),
             (item.path.steps.is_empty(), "`path`"),
         ];
-        let missing = parts.iter().find(|(is_missing, _)| *is_missing).map(|(_, name)| name);
-        if let (Some(missing), true) = (missing, context.errors.len() == before) {
+        if let Some((_, missing)) = parts.iter().find(|(is_missing, _)| *is_missing) {
             let violation = Violation::new(format!("needs {missing}"));
             let help = "for example {group: example.com, kind: App, path: spec.template}";
             context.error(value.range(), violation.with_help(help));
+            return None;
         }
-        (context.errors.len() == before).then_some(item)
+        Some(item)
     }
 
     fn item_json(&self) -> Json {
@@ -91,12 +90,10 @@ impl ListItem for PodTemplatePath {
 
     fn item_schema() -> Json {
         let mut schema = PodTemplatePath::default().schema();
-        if let Some(object) = schema.as_object_mut() {
-            object.insert("required".to_owned(), json!(["group", "kind", "path"]));
-            // Required properties have no default.
-            for property in object.get_mut("properties").and_then(Json::as_object_mut).into_iter().flatten() {
-                property.1.as_object_mut().map(|property| property.remove("default"));
-            }
+        schema["required"] = json!(["group", "kind", "path"]);
+        // Required properties have no default.
+        for (_, property) in schema["properties"].as_object_mut().into_iter().flatten() {
+            property.as_object_mut().map(|property| property.remove("default"));
         }
         schema
     }

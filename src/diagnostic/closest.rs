@@ -1,6 +1,6 @@
 //! "Did you mean": the nearest name to one that does not exist.
 
-/// The candidate that the word was most likely meant to be; the first of equals.
+/// Returns the candidate nearest to the word, the first among equals; `None` if none is near.
 pub(crate) fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = normalize(word);
     let allowed = (word.chars().count() / 3).clamp(1, 4);
@@ -14,9 +14,9 @@ pub(crate) fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
     best.map(|(_, candidate)| candidate)
 }
 
-/// Names differ by case and separators only too often: `image_pull_policy`, `ImagePullPolicy`.
+/// Removes case and separators: `image_pull_policy` and `ImagePullPolicy` are equal.
 pub(crate) fn normalize(name: &str) -> String {
-    // What is longer than any name is not compared in full: the distance costs the product of the lengths.
+    // A limit, since the distance costs the product of the lengths.
     name.chars().take(80).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 

@@ -1,18 +1,18 @@
-//! The line that a diagnostic points into, cut to what a terminal shows.
+//! The source line of a diagnostic, cut to the width of a terminal.
 
 use crate::diagnostic::position::Position;
 use crate::diagnostic::visible::{substitute, width};
 use memchr::memchr;
 use std::ops::Range;
 
-/// Columns shown of a line.
+/// Maximum width of a line.
 const COLUMNS: usize = 120;
-/// Columns before the caret that stay when a line is cut.
+/// Columns kept before the caret of a cut line.
 const BEFORE: usize = 40;
-/// Bytes looked at on each side of the caret: enough for the columns even where each of them takes four bytes.
+/// Bytes read on each side of the caret: enough for the columns at four bytes each.
 const REACH: usize = COLUMNS * 4;
 
-/// One line as it is shown.
+/// A line as shown.
 pub(super) struct Excerpt {
     pub(super) line: String,
     /// Columns before the first caret.
@@ -21,7 +21,7 @@ pub(super) struct Excerpt {
     pub(super) width: usize,
 }
 
-/// One character as it is shown.
+/// A character as shown.
 struct Cell {
     text: String,
     width: usize,
@@ -32,7 +32,7 @@ impl Excerpt {
         let start = range.start.min(text.len());
         let line_end = start + line_length(text.get(start..).unwrap_or_default());
         let end = range.end.clamp(start, line_end);
-        // A line may be as long as the file: only what can be shown is looked at.
+        // A line may be as long as the file: read only what can be shown.
         let from = at.line_start.max(start.saturating_sub(REACH));
         let to = line_end.min(start + REACH);
         let mut before = cells(text.get(from..start).unwrap_or_default());
@@ -75,7 +75,7 @@ impl Excerpt {
     }
 }
 
-/// Bytes up to the line's end, its line break left out.
+/// Returns the length of the line in bytes, without its line break.
 fn line_length(rest: &[u8]) -> usize {
     let end = memchr(b'\n', rest).unwrap_or(rest.len());
     match rest.get(..end) {
@@ -93,7 +93,7 @@ fn cells(bytes: &[u8]) -> Vec<Cell> {
     for chunk in bytes.utf8_chunks() {
         for character in chunk.valid().chars() {
             match substitute(character) {
-                // The mark at the very beginning is no part of the line.
+                // A byte order mark is no part of the line.
                 Some(_) if character == '\u{feff}' && cells.is_empty() => {}
                 Some(text) => cells.push(Cell { width: text.chars().count(), text: text.into_owned() }),
                 None => cells.push(Cell { text: character.to_string(), width: width(character) }),

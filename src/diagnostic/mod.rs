@@ -1,4 +1,4 @@
-//! What a person is told, with its place in the text:
+//! Errors and warnings with their place in the text:
 //!
 //! ```text
 //! error[uneditable]: the pod template is reached through an alias
@@ -25,42 +25,42 @@ use std::fmt::{self, Write as _};
 use std::ops::Range;
 pub(crate) use visible::visible;
 
-/// What kind of text a place is in.
+/// The kind of text that a place is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Medium {
-    /// A file or a stream: places have a line and a column.
+    /// A file or stream: places have line and column.
     Lines,
-    /// An argument: its name is place enough.
+    /// An argument: a place is shown by its name alone.
     Argument,
 }
 
-/// Where something is wrong: a stretch of a text that has a name.
+/// A range of a named text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'t> {
-    /// The file's name, or what stands for it: `<stdin>`, `--set #2`.
+    /// The file's name, or a stand-in: `<stdin>`, `--set #2`.
     pub name: Cow<'t, str>,
-    /// What the text is.
+    /// The kind of text.
     pub medium: Medium,
-    /// The whole text. It need not be UTF-8.
+    /// The whole text, which need not be UTF-8.
     pub text: &'t [u8],
-    /// Bytes of the text; empty where something is missing. What lies beyond the text's end counts as its end.
+    /// Bytes of the text; empty if something is missing there. Offsets beyond the end count as the end.
     pub range: Range<usize>,
 }
 
 impl<'t> Place<'t> {
-    /// A place in a file or a stream.
+    /// Returns a place in a file or stream.
     pub(crate) fn of_lines(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
         Place { name: name.into(), medium: Medium::Lines, text, range }
     }
 
-    /// A place in an argument.
+    /// Returns a place in an argument.
     pub(crate) fn of_argument(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
         Place { name: name.into(), medium: Medium::Argument, text, range }
     }
 
-    /// `web.yaml:3:1`, and `--set #2` where lines say nothing.
+    /// Returns `web.yaml:3:1`, or `--set #2` for an argument.
     fn shown(&self, at: &Position) -> String {
         match self.medium {
             Medium::Lines => format!("{}:{}:{}", visible(&self.name), at.line, at.column),
@@ -69,26 +69,26 @@ impl<'t> Place<'t> {
     }
 }
 
-/// One thing to tell a person. Sentences are lower case and without a full stop.
+/// An error, warning or note for the user. Sentences are lower case, without a full stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic<'t> {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// The stable id of the reason, if there is one.
+    /// The stable id of its reason, if there is one.
     pub id: Option<&'static str>,
-    /// What is wrong.
+    /// The problem.
     pub message: String,
-    /// Where.
+    /// The place in the text, if there is one.
     pub place: Option<Place<'t>>,
-    /// Why it matters, and what else there is to know.
+    /// Background.
     pub notes: Vec<String>,
-    /// What to do next.
+    /// The next step for the user.
     pub help: Option<String>,
 }
 
 impl<'t> Diagnostic<'t> {
-    /// An error without id and place.
+    /// Returns an error without id and place.
     pub(crate) fn error(message: impl Into<String>) -> Self {
         Diagnostic {
             severity: Severity::Error,
@@ -100,14 +100,14 @@ impl<'t> Diagnostic<'t> {
         }
     }
 
-    /// With its place.
+    /// Sets the place.
     #[must_use]
     pub(crate) fn at(mut self, place: Place<'t>) -> Self {
         self.place = Some(place);
         self
     }
 
-    /// With what to do next.
+    /// Sets the help.
     #[must_use]
     pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
         self.help = help;
@@ -115,14 +115,14 @@ impl<'t> Diagnostic<'t> {
     }
 }
 
-/// The whole picture, without colours.
+/// Writes [`Renderer::picture`] without colours.
 impl fmt::Display for Diagnostic<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&Renderer::new(Colour::Never).picture(self))
     }
 }
 
-/// Whether to write ANSI colours.
+/// Use of ANSI colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Colour {
     /// Plain text
@@ -132,8 +132,8 @@ pub enum Colour {
     Always,
 }
 
-/// Turns diagnostics into text; [`Diagnostic`]'s own `Display` does for one of them, without colours. Keeps its place in the text that it counts lines of, so that many diagnostics in the
-/// order of one text cost one pass over it.
+/// Renders diagnostics as text. For one without colours, use [`Diagnostic`]'s `Display`. Line counting continues from the
+/// last diagnostic, so that diagnostics in the order of the text cost one pass over it.
 #[derive(Debug, Default)]
 pub struct Renderer<'t> {
     colour: Colour,
@@ -141,13 +141,13 @@ pub struct Renderer<'t> {
 }
 
 impl<'t> Renderer<'t> {
-    /// A renderer that has counted nothing yet.
+    /// Returns a renderer.
     #[must_use]
     pub fn new(colour: Colour) -> Self {
         Renderer { colour, lines: None }
     }
 
-    /// Line and column of a byte offset; one beyond the text counts as its end.
+    /// Returns line and column of a byte offset; an offset beyond the end counts as the end.
     pub fn position(&mut self, text: &'t [u8], offset: usize) -> Position {
         let lines = match self.lines.take() {
             Some(lines) if lines.is_of(text) => lines,
@@ -156,7 +156,7 @@ impl<'t> Renderer<'t> {
         self.lines.insert(lines).position(offset)
     }
 
-    /// One line: `file:line:column: error[id]: message`. No line break at the end.
+    /// Renders one line, without line break: `file:line:column: error[id]: message`.
     pub fn line(&mut self, diagnostic: &Diagnostic<'t>) -> String {
         let mut out = String::new();
         if let Some(place) = &diagnostic.place {
@@ -167,7 +167,7 @@ impl<'t> Renderer<'t> {
         out
     }
 
-    /// The whole picture, as in the module's example. Ends with a line break.
+    /// Renders title, excerpt, notes and help as in the module's example, with a final line break.
     pub fn picture(&mut self, diagnostic: &Diagnostic<'t>) -> String {
         let mut out = String::new();
         self.title(diagnostic, &mut out);
@@ -201,11 +201,7 @@ impl<'t> Renderer<'t> {
     }
 
     fn title(&self, diagnostic: &Diagnostic<'_>, out: &mut String) {
-        let word = match diagnostic.severity {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        };
+        let word = diagnostic.severity.name();
         let head = match diagnostic.id {
             Some(id) => format!("{word}[{id}]"),
             None => word.to_owned(),

@@ -1,20 +1,20 @@
-//! Line and column, counted only when somebody asks.
+//! Line and column, counted on demand.
 
 use memchr::{memchr_iter, memrchr};
 
-/// A place as people count it.
+/// A position by line and column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Position {
     /// From 1.
     pub line: usize,
-    /// In characters, from 1. A byte order mark is none.
+    /// In characters, from 1. A byte order mark does not count.
     pub column: usize,
     /// Byte offset of the line's first byte.
     pub line_start: usize,
 }
 
-/// Counts the lines of a text from the place that was asked for last, in both directions.
+/// Counts lines from the last position, forward or backward.
 #[derive(Debug, Clone)]
 pub(crate) struct LineCounter<'t> {
     text: &'t [u8],
@@ -29,13 +29,13 @@ impl<'t> LineCounter<'t> {
         LineCounter { text, offset: 0, at: Position { line: 1, column: 1, line_start: 0 } }
     }
 
-    /// True when this very text is counted.
+    /// Returns true if the counted text is this slice.
     #[must_use]
     pub(crate) fn is_of(&self, text: &[u8]) -> bool {
         std::ptr::eq(self.text, text)
     }
 
-    /// Where an offset is; one beyond the text counts as its end.
+    /// Returns the position of an offset; an offset beyond the end counts as the end.
     pub(crate) fn position(&mut self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let between = |from: usize, to: usize| self.text.get(from..to).unwrap_or_default();
@@ -59,8 +59,7 @@ impl<'t> LineCounter<'t> {
     }
 }
 
-/// Characters of a stretch that begins at `start`. What continues a character is not counted, which is also a fair
-/// answer for bytes that are not UTF-8.
+/// Counts the characters of bytes that begin at offset `start`: all but UTF-8 continuation bytes and a byte order mark.
 fn characters(bytes: &[u8], start: usize) -> usize {
     let bytes = if start == 0 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()

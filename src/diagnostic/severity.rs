@@ -1,21 +1,21 @@
-//! The severity of a diagnostic.
+//! Severities.
 
 use serde::Serialize;
 
-/// How much a finding matters.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing, nothing to do.
+    /// For information.
     Info,
-    /// Somebody should look; nothing was held up.
+    /// The user should look; the output is written.
     Warning,
-    /// Holds everything back: nothing is to be written.
+    /// Nothing is written.
     Error,
 }
 
 impl Severity {
-    /// `info`, `warning` or `error`.
+    /// Returns `info`, `warning` or `error`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

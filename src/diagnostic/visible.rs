@@ -1,8 +1,8 @@
-//! Characters as a terminal may be given them: nothing that moves the cursor, hides or turns text around.
+//! Escaping for terminals: no character moves the cursor, hides text or changes its direction.
 
 use std::borrow::Cow;
 
-/// The text with every control character made visible.
+/// Replaces control characters by visible ones.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if text.chars().all(|character| substitute(character).is_none()) {
         return Cow::Borrowed(text);
@@ -17,11 +17,11 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// What is shown instead of a character, if it cannot be shown itself.
+/// Returns the replacement of a character that must not be shown itself.
 pub(super) fn substitute(character: char) -> Option<Cow<'static, str>> {
     match character {
         '\t' => Some(Cow::Borrowed("    ")),
-        // The control pictures stand in the order of the control characters.
+        // The control pictures have the order of the control characters.
         '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(character)).map(|picture| picture.to_string().into()),
         '\x7f' => Some(Cow::Borrowed("\u{2421}")),
         '\u{80}'..='\u{9f}'
@@ -35,10 +35,10 @@ pub(super) fn substitute(character: char) -> Option<Cow<'static, str>> {
     }
 }
 
-/// How many columns a terminal gives to a character that needs no substitute.
+/// Returns the width in columns of a character that needs no replacement.
 pub(super) fn width(character: char) -> usize {
     match character {
-        // Combining marks of the scripts that are written with them most often.
+        // The most frequent combining marks.
         '\u{300}'..='\u{36f}' | '\u{3099}' | '\u{309a}' | '\u{fe00}'..='\u{fe0f}' => 0,
         // East Asian wide and full-width, and emoji.
         '\u{1100}'..='\u{115f}'

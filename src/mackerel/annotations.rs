@@ -1,11 +1,11 @@
-//! The closed list of annotation keys under our prefix, with the settings that they give.
+//! The closed list of the injector's annotations, with the settings that they give.
 
-/// What every key of ours begins with.
+/// Prefix of every key.
 pub const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
 
 macro_rules! annotations {
     ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal, $path:expr;)*) => {
-        /// The closed list of our annotations.
+        /// The annotations of the injector.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Annotation { $($(#[doc = $doc])* $Variant,)* }
 
@@ -13,25 +13,25 @@ macro_rules! annotations {
             /// Every annotation, in the order of the documentation.
             pub const ALL: &'static [Annotation] = &[$(Annotation::$Variant,)*];
 
-            /// The name behind the prefix.
+            /// Returns the name behind the prefix.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self { $(Annotation::$Variant => $name,)* }
             }
 
-            /// The full key.
+            /// Returns the full key.
             #[must_use]
             pub fn key(self) -> &'static str {
                 match self { $(Annotation::$Variant => concat!("agent-injector.contrib.mackerel.io/", $name),)* }
             }
 
-            /// What it is for, in one sentence.
+            /// Returns its purpose in one sentence.
             #[must_use]
             pub fn sentence(self) -> &'static str {
                 match self { $(Annotation::$Variant => concat!($($doc),*).trim_ascii(),)* }
             }
 
-            /// The setting that it gives a value for one template, as a dotted path below `spec`.
+            /// Returns the setting that it overrides, as a dotted path below `spec`.
             #[must_use]
             pub fn setting(self) -> Option<&'static str> {
                 match self { $(Annotation::$Variant => $path,)* }
@@ -94,14 +94,14 @@ annotations! {
 }
 
 impl Annotation {
-    /// The annotation of this full key.
+    /// Returns the annotation of this full key.
     #[must_use]
     pub fn of(key: &str) -> Option<Annotation> {
         let name = key.strip_prefix(PREFIX)?;
         Annotation::ALL.iter().copied().find(|annotation| annotation.names().any(|of| of == name))
     }
 
-    /// The name that the original injector has for it, where that is another one: it means the same.
+    /// Returns the original injector's name for it, if that differs.
     fn alias(self) -> Option<&'static str> {
         match self {
             Annotation::ApiKeySecretName => Some("mackerel_apikey.secret_name"),
@@ -111,7 +111,7 @@ impl Annotation {
         }
     }
 
-    /// Its name and its alias, behind the prefix.
+    /// Returns its name and its alias, without the prefix.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.name()).chain(self.alias())
     }

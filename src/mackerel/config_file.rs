@@ -1,9 +1,8 @@
-//! What stands where in the agent's configuration file.
+//! The keys of the agent's configuration file, from the help page and the behaviour of version 0.13.2.
 //!
-//! Source: the agent's help page and its behaviour, version 0.13.2. It reads YAML into Go's types: any single value is
-//! text, and a number is none when it stands in quotes.
+//! The agent reads YAML into Go's types: any scalar is text, and a quoted number is no number.
 
-/// What may stand behind a key.
+/// The form of a key's value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
     Text,
@@ -19,7 +18,7 @@ pub(crate) enum Form {
     Variables,
     Headers,
     Probe,
-    /// One way of a probe, and the key that it needs.
+    /// A kind of probe, and the key that it requires.
     Way(Fields, &'static str),
     Plugins,
     /// Plugins by name.

@@ -1,4 +1,4 @@
-//! Facts about the Mackerel container agent and about the annotations: change here what a new agent changes.
+//! Facts about the Mackerel container agent and the annotations. A new version of the agent is entered here.
 
 pub(crate) mod annotations;
 pub(crate) mod config_file;

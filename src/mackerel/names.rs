@@ -1,4 +1,4 @@
-//! Names of the agent and of what stands beside it in a pod.
+//! Names of the agent's container, image, variable and volumes.
 
 /// Name of the agent's container, native or not.
 pub(crate) const CONTAINER: &str = "mackerel-container-agent";
@@ -6,23 +6,23 @@ pub(crate) const CONTAINER: &str = "mackerel-container-agent";
 /// The variable that holds the API key.
 pub(crate) const API_KEY: &str = "MACKEREL_APIKEY";
 
-/// The value of the annotation `status` beside an agent: the original injector then leaves the pod alone.
+/// The value of the annotation `status`: the original injector skips pods that have it.
 pub(crate) const INJECTED: &str = "injected";
 
-/// The last segment of an image's path that makes a container an agent, whoever put it there.
+/// The last segment of an image's path by which a container is recognised as an agent.
 pub(crate) const IMAGE_NAME: &str = "mackerel-container-agent";
 
-/// The list that holds the agent.
+/// The list of the PodSpec that holds the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sidecar {
     /// A container beside the others.
     Container,
-    /// An init container with `restartPolicy: Always`: starts before the others, ends after them, keeps no Job from completing.
+    /// An init container with `restartPolicy: Always`: starts before the others, ends after them, lets Jobs complete.
     Native,
 }
 
 impl Sidecar {
-    /// The field of the PodSpec.
+    /// Returns the field of the PodSpec.
     #[must_use]
     pub(crate) fn field(self) -> &'static str {
         match self {
@@ -32,22 +32,22 @@ impl Sidecar {
     }
 }
 
-/// Volumes that are ours.
+/// The volumes that the injector adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Volume {
     /// `/var/tmp`, where the agent's plugins keep state.
     Tmp,
-    /// The ServiceAccount's token, for pods that do not mount it themselves.
+    /// The ServiceAccount's token, for pods that do not mount it.
     Token,
     /// The agent's configuration, from a ConfigMap.
     Config,
 }
 
 impl Volume {
-    /// Every volume of ours, in the order in which they are added.
+    /// Every volume, in the order of insertion.
     pub(crate) const ALL: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
 
-    /// The volume's name in the pod.
+    /// Returns the volume's name in the pod.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl Volume {
     }
 }
 
-/// `registry.example/team/mackerel-container-agent:v1@sha256:…` -> true
+/// Returns true for an agent's image: `registry.example/team/mackerel-container-agent:v1@sha256:…`.
 #[must_use]
 pub(crate) fn is_agent_image(image: &str) -> bool {
     let path = image.split('@').next().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What was decided and why, as data. Every pod template gets an [`Outcome`](crate::inject::Outcome) with a [`Reason`], whose id is stable.
+//! Decisions and warnings as data. Every pod template gets an [`Outcome`](crate::inject::Outcome) with a [`Reason`], whose
+//! id is stable.
 //!
 //! ```
 //! use mackerel_agent_injector::config::Config;

@@ -4,8 +4,7 @@ use serde::Serialize;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident = $id:literal, $class:ident, $sentence:literal;)*) => {
-        /// Why something was decided, or is told. Each has a stable id, the same in every report; a newer version may have
-        /// more of them.
+        /// The reason of a decision or warning. Its id is stable and the same in every report; newer versions may add some.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Reason { $($(#[$doc])* #[doc = concat!("`", $id, "`: ", $sentence)] $variant,)* }
@@ -14,33 +13,33 @@ macro_rules! reasons {
             /// Every reason, in the order of the documentation.
             pub const ALL: &'static [Reason] = &[$(Reason::$variant,)*];
 
-            /// The stable id.
+            /// Returns the stable id.
             #[must_use]
             pub fn id(self) -> &'static str { match self { $(Reason::$variant => $id,)* } }
 
-            /// What kind of decision the reason stands for.
+            /// Returns the class of the decision.
             #[must_use]
             pub fn class(self) -> Class { match self { $(Reason::$variant => Class::$class,)* } }
 
-            /// One sentence, without a full stop.
+            /// Returns one sentence, without a full stop.
             #[must_use]
             pub fn sentence(self) -> &'static str { match self { $(Reason::$variant => $sentence,)* } }
         }
     };
 }
 
-/// What became of a pod template, or that it is only a warning.
+/// The class of a decision, or that of a warning beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// The agent is in, or was taken out, as wanted.
+    /// The agent is there, or was removed, as wanted.
     Done,
-    /// Left alone, nobody asked for more.
+    /// The template is left alone, as wanted.
     Skipped,
-    /// Wanted, but it cannot be done.
+    /// The agent is wanted but cannot be injected.
     Refused,
-    /// Said beside a decision.
+    /// A warning beside a decision.
     Warning,
-    /// Said beside a decision, and no reason to hold anything back.
+    /// A note beside a decision, which `--strict` ignores.
     Note,
 }
 
@@ -110,7 +109,7 @@ reasons! {
 }
 
 impl Reason {
-    /// What a decision does to what it is about, as a participle; none for one that changes nothing.
+    /// Returns the participle of a decision; `None` if it changes nothing.
     #[must_use]
     pub(crate) fn done(self) -> Option<&'static str> {
         match self {
@@ -122,34 +121,29 @@ impl Reason {
         }
     }
 
-    /// About the pod that comes out: not to be said of a template that stays as it is.
+    /// Returns true for a warning about the resulting pod, which is not reported if the template stays unchanged.
     #[must_use]
     pub(crate) fn is_about_change(self) -> bool {
-        use Reason::{
-            ControllerOwned, HostNetwork, ImmutableTemplate, InsecureTls, KnativeFeatures, NeverCompletes, NodesProxy,
-            PullSecrets, QosChanged, ShortTermination, TokenAutomountOff,
-        };
         matches!(
             self,
-            ControllerOwned
-                | NeverCompletes
-                | HostNetwork
-                | TokenAutomountOff
-                | PullSecrets
-                | QosChanged
-                | ImmutableTemplate
-                | ShortTermination
-                | InsecureTls
-                | KnativeFeatures
-                | NodesProxy
+            Reason::ControllerOwned
+                | Reason::NeverCompletes
+                | Reason::HostNetwork
+                | Reason::TokenAutomountOff
+                | Reason::PullSecrets
+                | Reason::QosChanged
+                | Reason::ImmutableTemplate
+                | Reason::ShortTermination
+                | Reason::InsecureTls
+                | Reason::KnativeFeatures
+                | Reason::NodesProxy
         )
     }
 
-    /// The same for every template, so that one of them is enough to say it.
+    /// Returns true for a warning that is reported once per run, since it is the same for every template.
     #[must_use]
     pub(crate) fn is_said_once(self) -> bool {
-        use Reason::{InsecureTls, KnativeFeatures, NodesProxy, UnknownTemplate};
-        matches!(self, InsecureTls | KnativeFeatures | NodesProxy | UnknownTemplate)
+        matches!(self, Reason::InsecureTls | Reason::KnativeFeatures | Reason::NodesProxy | Reason::UnknownTemplate)
     }
 }
 
