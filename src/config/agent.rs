@@ -92,7 +92,7 @@ impl AgentConfig {
 }
 
 string_enum! {
-    /// When the image is pulled.
+    /// The pull policy of the image.
     pub(crate) enum ImagePullPolicy {
         /// At each start
         Always = "Always",
@@ -118,7 +118,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// How much the agent logs.
+    /// The agent's log levels.
     pub(crate) enum LogLevel {
         /// Everything
         Trace = "TRACE",
@@ -136,7 +136,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// Where the agent keeps the host's id.
+    /// The storage of the host's id.
     pub(crate) enum HostIdStore {
         /// In a file below /var/tmp: the id outlives restarts of the container, not the pod
         File = "file",

@@ -114,7 +114,7 @@ fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
     if kubelet.read_only_port.is_none() {
         return;
     }
-    // What a template's annotation sets, no argument takes back.
+    // `--set` cannot reset what an annotation sets.
     let help = match config.origin("kubelet.readOnlyPort") {
         Origin::Annotation { .. } => "take one of them away",
         _ => "take one of them away; `--set kubelet.readOnlyPort=null` goes back to the TLS port",

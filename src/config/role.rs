@@ -1,7 +1,6 @@
 //! Mackerel roles.
 
 use crate::config::scalar::Scalar;
-use crate::config::scalar_type::ScalarType;
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
@@ -20,8 +19,6 @@ impl fmt::Display for Role {
 }
 
 impl Scalar for Role {
-    const TYPE: ScalarType = ScalarType::Text;
-
     fn parse(text: &str) -> Result<Self, Violation> {
         // The agent does not trim names: the API refuses `shop: web`, and the agent exits.
         let is_name = |name: &str| {

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 /// A type that is written as a YAML scalar.
 pub(crate) trait Scalar: Sized {
-    const TYPE: ScalarType;
+    const TYPE: ScalarType = ScalarType::Text;
 
     fn parse(text: &str) -> Result<Self, Violation>;
 
@@ -103,8 +103,6 @@ impl<T: Scalar> Setting for Option<T> {
 }
 
 impl Scalar for String {
-    const TYPE: ScalarType = ScalarType::Text;
-
     fn parse(text: &str) -> Result<Self, Violation> {
         Ok(text.to_owned())
     }

@@ -4,7 +4,6 @@ use crate::config::collection::ListItem;
 use crate::config::constraint::Constraint;
 use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
-use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{Setting, settings};
 use crate::config::string_enum::string_enum;
 use crate::config::value::ConfigValue;
@@ -196,8 +195,6 @@ impl fmt::Display for NamespacePattern {
 }
 
 impl Scalar for NamespacePattern {
-    const TYPE: ScalarType = ScalarType::Text;
-
     fn parse(text: &str) -> Result<Self, Violation> {
         let filled = text.replace(['*', '?'], "a");
         match Constraint::Namespace.check(&filled) {
@@ -247,8 +244,6 @@ impl fmt::Display for KindPattern {
 }
 
 impl Scalar for KindPattern {
-    const TYPE: ScalarType = ScalarType::Text;
-
     fn parse(text: &str) -> Result<Self, Violation> {
         let (group, kind) = match text.rsplit_once('/') {
             Some((group, kind)) => (Some(group), kind),

@@ -44,7 +44,7 @@ settings! {
 }
 
 string_enum! {
-    /// Which templates get the agent.
+    /// The templates that get the agent.
     pub(crate) enum InjectionMode {
         /// All that are selected and do not opt out by annotation
         Always = "always",
@@ -56,7 +56,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// What a template that cannot be injected does to the run.
+    /// The effect of a template that cannot be injected.
     pub(crate) enum OnError {
         /// The run fails and nothing is written
         Fail = "fail",
@@ -66,7 +66,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// What to do with hooks and chart tests of Helm.
+    /// The treatment of Helm's hooks and chart tests.
     pub(crate) enum Hooks {
         /// Leave them alone
         Skip = "skip",
@@ -76,7 +76,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// How the agent stands in the pod.
+    /// The kind of the agent's container.
     pub(crate) enum SidecarKind {
         /// Native where the template's restartPolicy is Never or OnFailure, so that the pod completes; else a container
         Auto = "auto",
@@ -88,7 +88,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// Where the pods run.
+    /// The platform of the pods.
     pub(crate) enum Platform {
         /// On nodes whose kubelet the agent can reach
         Kubernetes = "kubernetes",
@@ -98,7 +98,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// What to do when a Guaranteed pod would change its QoS class.
+    /// The treatment of a Guaranteed pod that would change its QoS class.
     pub(crate) enum Qos {
         /// Inject and warn
         Warn = "warn",
@@ -110,7 +110,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// Where the wait-for init container stands.
+    /// The position of the wait-for init container.
     pub(crate) enum WaitForPosition {
         /// Before the other init containers
         First = "first",
@@ -120,7 +120,7 @@ string_enum! {
 }
 
 settings! {
-    /// How the agent reaches the kubelet: over TLS, or through the read-only port. On `eks-fargate` it does not.
+    /// The connection to the kubelet: over TLS or through the read-only port; unused on `eks-fargate`.
     pub(crate) struct Kubelet {
         /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
         "port" port: u16 = 10250, Port;

@@ -31,8 +31,6 @@ macro_rules! string_enum {
         }
 
         impl $crate::config::scalar::Scalar for $Name {
-            const TYPE: $crate::config::scalar_type::ScalarType = $crate::config::scalar_type::ScalarType::Text;
-
             fn parse(text: &str) -> Result<Self, $crate::config::violation::Violation> {
                 match $Name::ALL.iter().find(|choice| choice.as_str() == text) {
                     Some(choice) => Ok(*choice),

@@ -3,7 +3,6 @@
 use crate::config::collection::ListItem;
 use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
-use crate::config::scalar_type::ScalarType;
 use crate::config::setting::{Setting, settings};
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
@@ -24,8 +23,6 @@ settings! {
 }
 
 impl Scalar for TemplatePath {
-    const TYPE: ScalarType = ScalarType::Text;
-
     fn parse(text: &str) -> Result<Self, Violation> {
         let violation = |help: String| Violation::new(format!("must be a path, found `{text}`")).with_help(help);
         let step = |key: String| if key == "*" { Step::Each } else { Step::Key(key) };

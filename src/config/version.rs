@@ -1,7 +1,6 @@
 //! Kubernetes versions.
 
 use crate::config::scalar::Scalar;
-use crate::config::scalar_type::ScalarType;
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
@@ -27,8 +26,6 @@ impl fmt::Display for KubernetesVersion {
 }
 
 impl Scalar for KubernetesVersion {
-    const TYPE: ScalarType = ScalarType::Text;
-
     fn parse(text: &str) -> Result<Self, Violation> {
         let number = |digits: &str| {
             let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
