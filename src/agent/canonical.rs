@@ -39,7 +39,6 @@ impl std::fmt::Display for Digest {
 /// The names that other tools may change. An absent or empty name does not count as changed: the API server refuses the pod.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct ReplaceableNames {
-    /// The container's image.
     pub(crate) image: Option<String>,
     /// The Secret that holds the API key.
     pub(crate) secret: Option<String>,

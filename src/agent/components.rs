@@ -5,11 +5,8 @@ use crate::options::Tense;
 /// One component or both, never none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Components<A, W> {
-    /// The agent.
     Agent(A),
-    /// The init container that waits.
     WaitFor(W),
-    /// Both.
     Both(A, W),
 }
 

@@ -38,7 +38,6 @@ pub(crate) struct AgentShape {
     pub(crate) sidecar: Sidecar,
     pub(crate) token: Token,
     pub(crate) amounts: AgentResources,
-    /// Pull secrets that the pod lacks.
     pub(crate) pull_secrets: Vec<String>,
 }
 
@@ -229,7 +228,6 @@ fn is_optional(variable: &EnvVar) -> bool {
 /// A name that other tools may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReplaceableName {
-    /// The container's image.
     Image,
     /// The Secret that holds the API key.
     Secret,
@@ -238,7 +236,6 @@ pub(crate) enum ReplaceableName {
 }
 
 impl ReplaceableName {
-    /// Every name.
     pub(crate) const ALL: [ReplaceableName; 3] =
         [ReplaceableName::Image, ReplaceableName::Secret, ReplaceableName::ConfigMap];
 

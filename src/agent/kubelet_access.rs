@@ -71,7 +71,6 @@ pub(crate) struct RbacSubject {
     pub(crate) access: KubeletAccess,
     /// The pod's namespace; none if neither the resource nor the configuration names one.
     pub(crate) namespace: Option<String>,
-    /// The pod's ServiceAccount.
     pub(crate) service_account: String,
 }
 

@@ -68,7 +68,6 @@ pub(crate) struct PullSecrets {
 /// A parsed record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The added components.
     pub(crate) components: Components<AgentRecord, WaitForRecord>,
     /// The added pull secrets, if any.
     pub(crate) pull_secrets: Option<PullSecrets>,
@@ -93,7 +92,6 @@ pub(crate) struct AgentRecord {
     pub(crate) secret: Digest,
     /// Digest of the ConfigMap's configured name.
     pub(crate) config: Option<Digest>,
-    /// The added volumes.
     pub(crate) volumes: Vec<Volume>,
     /// True if the `status` annotation was added, and not there before.
     pub(crate) status_is_added: bool,
@@ -203,10 +201,7 @@ impl Record {
                 value: Digest::parse(field("value")?)?,
                 image: Digest::parse(field("image")?)?,
                 secret: Digest::parse(field("secret")?)?,
-                config: match field("config") {
-                    Some(digest) => Some(Digest::parse(digest)?),
-                    None => None,
-                },
+                config: optional(field("config"), Digest::parse)?,
                 volumes: items("volumes").map(volume).collect::<Option<_>>()?,
                 status_is_added: match field("status") {
                     None => true,
@@ -215,16 +210,9 @@ impl Record {
                 },
             }),
         };
-        let wait_for = match field("wait-for") {
-            Some(text) => Some(wait_for(text)?),
-            None => None,
-        };
         Some(Self {
-            components: Components::of(agent, wait_for)?,
-            pull_secrets: match field("pull") {
-                Some(text) => Some(pull_secrets(text)?),
-                None => None,
-            },
+            components: Components::of(agent, optional(field("wait-for"), wait_for)?)?,
+            pull_secrets: optional(field("pull"), pull_secrets)?,
             created: items("created").map(parent).collect::<Option<_>>()?,
             was: items("was")
                 .map(|item| {
@@ -236,14 +224,15 @@ impl Record {
     }
 }
 
+/// Parses a field that may be absent; none if it is present and invalid.
+fn optional<T>(field: Option<&str>, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    field.map_or(Some(None), |text| parse(text).map(Some))
+}
+
 /// `last:3fa9c2d1:77c0b1aa:0d1e2f3a`
 fn wait_for(text: &str) -> Option<WaitForRecord> {
-    let mut components = text.split(':');
-    let (position, plan, value, image, None) =
-        (components.next()?, components.next()?, components.next()?, components.next()?, components.next())
-    else {
-        return None;
-    };
+    let fields: Vec<&str> = text.split(':').collect();
+    let &[position, plan, value, image] = &*fields else { return None };
     Some(WaitForRecord {
         position: *WaitForPosition::ALL.iter().find(|known| known.as_str() == position)?,
         plan: Digest::parse(plan)?,

@@ -25,7 +25,6 @@ pub(crate) struct WaitFor {
     pub(crate) position: WaitForPosition,
     /// The container, its fields in the usual order.
     pub(crate) container: Rc<Value>,
-    /// The hosts to wait for.
     pub(crate) endpoints: Vec<Endpoint>,
     /// Names of the pull secrets that the pod lacks; empty beside an agent, which has its own.
     pub(crate) pull_secrets: Vec<String>,
@@ -35,12 +34,9 @@ pub(crate) struct WaitFor {
 /// The properties that do not come from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WaitForShape {
-    /// The image that holds this program.
     pub(crate) image: String,
-    /// The hosts to wait for.
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) amounts: WaitForResources,
-    /// Pull secrets that the pod lacks.
     pub(crate) pull_secrets: Vec<String>,
 }
 

@@ -1,16 +1,38 @@
 //! Applies planned changes: splices their operations into the text and verifies the result, in at most two steps.
 
 use crate::agent::existing::ExistingInjection;
+use crate::agent::plan::Plan;
+use crate::agent::wait_for::WaitFor;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
-use crate::reconcile::action::Action;
-use crate::reconcile::patch::{RecordCache, TemplatePatch, insertion};
+use crate::reconcile::patch::{ListPositions, RecordCache, TemplatePatch, insertion};
+use crate::report::{Cause, Finding};
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::rc::Rc;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, Tree};
 use yaml_json_patch::{Cache, ErrorKind, Operation, SpliceError, splice, verify};
+
+/// The action for one template, in two steps.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Action {
+    /// Removes or replaces the existing injection.
+    pub(crate) first: TemplatePatch,
+    /// Is added afterwards.
+    pub(crate) then: Option<(Plan, ListPositions)>,
+    /// The finding of the decision if the existing injection is no longer wanted: reported when it cannot be removed.
+    pub(crate) unwanted: Option<Finding>,
+}
+
+/// An init container that waits, and its cause.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Waiting {
+    pub(crate) wait_for: Rc<WaitFor>,
+    /// The annotation that requests it.
+    pub(crate) asked: Cause,
+}
 
 /// The change of one template of a document.
 #[derive(Debug, Clone, PartialEq)]

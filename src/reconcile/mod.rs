@@ -4,7 +4,6 @@
 //! construction, the bytes that it would have given on the original template. Only components that are not at their default
 //! position (a tool has printed the manifest again, a user has appended a container) are replaced in place.
 
-mod action;
 mod adopt;
 pub(crate) mod apply;
 mod current_state;
@@ -32,7 +31,7 @@ use crate::reconcile::current_state::{CurrentState, others};
 use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::reconcile::patch::{AdoptedContainer, ListPositions, TemplatePatch, removal, replacement};
 use crate::report::{Cause, Class, Finding, Reason};
-pub(crate) use action::{Action, Waiting};
+pub(crate) use apply::{Action, Waiting};
 use std::rc::Rc;
 use yaml_json_patch::{Kind, Tree};
 

@@ -271,42 +271,21 @@ pub(crate) fn removal(
         }
     }
 
-    let items = |node: Option<NodeId>| node.map_or(0, |node| tree.items(tree.alias_target(node)).count());
     for list in [ContainerList::Containers, ContainerList::InitContainers] {
         let of_list = existing.containers().filter(|container| container.list == list);
-        let mut indices: Vec<usize> = of_list.map(|container| container.index).collect();
-        indices.sort_unstable_by(|a, b| b.cmp(a));
-        let node = child(template.spec, list.field());
         let parent = (list == ContainerList::InitContainers).then_some(Parent::InitContainers);
-        let restored = !indices.is_empty()
-            && items(node) == indices.len()
-            && parent.is_some_and(|parent| builder.restore(parent, node, record));
-        if !restored {
-            for index in indices {
-                builder.remove(&format!("/spec/{}/{index}", list.field()));
-            }
-        }
+        let node = child(template.spec, list.field());
+        builder.remove_items(list.field(), of_list.map(|container| container.index), node, parent, record);
     }
-
-    let mut indices: Vec<usize> =
-        existing.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.index)).collect();
-    indices.sort_unstable_by(|a, b| b.cmp(a));
-    let list = child(template.spec, "volumes");
-    if indices.is_empty() || items(list) > indices.len() || !builder.restore(Parent::Volumes, list, record) {
-        for index in indices {
-            builder.remove(&format!("/spec/volumes/{index}"));
-        }
-    }
-    let mut indices: Vec<usize> =
-        existing.pull_secrets.iter().filter_map(|(_, secret)| Some(secret.as_ref()?.index)).collect();
-    indices.sort_unstable_by(|a, b| b.cmp(a));
+    let volumes = existing.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.index));
+    builder.remove_items("volumes", volumes, child(template.spec, "volumes"), Some(Parent::Volumes), record);
+    let mut pull_secrets =
+        existing.pull_secrets.iter().filter_map(|(_, secret)| Some(secret.as_ref()?.index)).peekable();
     // At the injection there were others before them; if a user has removed those since, the list goes.
-    if !indices.is_empty() && template.pull_secrets.is_empty() {
+    if pull_secrets.peek().is_some() && template.pull_secrets.is_empty() {
         builder.remove("/spec/imagePullSecrets");
     } else {
-        for index in indices {
-            builder.remove(&format!("/spec/imagePullSecrets/{index}"));
-        }
+        builder.remove_items("imagePullSecrets", pull_secrets, None, None, record);
     }
     builder.patch
 }
@@ -375,6 +354,26 @@ impl Builder<'_, '_> {
     fn remove(&mut self, path: &str) {
         let path = pointer(&[self.at, path].concat());
         self.patch.operations.push(Operation::Remove { path });
+    }
+
+    /// Removes items of the list `field` of the spec, at `node`, or restores the list if it has no others.
+    fn remove_items(
+        &mut self,
+        field: &str,
+        indices: impl Iterator<Item = usize>,
+        node: Option<NodeId>,
+        parent: Option<Parent>,
+        record: Option<&Record>,
+    ) {
+        let mut indices: Vec<usize> = indices.collect();
+        indices.sort_unstable_by(|a, b| b.cmp(a));
+        let items = node.map_or(0, |node| self.tree.items(self.tree.alias_target(node)).count());
+        let is_whole = !indices.is_empty() && items == indices.len();
+        if !is_whole || !parent.is_some_and(|parent| self.restore(parent, node, record)) {
+            for index in indices {
+                self.remove(&format!("/spec/{field}/{index}"));
+            }
+        }
     }
 
     /// Adds containers from the index `first` on, or after all others.
