@@ -164,7 +164,7 @@ fn by_value(quantity: &str) -> Option<String> {
     Some(format!("{value}e{ten}"))
 }
 
-/// Returns the canonical form whose digest is a record's `value`.
+/// Returns the canonical form: its digest is a record's `value`.
 pub(crate) fn canonical_parts(container: &Value, volumes: &[Value]) -> Value {
     Value::Array(std::iter::once(container).chain(volumes).map(canonicalize).collect())
 }

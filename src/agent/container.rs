@@ -157,7 +157,7 @@ impl Agent {
         self.record.clone()
     }
 
-    /// Returns the canonical form whose digest is a record's `value`.
+    /// Returns the canonical form: its digest is a record's `value`.
     pub(crate) fn canonical(&self) -> Value {
         let mut container = Value::clone(&self.container);
         let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
@@ -198,10 +198,9 @@ impl Agent {
             *place = text.into();
         }
         let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.access, self.record());
-        let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, &self.needs.optional);
-        needs.without.clone_from(&self.needs.without);
-        needs.shadowed.clone_from(&self.needs.shadowed);
-        needs.permission = self.needs.permission;
+        let Prerequisites { objects, agent_config, .. } =
+            Prerequisites::of(&agent.container, &agent.volume_list, &self.needs.optional);
+        let needs = Prerequisites { objects, agent_config, ..Prerequisites::clone(&self.needs) };
         Self { needs: Rc::new(needs), annotated: self.annotated.clone(), ..agent }
     }
 }

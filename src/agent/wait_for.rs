@@ -79,7 +79,7 @@ impl WaitFor {
         self.container.get("image").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the canonical form whose digest is a record's `value`.
+    /// Returns the canonical form: its digest is a record's `value`.
     pub(crate) fn canonical(&self) -> Value {
         let mut container = Value::clone(&self.container);
         let _ = take_image(&mut container);

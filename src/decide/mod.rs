@@ -152,39 +152,29 @@ impl<'a> Evaluation<'a, '_> {
         if let Some(skip) = self.unsupported(wanted.unwrap_or(Components::Agent(()))) {
             return Decision::Skip(skip);
         }
-        let agent = requested.and_then(|()| self.agent());
-        let Some(request) = wait_for else {
-            return match agent {
-                Ok(agent) => {
-                    self.cause = cause;
-                    Decision::Add(Components::Agent(agent))
-                }
-                Err(decision) => decision,
-            };
-        };
-        let agent = match agent {
-            Ok(agent) => Some(agent),
-            Err(Decision::Skip(skip)) => {
-                self.no_agent = Some(skip);
-                None
+        let (agent, request) = match (requested.and_then(|()| self.agent()), wait_for) {
+            (Ok(agent), None) => {
+                self.cause = cause;
+                return Decision::Add(Components::Agent(agent));
             }
-            Err(decision) => return decision,
+            (Ok(agent), Some(request)) => (Some(agent), request),
+            (Err(Decision::Skip(skip)), Some(request)) => {
+                self.no_agent = Some(skip);
+                (None, request)
+            }
+            (Err(decision), _) => return decision,
         };
-        let wait_for_cause = request.cause();
-        self.wait_for_cause = Some(wait_for_cause.clone());
+        self.wait_for_cause = Some(request.cause());
         match (self.wait_for(request, agent.as_deref()), agent) {
             (Ok(wait_for), Some(agent)) => {
                 self.cause = cause;
                 Decision::Add(Components::Both(agent, wait_for))
             }
             (Ok(wait_for), None) => {
-                self.cause = Some(wait_for_cause);
+                self.cause.clone_from(&self.wait_for_cause);
                 Decision::Add(Components::WaitFor(wait_for))
             }
-            (Err(refusal), _) => {
-                self.cause = None;
-                Decision::Refuse(refusal)
-            }
+            (Err(refusal), _) => Decision::Refuse(refusal),
         }
     }
 

@@ -79,23 +79,22 @@ pub(crate) fn reconcile(
     let edited = existing.and_then(|existing| reconciler.drift(existing));
     let mut reconciled = match (options.direction, existing) {
         (Direction::Uninject, None) => reconciler.report(Reason::NotInjected, None, Vec::new()),
-        (Direction::Uninject, Some(existing)) => match edited {
-            Some(edit) => {
+        (Direction::Uninject, Some(existing)) => {
+            let refuse_drift = |drift: Drift| {
                 // The plan of today shows which field was edited, unless the configuration has changed too.
-                let wanted = match decide(tree, resource, at, template, context).decision {
-                    Decision::Add(plan) => Some(plan),
-                    Decision::Skip(_) | Decision::Refuse(_) => None,
-                };
-                Reconciled::of(reconciler.refuse_drift(edit, existing, wanted.as_ref()), Vec::new())
-            }
-            None => match reconciler.refuse_mounted_volume(existing, None) {
+                let decision = decide(tree, resource, at, template, context).decision;
+                let wanted = if let Decision::Add(plan) = &decision { Some(plan) } else { None };
+                reconciler.refuse_drift(drift, existing, wanted)
+            };
+            let refusal = edited.map(refuse_drift).or_else(|| reconciler.refuse_mounted_volume(existing, None));
+            match refusal {
                 Some(refusal) => Reconciled::of(refusal, Vec::new()),
-                None => {
-                    let reconciled = reconciler.report(Reason::Removed, Some(existing.component_set()), Vec::new());
-                    Reconciled { action: Some(reconciler.removal(existing)), ..reconciled }
-                }
-            },
-        },
+                None => Reconciled {
+                    action: Some(reconciler.removal(existing)),
+                    ..reconciler.report(Reason::Removed, Some(existing.component_set()), Vec::new())
+                },
+            }
+        }
         (Direction::Inject, existing) => {
             let adopts = options.foreign_agents == ForeignAgents::Adopt;
             let adoption = if adopts { adopt::candidate(tree, template, existing) } else { None };

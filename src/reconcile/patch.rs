@@ -397,7 +397,7 @@ impl Builder<'_, '_> {
                 }
             }
             _ => {
-                // Most templates get the agent alone, whose list exists already.
+                // Most templates get the agent alone: its list exists already.
                 let list = match plan {
                     Components::Agent(agent) => Rc::clone(&agent.container_list),
                     _ => Rc::new(containers.iter().map(|container| Value::clone(container)).collect()),
