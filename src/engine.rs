@@ -1,6 +1,6 @@
 //! One text or several in, edits and outcomes out. Every front end calls it.
 
-use crate::checks::{self, Part};
+use crate::checks::{self, ProcessedText};
 use crate::config::Config;
 use crate::inject::{Injection, inject_templates};
 use crate::manifest::kustomization::NamedPatch;
@@ -13,7 +13,7 @@ use crate::rbac;
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     let mut injection = inject_part(text, None, config, options);
     if options.direction == Direction::Inject {
-        let around = checks::check_inputs(&[Part { text, injection: &injection }], config);
+        let around = checks::check_inputs(&[ProcessedText { text, injection: &injection }], config);
         injection.requirements = around.requirements;
         injection.remarks.extend(around.remarks.into_iter().map(|(_, remark)| remark));
     }

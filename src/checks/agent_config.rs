@@ -1,11 +1,11 @@
-//! The agent's own configuration, where a ConfigMap of the input holds it: what the agent would refuse, which ends it, what
-//! it would ignore without a word, and which settings of the pod it outranks.
+//! Checks the agent's own configuration in a ConfigMap of the input: mistakes at which the agent exits, keys that it ignores
+//! silently, and settings of the pod that the file overrides.
 
 mod check;
 mod merge_keys;
 
 use crate::agent::prerequisites::{KeyRef, ShadowedSetting};
-use crate::checks::{Objects, Part};
+use crate::checks::{Objects, ProcessedText};
 use crate::config::Config;
 use crate::diagnostic::LineCounter;
 use crate::inject::outcome::Remark;
@@ -16,22 +16,22 @@ use check::{Fault, Pod, Sudo, check};
 use std::collections::HashMap;
 use yaml_json_patch::Style;
 
-/// The keys of a ConfigMap that agents read their configuration from, each with those agents.
+/// The keys of a ConfigMap that hold configuration, each with the agents that read it.
 type Keys<'n> = HashMap<&'n str, Readers>;
 
 /// The agents that read one configuration.
 #[derive(Default)]
 struct Readers {
-    /// What the configuration outranks in their pods.
+    /// The settings of their pods that the configuration overrides.
     shadowed: Vec<ShadowedSetting>,
-    /// One of them keeps the host's id in a file.
+    /// True if one of them keeps the host's id in a file.
     host_id_in_file: bool,
 }
 
-pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
     let mut files: HashMap<(Option<&str>, &str), Keys<'_>> = HashMap::new();
-    for outcome in parts.iter().flat_map(|part| &part.injection.outcomes) {
+    for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
         let Some(needs) = outcome.needs.as_ref() else { continue };
         let Some(KeyRef { name, key: Some(key), .. }) = needs.agent_config.as_ref() else { continue };
         let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
@@ -45,7 +45,7 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
     }
     for object in objects.of(RelatedKind::Holds(Source::ConfigMap)) {
         let Some(keys) = files.get(&(object.namespace.as_deref(), &*object.identity.name)) else { continue };
-        let around = parts.get(object.part).map_or("", |part| part.text);
+        let around = inputs.get(object.input).map_or("", |input| input.text);
         for entry in &object.entries {
             let Some((readers, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else { continue };
             let Readers { shadowed, host_id_in_file } = readers;
@@ -69,13 +69,13 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
     remarks
 }
 
-/// What to do where there is no better advice.
+/// The general advice.
 const LAYOUT: &str = "correct it: the agent's help page shows what may stand where";
 
-/// The lines of a literal block scalar, each of which is a line of the text around it; asked for from the first to the last.
+/// Finds the lines of a literal block scalar in the text around it; callers ask from the first to the last.
 struct Below<'t> {
     text: &'t str,
-    /// Where the line stands that was asked for last: none of them yet, but the one with the scalar's `|`.
+    /// Offset of the line that was asked for last; at first, of the scalar's `|`.
     start: usize,
     line: usize,
 }
@@ -85,7 +85,7 @@ impl<'t> Below<'t> {
         Self { text, start: header, line: 0 }
     }
 
-    /// Where a line's first character stands; a line beyond the text counts as its last.
+    /// Offset of the first character of a line; of the last line for one beyond the text.
     fn start_of_line(&mut self, line: usize) -> usize {
         let rest = |start: usize| self.text.get(start..).unwrap_or_default();
         while self.line < line {

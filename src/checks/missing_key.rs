@@ -1,4 +1,4 @@
-//! A Secret or ConfigMap that is there, but lacks the key that the pods ask it for.
+//! Warns about a Secret or ConfigMap without the key that the pods need.
 
 use crate::agent::prerequisites::{Presence, Requirement};
 use crate::checks::Objects;

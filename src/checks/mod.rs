@@ -1,7 +1,7 @@
-//! The other resources of an input that say whether the injected pods will start: Secrets, ConfigMaps, quotas.
+//! Checks the resources of the input that the injected pods need to start: Secrets, ConfigMaps, quotas, ServiceAccounts.
 //!
-//! They are not read on the way, since most of them have nothing to do with an agent: an injection only notes where they
-//! stand, and those that may matter are read when everything else is done.
+//! The injection only notes their locations, since most of them have nothing to do with an agent. Those that may matter are
+//! parsed after it.
 
 mod agent_config;
 mod missing_key;
@@ -9,7 +9,7 @@ mod objects;
 mod quota;
 mod service_account;
 
-pub(crate) use objects::{Entry, Object, Objects};
+pub(crate) use objects::{DataEntry, Object, Objects};
 
 use crate::agent::prerequisites::{Presence, Requirement};
 use crate::config::Config;
@@ -18,34 +18,34 @@ use crate::inject::outcome::Remark;
 use objects::Named;
 use std::collections::HashSet;
 
-/// One text of a run and what became of it.
+/// One text of a run and its result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part<'r> {
+pub(crate) struct ProcessedText<'r> {
     /// The text.
     pub(crate) text: &'r str,
-    /// What it gave.
+    /// Its result.
     pub(crate) injection: &'r Injection,
 }
 
 /// The result of the checks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Checked {
-    /// What the injected pods need: by namespace, then in the order of the texts.
+    /// The objects that the injected pods need: by namespace, then in the order of the texts.
     pub(crate) requirements: Vec<Requirement>,
-    /// What is wrong with what is there, each with the text that it stands in.
+    /// Warnings about objects of the input, each with the index of its text.
     pub(crate) remarks: Vec<(usize, Remark)>,
 }
 
-/// Looks at what surrounds the injected pods of all texts of a run.
+/// Checks the resources that the injected pods of all texts of a run need.
 #[must_use]
-pub(crate) fn check_inputs(parts: &[Part<'_>], config: &Config) -> Checked {
-    if !has_agents(parts) {
+pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Checked {
+    if !has_agents(inputs) {
         return Checked::default();
     }
     let mut requirements: Vec<Requirement> = Vec::new();
     let mut known = HashSet::new();
-    for part in parts {
-        for outcome in &part.injection.outcomes {
+    for input in inputs {
+        for outcome in &input.injection.outcomes {
             let Some(needs) = &outcome.needs else { continue };
             let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref());
             for need in &needs.objects {
@@ -57,25 +57,25 @@ pub(crate) fn check_inputs(parts: &[Part<'_>], config: &Config) -> Checked {
         }
     }
     requirements.sort_by(|one, other| one.namespace.cmp(&other.namespace));
-    let objects = objects::read(parts, &Named::by(parts, config), config);
+    let objects = objects::read(inputs, &Named::by(inputs, config), config);
     let objects = Objects::new(&objects);
     for requirement in &mut requirements {
         requirement.presence = presence(requirement, &objects);
     }
-    let remarks = warnings(parts, &objects, &requirements, config);
+    let remarks = warnings(inputs, &objects, &requirements, config);
     Checked { requirements, remarks }
 }
 
-fn has_agents(parts: &[Part<'_>]) -> bool {
-    parts.iter().any(|part| part.injection.outcomes.iter().any(|outcome| outcome.needs.is_some()))
+fn has_agents(inputs: &[ProcessedText<'_>]) -> bool {
+    inputs.iter().any(|input| input.injection.outcomes.iter().any(|outcome| outcome.needs.is_some()))
 }
 
 fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {
     let mut presence = Presence::Absent;
     for object in objects.required(requirement) {
-        let is_filled = |entry: &Entry| entry.value.as_ref().is_none_or(|value| !value.is_empty());
+        let is_filled = |entry: &DataEntry| entry.value.as_ref().is_none_or(|value| !value.is_empty());
         let has = |key: &String| object.entries.iter().any(|entry| entry.key == *key && is_filled(entry));
-        let (part, offset) = (object.part, object.offset);
+        let (part, offset) = (object.input, object.offset);
         if requirement.need.key.as_ref().is_none_or(has) {
             return Presence::Present { part, offset };
         }
@@ -84,17 +84,16 @@ fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {
     presence
 }
 
-/// Warnings about the objects of the input, each with the number of its text.
 fn warnings(
-    parts: &[Part<'_>],
+    inputs: &[ProcessedText<'_>],
     objects: &Objects<'_>,
     requirements: &[Requirement],
     config: &Config,
 ) -> Vec<(usize, Remark)> {
     let mut remarks = missing_key::remarks(objects, requirements);
-    remarks.extend(agent_config::remarks(parts, objects, config));
-    remarks.extend(quota::remarks(parts, objects, config));
-    remarks.extend(service_account::remarks(parts, objects, config));
-    remarks.sort_by_key(|(part, remark)| (*part, remark.finding.offset));
+    remarks.extend(agent_config::remarks(inputs, objects, config));
+    remarks.extend(quota::remarks(inputs, objects, config));
+    remarks.extend(service_account::remarks(inputs, objects, config));
+    remarks.sort_by_key(|(input, remark)| (*input, remark.finding.offset));
     remarks
 }

@@ -1,7 +1,7 @@
-//! The objects around the injected pods, read: of Secrets, ConfigMaps and ServiceAccounts those that some pod names.
+//! Reads the related objects of the input; Secrets, ConfigMaps and ServiceAccounts only if a pod names them.
 
 use crate::agent::prerequisites::Requirement;
-use crate::checks::Part;
+use crate::checks::ProcessedText;
 use crate::config::Config;
 use crate::inject::outcome::Remark;
 use crate::manifest::identity::Identity;
@@ -14,24 +14,24 @@ use memchr::memmem::Finder;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
 
-/// An object, as a pod names it: what it is, its namespace, its own name.
-type Name<'n> = (RelatedKind, Option<&'n str>, &'n str);
+/// Kind, namespace and name of an object.
+type ObjectKey<'n> = (RelatedKind, Option<&'n str>, &'n str);
 
-/// What the pods of all texts name.
+/// The objects that the pods of all texts name.
 pub(super) struct Named<'r> {
-    names: HashSet<Name<'r>>,
-    /// By which a text without any of them is told; none where there are so many that reading it costs less.
+    names: HashSet<ObjectKey<'r>>,
+    /// Searches for the names, to skip texts without any of them; none if there are so many that parsing is cheaper.
     finders: HashMap<RelatedKind, Option<Vec<Finder<'r>>>>,
 }
 
-/// Names of one kind that are looked for in a text before it is read.
+/// The maximum number of names of one kind to search a text for.
 const LOOKED_FOR: usize = 16;
 
 impl<'r> Named<'r> {
-    /// By the agents of the outcomes.
-    pub(super) fn by(parts: &[Part<'r>], config: &'r Config) -> Self {
+    /// Collects the names that the agents of the outcomes need.
+    pub(super) fn by(inputs: &[ProcessedText<'r>], config: &'r Config) -> Self {
         let mut names = HashSet::new();
-        for outcome in parts.iter().flat_map(|part| &part.injection.outcomes) {
+        for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
             let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
             let objects = outcome.needs.iter().flat_map(|needs| &needs.objects);
             names.extend(objects.map(|need| (RelatedKind::Holds(need.source), namespace, &*need.name)));
@@ -48,7 +48,7 @@ impl<'r> Named<'r> {
         Self { names, finders }
     }
 
-    /// False for a text that cannot hold an object that matters.
+    /// Returns false for a text that holds no named object of this kind.
     fn may_be_in(&self, kind: RelatedKind, text: &str) -> bool {
         match self.finders.get(&kind) {
             Some(Some(finders)) => {
@@ -64,7 +64,7 @@ impl<'r> Named<'r> {
     }
 }
 
-/// True for a text that may hold a name in other letters: `"my\u002dkey"`, or over several lines.
+/// Returns true for a text that may hold an escaped name: `"my\u002dkey"`, or over several lines.
 fn may_spell_otherwise(text: &str) -> bool {
     let mut escapes = memchr_iter(b'\\', text.as_bytes());
     escapes.any(|at| matches!(text.as_bytes().get(at + 1), Some(b'x' | b'u' | b'U' | b'\n' | b'\r')))
@@ -74,39 +74,39 @@ fn may_spell_otherwise(text: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct Object {
     pub(crate) kind: RelatedKind,
-    pub(crate) part: usize,
+    pub(crate) input: usize,
     pub(crate) identity: Identity,
-    /// Its own, else the configured one.
+    /// Its own namespace, else the configured one.
     pub(crate) namespace: Option<String>,
     pub(crate) file: Option<(String, Option<i64>)>,
-    /// Where it stands in its text.
+    /// Offset in its text.
     pub(crate) offset: usize,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<DataEntry>,
 }
 
-/// A key of a Secret or ConfigMap, a line of a quota, what a LimitRange says of a container.
+/// A key with its value: of a Secret or ConfigMap, a quota's `hard`, or a LimitRange's rules for containers.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct DataEntry {
     pub(crate) key: String,
-    /// Its value, where that is text.
+    /// Its value; none if that is not text.
     pub(crate) value: Option<String>,
-    /// Where its value stands in the part's text.
+    /// Offset of its value in the text.
     pub(crate) offset: usize,
-    /// How the value is written.
+    /// Style of the value.
     pub(crate) style: Style,
     /// JSON Pointer from the object.
     pub(crate) pointer: String,
 }
 
-/// Objects in the order of the texts, and by their names.
+/// The objects in the order of the texts, and by name.
 pub(crate) struct Objects<'o> {
     all: &'o [Object],
-    named: HashMap<Name<'o>, Vec<&'o Object>>,
+    named: HashMap<ObjectKey<'o>, Vec<&'o Object>>,
 }
 
 impl<'o> Objects<'o> {
     pub(super) fn new(all: &'o [Object]) -> Self {
-        let mut named: HashMap<Name<'o>, Vec<&'o Object>> = HashMap::new();
+        let mut named: HashMap<ObjectKey<'o>, Vec<&'o Object>> = HashMap::new();
         for object in all {
             let name = (object.kind, object.namespace.as_deref(), &*object.identity.name);
             named.entry(name).or_default().push(object);
@@ -114,12 +114,12 @@ impl<'o> Objects<'o> {
         Self { all, named }
     }
 
-    /// All of one sort.
+    /// All objects of one kind.
     pub(crate) fn of(&self, kind: RelatedKind) -> impl Iterator<Item = &'o Object> {
         self.all.iter().filter(move |object| object.kind == kind)
     }
 
-    /// Those of a name; it may be given more than once.
+    /// All objects of a name; the input may hold several.
     pub(crate) fn named<'a>(
         &'a self,
         kind: RelatedKind,
@@ -129,7 +129,7 @@ impl<'o> Objects<'o> {
         self.named.get(&(kind, namespace, name)).map_or(&[], Vec::as_slice)
     }
 
-    /// Those that a requirement may mean.
+    /// The objects that a requirement refers to.
     pub(crate) fn required<'a>(&'a self, requirement: &'a Requirement) -> &'a [&'o Object] {
         let Requirement { namespace, need, .. } = requirement;
         self.named(RelatedKind::Holds(need.source), namespace.as_deref(), &need.name)
@@ -137,26 +137,27 @@ impl<'o> Objects<'o> {
 }
 
 impl Object {
-    /// Something about it.
+    /// A remark on this object, with the index of its text.
     pub(crate) fn remark(&self, finding: Finding) -> (usize, Remark) {
         let (identity, file) = (self.identity.clone(), self.file.clone());
-        (self.part, Remark { identity, offset: self.offset, file, finding })
+        (self.input, Remark { identity, offset: self.offset, file, finding })
     }
 }
 
 /// Reads the objects that matter.
-pub(super) fn read(parts: &[Part<'_>], named: &Named<'_>, config: &Config) -> Vec<Object> {
+pub(super) fn read(inputs: &[ProcessedText<'_>], named: &Named<'_>, config: &Config) -> Vec<Object> {
     let mut objects = Vec::new();
-    for (number, part) in parts.iter().enumerate() {
+    for (number, input) in inputs.iter().enumerate() {
         // A document may hold many of them, in a list.
-        for locations in part.injection.related.chunk_by(|one, next| one.piece == next.piece) {
-            let text = locations.first().and_then(|location| part.text.get(location.piece.clone())).unwrap_or_default();
+        for locations in input.injection.related.chunk_by(|one, next| one.piece == next.piece) {
+            let text =
+                locations.first().and_then(|location| input.text.get(location.piece.clone())).unwrap_or_default();
             let mut kinds: HashSet<RelatedKind> = locations.iter().map(|location| location.kind).collect();
             kinds.retain(|kind| named.may_be_in(*kind, text));
             if kinds.is_empty() {
                 continue;
             }
-            // A document that is no YAML is not the place of an agent's key.
+            // A document that is not valid YAML holds no key for an agent.
             let Ok(tree) = yaml::read(text) else { continue };
             let wanted = locations.iter().filter(|location| kinds.contains(&location.kind));
             objects.extend(wanted.filter_map(|location| object(&tree, location, number, named, config)));
@@ -165,8 +166,8 @@ pub(super) fn read(parts: &[Part<'_>], named: &Named<'_>, config: &Config) -> Ve
     objects
 }
 
-/// None for what no pod names.
-fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, config: &Config) -> Option<Object> {
+/// Reads one object; none if no pod names it.
+fn object(tree: &Tree<'_>, location: &Location, input: usize, named: &Named<'_>, config: &Config) -> Option<Object> {
     let mut node = tree.root()?;
     let mut inherited = location.inherited.as_deref().cloned().unwrap_or_default();
     for token in location.pointer.split('/').skip(1) {
@@ -185,7 +186,7 @@ fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, 
     }
     let mut object = Object {
         kind: location.kind,
-        part,
+        input,
         namespace,
         file: file(tree, node),
         identity: resource.identity,
@@ -200,14 +201,14 @@ fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, 
         }
         RelatedKind::Holds(Source::ConfigMap) => {
             object.entries.extend(entries(tree, location, tree.member(node, "data"), "/data"));
-            // What stands there is not the value but its base64.
+            // The text is not the value but its base64.
             let binary = entries(tree, location, tree.member(node, "binaryData"), "/binaryData");
-            object.entries.extend(binary.into_iter().map(|entry| Entry { value: None, ..entry }));
+            object.entries.extend(binary.into_iter().map(|entry| DataEntry { value: None, ..entry }));
         }
         RelatedKind::ServiceAccount => object.entries.extend(entries(tree, location, Some(node), "")),
         RelatedKind::Quota => {
             let below = |key: &str| tree.member(tree.member(node, "spec")?, key).map(|found| tree.alias_target(found));
-            // One with a scope counts some pods only.
+            // A quota with a scope counts some pods only.
             let has_scope = ["scopes", "scopeSelector"]
                 .into_iter()
                 .filter_map(below)
@@ -233,8 +234,8 @@ fn object(tree: &Tree<'_>, location: &Location, part: usize, named: &Named<'_>, 
     Some(object)
 }
 
-/// What a mapping says, key by key.
-fn entries(tree: &Tree<'_>, location: &Location, mapping: Option<NodeId>, pointer: &str) -> Vec<Entry> {
+/// The entries of a mapping.
+fn entries(tree: &Tree<'_>, location: &Location, mapping: Option<NodeId>, pointer: &str) -> Vec<DataEntry> {
     let Some(mapping) = mapping.map(|mapping| tree.alias_target(mapping)) else { return Vec::new() };
     if tree.kind(mapping) != Kind::Mapping {
         return Vec::new();
@@ -242,7 +243,7 @@ fn entries(tree: &Tree<'_>, location: &Location, mapping: Option<NodeId>, pointe
     let entry = |(key, value): (NodeId, NodeId)| {
         let key = tree.scalar(tree.alias_target(key))?.into_owned();
         let pointer = format!("{pointer}/{}", yaml_json_patch::pointer::escape(&key));
-        // Behind an alias the value's lines are those of its anchor.
+        // The lines of an alias are those of its anchor.
         let value = tree.alias_target(value);
         let offset = location.piece.start + tree.span(value).start;
         let style = tree.style(value);
@@ -253,7 +254,7 @@ fn entries(tree: &Tree<'_>, location: &Location, mapping: Option<NodeId>, pointe
             Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => tree.scalar(value).map(|number| number.into_owned()),
             _ => None,
         };
-        Some(Entry { key, value, offset, style, pointer })
+        Some(DataEntry { key, value, offset, style, pointer })
     };
     tree.entries(mapping).filter_map(entry).collect()
 }

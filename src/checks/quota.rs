@@ -1,7 +1,7 @@
-//! A ResourceQuota that counts what the agent's container does not say: the API server then refuses the pods.
+//! Warns about a ResourceQuota on requests or limits that the agent's container lacks: the API server refuses the pods.
 
 use crate::agent::prerequisites::Prerequisites;
-use crate::checks::{Object, Objects, Part};
+use crate::checks::{Object, Objects, ProcessedText};
 use crate::config::Config;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::related::RelatedKind;
@@ -10,10 +10,10 @@ use std::collections::HashMap;
 
 type ByNamespace<'a, T> = HashMap<Option<&'a str>, Vec<T>>;
 
-pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
-    // Of each namespace, the first template of those whose agents leave the same open.
+pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
+    // For each namespace, the first template of those whose agents lack the same resources.
     let mut agents: ByNamespace<'_, (&Prerequisites, &Outcome)> = HashMap::new();
-    for outcome in parts.iter().flat_map(|part| &part.injection.outcomes) {
+    for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
         let Some(needs) = &outcome.needs else { continue };
         let known = agents
             .entry(outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str))
@@ -35,7 +35,7 @@ pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config
     objects.of(RelatedKind::Quota).filter_map(remark).collect()
 }
 
-/// `named`: the resources of which a LimitRange of the namespace speaks. What it gives the containers is its own affair.
+/// `named`: the resources in LimitRanges of the namespace, which may set defaults for containers.
 fn uncounted(quota: &Object, named: &[&str], needs: &Prerequisites, outcome: &Outcome) -> Option<(usize, Remark)> {
     let is_open = |hard: &str| needs.without.contains(&hard) && !named.contains(&parts_of(hard).1);
     let open: Vec<_> = quota.entries.iter().filter(|entry| is_open(&entry.key)).collect();
@@ -56,7 +56,7 @@ fn uncounted(quota: &Object, named: &[&str], needs: &Prerequisites, outcome: &Ou
     Some(quota.remark(finding.with_help(format!("set {help}"))))
 }
 
-/// `limits.cpu` is the limit of cpu, `cpu` the request.
+/// Splits `limits.cpu` into list and resource; `cpu` alone is the request.
 fn parts_of(hard: &str) -> (&str, &str) {
     hard.split_once('.').unwrap_or(("requests", hard))
 }

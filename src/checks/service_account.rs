@@ -1,7 +1,7 @@
-//! A ServiceAccount that gives its pods no token, while an agent relies on it: it exits. Nothing but the pod's own setting
-//! decides about the token, so that every front end gives the same; what the ServiceAccount says is told.
+//! Warns about a ServiceAccount without tokens for its pods: an agent that relies on the pod's token exits. The injection
+//! itself looks only at the pod's own setting, so that every front end decides the same.
 
-use crate::checks::{Object, Objects, Part};
+use crate::checks::{Object, Objects, ProcessedText};
 use crate::config::Config;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::related::RelatedKind;
@@ -10,25 +10,25 @@ use std::collections::HashSet;
 
 const FIELD: &str = "automountServiceAccountToken";
 
-/// What the pod can say of itself, so that nothing hangs on its ServiceAccount.
+/// The advice that makes the agent independent of the ServiceAccount.
 const HELP: &str =
     "write `automountServiceAccountToken: false` into the pod too: its agent then gets a token of its own";
 
-pub(super) fn remarks(parts: &[Part<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
     let mut told = HashSet::new();
     let mut is_noted = false;
-    for (number, part) in parts.iter().enumerate() {
-        for outcome in &part.injection.outcomes {
+    for (number, input) in inputs.iter().enumerate() {
+        for outcome in &input.injection.outcomes {
             let Some(account) = &outcome.token_of else { continue };
             let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
             match objects.named(RelatedKind::ServiceAccount, namespace, account).first() {
                 // Once for each ServiceAccount.
-                Some(object) if told.insert((object.part, object.offset)) => {
+                Some(object) if told.insert((object.input, object.offset)) => {
                     remarks.extend(turned_off(object, outcome))
                 }
                 Some(_) => {}
-                // The one that every namespace has gives tokens, unless somebody changed it.
+                // The ServiceAccount `default` of every namespace gives tokens, unless a user changed it.
                 None if account == "default" || is_noted || outcome.decision.reason == Reason::Unchanged => {}
                 None => {
                     is_noted = true;

@@ -1,7 +1,7 @@
 //! `explain`: over files, folders or stdin, what would be decided and why. Nothing is changed.
 
 use crate::agent::prerequisites::Requirement;
-use crate::checks::Part;
+use crate::checks::ProcessedText;
 use crate::cli::args::{ExplainArgs, ExplainFormat};
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
@@ -28,7 +28,7 @@ impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
 pub(crate) fn print(
     how: ExplainRequest<'_>,
     names: &[String],
-    parts: &[Part<'_>],
+    parts: &[ProcessedText<'_>],
     requirements: &[Requirement],
     config: &Config,
     messages: &Messages,
@@ -52,7 +52,7 @@ pub(crate) fn print(
 }
 
 /// The resource name closest to `wanted`, in the same form.
-fn meant(wanted: &str, parts: &[Part<'_>], config: &Config) -> Option<String> {
+fn meant(wanted: &str, parts: &[ProcessedText<'_>], config: &Config) -> Option<String> {
     let identities = parts.iter().flat_map(|part| &part.injection.outcomes).map(|outcome| &outcome.identity);
     let names = identities.filter_map(|identity| {
         let Identity { kind, name, .. } = identity;

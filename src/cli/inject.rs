@@ -1,7 +1,7 @@
 //! `inject` and `uninject`: over files, folders or stdin; to stdout, in place, or as a diff, a list, patches.
 
 use crate::agent::prerequisites::Requirement;
-use crate::checks::{self, Checked, Part};
+use crate::checks::{self, Checked, ProcessedText};
 use crate::cli::args::{InjectArgs, Output};
 use crate::cli::discover::{self, FoundBy, InputFile, plain};
 use crate::cli::explain::{self, ExplainRequest};
@@ -97,8 +97,8 @@ impl ProcessedFile {
         &self.injection.edits
     }
 
-    fn part(&self) -> Part<'_> {
-        Part { text: &self.text, injection: &self.injection }
+    fn part(&self) -> ProcessedText<'_> {
+        ProcessedText { text: &self.text, injection: &self.injection }
     }
 }
 
@@ -354,7 +354,7 @@ impl<'c> Session<'c> {
         if self.run.options.direction == Direction::Uninject {
             return Ok(());
         }
-        let parts: Vec<Part<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
+        let parts: Vec<ProcessedText<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
         let Checked { requirements, remarks } = checks::check_inputs(&parts, self.run.config);
         if matches!(self.run.mode, OutputMode::Explanation(_)) {
             for (number, remark) in remarks {
@@ -402,7 +402,7 @@ impl<'c> Session<'c> {
     fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
         if let OutputMode::Explanation(how) = self.run.mode {
             let names: Vec<String> = self.texts.iter().map(|worked| worked.path.display().to_string()).collect();
-            let parts: Vec<Part<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
+            let parts: Vec<ProcessedText<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
             return explain::print(how, &names, &parts, &self.requirements, self.run.config, messages);
         }
         let mut prepared = Vec::new();

@@ -2,7 +2,7 @@
 
 use crate::config::PodTemplatePath;
 use crate::decide::Evaluation;
-use crate::manifest::strategic_merge::{self, Images, Sign};
+use crate::manifest::strategic_merge::{self, Images, PatchEvidence};
 use crate::report::{Finding, Reason};
 
 const HELP: &str = "inject what comes of it, such as the output of `kustomize build`";
@@ -22,16 +22,16 @@ impl Evaluation<'_, '_> {
         let is_this =
             |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;
         let configured = self.config.spec.pod_templates.iter().any(is_this);
-        let images = if configured { Images::FromElsewhere } else { Images::InTheText };
+        let images = if configured { Images::Optional } else { Images::Required };
         let (message, help, node, pointer) =
-            match strategic_merge::sign(self.tree, self.resource, self.template, images)? {
-                Sign::Directive(key) => (
+            match strategic_merge::evidence(self.tree, self.resource, self.template, images)? {
+                PatchEvidence::Directive(key) => (
                     format!("`{}` makes this a patch, not a workload", self.tree.raw(key)),
                     HELP,
                     key,
                     self.at.to_owned(),
                 ),
-                Sign::NoImage(container) => {
+                PatchEvidence::NoImage(container) => {
                     let name = container.name.as_deref().unwrap_or("without a name");
                     let message =
                         format!("container {name} has no `image`: a patch or a part of a template, not a whole one");

@@ -10,7 +10,7 @@ use crate::agent::prerequisites::KeyRef;
 use crate::agent::prerequisites::{Presence, Requirement};
 use crate::agent::wait_for::WaitFor;
 use crate::annotations;
-use crate::checks::Part;
+use crate::checks::ProcessedText;
 use crate::config::{Config, Origin};
 use crate::diagnostic::LineCounter;
 use crate::diagnostic::Severity;
@@ -203,7 +203,7 @@ impl Filter<'_> {
 #[must_use]
 pub(crate) fn explain(
     names: &[String],
-    parts: &[Part<'_>],
+    parts: &[ProcessedText<'_>],
     requirements: &[Requirement],
     config: &Config,
     filter: Filter<'_>,
@@ -215,7 +215,8 @@ pub(crate) fn explain(
         permissions: Vec::new(),
         without_pod_template: 0,
     };
-    let taken = |part: &Part<'_>| part.injection.outcomes.iter().filter(|o| filter.takes(&o.identity, config)).count();
+    let taken =
+        |part: &ProcessedText<'_>| part.injection.outcomes.iter().filter(|o| filter.takes(&o.identity, config)).count();
     let in_detail = matches!(filter, Filter::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
     for (name, part) in names.iter().zip(parts) {
         let mut builder = ExplanationBuilder { name, lines: LineCounter::new(part.text.as_bytes()), config };

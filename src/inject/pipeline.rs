@@ -12,7 +12,7 @@ use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::identity::is_list;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::list::{self, Cut};
-use crate::manifest::prefilter::{self, Glance};
+use crate::manifest::prefilter::{self, Prefilter};
 use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::item_types;
 use crate::options::{Direction, Options};
@@ -92,18 +92,18 @@ impl Checkpoint {
 
 impl Pipeline<'_> {
     fn document(&mut self, text: &str, base: usize) {
-        let glance = prefilter::glance(text, |kind| self.planner.knows_kind(kind));
-        let is_passed = matches!(glance, Glance::Passed { .. });
-        let kind = match glance {
-            Glance::Passed { kind, api_version } if !self.planner.may_remark(kind, api_version, text) => {
+        let prefiltered = prefilter::prefilter(text, |kind| self.planner.knows_kind(kind));
+        let is_passed = matches!(prefiltered, Prefilter::Skip { .. });
+        let kind = match prefiltered {
+            Prefilter::Skip { kind, api_version } if !self.planner.may_remark(kind, api_version, text) => {
                 self.injection.without_template += 1;
                 let piece = base..base + text.len();
                 let location = |kind| Location { kind, piece, pointer: String::new(), inherited: None };
                 self.injection.related.extend(RelatedKind::of_kind(kind).map(location));
                 return;
             }
-            Glance::Passed { kind, .. } => Some(kind),
-            Glance::MustBeRead { kind } => kind,
+            Prefilter::Skip { kind, .. } => Some(kind),
+            Prefilter::Parse { kind } => kind,
         };
         let may_be_list = kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
         if may_be_list && list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {

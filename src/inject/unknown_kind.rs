@@ -133,7 +133,7 @@ fn candidates(tree: &Tree<'_>, resource: &Resource, context: DecisionContext<'_>
         let is_wanted = match decide(tree, resource, &formed.pointer, &template, context).decision {
             // Once the kind is known, its controller may complete the containers.
             Decision::Skip(Finding { reason: Reason::Patch, .. }) => {
-                strategic_merge::sign(tree, resource, &template, Images::FromElsewhere).is_none()
+                strategic_merge::evidence(tree, resource, &template, Images::Optional).is_none()
             }
             Decision::Skip(_) => false,
             Decision::Add(_) | Decision::Refuse(_) => true,

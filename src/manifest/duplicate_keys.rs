@@ -1,22 +1,21 @@
-//! Keys that stand twice where a workload says what it is or holds its pod template. Kubernetes reads the last of them, so
-//! that a workload may be lost without anybody noticing; most often a `---` is missing:
+//! Duplicate keys in a workload's identity or on the path to its pod template. Kubernetes reads the last one, so that a
+//! workload may be lost silently; most often a `---` is missing:
 //!
 //! ```yaml
 //! kind: Deployment
 //! spec: {template: …}
-//! kind: Service         # all that Kubernetes sees of the two
+//! kind: Service         # Kubernetes sees only this one
 //! spec: {ports: …}
 //! ```
 //!
-//! A resource with such a key is refused if something is wanted of a pod template to which any of the keys leads. A list
-//! with one in its envelope is refused with all of its items. Other keys that stand twice matter only where an edit meets
-//! them.
+//! A resource with such a key is refused if any of the occurrences leads to a pod template that is to be changed. A list
+//! with one in its envelope is refused with all of its items. Other duplicate keys matter only where an edit meets them.
 
 use crate::manifest::identity::Identity;
 use yaml_json_patch::lookup::MAX_MERGES;
 use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
 
-/// Refused where they stand twice, beside the steps of the path to a pod template.
+/// The keys that are refused as duplicates, in addition to the steps of the path to a pod template.
 const NAMES: [&str; 11] = [
     "apiVersion",
     "kind",
@@ -31,8 +30,7 @@ const NAMES: [&str; 11] = [
     "volumes",
 ];
 
-/// The first key of a mapping, or of what it merges, that stood there before and is refused for that; `step` as one of
-/// [`NAMES`].
+/// The second occurrence of `step` or one of [`NAMES`] in a mapping or in what it merges.
 #[must_use]
 pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId, step: &str) -> Option<NodeId> {
     second_key_of(tree, mapping, step, &mut MAX_MERGES.clone())
@@ -63,7 +61,7 @@ fn second_key_of(tree: &Tree<'_>, mapping: NodeId, step: &str, merges: &mut usiz
     }
 }
 
-/// The values of a key in a mapping itself, in order of the text.
+/// All values of a key in a mapping, without those that it merges, in order of the text.
 pub(crate) fn occurrences<'a>(
     tree: &'a Tree<'_>,
     mapping: NodeId,
@@ -73,7 +71,7 @@ pub(crate) fn occurrences<'a>(
     named.map(|(_, value)| value).collect::<Vec<_>>().into_iter()
 }
 
-/// True where one of the `kind`s and one of the `apiVersion`s of a resource that has them twice say this.
+/// Returns true if one `kind` and one `apiVersion` of a resource that has them twice match.
 #[must_use]
 pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, group: &str, kind: &str) -> bool {
     let of = |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group) == group;
@@ -85,7 +83,7 @@ pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, grou
     says("kind", &identity.kind, &|text| text == kind) && says("apiVersion", &identity.api_version, &of)
 }
 
-/// True where a mapping may be a list by one of its kinds.
+/// Returns true if one of the mapping's `kind`s is a list's and it has `items`.
 #[must_use]
 pub(crate) fn may_be_list(tree: &Tree<'_>, mapping: NodeId) -> bool {
     occurrences(tree, mapping, "kind")
@@ -98,7 +96,7 @@ mod tests {
     use super::second_key;
 
     #[test]
-    fn finds_keys_that_stand_twice() {
+    fn finds_duplicate_keys() {
         for (text, step, expected) in [
             ("{kind: A, spec: 1, kind: B}", "", Some("kind: B")),
             ("{spec: 1, spec: 2}", "spec", Some("spec: 2")),

@@ -1,6 +1,6 @@
-//! JSON Pointers as Kubernetes prints fields: `/spec/containers/1/image` -> `spec.containers[1].image`.
+//! JSON Pointers in the form in which Kubernetes prints fields: `/spec/containers/1/image` -> `spec.containers[1].image`.
 
-/// The field's path in the words of kubectl and of KRM results; empty for the resource as a whole.
+/// The dotted path that kubectl and KRM results show; empty for the resource itself.
 #[must_use]
 pub(crate) fn field_path(pointer: &str) -> String {
     let mut path = String::new();

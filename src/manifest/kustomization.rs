@@ -1,32 +1,32 @@
-//! What a kustomization says of the files around it: which are resources, and which are patches of some.
+//! The files that a kustomization names as resources and as patches.
 //!
-//! A patch that names the image of each container it has looks like a workload in every way. Only the kustomization that names
-//! its file tells what it is.
+//! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
+//! tells them apart.
 
 use crate::manifest::resource::text;
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
-/// The names under which kustomize looks for one in a folder.
+/// The file names that kustomize looks for in a folder.
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// True for a file's name that makes it a kustomization.
+/// Returns true for the file name of a kustomization.
 #[must_use]
 pub(crate) fn is_kustomization(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// The files that a kustomization names, by paths as they stand there: relative to its folder.
+/// The files that a kustomization names, as paths relative to its folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kustomization {
-    /// Resources; folders and addresses are among them.
+    /// Resources, including folders and URLs.
     pub(crate) resources: Vec<String>,
     /// Patches.
-    pub(crate) patches: Vec<Entry>,
+    pub(crate) patches: Vec<PatchPath>,
 }
 
-/// One path, and where it stands.
+/// The path of a patch and its position in the kustomization.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct PatchPath {
     pub(crate) path: String,
     /// Byte offset into the text.
     pub(crate) offset: usize,
@@ -34,16 +34,16 @@ pub(crate) struct Entry {
     pub(crate) pointer: String,
 }
 
-/// That a kustomization of the input names a file as a patch.
+/// A file of the input that a kustomization names as a patch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamedPatch {
-    /// Where it does: `kustomization.yaml:3:11`.
+    /// The place of the path: `kustomization.yaml:3:11`.
     pub(crate) place: String,
-    /// As of an [`Entry`].
+    /// The pointer of its [`PatchPath`].
     pub(crate) pointer: String,
 }
 
-/// What a text with a kustomization's name says; nothing where it cannot be read.
+/// Reads the text of a kustomization; a document that is not valid YAML names no files.
 #[must_use]
 pub(crate) fn read(text: &str) -> Kustomization {
     let mut kustomization = Kustomization::default();
@@ -52,7 +52,7 @@ pub(crate) fn read(text: &str) -> Kustomization {
         let Some(root) = tree.root().filter(|root| is_kustomize(&tree, *root)) else { continue };
         let resources = items(&tree, root, "resources").filter_map(|(_, item)| string(&tree, item));
         kustomization.resources.extend(resources);
-        // A string is a path, as kustomize took it in `patches` too before entries had `path`, or the patch itself.
+        // A string is a path or the patch itself. Kustomize accepted paths in `patches` too before entries had `path`.
         for list in ["patches", "patchesStrategicMerge"] {
             for (pointer, item) in items(&tree, root, list) {
                 let (pointer, node) = match tree.member(item, "path") {
@@ -61,14 +61,14 @@ pub(crate) fn read(text: &str) -> Kustomization {
                 };
                 let Some(path) = string(&tree, node).filter(|path| !path.contains('\n')) else { continue };
                 let offset = document.span.start + tree.span(node).start;
-                kustomization.patches.push(Entry { path, offset, pointer });
+                kustomization.patches.push(PatchPath { path, offset, pointer });
             }
         }
     }
     kustomization
 }
 
-/// kustomize fills in the kind where none stands.
+/// Kustomize fills in the kind if it is missing.
 fn is_kustomize(tree: &Tree<'_>, root: NodeId) -> bool {
     text(tree, root, "kind").is_none_or(|kind| matches!(kind.as_str(), "Kustomization" | "Component"))
 }
@@ -92,7 +92,7 @@ fn string(tree: &Tree<'_>, node: NodeId) -> Option<String> {
 mod tests {
     use super::{is_kustomization, read};
 
-    /// Pointer, path and what stands at the offset.
+    /// Pointer, path, and the text at the offset.
     fn patches(text: &str) -> Vec<(String, String, String)> {
         let shown = |offset: usize| text[offset..].split([',', '}', ']', '\n']).next().unwrap().to_owned();
         read(text).patches.into_iter().map(|entry| (entry.pointer, entry.path, shown(entry.offset))).collect()

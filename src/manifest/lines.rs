@@ -1,14 +1,14 @@
-//! Lines, for those who decide by how a line begins.
+//! Lines of a text, classified by how they begin.
 
 use std::ops::Range;
 
-/// True when every carriage return belongs to a CRLF: then lines end where line feeds stand.
+/// Returns true if every carriage return belongs to a CRLF, so that every line ends at a line feed.
 pub(crate) fn ends_with_line_feeds(text: &str) -> bool {
     let bytes = text.as_bytes();
     memchr::memchr_iter(b'\r', bytes).all(|at| bytes.get(at + 1) == Some(&b'\n'))
 }
 
-/// The lines of a text that [`ends_with_line_feeds`]: without their breaks, and where the next one begins.
+/// The lines of a text that [`ends_with_line_feeds`], without their breaks, each with the start of the next line.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
     let bytes = text.as_bytes();
     let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
@@ -50,7 +50,7 @@ fn below_indented(bytes: &[u8], at: usize) -> Option<usize> {
     const STRIDE: usize = 32;
     let begins = |(before, first): (&u8, &u8)| (*before == b'\n') & (*first != b' ');
     let mut at = at;
-    // Without a branch per byte, so that it is compiled to vector instructions: most lines are indented.
+    // Most lines are indented: no branch per byte, so that the compiler emits vector instructions.
     while let Some((before, first)) = bytes.get(at..at + STRIDE).zip(bytes.get(at + 1..at + 1 + STRIDE)) {
         if before.iter().zip(first).fold(false, |any, pair| any | begins(pair)) {
             break;
@@ -61,7 +61,7 @@ fn below_indented(bytes: &[u8], at: usize) -> Option<usize> {
     before.iter().zip(first).position(begins).map(|found| at + found + 1)
 }
 
-/// What a line without indentation can be.
+/// A line without indentation, classified.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Flush<'t> {
     /// White space or a comment.
@@ -70,13 +70,13 @@ pub(crate) enum Flush<'t> {
     Marker,
     /// `- `
     Dash,
-    /// `key:`, plain, with what follows the colon, white space at both ends taken away.
+    /// A plain `key:` and the trimmed text behind the colon.
     Key(&'t str, &'t str),
     /// Anything else.
     Other,
 }
 
-/// Reads a line that does not begin with a space.
+/// Classifies a line that does not begin with a space.
 pub(crate) fn flush(line: &str) -> Flush<'_> {
     let bytes = line.as_bytes();
     let blank = |byte: Option<&u8>| matches!(byte, None | Some(b' ' | b'\t'));
@@ -100,7 +100,7 @@ pub(crate) fn flush(line: &str) -> Flush<'_> {
     }
 }
 
-/// True when the rest of a line holds no content: white space, then perhaps a comment.
+/// Returns true if the rest of a line is only white space and perhaps a comment.
 pub(crate) fn is_nothing(rest: &str) -> bool {
     let content = rest.trim_start_matches([' ', '\t']);
     content.is_empty() || (content.starts_with('#') && content.len() < rest.len())

@@ -1,4 +1,4 @@
-//! A list, item by item: what a ResourceList of 50 MB needs so that only one item's tree is in memory at a time.
+//! Cuts a list into items, so that only one item's tree of a ResourceList of 50 MB is in memory at a time.
 //!
 //! [`cut`] looks at lines only. It takes a document whose root is a block mapping at column 0 with one plain `items:`,
 //! below which a block sequence stands, its dashes in one column (0 or deeper):
@@ -44,12 +44,12 @@ pub struct Cut {
     pub items: Vec<Range<usize>>,
     /// Everything but the items.
     envelope: String,
-    /// Where the key `items` stands, the same in document and envelope.
+    /// Offset of the key `items`, the same in document and envelope.
     key: usize,
 }
 
 impl Cut {
-    /// The envelope's tree: the document without its items, `items:` with a null. None where the claim above does not
+    /// Reads the envelope: the document without its items, `items:` with a null. Returns none if the claim above does not
     /// hold; then the document must be read as a whole.
     #[must_use]
     pub fn envelope(&self) -> Option<Tree<'_>> {
@@ -65,7 +65,7 @@ impl Cut {
         (top && found && !tree.has_aliases()).then_some(tree)
     }
 
-    /// The place in the document of a place in the envelope.
+    /// Converts an offset in the envelope to one in the document.
     #[must_use]
     pub fn place(&self, in_envelope: usize) -> usize {
         match (self.items.first(), self.items.last()) {
@@ -75,7 +75,7 @@ impl Cut {
     }
 }
 
-/// The one item in the tree of an item's text; none where it is not a sequence of one.
+/// The only item of an item's text; none if that is not a sequence of one.
 #[must_use]
 pub fn item(tree: &Tree<'_>) -> Option<NodeId> {
     let root = tree.root().filter(|root| tree.style(*root) == Style::Block)?;
@@ -83,8 +83,7 @@ pub fn item(tree: &Tree<'_>) -> Option<NodeId> {
     items.next().filter(|_| items.next().is_none())
 }
 
-/// Cuts a document into envelope and items; none where it does not look like a list in block style, or is unusual in
-/// any way.
+/// Cuts a document into envelope and items; none if it does not look like a list in block style, or is unusual in any way.
 #[must_use]
 pub fn cut(document: &str) -> Option<Cut> {
     if !ends_with_line_feeds(document) {
@@ -93,18 +92,18 @@ pub fn cut(document: &str) -> Option<Cut> {
     let bytes = document.as_bytes();
     let mut key = None;
     let mut items: Vec<Range<usize>> = Vec::new();
-    // The dashes' column, once the first has been met.
+    // The column of the dashes, known from the first one on.
     let mut column = 0;
     let mut state = State::Before;
     for (line, _) in lines(document) {
         let beginning = bytes.get(line.start..=line.start + column).unwrap_or_default();
-        // Nearly every line: indented deeper than the dashes, it is an item's.
+        // Fast path for nearly every line: deeper than the dashes, it belongs to an item.
         if state == State::Items && !beginning.is_empty() && beginning.iter().all(|byte| *byte == b' ') {
             continue;
         }
         let indent = bytes[line.clone()].iter().take_while(|byte| **byte == b' ').count();
         let content = &document[line.start + indent..line.end];
-        // Whether a line of tabs between items is an error, only the whole document tells.
+        // A line of tabs between items may be an error; only the whole document tells.
         if content.starts_with('\t') {
             return None;
         }
@@ -134,7 +133,7 @@ pub fn cut(document: &str) -> Option<Cut> {
                 match flush(content) {
                     Flush::Key("items", _) if key.is_some() => return None,
                     Flush::Key("items", value) => {
-                        // `items: []`, `items: &a` and the like are none of ours; a comment is.
+                        // Only a comment may follow: not `items: []`, `items: &a` and the like.
                         let behind = &content["items:".len()..];
                         if !value.is_empty() && !is_nothing(behind) {
                             return None;
@@ -147,7 +146,7 @@ pub fn cut(document: &str) -> Option<Cut> {
                 }
             }
             State::Before | State::After => {}
-            // Less than the dashes, more than nothing.
+            // Indented, but less than the dashes.
             State::Items => return None,
         }
     }
@@ -176,7 +175,6 @@ fn is_dash(content: &str) -> bool {
 mod tests {
     use super::cut;
 
-    /// What follows the last item belongs to it, or to nothing, or is an error: only the whole document tells.
     #[test]
     fn lines_of_tabs_between_items_are_left_to_the_whole() {
         for text in ["items:\n- a: >-\n\n\t\t \n", "items:\n- a: 1\n\t\n- b: 1\n", "\t\nitems:\n- a: 1\n"] {

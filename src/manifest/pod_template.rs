@@ -1,4 +1,4 @@
-//! A pod template as rules need it: containers, volumes, annotations and a few fields of the PodSpec.
+//! A view of a pod template: containers, volumes, annotations and the fields of the PodSpec that the rules need.
 
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::resource::text;
@@ -7,17 +7,16 @@ use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Annotation {
-    /// Its key.
     pub(crate) key: String,
-    /// Its value; none where it is not a string, which Kubernetes refuses.
+    /// Its value; none if it is not a string, which the API server refuses.
     pub(crate) value: Option<String>,
-    /// Where its key stands.
+    /// Offset of its key.
     pub(crate) offset: usize,
-    /// Where its value stands.
+    /// Offset of its value.
     pub(crate) value_offset: usize,
 }
 
-/// The list that a container stands in.
+/// A list of containers in the PodSpec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ContainerList {
     /// `containers`
@@ -32,7 +31,7 @@ impl ContainerList {
     const ALL: [ContainerList; 3] =
         [ContainerList::Containers, ContainerList::InitContainers, ContainerList::EphemeralContainers];
 
-    /// The field of the PodSpec.
+    /// The name of the field in the PodSpec.
     #[must_use]
     pub(crate) fn field(self) -> &'static str {
         match self {
@@ -43,12 +42,12 @@ impl ContainerList {
     }
 }
 
-/// One container, as far as decisions need it.
+/// The fields of a container that decisions need.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Container {
-    /// The list it stands in.
+    /// The list that holds it.
     pub(crate) list: ContainerList,
-    /// Its place in that list.
+    /// Its index in that list.
     pub(crate) index: usize,
     /// Its name, if it has one.
     pub(crate) name: Option<String>,
@@ -61,7 +60,7 @@ pub(crate) struct Container {
 /// One volume.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PodVolume {
-    /// Its place in `volumes`.
+    /// Its index in `volumes`.
     pub(crate) index: usize,
     /// Its name, if it has one.
     pub(crate) name: Option<String>,
@@ -72,13 +71,13 @@ pub(crate) struct PodVolume {
 /// One entry of `imagePullSecrets`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PullSecret {
-    /// Its place in the list.
+    /// Its index in the list.
     pub(crate) index: usize,
     /// Its name, if it has one.
     pub(crate) name: Option<String>,
 }
 
-/// The view.
+/// The fields of a pod template that decisions need.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PodTemplate {
     /// Its mapping.
@@ -99,15 +98,15 @@ pub(crate) struct PodTemplate {
     pub(crate) pull_secrets: Vec<PullSecret>,
     /// `spec.restartPolicy`
     pub(crate) restart_policy: Option<String>,
-    /// `spec.automountServiceAccountToken`; none where its ServiceAccount decides.
+    /// `spec.automountServiceAccountToken`; none if its ServiceAccount decides.
     pub(crate) automount: Option<bool>,
     /// `spec.hostNetwork: true`
     pub(crate) host_network: bool,
-    /// What says Windows: `spec.os.name`, the node selector, the node affinity, or that a container is a host process.
+    /// The field that asks for Windows: `spec.os.name`, node selector, node affinity, or a container's `hostProcess`.
     pub(crate) windows: Option<SpecField>,
-    /// `spec.resources` has requests or limits: the pod's containers share one budget.
+    /// True if `spec.resources` has requests or limits, which all containers share.
     pub(crate) pod_resources: bool,
-    /// It has no containers, since a key that stands twice hides them.
+    /// True if it has no containers only because a duplicate key hides them.
     pub(crate) hides_containers: bool,
 }
 
@@ -121,7 +120,7 @@ pub(crate) struct SpecField {
 }
 
 impl PodTemplate {
-    /// Looks at the template at `node`.
+    /// Builds the view of the template at `node`.
     #[must_use]
     pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
         let metadata = tree.member(node, "metadata");
@@ -159,7 +158,7 @@ impl PodTemplate {
         }
     }
 
-    /// A key that stands twice in it, in its `metadata` or in its `spec`, and is refused for that.
+    /// The first duplicate key in the template, its `metadata` or its `spec` that is refused.
     #[must_use]
     pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
         [(Some(self.node), "spec"), (self.metadata, ""), (self.spec, "")]
@@ -167,7 +166,7 @@ impl PodTemplate {
             .find_map(|(mapping, step)| second_key(tree, mapping?, step))
     }
 
-    /// The value of an annotation that is a string.
+    /// The annotation with this key, the last one if there are several.
     #[must_use]
     pub(crate) fn annotation(&self, key: &str) -> Option<&Annotation> {
         self.annotations.iter().rev().find(|annotation| annotation.key == key)
@@ -233,7 +232,7 @@ fn items<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (
     node.map(|node| tree.alias_target(node)).into_iter().flat_map(|node| tree.items(node)).enumerate()
 }
 
-/// The labels of a node that tell its system.
+/// The node labels that name the operating system.
 const OS_LABELS: [&str; 2] = ["kubernetes.io/os", "beta.kubernetes.io/os"];
 
 fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<SpecField> {
@@ -257,7 +256,7 @@ fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<Sp
     of_system("os", "name").or_else(by_label).or_else(by_affinity).or_else(of_pod).or_else(of_container)
 }
 
-/// True where every term of the required node affinity wants Windows: one of them is enough for a node.
+/// Returns true if every term of the required node affinity asks for Windows; the scheduler needs only one to match.
 #[cold]
 fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
     const PATH: [&str; 4] =
@@ -279,8 +278,7 @@ fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
     terms.peek().is_some() && terms.all(|(_, term)| wants(term))
 }
 
-/// Where the security context of a pod or container asks for a host process. Only Windows nodes have those, and a pod with
-/// one of them may have no container of another sort.
+/// The `hostProcess: true` of a pod or container. Only Windows nodes support it, and all containers of a pod must agree.
 fn host_process(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> {
     let path = ["securityContext", "windowsOptions", "hostProcess"];
     let node = path.into_iter().try_fold(holder, |node, key| tree.member(node, key))?;

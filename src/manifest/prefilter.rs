@@ -1,50 +1,49 @@
-//! Passing a document by without reading it.
+//! Skips documents that cannot hold a pod template, without parsing them.
 //!
-//! Of a document whose root is a block mapping at column 0, every key of the root begins a line. So a look at the lines
-//! without indentation is enough to find its `kind`, as long as each of them is plain to see: blank, a comment, `key:`,
-//! `- ` or a marker. A line that is none of these (a quote, a bracket, `? `, `<<`, a directive, a tag …) may hide
-//! another `kind`, and then the document must be read.
+//! If the root is a block mapping at column 0, every key of the root begins a line. So the lines without indentation are
+//! enough to find its `kind`, as long as each of them is simple: blank, a comment, `key:`, `- ` or a marker. Any other line
+//! (a quote, a bracket, `? `, `<<`, a directive, a tag …) may hide another `kind`, and then the document must be parsed.
 //!
 //! A scalar of several lines can put text at column 0, too, and such a line may look like `kind: …`. But then the real
-//! `kind` is a second one: exactly one is asked for, of a root at column 0. Without any, too, the document must be read.
+//! `kind` is a second one, so a document without exactly one `kind` line must be parsed as well.
 
 use crate::manifest::lines::{Flush, ends_with_line_feeds, flush, flush_lines, is_nothing, lines};
 
-/// What a glance at a document tells.
+/// The result of the prefilter for one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Glance<'t> {
-    /// Certainly a resource of this kind, if it is valid YAML at all, and no pod template can be in it.
-    Passed {
+pub enum Prefilter<'t> {
+    /// The document, if it is valid YAML, is a resource of this kind and holds no pod template.
+    Skip {
         /// The resource's kind.
         kind: &'t str,
-        /// Its `apiVersion`, where exactly one line without indentation says it in one word. Not as certain as the kind:
-        /// the line may be text of a scalar.
+        /// Its `apiVersion`, if exactly one line without indentation has it as one word. Less certain than the kind: the
+        /// line may be text of a scalar.
         api_version: Option<&'t str>,
     },
-    /// It must be read.
-    MustBeRead {
-        /// The resource's kind, where it is as certain as in [`Glance::Passed`].
+    /// The document must be parsed.
+    Parse {
+        /// The resource's kind, if it is as certain as in [`Prefilter::Skip`].
         kind: Option<&'t str>,
     },
 }
 
-/// Looks at the lines without indentation of one document. `holds` tells whether a resource of that kind can hold a pod
-/// template, in whatever API group; kinds that end in `List` are always read.
-pub fn glance(document: &str, holds: impl Fn(&str) -> bool) -> Glance<'_> {
+/// Classifies one document by its lines without indentation. `holds` returns true for a kind that can hold a pod template in
+/// any API group; kinds that end in `List` are always parsed.
+pub fn prefilter(document: &str, holds: impl Fn(&str) -> bool) -> Prefilter<'_> {
     match only_type(document) {
-        Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind) => Glance::Passed { kind, api_version },
-        found => Glance::MustBeRead { kind: found.map(|(kind, _)| kind) },
+        Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind) => Prefilter::Skip { kind, api_version },
+        found => Prefilter::Parse { kind: found.map(|(kind, _)| kind) },
     }
 }
 
-/// True for a document of nothing but blank lines, comments and markers, whatever characters stand in the comments.
+/// Returns true for a document of only blank lines, comments and markers.
 pub(crate) fn is_empty(document: &str) -> bool {
     ends_with_line_feeds(document)
         && !has_odd_breaks(document)
         && content_lines(document).all(|line| flush(line) == Flush::Marker)
 }
 
-/// The kind, and the `apiVersion` that there seems to be.
+/// The only `kind`, and the `apiVersion` if it is as simple.
 fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
     if !ends_with_line_feeds(document) || is_indented(document) || has_odd_breaks(document) {
         return None;
@@ -70,20 +69,20 @@ fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
     Some((kind?, api_version.filter(|_| api_versions == 1)))
 }
 
-/// The root does not stand at column 0, so that what does is text within quotes.
+/// Returns true if the root is indented, so that a line at column 0 is text within quotes.
 fn is_indented(document: &str) -> bool {
     let mut content = content_lines(document).filter(|line| flush(line) != Flush::Marker);
     content.next().is_some_and(|line| line.starts_with(' '))
 }
 
-/// Characters that end a line, and so a comment, for readers of YAML 1.1.
+/// Returns true if the document has characters that end a line, and so a comment, only in YAML 1.1: NEL, LS, PS.
 fn has_odd_breaks(document: &str) -> bool {
     let bytes = document.as_bytes();
     memchr::memchr2_iter(0xc2, 0xe2, bytes)
         .any(|at| matches!(bytes.get(at..), Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..])))
 }
 
-/// An indented line below `kind: X` would go on with the value; `end` is where that line ends.
+/// Returns true if an indented line continues the value of the line that ends at `end`.
 fn goes_on(document: &str, end: usize) -> bool {
     let below = document.get(end..).unwrap_or_default();
     let rest = lines(below).next().map_or(0, |(_, next)| next);
@@ -91,17 +90,17 @@ fn goes_on(document: &str, end: usize) -> bool {
     content.next().is_some_and(|line| line.starts_with(' '))
 }
 
-/// The lines that hold more than white space and a comment.
+/// The lines with more than white space and a comment.
 fn content_lines(text: &str) -> impl Iterator<Item = &str> {
     lines(text).map(|(line, _)| &text[line]).filter(|line| !is_nothing(line) && flush(line) != Flush::Nothing)
 }
 
-/// The value of `kind:` when it is one word of letters and digits.
+/// The value of `kind:` if it is one word of letters and digits.
 fn plain_kind(value: &str) -> Option<&str> {
     word(value, |byte| byte.is_ascii_alphanumeric())
 }
 
-/// A value that is one word of such bytes and begins with a letter, perhaps with a comment behind it.
+/// The only word of a value, perhaps before a comment; it begins with a letter and has only bytes `is_of_word`.
 fn word(value: &str, is_of_word: impl Fn(u8) -> bool) -> Option<&str> {
     let end = value.bytes().position(|byte| !is_of_word(byte)).unwrap_or(value.len());
     let (word, rest) = value.split_at(end);
@@ -112,15 +111,15 @@ fn word(value: &str, is_of_word: impl Fn(u8) -> bool) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn passed(document: &str) -> Option<&str> {
-        match glance(document, |kind| kind == "Pod") {
-            Glance::Passed { kind, .. } => Some(kind),
-            Glance::MustBeRead { .. } => None,
+    fn skipped(document: &str) -> Option<&str> {
+        match prefilter(document, |kind| kind == "Pod") {
+            Prefilter::Skip { kind, .. } => Some(kind),
+            Prefilter::Parse { .. } => None,
         }
     }
 
     #[test]
-    fn says_the_api_version_that_is_plain_to_see() {
+    fn gives_the_api_version_of_a_simple_line() {
         for (head, expected) in [
             ("apiVersion: apps/v1 # see https://kubernetes.io\n", Some("apps/v1")),
             ("# apiVersion: example.com/v1\napiVersion: v1\r\n", Some("v1")),
@@ -132,8 +131,8 @@ mod tests {
             ("", None),
         ] {
             let document = format!("{head}kind: ConfigMap\n");
-            let passed = Glance::Passed { kind: "ConfigMap", api_version: expected };
-            assert_eq!(glance(&document, |_| false), passed, "{document:?}");
+            let expected = Prefilter::Skip { kind: "ConfigMap", api_version: expected };
+            assert_eq!(prefilter(&document, |_| false), expected, "{document:?}");
         }
     }
 
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_what_is_plain_to_see() {
+    fn skips_simple_documents() {
         for document in [
             "kind: ConfigMap\n",
             "---\n# Source: x\napiVersion: v1\nkind: ConfigMap # c\ndata:\n  x: |\n    kind: Pod\n",
@@ -157,12 +156,12 @@ mod tests {
             "\u{feff}kind: ConfigMap",
             "kind: ConfigMap\n\n  # a comment\ndata: {x: \"kind\"}\n",
         ] {
-            assert_eq!(passed(document), Some("ConfigMap"), "{document:?}");
+            assert_eq!(skipped(document), Some("ConfigMap"), "{document:?}");
         }
     }
 
     #[test]
-    fn anything_else_must_be_read() {
+    fn anything_else_must_be_parsed() {
         for document in [
             "",
             "# c\n",
@@ -194,7 +193,7 @@ mod tests {
             "kind: ConfigMap\na: {\n}\n",
             "a: {\nkind: ConfigMap\n  }\n",
         ] {
-            assert_eq!(passed(document), None, "{document:?}");
+            assert_eq!(skipped(document), None, "{document:?}");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The class of service that Kubernetes gives a pod: a Guaranteed one is the last to be evicted, and may own its
-//! processors. Every container counts, so the agent can take the class away.
+//! The QoS class of a pod. The kubelet evicts Guaranteed pods last and may give them exclusive CPUs. The class depends on
+//! every container, so an agent without limits would take it away.
 
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::manifest::quantity::nanos;
@@ -9,16 +9,16 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::collections::BTreeMap;
 use yaml_json_patch::Tree;
 
-/// The resources that decide.
+/// The resources that decide the class.
 const DECISIVE: [&str; 2] = ["cpu", "memory"];
 
-/// The CPU limit of an agent that has to have one.
+/// The CPU limit of an agent that must have one.
 const CPU: &str = "100m";
 /// Its memory limit.
 const MEMORY: &str = "128Mi";
 
-/// True when the containers make the pod Guaranteed: each has limits, and requests that are equal to them or absent.
-/// A budget for the whole pod decides the class alone, so no container can change it.
+/// Returns true if the containers make the pod Guaranteed: each has limits, and requests that are equal or absent.
+/// Resources at the pod level decide the class alone; then no container can change it.
 #[must_use]
 pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
     let counts = |list: ContainerList| list != ContainerList::EphemeralContainers;
@@ -32,7 +32,7 @@ pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
         })
 }
 
-/// True when a container with these resources leaves a Guaranteed pod so.
+/// Returns true if a pod stays Guaranteed with a container of these resources.
 #[must_use]
 pub(crate) fn keeps_guaranteed(resources: &ResourceRequirements) -> bool {
     let amount = |list: &Option<BTreeMap<String, Quantity>>, name: &str| nanos(&list.as_ref()?.get(name)?.0);
@@ -43,8 +43,7 @@ fn holds(request: Option<i128>, limit: Option<i128>) -> bool {
     limit.is_some_and(|limit| limit > 0 && request.is_none_or(|request| request == limit))
 }
 
-/// The same resources, with requests as high as the limits. A limit that is missing is taken from what the agent needs, or
-/// from a request that is higher.
+/// Raises requests to the limits. A missing limit is the agent's default, or the request if that is higher.
 #[must_use]
 pub(crate) fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequirements {
     let mut requests = resources.requests.take().unwrap_or_default();

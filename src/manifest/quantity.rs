@@ -1,6 +1,6 @@
-//! Kubernetes quantities by value: `0.5` is `500m`, `1Ki` is `1024`.
+//! The value of Kubernetes quantities: `0.5` is `500m`, `1Ki` is `1024`.
 
-/// A quantity's value in billionths, rounded up as Kubernetes does; none when the text is no quantity.
+/// Converts a quantity to billionths, rounded up as Kubernetes does; none if the text is no quantity.
 #[must_use]
 pub(crate) fn nanos(text: &str) -> Option<i128> {
     let (negative, unsigned) = match text.strip_prefix('-') {
@@ -28,7 +28,7 @@ pub(crate) fn nanos(text: &str) -> Option<i128> {
     Some(if negative { -value } else { value })
 }
 
-/// What a suffix multiplies by: a factor, and a power of ten.
+/// The factor and the power of ten of a suffix.
 fn scale(suffix: &str) -> Option<(i128, i32)> {
     Some(match suffix {
         "" => (1, 0),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_quantity_is_none() {
+    fn other_text_is_no_quantity() {
         for text in ["", "Mi", "1 Mi", "1mi", "1KB", "1..2", "1.2.3", "e3", "1e", "1e+", "0x10", "--1", "1e999", "１"]
         {
             assert_eq!(nanos(text), None, "{text}");

@@ -1,4 +1,4 @@
-//! Resources beside the workloads that matter to their pods: Secrets, ConfigMaps, quotas, ServiceAccounts.
+//! Kinds of resources that pods depend on: Secrets, ConfigMaps, quotas, LimitRanges, ServiceAccounts.
 
 use kube_core::TypeMeta;
 use std::ops::Range;
@@ -25,21 +25,21 @@ impl Source {
     }
 }
 
-/// The kinds that matter.
+/// A kind of resource that pods depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum RelatedKind {
-    /// May hold a key that an agent needs.
+    /// A Secret or ConfigMap, which may hold a key that an agent needs.
     Holds(Source),
-    /// May refuse a pod whose containers do not say what they take.
+    /// A ResourceQuota: the API server may refuse pods whose containers lack requests or limits.
     Quota,
-    /// May say for them what they take.
+    /// A LimitRange, which may set these as defaults.
     LimitRange,
-    /// May give its pods no token.
+    /// A ServiceAccount, which may turn off the token of its pods.
     ServiceAccount,
 }
 
 impl RelatedKind {
-    /// By a resource's kind. All of them are of the core group, which is for whoever reads the resource to check.
+    /// Classifies a kind. The caller checks that the resource is of the core group.
     #[must_use]
     pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
@@ -52,7 +52,7 @@ impl RelatedKind {
         }
     }
 
-    /// True for what concerns no pod that does not name it.
+    /// Returns true if a pod depends on such a resource only by naming it.
     pub(crate) fn is_named(self) -> bool {
         match self {
             RelatedKind::Holds(_) | RelatedKind::ServiceAccount => true,
@@ -61,15 +61,14 @@ impl RelatedKind {
     }
 }
 
-/// Where one of them stands.
+/// The location of such a resource in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// What it is.
     pub(crate) kind: RelatedKind,
-    /// Bytes of the document, or of the item of a list, that it stands in.
+    /// Bytes of the document, or of the list item, that holds it.
     pub(crate) piece: Range<usize>,
     /// JSON Pointer from the piece's root.
     pub(crate) pointer: String,
-    /// What a typed list around the piece says of its items.
+    /// The type of items that a typed list around the piece gives.
     pub(crate) inherited: Option<Rc<TypeMeta>>,
 }

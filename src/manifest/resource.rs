@@ -7,28 +7,27 @@ use kube_core::{GroupVersionKind, TypeMeta};
 use std::collections::HashSet;
 use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
-/// One resource: who it is and where it stands.
+/// One resource and its position in the document.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resource {
-    /// What its text says of itself.
     pub(crate) identity: Identity,
-    /// Group, version and kind; none where `apiVersion` has no such form.
+    /// Group, version and kind; none if `apiVersion` is malformed.
     pub(crate) gvk: Option<GroupVersionKind>,
     /// Its mapping.
     pub(crate) node: NodeId,
     /// JSON Pointer from the document's root.
     pub(crate) pointer: String,
-    /// A key that stands twice, in its root or in the envelope of a list around it, for which it is refused.
+    /// The duplicate key in its root, or in the envelope of a list around it, for which it is refused.
     pub(crate) duplicate: Option<NodeId>,
-    /// Kubernetes does not see it for such a key.
+    /// True if Kubernetes does not see the resource because of that key.
     pub(crate) is_hidden: bool,
 }
 
-/// The most lists inside lists that are looked into. Real input nests two deep.
+/// The maximum depth of lists inside lists. Real input nests two deep.
 const LIST_DEPTH: usize = 8;
 
-/// Every resource below `root`, lists opened, in order of the text. Items that are no mappings (`null`) are left out.
-/// `inherited` is what a typed list around `root` says of its items.
+/// Every resource below `root`, with the items in place of a list, in order of the text. Items that are no mappings
+/// (`null`) are left out. `inherited` is the type of items that a typed list around `root` gives.
 #[must_use]
 pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     let mut resources = with_hidden(tree, root, inherited);
@@ -36,7 +35,7 @@ pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> 
     resources
 }
 
-/// As [`resources`], with those that Kubernetes does not see because of keys that stand twice.
+/// Like [`resources`], including those that Kubernetes does not see because of duplicate keys.
 #[must_use]
 pub(crate) fn with_hidden(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     let mut found = Vec::new();
@@ -49,7 +48,7 @@ pub(crate) fn with_hidden(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -
 #[derive(Clone, Copy)]
 struct Around<'a> {
     inherited: &'a TypeMeta,
-    /// How many more may stand in each other.
+    /// Remaining depth of lists.
     depth: usize,
     duplicate: Option<NodeId>,
     is_hidden: bool,
@@ -83,8 +82,8 @@ fn collect_items(tree: &Tree<'_>, items: NodeId, pointer: &str, around: Around<'
     }
 }
 
-/// What a mapping in which keys stand twice is by another one of its kinds, and the items that more `items` hide; `seen` are
-/// the others.
+/// Collects the resources that duplicate keys hide: the mapping by another of its `kind`s, and the items of its other
+/// `items`. Kubernetes reads the items `seen`.
 #[cold]
 fn hidden(
     tree: &Tree<'_>,
@@ -103,7 +102,7 @@ fn hidden(
     }
     let inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
     let Some(holder) = tree.find_member(node, "items").map(|member| member.holder) else { return };
-    // Aliases may lead to one from many keys.
+    // Several keys may be aliases of one list.
     let mut known: HashSet<NodeId> = seen.into_iter().collect();
     for items in occurrences(tree, holder, "items").map(|items| tree.alias_target(items)) {
         if known.insert(items) {
@@ -127,8 +126,8 @@ fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
     }
 }
 
-/// What a list says of its items; none for what is no list. The API server leaves kind and version out of a typed list's
-/// items: a DeploymentList holds Deployments.
+/// The type of a list's items; none if the mapping is no list. The API server leaves kind and version out of the items of a
+/// typed list: a DeploymentList holds Deployments.
 #[must_use]
 pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
     let list = types(tree, mapping, &TypeMeta::default());
@@ -150,7 +149,7 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
     }
 }
 
-/// Where a function's orchestrator read the resource.
+/// The file and index that the orchestrator of a KRM function read the resource from.
 pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
     let annotations = tree.member(tree.member(resource, "metadata")?, "annotations")?;
     let annotation = |keys: [&str; 2]| keys.into_iter().find_map(|key| text(tree, annotations, key));
@@ -159,7 +158,7 @@ pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<
     Some((path, index.and_then(|index| index.parse().ok())))
 }
 
-/// A member that is a scalar, as text. `name: 123` is a number to Kubernetes and refused there, but still says who it is.
+/// The text of a scalar member. The API server refuses `name: 123`, a number, but it still identifies the resource.
 pub(crate) fn text(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<String> {
     let value = tree.alias_target(tree.member(mapping, key)?);
     if tree.kind(value) != Kind::Scalar {

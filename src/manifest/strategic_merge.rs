@@ -1,57 +1,57 @@
-//! What only looks like a workload: a strategic merge patch, as kustomize applies it to one, or a part of a template.
+//! Strategic merge patches, as kustomize applies them, and other incomplete templates.
 //!
-//! A patch has kind, name and pod template like the workload that it changes. Given an agent of its own, it would put that
-//! one into a workload which gets the agent anyway, once more or into the other list. What tells it apart is what the API
-//! server asks of every container and a patch has no reason to repeat: the image.
+//! A patch has kind, name and pod template like the workload that it changes. An agent in the patch would be merged into a
+//! workload that gets its own agent: twice, or into another list. The image tells them apart: the API server requires it in
+//! every container, and a patch has no reason to repeat it.
 
 use crate::manifest::pod_template::{Container, ContainerList, PodTemplate};
 use crate::manifest::resource::{Resource, text};
 use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// What shows that a resource is a patch.
+/// The evidence that a resource is a patch.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Sign<'a> {
-    /// A key that speaks to whoever merges: `$patch` and its like.
+pub(crate) enum PatchEvidence<'a> {
+    /// A key with instructions for the merge, such as `$patch`.
     Directive(NodeId),
-    /// A container that names no image.
+    /// A container without an image.
     NoImage(&'a Container),
 }
 
-/// Who may fill in the images of a resource's containers.
+/// The rule for images in a resource's containers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Images {
-    /// Nobody: what Kubernetes gets must name them.
-    InTheText,
-    /// The user says where templates of this kind stand; their controller may complete them (Elastic's and Grafana's do).
-    FromElsewhere,
+    /// Every container must name one.
+    Required,
+    /// The controller of a kind from `podTemplates` may fill them in, as Elastic's and Grafana's do.
+    Optional,
 }
 
-/// The first sign that the resource, or this template of it, is a patch.
-pub(crate) fn sign<'a>(
+/// The first evidence that the resource, or this template of it, is a patch.
+pub(crate) fn evidence<'a>(
     tree: &Tree<'_>,
     resource: &Resource,
     template: &'a PodTemplate,
     images: Images,
-) -> Option<Sign<'a>> {
+) -> Option<PatchEvidence<'a>> {
     let directive = || {
         let text = tree.text().get(tree.span(resource.node))?;
         memchr::memchr(b'$', text.as_bytes())?;
-        first_directive(tree, resource.node).map(Sign::Directive)
+        first_directive(tree, resource.node).map(PatchEvidence::Directive)
     };
     let no_image = || {
-        if images == Images::FromElsewhere || has_image_trigger(tree, resource) {
+        if images == Images::Optional || has_image_trigger(tree, resource) {
             return None;
         }
-        // An ephemeral container is nothing that a manifest begins with.
+        // Ephemeral containers are added to running pods, not in manifests.
         let own = template.containers.iter().filter(|container| container.list != ContainerList::EphemeralContainers);
-        // `image:` without a value is a template whose value was empty; a blank is OpenShift's for "by trigger".
+        // `image:` without a value is a Helm template with an empty value, and `image: " "` is OpenShift's "by trigger".
         let mut own = own.filter(|container| container.image.is_none());
-        own.find(|container| tree.member(container.node, "image").is_none()).map(Sign::NoImage)
+        own.find(|container| tree.member(container.node, "image").is_none()).map(PatchEvidence::NoImage)
     };
     directive().or_else(no_image)
 }
 
-/// The words of a strategic merge patch, the last two with a field's name behind them.
+/// Returns true for a directive of strategic merge patches. The last two have the name of a field behind the slash.
 fn is_directive(key: &str) -> bool {
     matches!(key, "$patch" | "$retainKeys")
         || ["$setElementOrder/", "$deleteFromPrimitiveList/"].iter().any(|word| key.starts_with(word))
@@ -68,7 +68,7 @@ fn first_directive(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     }
 }
 
-/// OpenShift fills in images by trigger: a DeploymentConfig's own, or an annotation on any other kind.
+/// Returns true if OpenShift fills in images: by a DeploymentConfig's triggers, or an annotation on any other kind.
 fn has_image_trigger(tree: &Tree<'_>, resource: &Resource) -> bool {
     let below = |node: NodeId, key: &str| tree.member(node, key);
     let annotations = below(resource.node, "metadata").and_then(|metadata| below(metadata, "annotations"));

@@ -24,7 +24,7 @@ impl fmt::Display for TemplatePath {
         for (index, step) in self.steps.iter().enumerate() {
             let dot = if index == 0 { "" } else { "." };
             match step {
-                // With a plain slash it would be read as a JSON Pointer, or as the attempt at one.
+                // Unescaped, a slash in the first key would make it a JSON Pointer.
                 Step::Key(key) if index == 0 => f.write_str(&escape(key).replace('/', "\\/"))?,
                 Step::Key(key) => write!(f, "{dot}{}", escape(key))?,
                 Step::Each => write!(f, "{dot}*")?,

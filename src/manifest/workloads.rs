@@ -1,7 +1,7 @@
-//! Where pod templates stand: one table from group and kind to the JSON Pointer of the PodTemplateSpec.
+//! The table of workloads: group, kind, and JSON Pointer of the pod template.
 //!
-//! Group and kind both count: a Volcano `Job` is not a batch `Job`, a Knative `Service` is not a core one. Versions do not
-//! (`extensions/v1beta1` Deployments have their template where `apps/v1` has it).
+//! Group and kind both count: a Volcano `Job` is not a batch `Job`, a Knative `Service` is not a core one. The version does
+//! not: `extensions/v1beta1` Deployments have their template at the same path as `apps/v1`.
 
 use crate::manifest::duplicate_keys::{occurrences, second_key};
 use crate::manifest::template_path::{Step, TemplatePath};
@@ -10,7 +10,7 @@ use yaml_json_patch::lookup::Member;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// Group, kind and pointer of every built-in place. The sources are the projects' API types.
+/// Group, kind and pointer of every built-in path, from the projects' API types.
 const BUILT_IN: &[(&str, &str, &str)] = &[
     ("", "Pod", ""),
     ("", "PodTemplate", "/template"),
@@ -26,7 +26,7 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("batch", "Job", "/spec/template"),
     ("batch", "CronJob", "/spec/jobTemplate/spec/template"),
     ("apps.openshift.io", "DeploymentConfig", "/spec/template"),
-    // OpenShift 3 served it without a group, as plain `v1`.
+    // OpenShift 3 served it without a group, as `v1`.
     ("", "DeploymentConfig", "/spec/template"),
     ("argoproj.io", "Rollout", "/spec/template"),
     ("serving.knative.dev", "Service", "/spec/template"),
@@ -41,90 +41,91 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("jobset.x-k8s.io", "JobSet", "/spec/replicatedJobs/*/template/spec/template"),
 ];
 
-/// Group and kind of every built-in place.
+/// Group and kind of every built-in path.
 pub fn built_in_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     BUILT_IN.iter().map(|(group, kind, _)| (*group, *kind))
 }
 
-/// The built-in places and the configured ones.
+/// The built-in and the configured paths.
 #[derive(Debug, Clone)]
 pub(crate) struct Table<'c> {
     /// Group, kind and path.
     configured: Vec<(&'c str, &'c str, &'c TemplatePath)>,
 }
 
-/// The way from a resource to its pod templates, or what is left of it.
+/// The path from a resource to its pod templates, or the rest of it.
 #[derive(Debug, Clone, Copy)]
-enum Way<'c> {
+enum Path<'c> {
     BuiltIn(&'static str),
     Configured(&'c [Step]),
 }
 
-/// From a pod template to what makes it one.
-const CONTAINERS: Way<'_> = Way::BuiltIn("/spec/containers/*");
+/// The path from a pod template to its containers.
+const CONTAINERS: Path<'_> = Path::BuiltIn("/spec/containers/*");
 
-/// One step of it.
-enum Next<'c> {
+/// One step of a [`Path`].
+enum PathStep<'c> {
     Key(&'c str),
     Each,
 }
 
-impl<'c> Way<'c> {
-    /// Less with each step.
+impl<'c> Path<'c> {
+    /// A measure of the remaining steps, smaller with each.
     fn left(self) -> usize {
         match self {
-            Way::BuiltIn(path) => path.len(),
-            Way::Configured(steps) => steps.len(),
+            Path::BuiltIn(path) => path.len(),
+            Path::Configured(steps) => steps.len(),
         }
     }
 
-    /// The next step, and what is left behind it.
-    fn split(self) -> Option<(Next<'c>, Way<'c>)> {
+    /// The next step and the remaining path.
+    fn split(self) -> Option<(PathStep<'c>, Path<'c>)> {
         match self {
-            Way::BuiltIn(path) => {
+            Path::BuiltIn(path) => {
                 let path = path.strip_prefix('/')?;
                 let (token, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
-                Some((if token == "*" { Next::Each } else { Next::Key(token) }, Way::BuiltIn(rest)))
+                Some((if token == "*" { PathStep::Each } else { PathStep::Key(token) }, Path::BuiltIn(rest)))
             }
-            Way::Configured(steps) => {
+            Path::Configured(steps) => {
                 let (step, rest) = steps.split_first()?;
                 let next = match step {
-                    Step::Key(key) => Next::Key(key),
-                    Step::Each => Next::Each,
+                    Step::Key(key) => PathStep::Key(key),
+                    Step::Each => PathStep::Each,
                 };
-                Some((next, Way::Configured(rest)))
+                Some((next, Path::Configured(rest)))
             }
         }
     }
 }
 
 impl<'c> Table<'c> {
-    /// The built-in places and `configured` ones.
+    /// Creates the table of the built-in and the `configured` paths.
     #[must_use]
     pub(crate) fn new(configured: impl IntoIterator<Item = (&'c str, &'c str, &'c TemplatePath)>) -> Self {
         Self { configured: configured.into_iter().collect() }
     }
 
-    /// Group, kind and way of each.
-    fn places(&self) -> impl Iterator<Item = (&'c str, &'c str, Way<'c>)> {
-        let built_in = BUILT_IN.iter().map(|(group, kind, path)| (*group, *kind, Way::BuiltIn(path)));
+    /// Group, kind and path of each.
+    fn places(&self) -> impl Iterator<Item = (&'c str, &'c str, Path<'c>)> {
+        let built_in = BUILT_IN.iter().map(|(group, kind, path)| (*group, *kind, Path::BuiltIn(path)));
         let configured = self.configured.iter();
-        built_in.chain(configured.map(|(group, kind, path)| (*group, *kind, Way::Configured(&path.steps))))
+        built_in.chain(configured.map(|(group, kind, path)| (*group, *kind, Path::Configured(&path.steps))))
     }
 
-    /// True when some group has a kind of this name that holds a pod template. Lists are not kinds: ask [`is_list`](crate::manifest::identity::is_list).
+    /// Returns true if a kind of this name holds a pod template in any group. See [`is_list`](crate::manifest::identity::is_list)
+    /// for lists.
     #[must_use]
     pub(crate) fn knows_kind(&self, kind: &str) -> bool {
         self.kinds().any(|(_, known)| known == kind)
     }
 
-    /// True when this kind, of the group or of some group, holds a pod template.
+    /// Returns true if this kind holds a pod template, in this group or, without one, in any.
     #[must_use]
     pub(crate) fn knows(&self, group: Option<&str>, kind: &str) -> bool {
         self.kinds().any(|(of, known)| known == kind && group.is_none_or(|group| group == of))
     }
 
-    /// Group and kind of everything that holds a pod template.
+    /// Group and kind of every resource that holds a pod template.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'c str, &'c str)> {
         self.places().map(|(group, kind, _)| (group, kind))
     }
@@ -132,32 +133,33 @@ impl<'c> Table<'c> {
     /// The pod templates of a resource, of which `is_of` tells group and kind. Places that it does not fill are left out.
     #[must_use]
     pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, is_of: impl Fn(&str, &str) -> bool) -> Templates {
-        let mut walk = Walk { tree, found: Vec::new(), duplicate: None, leads: HashMap::new(), chosen: HashMap::new() };
+        let mut finder =
+            TemplateFinder { tree, found: Vec::new(), duplicate: None, leads: HashMap::new(), chosen: HashMap::new() };
         let mut all: Vec<(String, NodeId)> = Vec::new();
         for (_, _, way) in self.places().filter(|(group, kind, _)| is_of(group, kind)) {
-            walk.go(resource, way, String::new());
-            let mut here = std::mem::take(&mut walk.found);
-            // A configured place may repeat a built-in one.
+            finder.go(resource, way, String::new());
+            let mut here = std::mem::take(&mut finder.found);
+            // A configured path may repeat a built-in one.
             here.retain(|(pointer, _)| all.iter().all(|(known, _)| known != pointer));
             all.append(&mut here);
-            // Whether a node leads anywhere is known for this way only.
-            walk.leads.clear();
-            walk.chosen.clear();
+            // The cached results hold for this path only.
+            finder.leads.clear();
+            finder.chosen.clear();
         }
-        Templates { found: all, duplicate: walk.duplicate }
+        Templates { found: all, duplicate: finder.duplicate }
     }
 }
 
-/// What a resource has at the places of its kind.
+/// The pod templates of a resource.
 #[derive(Debug)]
 pub(crate) struct Templates {
     /// Pointer from the resource, and node.
     pub(crate) found: Vec<(String, NodeId)>,
-    /// A key on the way to them that stands twice and is refused for that.
+    /// The first duplicate key on the path to them.
     pub(crate) duplicate: Option<NodeId>,
 }
 
-/// The containers of a mapping that has the form of a pod template.
+/// The list of containers, if the mapping has the form of a pod template.
 #[must_use]
 pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     let list = tree.alias_target(tree.member(tree.member(node, "spec")?, "containers")?);
@@ -165,20 +167,19 @@ pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     kinds.any(|kind| kind == Kind::Mapping).then_some(list)
 }
 
-/// The way from a resource to its pod templates. Where a key on it stands twice, the last one is taken that leads to a
-/// template with containers.
-struct Walk<'a, 't> {
+/// Follows a [`Path`]. At a duplicate key it takes the last value that leads to a template with containers.
+struct TemplateFinder<'a, 't> {
     tree: &'a Tree<'t>,
     found: Vec<(String, NodeId)>,
     duplicate: Option<NodeId>,
-    /// Of nodes that many keys and aliases may lead to, and what is left of the way, within a template or to it.
+    /// Cached results by node, remaining path, and whether that is within a template: many aliases may lead to one node.
     leads: HashMap<(NodeId, usize, bool), bool>,
-    /// Of mappings that many aliases may lead to, and what is left of the way.
+    /// Cached values of duplicate keys, by mapping and remaining path.
     chosen: HashMap<(NodeId, usize), NodeId>,
 }
 
-impl Walk<'_, '_> {
-    fn go(&mut self, node: NodeId, way: Way<'_>, pointer: String) {
+impl TemplateFinder<'_, '_> {
+    fn go(&mut self, node: NodeId, way: Path<'_>, pointer: String) {
         let tree = self.tree;
         match way.split() {
             None => {
@@ -186,7 +187,7 @@ impl Walk<'_, '_> {
                     self.found.push((pointer, node));
                 }
             }
-            Some((Next::Key(key), rest)) => {
+            Some((PathStep::Key(key), rest)) => {
                 let Some(member) = tree.find_member(node, key) else { return };
                 if self.duplicate.is_none() {
                     self.duplicate = second_key(tree, node, key);
@@ -194,7 +195,7 @@ impl Walk<'_, '_> {
                 let value = if member.is_duplicate { self.last_that_leads(&member, key, rest) } else { member.value };
                 self.go(value, rest, pointer + "/" + &escape(key));
             }
-            Some((Next::Each, rest)) => {
+            Some((PathStep::Each, rest)) => {
                 let Members { all, duplicate } = members(tree, node);
                 self.duplicate = self.duplicate.or(duplicate);
                 for (token, member) in all {
@@ -205,7 +206,7 @@ impl Walk<'_, '_> {
     }
 
     #[cold]
-    fn last_that_leads(&mut self, member: &Member, key: &str, rest: Way<'_>) -> NodeId {
+    fn last_that_leads(&mut self, member: &Member, key: &str, rest: Path<'_>) -> NodeId {
         let place = (member.holder, rest.left());
         if let Some(chosen) = self.chosen.get(&place) {
             return *chosen;
@@ -216,8 +217,8 @@ impl Walk<'_, '_> {
         chosen
     }
 
-    /// True where any key on the way leads to a template with containers.
-    fn leads(&mut self, node: NodeId, way: Way<'_>, in_template: bool) -> bool {
+    /// Returns true if any key on the path leads to a template with containers.
+    fn leads(&mut self, node: NodeId, way: Path<'_>, in_template: bool) -> bool {
         let tree = self.tree;
         let node = tree.alias_target(node);
         let place = (node, way.left(), in_template);
@@ -227,10 +228,10 @@ impl Walk<'_, '_> {
         let leads = match way.split() {
             None if in_template => tree.kind(node) == Kind::Mapping,
             None => self.leads(node, CONTAINERS, true),
-            Some((Next::Key(key), rest)) => tree.find_member(node, key).is_some_and(|member| {
+            Some((PathStep::Key(key), rest)) => tree.find_member(node, key).is_some_and(|member| {
                 occurrences(tree, member.holder, key).any(|value| self.leads(value, rest, in_template))
             }),
-            Some((Next::Each, rest)) => {
+            Some((PathStep::Each, rest)) => {
                 members(tree, node).all.into_iter().any(|(_, member)| self.leads(member, rest, in_template))
             }
         };
@@ -243,7 +244,7 @@ impl Walk<'_, '_> {
 struct Members {
     /// Each with its token of a JSON Pointer.
     all: Vec<(String, NodeId)>,
-    /// The first key that stands twice.
+    /// The first duplicate key.
     duplicate: Option<NodeId>,
 }
 
@@ -262,9 +263,10 @@ fn members(tree: &Tree<'_>, node: NodeId) -> Members {
     members
 }
 
-/// True where a pod template has containers by any of its keys that stand twice.
+/// Returns true if any of the template's duplicate keys leads to containers.
 #[must_use]
 pub(crate) fn may_have_containers(tree: &Tree<'_>, template: NodeId) -> bool {
-    let mut walk = Walk { tree, found: Vec::new(), duplicate: None, leads: HashMap::new(), chosen: HashMap::new() };
-    walk.leads(template, CONTAINERS, true)
+    let mut finder =
+        TemplateFinder { tree, found: Vec::new(), duplicate: None, leads: HashMap::new(), chosen: HashMap::new() };
+    finder.leads(template, CONTAINERS, true)
 }

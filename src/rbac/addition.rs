@@ -1,12 +1,12 @@
-//! Where the objects go: in front of everything else, so that their removal takes whole lines and touches nothing, and so
-//! that whoever applies the stream in its order permits before it runs.
+//! Writes the objects in front of everything else: their removal takes whole lines, and `kubectl apply` creates the
+//! permissions before the pods.
 
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::list;
 use crate::manifest::resource::item_types;
+use crate::rbac::apply::{RbacError, apply};
 use crate::rbac::manifest::document;
-use crate::rbac::record::{Boundary, Record};
-use crate::rbac::spliced::{Failure, spliced};
+use crate::rbac::record::{Boundary, RbacRecord};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
@@ -14,17 +14,17 @@ use std::ops::Range;
 use yaml_json_patch::edit::Edit;
 use yaml_json_patch::{self as yaml, Tree};
 
-/// An object, and the comments above it where it can have some.
+/// An object to write, and the comments above it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wanted {
     pub(super) object: Value,
     pub(super) comments: Vec<String>,
 }
 
-/// The object as it is written, with its record.
+/// Adds the record to an object.
 pub(super) fn recorded(object: &Value, then: Boundary) -> Value {
     let mut object = object.clone();
-    annotate(&mut object, Annotation::Record.key(), Record { then }.to_string());
+    annotate(&mut object, Annotation::Record.key(), RbacRecord { then }.to_string());
     object
 }
 
@@ -37,7 +37,7 @@ pub(super) fn annotate(object: &mut Value, key: &str, value: String) {
     }
 }
 
-/// Documents in front of a stream.
+/// Inserts documents in front of a stream.
 pub(super) fn to_stream(text: &str, wanted: &[Wanted]) -> Vec<Edit> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let stream = &text[start..];
@@ -59,11 +59,11 @@ pub(super) fn to_stream(text: &str, wanted: &[Wanted]) -> Vec<Edit> {
     vec![Edit::insert(start, added)]
 }
 
-/// Items in front of those of a ResourceList.
+/// Inserts items in front of those of a ResourceList.
 ///
 /// # Errors
-/// When the list cannot be edited; with the place in the text.
-pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Failure> {
+/// If the list cannot be edited.
+pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacError> {
     for document in yaml_json_patch::documents(text).map(|document| document.span) {
         let piece = &text[document.clone()];
         if let Some(first) = first_item(piece) {
@@ -83,28 +83,27 @@ pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Failur
     Ok(Vec::new())
 }
 
-/// Where the first item of a list stands, if that can be told without reading the others.
+/// The bytes of the first item of a list, if they are found without parsing the others.
 fn first_item(document: &str) -> Option<Range<usize>> {
     let cut = list::cut(document)?;
     let envelope = cut.envelope()?;
-    // A second `kind` may say that it is something else.
+    // The last of several `kind`s decides if it is a list.
     item_types(&envelope, envelope.root()?)?;
     drop(envelope);
     cut.items.into_iter().next()
 }
 
-/// Puts the items first into the list at `pointer`; the text of `tree` begins at `base`.
-fn add(tree: &Tree<'_>, base: usize, pointer: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, Failure> {
+/// Inserts the items at index 0 of the list at `pointer`; the text of `tree` begins at `base`.
+fn add(tree: &Tree<'_>, base: usize, pointer: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacError> {
     let path = PointerBuf::from_tokens(pointer.split('/').skip(1).chain(["0"]));
     let first = |wanted: &Wanted| {
         let value = recorded(&wanted.object, Boundary::None);
         PatchOperation::Add(AddOperation { path: path.clone(), value })
     };
-    spliced(tree, base, wanted.iter().rev().map(first).collect(), |items| commented(items, wanted))
+    apply(tree, base, wanted.iter().rev().map(first).collect(), |items| commented(items, wanted))
 }
 
-/// The comments of each item that stands on lines of its own, behind its dash: there kpt keeps them with it, and there they
-/// go when it goes.
+/// Inserts the comments of each item in block style behind its dash: kpt keeps them there, and a removal takes them along.
 ///
 /// ```text
 /// - apiVersion: …    - # why

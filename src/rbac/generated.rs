@@ -1,8 +1,8 @@
 //! `rbac.generate`: the permissions as documents of a stream or items of a ResourceList.
 //!
-//! Those of an earlier run are taken as absent, and what is needed is written anew: so a changed configuration gives what it
-//! would have given in the first place. Where all of it says already what it should, it is left where it stands, since
-//! another tool may have moved it or printed it again.
+//! A run removes the objects of an earlier one and writes those that it needs, so that a changed configuration gives the same
+//! bytes as a first run with it. If all objects grant the right permissions already, they keep their place and layout, since
+//! another tool may have moved or printed them.
 
 use crate::config::Config;
 use crate::inject::Injection;
@@ -12,16 +12,17 @@ use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Permissions};
 use crate::rbac::Grants;
 use crate::rbac::addition::{self, Wanted, annotate};
+use crate::rbac::apply::RbacError;
+use crate::rbac::existing::{Existing, Managed, Unmanaged};
 use crate::rbac::manifest::comments;
 use crate::rbac::objects::objects;
-use crate::rbac::present::{Other, Ours, Present};
-use crate::rbac::spliced::Failure;
 use crate::report::PermissionChange;
 use crate::report::{Finding, Reason};
 use serde_json::Value;
 use yaml_json_patch::edit::{self, Edit};
 
-/// Brings the permissions in `text` to what the injection needs, and its edits with them. `again` injects another text.
+/// Updates the permissions in `text` to those that the injection needs, and adds the edits to it. `again` injects another
+/// text.
 pub(crate) fn write(
     text: &str,
     config: &Config,
@@ -29,35 +30,35 @@ pub(crate) fn write(
     injection: &mut Injection,
     again: impl FnOnce(&str) -> Injection,
 ) {
-    let present = Present::of(text);
+    let existing = Existing::of(text);
     let wanted = match options.direction {
-        Direction::Inject if config.spec.rbac.generate => wanted(config, options.permissions, injection, &present),
+        Direction::Inject if config.spec.rbac.generate => wanted(config, options.permissions, injection, &existing),
         Direction::Inject | Direction::Uninject => Vec::new(),
     };
-    let wanted = with_still_needed(wanted, &present, &injection.outcomes);
-    if is_said_already(&present, &wanted) {
+    let wanted = with_still_needed(wanted, &existing, &injection.outcomes);
+    if is_said_already(&existing, &wanted) {
         return;
     }
-    if let Some(offset) = present.unreadable {
+    if let Some(offset) = existing.unreadable {
         let finding = unchanged("a document that may hold some of them cannot be read", offset);
         injection.findings.push(finding.with_help("correct the document"));
         return;
     }
-    match rewritten(text, &present, &wanted, options.permissions, injection, again) {
+    match rewritten(text, &existing, &wanted, options.permissions, injection, again) {
         Ok(edits) => {
             injection.edits = edits;
-            injection.permissions = changes(&present, &wanted);
+            injection.permissions = changes(&existing, &wanted);
         }
-        Err(Failure::Refused(uneditable)) => {
+        Err(RbacError::Uneditable(uneditable)) => {
             let why = format!("{}: {uneditable}", uneditable.kind.word());
             injection.findings.push(unchanged(&why, uneditable.offset).with_help(uneditable.kind.help()));
         }
-        Err(Failure::Shared { offset }) => {
+        Err(RbacError::SharedDocument { offset }) => {
             let help =
                 "part the two manifests that stand here, or remove what is of neither a ClusterRole nor a binding";
             injection.findings.push(unchanged("something else stands in the same place", offset).with_help(help));
         }
-        Err(Failure::Fault { message, offset }) => {
+        Err(RbacError::VerifyFailed { message, offset }) => {
             injection.faults.push(Finding::verify_failed(message, offset));
         }
     }
@@ -68,15 +69,15 @@ fn unchanged(why: &str, offset: usize) -> Finding {
     Finding::new(Reason::Uneditable, message, offset, "")
 }
 
-/// What the outcomes need, without what somebody else provides under the same name.
-fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, present: &Present) -> Vec<Wanted> {
+/// The objects that the outcomes need, without those that exist under the same name unmanaged.
+fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, existing: &Existing) -> Vec<Wanted> {
     let mut grants = Grants::default();
     grants.take(&injection.outcomes);
     let mut wanted = Vec::new();
     for grant in grants.iter() {
         let comments = comments(grant, config.spec.kubernetes_version);
         for (object, comments) in objects(grant, config).into_iter().zip(comments) {
-            match present.others.iter().find(|other| is_same(&other.identity, &object)) {
+            match existing.unmanaged.iter().find(|other| is_same(&other.identity, &object)) {
                 Some(other) => injection.remarks.push(is_there(other)),
                 None => wanted.push(Wanted { object, comments }),
             }
@@ -84,7 +85,7 @@ fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, 
     }
     let has_path = |outcome: &Outcome| outcome.rbac_subject.is_some() && outcome.file.is_some();
     if permissions == Permissions::Items && injection.outcomes.iter().any(has_path) {
-        // kpt writes items to files, by these two; kustomize has none of them.
+        // kpt writes items to files by these two annotations; kustomize does not use them.
         for (index, wanted) in wanted.iter_mut().enumerate() {
             let path = format!("mackerel-agent-injector-{}-rbac.yaml", config.name);
             annotate(&mut wanted.object, "config.kubernetes.io/index", index.to_string());
@@ -94,9 +95,9 @@ fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, 
     wanted
 }
 
-/// Somebody else's object under the name of ours.
-fn is_there(other: &Other) -> Remark {
-    let Other { identity, offset, file } = other;
+/// The remark on an unmanaged object that has the name of a needed one.
+fn is_there(other: &Unmanaged) -> Remark {
+    let Unmanaged { identity, offset, file } = other;
     let message = "it has the name that ours would have, without our record, and stays as it is";
     let help = "take it out, so that it is written with what these agents need, or set `rbac.generate: false`";
     Remark {
@@ -107,13 +108,13 @@ fn is_there(other: &Other) -> Remark {
     }
 }
 
-/// An agent that stays although it is no longer wanted, or could not be brought up to date, goes on reading.
-fn with_still_needed(mut wanted: Vec<Wanted>, present: &Present, outcomes: &[Outcome]) -> Vec<Wanted> {
+/// Adds all managed objects if an agent stays although it is no longer wanted, or could not be updated: it still reads.
+fn with_still_needed(mut wanted: Vec<Wanted>, existing: &Existing, outcomes: &[Outcome]) -> Vec<Wanted> {
     let stays = |outcome: &Outcome| outcome.warnings.iter().any(|warning| warning.reason == Reason::StillInjected);
     if outcomes.iter().any(stays) {
-        for ours in &present.ours {
-            if !wanted.iter().any(|wanted| is_same(&ours.identity, &wanted.object)) {
-                let mut object = ours.value.clone();
+        for managed in &existing.managed {
+            if !wanted.iter().any(|wanted| is_same(&managed.identity, &wanted.object)) {
+                let mut object = managed.value.clone();
                 if let Some(annotations) = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
                     annotations.shift_remove(Annotation::Record.key());
                 }
@@ -128,28 +129,28 @@ fn is_same(identity: &Identity, object: &Value) -> bool {
     object["kind"] == *identity.kind && object["metadata"]["name"] == *identity.name
 }
 
-fn is_said_already(present: &Present, wanted: &[Wanted]) -> bool {
-    present.ours.len() == wanted.len()
+fn is_said_already(existing: &Existing, wanted: &[Wanted]) -> bool {
+    existing.managed.len() == wanted.len()
         && wanted.iter().all(|wanted| {
-            let mut same = present.ours.iter().filter(|ours| is_same(&ours.identity, &wanted.object));
-            same.any(|ours| permits_the_same(ours, wanted))
+            let mut same = existing.managed.iter().filter(|managed| is_same(&managed.identity, &wanted.object));
+            same.any(|managed| permits_the_same(managed, wanted))
         })
 }
 
-/// Other tools add annotations and labels.
-fn permits_the_same(ours: &Ours, wanted: &Wanted) -> bool {
-    ["rules", "roleRef", "subjects"].iter().all(|field| ours.value.get(field) == wanted.object.get(field))
+/// Compares the permissions only, since other tools add annotations and labels.
+fn permits_the_same(managed: &Managed, wanted: &Wanted) -> bool {
+    ["rules", "roleRef", "subjects"].iter().all(|field| managed.value.get(field) == wanted.object.get(field))
 }
 
-/// The edits that take ours out, inject what is left, and put in what is wanted.
+/// The edits that remove the managed objects, inject the rest and add the wanted objects.
 fn rewritten(
     text: &str,
-    present: &Present,
+    existing: &Existing,
     wanted: &[Wanted],
     permissions: Permissions,
     injection: &mut Injection,
     again: impl FnOnce(&str) -> Injection,
-) -> Result<Vec<Edit>, Failure> {
+) -> Result<Vec<Edit>, RbacError> {
     let add = |text: &str| match permissions {
         _ if wanted.is_empty() => Ok(Vec::new()),
         Permissions::Leave => Ok(Vec::new()),
@@ -158,14 +159,14 @@ fn rewritten(
     };
     let both = |mut added: Vec<Edit>, edits: Vec<Edit>| {
         added.extend(edits);
-        // Stable: what was added stands in front.
+        // The sort is stable: added objects stay in front.
         added.sort_by_key(|edit| edit.range.start);
         added
     };
-    if present.ours.is_empty() {
+    if existing.managed.is_empty() {
         return Ok(both(add(text)?, std::mem::take(&mut injection.edits)));
     }
-    let removal = present.removal(text)?;
+    let removal = existing.removal(text)?;
     let bare = edit::apply(text, &removal);
     let added = add(&bare)?;
     let Injection { edits, faults, .. } = again(&bare);
@@ -173,8 +174,8 @@ fn rewritten(
     Ok(edit::compose(text, &removal, &both(added, edits)))
 }
 
-/// What is different afterwards.
-fn changes(present: &Present, wanted: &[Wanted]) -> Vec<(PermissionChange, Identity)> {
+/// The objects that were added, updated or removed.
+fn changes(existing: &Existing, wanted: &[Wanted]) -> Vec<(PermissionChange, Identity)> {
     let identity = |object: &Value| {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         Identity {
@@ -184,15 +185,16 @@ fn changes(present: &Present, wanted: &[Wanted]) -> Vec<(PermissionChange, Ident
             name: text(&object["metadata"]["name"]),
         }
     };
-    let before = |wanted: &Wanted| -> Vec<&Ours> {
-        present.ours.iter().filter(|ours| is_same(&ours.identity, &wanted.object)).collect()
+    let before = |wanted: &Wanted| -> Vec<&Managed> {
+        existing.managed.iter().filter(|managed| is_same(&managed.identity, &wanted.object)).collect()
     };
-    let goes = |ours: &&Ours| !wanted.iter().any(|wanted| is_same(&ours.identity, &wanted.object));
-    let removed = present.ours.iter().filter(goes).map(|ours| (PermissionChange::Removed, ours.identity.clone()));
+    let goes = |managed: &&Managed| !wanted.iter().any(|wanted| is_same(&managed.identity, &wanted.object));
+    let removed =
+        existing.managed.iter().filter(goes).map(|managed| (PermissionChange::Removed, managed.identity.clone()));
     let written = wanted.iter().filter_map(|wanted| match before(wanted)[..] {
         [] => Some((PermissionChange::Added, identity(&wanted.object))),
-        [ours] if permits_the_same(ours, wanted) => None,
-        // Also where one of two stays: two streams were put together.
+        [managed] if permits_the_same(managed, wanted) => None,
+        // Also if one of two equal objects goes, after two streams were concatenated.
         [..] => Some((PermissionChange::Updated, identity(&wanted.object))),
     });
     removed.chain(written).collect()

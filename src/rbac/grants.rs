@@ -1,14 +1,14 @@
-//! Whose permissions are needed: from the outcomes of a run to the ServiceAccounts of every namespace.
+//! The permissions that a run needs: the ServiceAccounts of every namespace, from the outcomes.
 
 use crate::agent::kubelet_access::{KubeletAccess, RbacSubject};
 use crate::inject::outcome::Outcome;
 use crate::report::{Class, Reason};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The ServiceAccounts of one namespace whose agents read in the same way.
+/// The ServiceAccounts of one namespace whose agents reach the kubelet in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grant<'g> {
-    /// The way they read; never the read-only port.
+    /// How the agents reach the kubelet; never the read-only port.
     pub(crate) access: KubeletAccess,
     /// Their namespace.
     pub(crate) namespace: &'g str,
@@ -16,16 +16,16 @@ pub(crate) struct Grant<'g> {
     pub(crate) service_accounts: &'g BTreeSet<String>,
 }
 
-/// What all templates of a run need together.
+/// The permissions that all templates of a run need.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Grants {
     needed: BTreeMap<(String, KubeletAccess), BTreeSet<String>>,
-    /// Templates whose agents read from the read-only port.
+    /// Number of templates whose agents use the read-only port.
     without: usize,
 }
 
 impl Grants {
-    /// Takes up the templates that carry the agent afterwards.
+    /// Adds the templates that have an agent after the run.
     pub(crate) fn take(&mut self, outcomes: &[Outcome]) {
         let carries = |reason: Reason| reason.class() == Class::Done && reason != Reason::Removed;
         for outcome in outcomes.iter().filter(|outcome| carries(outcome.decision.reason)) {
@@ -35,13 +35,13 @@ impl Grants {
                     let of = self.needed.entry((namespace.clone(), *access)).or_default();
                     of.insert(service_account.clone());
                 }
-                // Without a namespace it was refused.
+                // A template without a namespace was refused.
                 Some(RbacSubject { namespace: None, .. }) | None => {}
             }
         }
     }
 
-    /// By namespace, then by the way of reading.
+    /// The grants by namespace, then by access.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Grant<'_>> {
         self.needed.iter().map(|((namespace, access), service_accounts)| Grant {
             access: *access,
@@ -50,7 +50,7 @@ impl Grants {
         })
     }
 
-    /// How many ServiceAccounts need a permission.
+    /// The number of ServiceAccounts that need a permission.
     #[must_use]
     pub(crate) fn service_accounts(&self) -> usize {
         let named = |((namespace, _), names): (&'_ (String, KubeletAccess), &'_ BTreeSet<String>)| {
@@ -59,7 +59,7 @@ impl Grants {
         self.needed.iter().flat_map(named).collect::<BTreeSet<_>>().len()
     }
 
-    /// Which agents need no permission; none where all need some.
+    /// A sentence on the agents that need no permission; none if all need one.
     #[must_use]
     pub(crate) fn without(&self) -> Option<String> {
         let templates = match self.without {
@@ -70,7 +70,7 @@ impl Grants {
         Some(format!("{templates} from the kubelet's read-only port, which asks for no permission"))
     }
 
-    /// Why there is nothing to permit; none where there is something.
+    /// The reason why no permission is needed; none if one is.
     #[must_use]
     pub(crate) fn nothing(&self) -> Option<String> {
         let why = || self.without().unwrap_or_else(|| "no pod template here carries the agent".to_owned());

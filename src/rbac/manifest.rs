@@ -1,4 +1,4 @@
-//! The permissions as text: YAML with comments that say why.
+//! The permissions as YAML with comments.
 
 use crate::agent::kubelet_access::{KubeletAccess, PERMITS};
 use crate::config::{Config, KubernetesVersion};
@@ -17,7 +17,7 @@ const HEAD: &str = "\
 const SUBJECTS: &str =
     "the ServiceAccounts of the pods with an agent; whatever else in them holds the token may do the same";
 
-/// What `rbac` prints: every object of the grants, and why.
+/// The output of the command `rbac`: every object of the grants, with comments.
 #[must_use]
 pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
     let mut text = HEAD.to_owned();
@@ -35,7 +35,7 @@ pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
     text
 }
 
-/// One object as a document, below its comments.
+/// One object as a document, with its comments above.
 pub(super) fn document(object: &Value, comments: &[String]) -> String {
     let mut text: String = comments.iter().map(|line| format!("# {line}\n")).collect();
     let whole = PatchOperation::Add(AddOperation { path: PointerBuf::new(), value: object.clone() });
@@ -44,8 +44,7 @@ pub(super) fn document(object: &Value, comments: &[String]) -> String {
     text
 }
 
-/// What is to be said of the ClusterRole, and of its binding. It follows from what the objects permit, so that the same
-/// objects are the same text.
+/// The comments of the ClusterRole and of its binding. They depend only on the objects, so that equal objects are equal text.
 pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<String>; 2] {
     let namespace = grant.namespace;
     let permits = format!("nodes/proxy: {PERMITS};");

@@ -1,17 +1,18 @@
-//! What the agent may ask, as Kubernetes' RBAC has it: which permissions, of whom, as a manifest.
+//! The agents' permissions: ClusterRoles and ClusterRoleBindings.
 //!
-//! - [`Grants`]: those of all templates together, and the ClusterRoles and bindings that give them
-//! - [`manifest()`]: what the command `rbac` prints; with `rbac.generate` an injection writes the same objects into its text
+//! - [`Grants`]: the permissions that all templates of a run need
+//! - [`manifest()`]: the output of the command `rbac`
+//! - [`write()`]: `rbac.generate`, which writes the same objects into the injected text
 
 mod addition;
+mod apply;
+mod existing;
 mod generated;
 mod grants;
 mod manifest;
 mod objects;
-mod present;
 mod record;
 mod removal;
-mod spliced;
 
 pub(crate) use generated::write;
 

@@ -1,7 +1,7 @@
 //! The ClusterRole and the ClusterRoleBinding of a grant.
 //!
-//! Every namespace has its own pair, so that what is deployed by itself brings and takes along its own permissions, and two
-//! deployments never write the same object. A RoleBinding would not do: nodes belong to no namespace.
+//! Every namespace has its own pair, so that its permissions come and go with its deployment, and two deployments never
+//! write the same object. A RoleBinding is not enough: nodes belong to no namespace.
 
 use crate::agent::field_order::arrange;
 use crate::config::Config;
@@ -10,13 +10,13 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-/// What every name begins with.
+/// The prefix of every name.
 pub(crate) const NAME_PREFIX: &str = "mackerel-agent-injector:";
 
 /// The API group of both.
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// The order in which a person writes their fields.
+/// The order of the fields, as people write them.
 const ORDER: &[(&str, &[&str])] = &[
     ("", &["apiVersion", "kind", "metadata", "rules", "roleRef", "subjects"]),
     ("metadata", &["name", "annotations"]),
@@ -56,7 +56,7 @@ pub(crate) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
     [serde_json::to_value(role), serde_json::to_value(binding)].map(|object| arrange(object.unwrap_or_default(), ORDER))
 }
 
-/// Neither part can hold a colon, so that no two grants share a name.
+/// No part can hold a colon, so that names are unique.
 fn name(Grant { access, namespace, .. }: Grant<'_>, config: &Config) -> String {
     format!("{NAME_PREFIX}{}:{namespace}:{}", config.name, access.suffix())
 }

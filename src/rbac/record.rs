@@ -1,25 +1,25 @@
-//! The record of a document that we added: in its own metadata, under the same key as a pod template's.
+//! The record of a generated object: in its own metadata, under the same key as a pod template's.
 //!
 //! ```text
 //! v1;rbac
 //! v1;rbac;then=---
 //! ```
 //!
-//! - `then`: on the last document in front of a stream, the line behind it that is ours too
+//! - `then`: on the last document in front of a stream, the added line behind it
 
 use std::fmt;
 
-/// What every such record of this format begins with.
+/// The beginning of every record of this format.
 pub(super) const MARK: &str = "v1;rbac";
 
-/// What parts our documents from the stream behind them.
+/// The added line between the last generated document and the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Boundary {
-    /// The stream's own `---`, or nothing: an item of a list, or a document with another of ours behind it.
+    /// No line: the stream begins with `---`, another generated document follows, or the object is an item of a list.
     None,
-    /// A `---` of ours.
+    /// An added `---`.
     Separator,
-    /// A `...` of ours: directives follow, which may stand behind nothing else.
+    /// An added `...`, which YAML requires before directives.
     End,
 }
 
@@ -33,7 +33,7 @@ impl Boundary {
         }
     }
 
-    /// What must stand between a document of ours and this stream.
+    /// The line that is needed in front of this stream.
     pub(super) fn before(stream: &str) -> Self {
         let begins = |rest: &str| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']);
         if stream.strip_prefix("---").is_some_and(begins) {
@@ -47,13 +47,13 @@ impl Boundary {
     }
 }
 
-/// What a record says.
+/// The content of the record annotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct RbacRecord {
     pub(super) then: Boundary,
 }
 
-impl fmt::Display for Record {
+impl fmt::Display for RbacRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(MARK)?;
         match self.then.line() {
@@ -63,8 +63,8 @@ impl fmt::Display for Record {
     }
 }
 
-impl Record {
-    /// None where the text is no such record, or one of a later program.
+impl RbacRecord {
+    /// Parses a record; none if it is something else, or of a later version.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let then = match text.strip_prefix(MARK)? {
             "" => Boundary::None,
@@ -84,10 +84,10 @@ mod tests {
     #[test]
     fn a_record_reads_back_as_it_was_written() {
         for then in [Boundary::None, Boundary::Separator, Boundary::End] {
-            assert_eq!(Record::parse(&Record { then }.to_string()), Some(Record { then }));
+            assert_eq!(RbacRecord::parse(&RbacRecord { then }.to_string()), Some(RbacRecord { then }));
         }
         for other in ["", "v1;agent=container", "v1;rbacs", "v2;rbac", "v1;rbac;then=x"] {
-            assert_eq!(Record::parse(other), None, "{other}");
+            assert_eq!(RbacRecord::parse(other), None, "{other}");
         }
     }
 

@@ -1,44 +1,42 @@
-//! How the documents and items of an earlier run are taken out again, byte for byte, and nothing else with them.
+//! Removes the documents and items of an earlier run, and nothing else, byte for byte.
 
-use crate::rbac::present::{Place, Present, documents};
+use crate::rbac::apply::{RbacError, apply};
+use crate::rbac::existing::{Existing, Placement, documents};
 use crate::rbac::record::Boundary;
-use crate::rbac::spliced::{Failure, spliced};
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, RemoveOperation};
 use std::ops::Range;
 use yaml_json_patch as yaml;
 use yaml_json_patch::edit::{self, Edit};
 
-impl Present {
-    /// Takes ours out.
+impl Existing {
+    /// The edits that remove all managed objects.
     ///
     /// # Errors
-    /// - when more than ours stands in the place of one of them
-    /// - when an item stands in a list that cannot be edited
-    /// - when what is left is not what was there, which is a mistake of ours
-    ///
-    /// With the place in the text.
-    pub(super) fn removal(&self, text: &str) -> Result<Vec<Edit>, Failure> {
-        if let Some(offset) = self.ours.iter().find_map(|ours| ours.foreign) {
-            return Err(Failure::Shared { offset });
+    /// - if one of them shares its document with another manifest
+    /// - if a list with one of them cannot be edited
+    /// - if the other documents would change, which is a bug of this program
+    pub(super) fn removal(&self, text: &str) -> Result<Vec<Edit>, RbacError> {
+        if let Some(offset) = self.managed.iter().find_map(|managed| managed.foreign) {
+            return Err(RbacError::SharedDocument { offset });
         }
         let mut edits: Vec<Edit> = Vec::new();
-        // As long as everything so far is ours, which may have come from several streams, one behind the other.
+        // End of the managed documents in front, which may come from several concatenated streams.
         let mut front = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let mut then_separator = false;
         let mut inside: Vec<(&Range<usize>, Vec<&PointerBuf>)> = Vec::new();
-        for ours in &self.ours {
-            match &ours.place {
-                Place::Document { all, content } => {
+        for managed in &self.managed {
+            match &managed.place {
+                Placement::Document { all, content } => {
                     let all = all.start.max(front)..all.end;
                     let in_front = all.start == front;
                     if in_front {
                         front = all.end;
-                        then_separator |= ours.record.then == Boundary::Separator;
+                        then_separator |= managed.record.then == Boundary::Separator;
                     }
                     edits.extend(lines_of(text, &all, content, in_front).into_iter().map(Edit::delete));
                 }
-                Place::Inside { document, pointer } => match inside.last_mut() {
+                Placement::ListItem { document, pointer } => match inside.last_mut() {
                     Some((same, pointers)) if *same == document => pointers.push(pointer),
                     _ => inside.push((document, vec![pointer])),
                 },
@@ -56,21 +54,22 @@ impl Present {
         Ok(edits)
     }
 
-    /// Every document that was not ours, and was no list with ours in it, is there as it was.
-    fn others_stay(&self, text: &str, edits: &[Edit]) -> Result<(), Failure> {
+    /// Checks that every other document keeps its content, except lists with managed items.
+    fn others_stay(&self, text: &str, edits: &[Edit]) -> Result<(), RbacError> {
         let overlap = edits.windows(2).find(|pair| matches!(pair, [one, next] if one.range.end > next.range.start));
-        let fault = |offset| Failure::Fault { message: "what is left is not what was there".to_owned(), offset };
+        let fault =
+            |offset| RbacError::VerifyFailed { message: "what is left is not what was there".to_owned(), offset };
         if let Some([one, ..]) = overlap {
             return Err(fault(one.range.start));
         }
         let place = |span: &Range<usize>| {
-            let next = self.ours.partition_point(|ours| ours.place.start() < span.start);
-            self.ours.get(next).map(|ours| &ours.place).filter(|place| place.start() < span.end)
+            let next = self.managed.partition_point(|managed| managed.place.start() < span.start);
+            self.managed.get(next).map(|managed| &managed.place).filter(|place| place.start() < span.end)
         };
-        // None: a list with some of ours in it, which `verify` has looked at.
+        // None for a list with managed items, which `verify` has checked.
         let before = documents(text).filter_map(|span| match place(&span) {
-            Some(Place::Document { .. }) => None,
-            Some(Place::Inside { .. }) => Some((span.start, None)),
+            Some(Placement::Document { .. }) => None,
+            Some(Placement::ListItem { .. }) => Some((span.start, None)),
             None => Some((span.start, Some(content(&text[span])))),
         });
         let bare = edit::apply(text, edits);
@@ -96,8 +95,8 @@ fn content(document: &str) -> &str {
     rest[..rest.len() - end].trim_end()
 }
 
-/// What goes of a document of ours: its lines, but for what somebody wrote above its `---` or below its end, and for a `...`
-/// behind other documents, which may be all that parts them from what follows.
+/// The lines to remove with a managed document: all but comments above its `---` or below its end, and a `...` behind other
+/// documents, which may be all that separates them from the next.
 fn lines_of(text: &str, all: &Range<usize>, content: &Range<usize>, in_front: bool) -> [Range<usize>; 2] {
     let above = &text[all.start..content.start.max(all.start)];
     let lines = above.split_inclusive('\n').scan(all.start, |at, line| {
@@ -119,16 +118,16 @@ fn lines_of(text: &str, all: &Range<usize>, content: &Range<usize>, in_front: bo
     if has_comment(tail) { [start..end + comment, end_marker] } else { [start..ended, end_marker] }
 }
 
-/// The length of the line when it is a `---` and nothing else.
+/// The length of the first line if it is `---` and nothing else.
 fn separator(text: &str) -> usize {
     ["---\n", "---\r\n"].into_iter().find(|line| text.starts_with(line)).map_or(0, str::len)
 }
 
-fn without(text: &str, document: &Range<usize>, pointers: &[&PointerBuf]) -> Result<Vec<Edit>, Failure> {
+fn without(text: &str, document: &Range<usize>, pointers: &[&PointerBuf]) -> Result<Vec<Edit>, RbacError> {
     let Ok(tree) = yaml::read(&text[document.clone()]) else { return Ok(Vec::new()) };
-    // From the last to the first, so that the earlier ones stay where they are.
+    // From the last to the first, so that the pointers of the others stay valid.
     let remove = |path: &&PointerBuf| PatchOperation::Remove(RemoveOperation { path: (*path).clone() });
-    spliced(&tree, document.start, pointers.iter().rev().map(remove).collect(), str::to_owned)
+    apply(&tree, document.start, pointers.iter().rev().map(remove).collect(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -136,7 +135,7 @@ mod tests {
     use super::content;
 
     #[test]
-    fn a_document_says_the_same_whatever_stands_at_its_ends() {
+    fn content_is_without_markers_and_comments_around() {
         for text in ["a: 1", "a: 1\n", "---\n# b\na: 1\n\n# c\n...\n", "---\r\n# b\r\na: 1\r\n", "# b\ra: 1\r# c\r"] {
             assert_eq!(content(text), "a: 1", "{text:?}");
         }

@@ -3,7 +3,7 @@
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::manifest::list;
-use mackerel_agent_injector::manifest::prefilter::{Glance, glance};
+use mackerel_agent_injector::manifest::prefilter::{Prefilter, prefilter};
 use mackerel_agent_injector::options::{Direction, Options};
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
@@ -21,7 +21,7 @@ fn a_hundred_thousand_brackets() {
     ] {
         assert_eq!(yaml::read(&text).map(|_| ()).map_err(|error| error.message), Err(TOO_DEEP.to_owned()));
         assert!(list::cut(&text).is_none());
-        assert_eq!(glance(&text, |_| false), Glance::MustBeRead { kind: None });
+        assert_eq!(prefilter(&text, |_| false), Prefilter::Parse { kind: None });
     }
 }
 

@@ -1,8 +1,8 @@
-//! Lists cut into items against the same lists read as a whole; the glance against reading.
+//! Lists cut into items against the same lists read as a whole; the prefilter against reading.
 
 use crate::corpus;
 use mackerel_agent_injector::manifest::list;
-use mackerel_agent_injector::manifest::prefilter::{Glance, glance};
+use mackerel_agent_injector::manifest::prefilter::{Prefilter, prefilter};
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
@@ -167,16 +167,16 @@ fn a_cut_list_is_the_whole_list_on_the_corpus() {
     assert!(cut > 6_000 && whole * 20 < cut, "{cut} cut, {whole} left whole");
 }
 
-/// What the glance passes by, a reader would have passed by too.
+/// A document that the prefilter skips holds no pod template when it is read.
 #[test]
-fn the_glance_is_right_on_the_corpus() {
-    let Some(files) = corpus::manifests("glance") else { return };
+fn the_prefilter_is_right_on_the_corpus() {
+    let Some(files) = corpus::manifests("prefilter") else { return };
     let (mut passed, mut read) = (0, 0);
     for (name, bytes) in files {
         let Ok(text) = std::str::from_utf8(&bytes) else { continue };
         for document in documents(text) {
             let text = &text[document.span];
-            let Glance::Passed { kind, .. } = glance(text, |kind| kind == "Deployment") else {
+            let Prefilter::Skip { kind, .. } = prefilter(text, |kind| kind == "Deployment") else {
                 read += 1;
                 continue;
             };

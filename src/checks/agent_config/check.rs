@@ -2,7 +2,7 @@
 
 use crate::agent::container::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
-use crate::checks::agent_config::merge_keys::{Entry, merged, text};
+use crate::checks::agent_config::merge_keys::{MergedEntry, merged, text};
 use crate::config::{Config, go_regexp};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::config_file::{Fields, Form, HEADER, Least, PLUGIN, PROBE, ROOT};
@@ -108,7 +108,7 @@ impl Check<'_, '_> {
     }
 
     /// The agent writes the host's id below `root`, and all but /var/tmp is read-only or lost at the next restart.
-    fn folder_of_the_host_id(&mut self, given: &[Entry]) {
+    fn folder_of_the_host_id(&mut self, given: &[MergedEntry]) {
         let value = |name: &str| given.iter().find(|(key, ..)| key == name).map(|(.., value)| *value);
         let is_kept = value("hostIdStore").map_or(self.pod.host_id_in_file, |store| self.is_word(store, "file"));
         let Some(folder) = value("root").filter(|_| is_kept) else { return };
@@ -159,7 +159,7 @@ impl Check<'_, '_> {
 
     /// The entries of a mapping whose keys are known and that have a value: behind another the agent takes its default. Of
     /// unknown keys it is said that the agent does not see them.
-    fn mapping(&mut self, mapping: NodeId, place: &str, fields: Fields) -> Vec<Entry> {
+    fn mapping(&mut self, mapping: NodeId, place: &str, fields: Fields) -> Vec<MergedEntry> {
         let mut given = Vec::new();
         for (key, node, value) in self.entries(mapping, place) {
             let at = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
@@ -177,7 +177,7 @@ impl Check<'_, '_> {
         given
     }
 
-    fn needs(&mut self, place: &str, node: NodeId, given: &[Entry], needed: &str) {
+    fn needs(&mut self, place: &str, node: NodeId, given: &[MergedEntry], needed: &str) {
         if !given.iter().any(|(key, _, value)| key == needed && !self.is_blank(*value)) {
             self.invalid(node, &format!("`{place}` has no `{needed}`, which ends the agent"), None);
         }
@@ -300,7 +300,7 @@ impl Check<'_, '_> {
     }
 
     /// The entries of a mapping, with those that merge keys bring.
-    fn entries(&mut self, mapping: NodeId, place: &str) -> Vec<Entry> {
+    fn entries(&mut self, mapping: NodeId, place: &str) -> Vec<MergedEntry> {
         if self.tree.kind(self.tree.alias_target(mapping)) != Kind::Mapping {
             self.must_be(place, mapping, "a mapping");
             return Vec::new();

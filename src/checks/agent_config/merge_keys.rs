@@ -1,37 +1,37 @@
-//! The entries of a mapping, with those that merge keys bring: `<<: *defaults`.
+//! The entries of a mapping, including merged ones: `<<: *defaults`.
 
 use std::collections::HashSet;
 use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// Merge keys inside each other. People write one.
-const MOST_MERGES: usize = 64;
+/// The maximum depth of merge keys. People write one.
+const MAX_DEPTH: usize = 64;
 
-/// One entry of a mapping: its name, and where that and its value stand.
-pub(super) type Entry = (String, NodeId, NodeId);
+/// One entry of a mapping: name, key and value.
+pub(super) type MergedEntry = (String, NodeId, NodeId);
 
-/// The entries of a mapping and of what its merge keys bring, each name once.
-pub(super) fn merged(tree: &Tree<'_>, mapping: NodeId) -> Vec<Entry> {
-    let mut found = Found::default();
-    collect(tree, mapping, MOST_MERGES, &mut found);
+/// The entries of a mapping and of those that it merges, each name once.
+pub(super) fn merged(tree: &Tree<'_>, mapping: NodeId) -> Vec<MergedEntry> {
+    let mut found = MergedEntries::default();
+    collect(tree, mapping, MAX_DEPTH, &mut found);
     found.entries
 }
 
-/// None for a list and a mapping.
+/// The text of a scalar.
 pub(super) fn text(tree: &Tree<'_>, node: NodeId) -> Option<String> {
     tree.scalar(tree.alias_target(node)).map(|text| text.into_owned())
 }
 
 #[derive(Default)]
-struct Found {
-    entries: Vec<Entry>,
+struct MergedEntries {
+    entries: Vec<MergedEntry>,
     names: HashSet<String>,
-    /// The mappings that were looked at.
+    /// The mappings that were collected.
     seen: HashSet<NodeId>,
 }
 
-fn collect(tree: &Tree<'_>, mapping: NodeId, depth: usize, found: &mut Found) {
+fn collect(tree: &Tree<'_>, mapping: NodeId, depth: usize, found: &mut MergedEntries) {
     let mapping = tree.alias_target(mapping);
-    // However many merge keys lead to it: what it brings is there already.
+    // Several merge keys may lead to one mapping.
     if !found.seen.insert(mapping) {
         return;
     }

@@ -1,7 +1,7 @@
 //! Any text: the documents cover it, both readers agree, every span lies inside, a cut list is its whole.
 
 use mackerel_agent_injector::manifest::list;
-use mackerel_agent_injector::manifest::prefilter::glance;
+use mackerel_agent_injector::manifest::prefilter::prefilter;
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
@@ -20,7 +20,7 @@ fn one(text: &str) {
     if let Some(plain) = yaml::read_fast(text) {
         assert_eq!(Ok(&plain), reference.as_ref(), "the readers differ");
     }
-    let _ = glance(text, |kind| kind == "Pod");
+    let _ = prefilter(text, |kind| kind == "Pod");
     cut(text, reference.is_ok());
     if let Ok(tree) = reference
         && let Some(root) = tree.root()

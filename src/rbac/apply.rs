@@ -1,36 +1,35 @@
-//! Items put into a list that is read as a whole, or taken out of it, and the result read again: it must be the list that
-//! was wanted.
+//! Applies operations to a list and verifies the result.
 
 use json_patch::PatchOperation;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{self as yaml, Tree};
 use yaml_json_patch::{Cache, SpliceError, splice, verify};
 
-/// Why the permissions stay as they are.
+/// The reason why the permissions stay unchanged.
 #[derive(Debug, PartialEq)]
-pub(super) enum Failure {
-    /// They cannot be edited safely.
-    Refused(SpliceError),
-    /// Something else stands in the same document or item.
-    Shared { offset: usize },
-    /// The result is not what it should be: a mistake of ours, with the place in the text that it came from.
-    Fault { message: String, offset: usize },
+pub(super) enum RbacError {
+    /// The text cannot be edited safely.
+    Uneditable(SpliceError),
+    /// Another manifest shares the document or item.
+    SharedDocument { offset: usize },
+    /// The result is wrong, which is a bug of this program; with the offset of its cause.
+    VerifyFailed { message: String, offset: usize },
 }
 
-impl From<SpliceError> for Failure {
+impl From<SpliceError> for RbacError {
     fn from(uneditable: SpliceError) -> Self {
-        Self::Refused(uneditable)
+        Self::Uneditable(uneditable)
     }
 }
 
-/// The edits of a text in which the text of `tree` begins at `base`. `dress` may add comments to what is written.
-pub(super) fn spliced(
+/// The edits for the operations on `tree`, whose text begins at `base`. `dress` may add comments to new text.
+pub(super) fn apply(
     tree: &Tree<'_>,
     base: usize,
     operations: Vec<PatchOperation>,
     dress: impl Fn(&str) -> String,
-) -> Result<Vec<Edit>, Failure> {
-    let fault = |message: String| Failure::Fault { message, offset: base };
+) -> Result<Vec<Edit>, RbacError> {
+    let fault = |message: String| RbacError::VerifyFailed { message, offset: base };
     let spliced = splice(tree, operations.into_iter().map(Into::into).collect(), &Cache::default())
         .map_err(|refused| refused.kind.at(refused.offset + base))?;
     let edits: Vec<Edit> =

@@ -1,10 +1,10 @@
-//! The documents and items of an earlier run, and others of their names.
+//! Finds the ClusterRoles and bindings of a text: those of an earlier run (managed) and others (unmanaged).
 
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::identity::Identity;
 use crate::manifest::resource::{Resource, file, resources, text};
 use crate::rbac::objects::{GROUP, NAME_PREFIX};
-use crate::rbac::record::{MARK, Record};
+use crate::rbac::record::{MARK, RbacRecord};
 use json_patch::jsonptr::PointerBuf;
 use kube_core::TypeMeta;
 use memchr::memmem;
@@ -13,63 +13,64 @@ use std::collections::HashSet;
 use std::ops::Range;
 use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
 
-/// What a text holds of our kinds.
+/// The ClusterRoles and bindings of a text.
 #[derive(Debug, Default)]
-pub(super) struct Present {
-    /// Those with our record, in order of the text.
-    pub(super) ours: Vec<Ours>,
-    /// Those of others.
-    pub(super) others: Vec<Other>,
-    /// Where a document cannot be read that may hold some.
+pub(super) struct Existing {
+    /// Those with a record, in order of the text.
+    pub(super) managed: Vec<Managed>,
+    /// Those without a record.
+    pub(super) unmanaged: Vec<Unmanaged>,
+    /// Offset of the first syntax error in a document that may hold some.
     pub(super) unreadable: Option<usize>,
 }
 
-/// One object of ours.
+/// An object with a record, written by an earlier run.
 #[derive(Debug)]
-pub(super) struct Ours {
+pub(super) struct Managed {
     pub(super) identity: Identity,
     pub(super) value: Value,
-    pub(super) record: Record,
-    pub(super) place: Place,
-    /// Where something in it is not ours: two manifests that no `---` parts are one to YAML, and with ours the other one
-    /// would go.
+    pub(super) record: RbacRecord,
+    pub(super) place: Placement,
+    /// Offset of a key of another manifest: without a `---` between them, two manifests are one to YAML, and a removal would
+    /// take both.
     pub(super) foreign: Option<usize>,
 }
 
-/// One object that is not ours.
+/// An object without a record.
 #[derive(Debug)]
-pub(super) struct Other {
+pub(super) struct Unmanaged {
     pub(super) identity: Identity,
-    /// Where it stands.
+    /// Offset in the text.
     pub(super) offset: usize,
-    /// Where a function's orchestrator read it.
+    /// The file and index that the orchestrator of a KRM function read it from.
     pub(super) file: Option<(String, Option<i64>)>,
 }
 
+/// The location of a managed object.
 #[derive(Debug)]
-pub(super) enum Place {
-    /// A document of its own: all of it, and what it says without markers, comments and blank lines at its ends.
+pub(super) enum Placement {
+    /// A document, and the span of its content without the markers, comments and blank lines around.
     Document { all: Range<usize>, content: Range<usize> },
     /// An item of a list, somewhere in a document.
-    Inside { document: Range<usize>, pointer: PointerBuf },
+    ListItem { document: Range<usize>, pointer: PointerBuf },
 }
 
-impl Present {
-    /// Looks at the documents that may hold one.
+impl Existing {
+    /// Reads the documents that may hold one.
     pub(super) fn of(text: &str) -> Self {
-        let mut present = Self::default();
+        let mut existing = Self::default();
         let may_hold = |text: &str| {
             [MARK, NAME_PREFIX].iter().any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
         };
         if !may_hold(text) {
-            return present;
+            return existing;
         }
         for document in documents(text) {
             if may_hold(&text[document.clone()]) {
-                present.look(&text[document.clone()], &document);
+                existing.look(&text[document.clone()], &document);
             }
         }
-        present
+        existing
     }
 
     fn look(&mut self, text: &str, document: &Range<usize>) {
@@ -83,8 +84,8 @@ impl Present {
         let Some(root) = tree.root() else { return };
         for resource in resources(&tree, root, &TypeMeta::default()) {
             let place = match PointerBuf::parse(resource.pointer.clone()) {
-                Ok(pointer) if !pointer.is_root() => Place::Inside { document: document.clone(), pointer },
-                _ => Place::Document {
+                Ok(pointer) if !pointer.is_root() => Placement::ListItem { document: document.clone(), pointer },
+                _ => Placement::Document {
                     all: document.clone(),
                     content: document.start + tree.outer_start(root)..document.start + tree.span(root).end,
                 },
@@ -93,7 +94,7 @@ impl Present {
         }
     }
 
-    fn take(&mut self, tree: &Tree<'_>, base: usize, resource: &Resource, place: Place) {
+    fn take(&mut self, tree: &Tree<'_>, base: usize, resource: &Resource, place: Placement) {
         let is_of_us = |kind: &str| matches!(kind, "ClusterRole" | "ClusterRoleBinding");
         if !resource.gvk.as_ref().is_some_and(|gvk| gvk.group == GROUP && is_of_us(&gvk.kind)) {
             return;
@@ -101,12 +102,12 @@ impl Present {
         let identity = resource.identity.clone();
         let annotations = || tree.member(tree.member(resource.node, "metadata")?, "annotations");
         let record = annotations().and_then(|annotations| text(tree, annotations, Annotation::Record.key()));
-        match (record.as_deref().and_then(Record::parse), to_json(tree, resource.node)) {
+        match (record.as_deref().and_then(RbacRecord::parse), to_json(tree, resource.node)) {
             (Some(record), Ok(value)) => {
                 let foreign = foreign_key(tree, resource.node).map(|key| base + key);
-                self.ours.push(Ours { identity, value, record, place, foreign });
+                self.managed.push(Managed { identity, value, record, place, foreign });
             }
-            _ => self.others.push(Other {
+            _ => self.unmanaged.push(Unmanaged {
                 identity,
                 offset: base + tree.span(resource.node).start,
                 file: file(tree, resource.node),
@@ -115,20 +116,20 @@ impl Present {
     }
 }
 
-impl Place {
-    /// Where it begins, or the document that it is inside of.
+impl Placement {
+    /// Start of the document.
     pub(super) fn start(&self) -> usize {
         match self {
-            Place::Document { all, .. } => all.start,
-            Place::Inside { document, .. } => document.start,
+            Placement::Document { all, .. } => all.start,
+            Placement::ListItem { document, .. } => document.start,
         }
     }
 }
 
-/// What a ClusterRole or ClusterRoleBinding may have.
+/// The fields of ClusterRoles and ClusterRoleBindings.
 const FIELDS: [&str; 7] = ["apiVersion", "kind", "metadata", "rules", "aggregationRule", "roleRef", "subjects"];
 
-/// Where the first key of a mapping stands that is not one of those, or was there before.
+/// Offset of the first key that is not one of these, or is a duplicate.
 fn foreign_key(tree: &Tree<'_>, mapping: NodeId) -> Option<usize> {
     let mut seen = HashSet::new();
     let mut keys = tree.entries(tree.alias_target(mapping)).map(|(key, _)| key);
