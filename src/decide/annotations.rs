@@ -49,15 +49,11 @@ impl<'a> Evaluation<'a, '_> {
     /// Warns about annotations of the workload, or of anything between it and the template: users of all injectors make
     /// this mistake.
     pub(super) fn warn_of_misplaced_annotations(&mut self) {
-        let mut node = Some(self.resource.node);
         let mut at = String::new();
-        for token in self.at.split('/').skip(1) {
-            if let Some(holder) = node {
-                self.warn_of_annotations_of(holder, &at);
-            }
+        for (token, holder) in self.at.split('/').skip(1).zip(&self.template.ancestors) {
+            self.warn_of_annotations_of(*holder, &at);
             at.push('/');
             at.push_str(token);
-            node = node.and_then(|node| self.tree.child(node, token));
         }
     }
 

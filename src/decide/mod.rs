@@ -272,7 +272,7 @@ mod tests {
     };
     use crate::manifest::pod_template::PodTemplate;
     use crate::manifest::resource::resources;
-    use crate::manifest::workloads::Table;
+    use crate::manifest::workloads::{FoundTemplate, Table};
     use crate::report::Reason;
 
     fn reason(text: &str, config: &Config) -> (Reason, Vec<Reason>) {
@@ -281,10 +281,11 @@ mod tests {
         let templates = Table::new([]).templates(&tree, resource.node, |group, kind| {
             resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind)
         });
-        let (at, node) = &templates.found[0];
+        let FoundTemplate { pointer: at, node, ancestors } = &templates.found[0];
+        let template = PodTemplate { ancestors: ancestors.clone(), ..PodTemplate::view(&tree, *node) };
         let agents = super::Agents::default();
         let context = DecisionContext { config, agents: &agents, patch: None };
-        let report = decide(&tree, resource, at, &PodTemplate::view(&tree, *node), context);
+        let report = decide(&tree, resource, at, &template, context);
         let reason = match report.decision {
             Decision::Add(_) => Reason::Injected,
             Decision::Skip(finding) | Decision::Refuse(finding) => finding.reason,

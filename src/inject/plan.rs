@@ -17,7 +17,7 @@ use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::{Resource, file, with_hidden};
-use crate::manifest::workloads::{Table, may_have_containers};
+use crate::manifest::workloads::{FoundTemplate, Table, may_have_containers};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::{Action, reconcile};
@@ -107,8 +107,13 @@ impl<'c> Planner<'c> {
             plan.without_template += 1;
             plan.remarks.extend(self.remark(tree, resource));
         }
-        let templates: Vec<(String, PodTemplate)> =
-            found.found.into_iter().map(|(at, node)| (at, PodTemplate::view(tree, node))).collect();
+        let templates: Vec<(String, PodTemplate)> = found
+            .found
+            .into_iter()
+            .map(|FoundTemplate { pointer, node, ancestors }| {
+                (pointer, PodTemplate { ancestors, ..PodTemplate::view(tree, node) })
+            })
+            .collect();
         let within = || templates.iter().find_map(|(_, template)| template.second_key(tree));
         let duplicate = resource.duplicate.or(found.duplicate).or_else(within);
         let file = file(tree, resource.node);

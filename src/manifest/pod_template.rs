@@ -82,6 +82,8 @@ pub(crate) struct PullSecret {
 pub(crate) struct PodTemplate {
     /// Its mapping.
     pub(crate) node: NodeId,
+    /// The nodes above it, one for each token of its pointer, the resource first; empty if not known.
+    pub(crate) ancestors: Vec<NodeId>,
     /// `metadata`, if the key is there.
     pub(crate) metadata: Option<NodeId>,
     /// `spec`, if the key is there.
@@ -140,6 +142,7 @@ impl PodTemplate {
         let windows = spec.and_then(|spec| windows(tree, spec, &containers));
         Self {
             node,
+            ancestors: Vec::new(),
             metadata,
             spec,
             annotations,

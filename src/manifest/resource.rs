@@ -4,6 +4,7 @@ use crate::manifest::duplicate_keys::{may_be_list, occurrences, second_key};
 use crate::manifest::identity::Identity;
 use crate::manifest::identity::is_list;
 use kube_core::{GroupVersionKind, TypeMeta};
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
@@ -21,6 +22,8 @@ pub(crate) struct Resource {
     pub(crate) duplicate: Option<NodeId>,
     /// True if Kubernetes does not see the resource because of that key.
     pub(crate) is_hidden: bool,
+    /// The first key in it that is a directive of a strategic merge patch, searched for once.
+    pub(crate) directive: OnceCell<Option<NodeId>>,
 }
 
 /// The maximum depth of lists inside lists. Real input nests two deep.
@@ -116,7 +119,8 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
     let types = types(tree, mapping, around.inherited);
     let gvk = GroupVersionKind::try_from(&types).ok();
     let identity = identity(tree, mapping, types);
-    Resource { identity, gvk, node, pointer, duplicate: around.duplicate, is_hidden: around.is_hidden }
+    let (duplicate, is_hidden) = (around.duplicate, around.is_hidden);
+    Resource { identity, gvk, node, pointer, duplicate, is_hidden, directive: OnceCell::new() }
 }
 
 fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {

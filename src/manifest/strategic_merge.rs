@@ -33,11 +33,13 @@ pub(crate) fn evidence<'a>(
     template: &'a PodTemplate,
     images: Images,
 ) -> Option<PatchEvidence<'a>> {
-    let directive = || {
+    let search = || {
         let text = tree.text().get(tree.span(resource.node))?;
         memchr::memchr(b'$', text.as_bytes())?;
-        first_directive(tree, resource.node).map(PatchEvidence::Directive)
+        first_directive(tree, resource.node)
     };
+    // A resource may have thousands of templates.
+    let directive = || resource.directive.get_or_init(search).map(PatchEvidence::Directive);
     let no_image = || {
         if images == Images::Optional || has_image_trigger(tree, resource) {
             return None;

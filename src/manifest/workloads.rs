@@ -133,14 +133,14 @@ impl<'c> Table<'c> {
     /// The pod templates of a resource, of which `is_of` tells group and kind. Places that it does not fill are left out.
     #[must_use]
     pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, is_of: impl Fn(&str, &str) -> bool) -> Templates {
-        let mut finder =
-            TemplateFinder { tree, found: Vec::new(), duplicate: None, leads: HashMap::new(), chosen: HashMap::new() };
-        let mut all: Vec<(String, NodeId)> = Vec::new();
+        let mut finder = TemplateFinder::new(tree);
+        let mut all: Vec<FoundTemplate> = Vec::new();
         for (_, _, way) in self.places().filter(|(group, kind, _)| is_of(group, kind)) {
             finder.go(resource, way, String::new());
             let mut here = std::mem::take(&mut finder.found);
             // A configured path may repeat a built-in one.
-            here.retain(|(pointer, _)| all.iter().all(|(known, _)| known != pointer));
+            let known: HashSet<&str> = all.iter().map(|template| &*template.pointer).collect();
+            here.retain(|template| !known.contains(&*template.pointer));
             all.append(&mut here);
             // The cached results hold for this path only.
             finder.leads.clear();
@@ -153,10 +153,19 @@ impl<'c> Table<'c> {
 /// The pod templates of a resource.
 #[derive(Debug)]
 pub(crate) struct Templates {
-    /// Pointer from the resource, and node.
-    pub(crate) found: Vec<(String, NodeId)>,
+    pub(crate) found: Vec<FoundTemplate>,
     /// The first duplicate key on the path to them.
     pub(crate) duplicate: Option<NodeId>,
+}
+
+/// One pod template of a resource.
+#[derive(Debug)]
+pub(crate) struct FoundTemplate {
+    /// JSON Pointer from the resource.
+    pub(crate) pointer: String,
+    pub(crate) node: NodeId,
+    /// The nodes above it, one for each token of the pointer, the resource first.
+    pub(crate) ancestors: Vec<NodeId>,
 }
 
 /// The list of containers, if the mapping has the form of a pod template.
@@ -170,7 +179,9 @@ pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
 /// Follows a [`Path`]. At a duplicate key it takes the last value that leads to a template with containers.
 struct TemplateFinder<'a, 't> {
     tree: &'a Tree<'t>,
-    found: Vec<(String, NodeId)>,
+    found: Vec<FoundTemplate>,
+    /// The nodes above the current one.
+    ancestors: Vec<NodeId>,
     duplicate: Option<NodeId>,
     /// Cached results by node, remaining path, and whether that is within a template: many aliases may lead to one node.
     leads: HashMap<(NodeId, usize, bool), bool>,
@@ -178,13 +189,24 @@ struct TemplateFinder<'a, 't> {
     chosen: HashMap<(NodeId, usize), NodeId>,
 }
 
-impl TemplateFinder<'_, '_> {
+impl<'a, 't> TemplateFinder<'a, 't> {
+    fn new(tree: &'a Tree<'t>) -> Self {
+        Self {
+            tree,
+            found: Vec::new(),
+            ancestors: Vec::new(),
+            duplicate: None,
+            leads: HashMap::new(),
+            chosen: HashMap::new(),
+        }
+    }
+
     fn go(&mut self, node: NodeId, way: Path<'_>, pointer: String) {
         let tree = self.tree;
         match way.split() {
             None => {
                 if tree.kind(tree.alias_target(node)) == Kind::Mapping {
-                    self.found.push((pointer, node));
+                    self.found.push(FoundTemplate { pointer, node, ancestors: self.ancestors.clone() });
                 }
             }
             Some((PathStep::Key(key), rest)) => {
@@ -193,14 +215,18 @@ impl TemplateFinder<'_, '_> {
                     self.duplicate = second_key(tree, node, key);
                 }
                 let value = if member.is_duplicate { self.last_that_leads(&member, key, rest) } else { member.value };
+                self.ancestors.push(node);
                 self.go(value, rest, pointer + "/" + &escape(key));
+                self.ancestors.pop();
             }
             Some((PathStep::Each, rest)) => {
                 let Members { all, duplicate } = members(tree, node);
                 self.duplicate = self.duplicate.or(duplicate);
+                self.ancestors.push(node);
                 for (token, member) in all {
                     self.go(member, rest, format!("{pointer}/{token}"));
                 }
+                self.ancestors.pop();
             }
         }
     }
@@ -266,7 +292,6 @@ fn members(tree: &Tree<'_>, node: NodeId) -> Members {
 /// Returns true if any of the template's duplicate keys leads to containers.
 #[must_use]
 pub(crate) fn may_have_containers(tree: &Tree<'_>, template: NodeId) -> bool {
-    let mut finder =
-        TemplateFinder { tree, found: Vec::new(), duplicate: None, leads: HashMap::new(), chosen: HashMap::new() };
+    let mut finder = TemplateFinder::new(tree);
     finder.leads(template, CONTAINERS, true)
 }
