@@ -4,7 +4,7 @@ use crate::config::collection::ListItem;
 use crate::config::constraint::Constraint;
 use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
-use crate::config::setting::{Setting, settings};
+use crate::config::setting::{Setting, require, settings};
 use crate::config::string_enum::string_enum;
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
@@ -127,7 +127,7 @@ impl ListItem for LabelRequirement {
 
     fn item_schema() -> Json {
         let mut schema = LabelRequirement::default().schema();
-        schema["required"] = json!(["key", "operator"]);
+        require(&mut schema, &["key", "operator"]);
         schema
     }
 }

@@ -131,6 +131,14 @@ pub(crate) fn describe(schema: &mut Json, description: &str, default: Option<Jso
     *object = described;
 }
 
+/// Makes properties of a schema required, which leaves them no default.
+pub(crate) fn require(schema: &mut Json, names: &[&str]) {
+    schema["required"] = names.into();
+    for name in names {
+        schema["properties"][name].as_object_mut().map(|property| property.remove("default"));
+    }
+}
+
 /// Returns the schema of a setting: its type with documentation, constraint and default.
 fn field_schema(field: &Field<'_>) -> Json {
     let mut schema = field.setting.schema();

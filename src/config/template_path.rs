@@ -3,7 +3,7 @@
 use crate::config::collection::ListItem;
 use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
-use crate::config::setting::{Setting, settings};
+use crate::config::setting::{Setting, require, settings};
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path;
@@ -87,11 +87,7 @@ impl ListItem for PodTemplatePath {
 
     fn item_schema() -> Json {
         let mut schema = PodTemplatePath::default().schema();
-        schema["required"] = json!(["group", "kind", "path"]);
-        // Required properties have no default.
-        for (_, property) in schema["properties"].as_object_mut().into_iter().flatten() {
-            property.as_object_mut().map(|property| property.remove("default"));
-        }
+        require(&mut schema, &["group", "kind", "path"]);
         schema
     }
 }
