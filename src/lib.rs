@@ -109,10 +109,12 @@
 //!
 //! | module | for |
 //! | --- | --- |
-//! | [`config`] | the settings, read and checked |
-//! | [`mod@inject`] | a manifest in, edits and outcomes out |
-//! | [`report`] | what was decided for each pod template, and why |
-//! | [`diagnostic`] | what is wrong, shown with line and caret |
+//! | [`engine`] | a manifest in, edits and outcomes out |
+//! | [`config`], [`annotations`], [`options`] | the settings, those of one template, and what a caller asks for |
+//! | [`mod@inject`], [`report`] | the outcome of each pod template: the decision, its reason and its cause |
+//! | [`diagnostic`] | errors and warnings, shown with line and caret |
+//! | [`manifest`], [`krm_fn`] | documents and lists that need not be read as a whole; function calls |
+//! | [`cli`] | the program itself |
 //!
 //! The text is edited by the crate [`yaml_json_patch`], which knows nothing of Mackerel.
 //!
