@@ -140,7 +140,7 @@ impl Object {
     /// A remark on this object, with the index of its text.
     pub(crate) fn remark(&self, finding: Finding) -> (usize, Remark) {
         let (identity, file) = (self.identity.clone(), self.file.clone());
-        (self.input, Remark { identity, offset: self.offset, file, finding })
+        (self.input, Remark { identity, offset: self.offset, file, finding, unknown: None })
     }
 }
 

@@ -61,5 +61,6 @@ fn note(outcome: &Outcome, account: &str) -> Remark {
         offset: outcome.offset,
         file: outcome.file.clone(),
         finding: finding.with_help(format!("where one does, {HELP}")),
+        unknown: None,
     }
 }

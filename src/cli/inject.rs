@@ -14,8 +14,9 @@ use crate::config::{Config, Rbac};
 use crate::diagnostic::Severity;
 use crate::diagnostic::{LineCounter, visible};
 use crate::engine::inject_part;
-use crate::inject::outcome::Outcome;
+use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::severity::SeverityPolicy;
+use crate::inject::unknown_kind::GroupKind;
 use crate::inject::{CORRECT_IT, Injection};
 use crate::manifest::identity::Identity;
 use crate::manifest::kustomization::NamedPatch;
@@ -23,6 +24,8 @@ use crate::options::{Direction, Options, Permissions, Tense};
 use crate::rbac::{self, Grants};
 use crate::report::{Class, Finding, Reason, SeenMessages};
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::path::{Path, PathBuf};
 use yaml_json_patch::ErrorKind;
@@ -158,7 +161,9 @@ struct Session<'c> {
     printed: String,
     changed: bool,
     grants: Grants,
-    /// Of an earlier text: what is the same for all.
+    /// The notes `unknown-template` of all files, each with the index of its text.
+    notes: BTreeMap<GroupKind, (usize, Remark)>,
+    /// Messages of earlier texts that are the same for all.
     said: SeenMessages,
 }
 
@@ -178,6 +183,7 @@ pub(crate) fn text(
         gathered.requirements.clone_from(&injection.requirements);
     }
     gathered.take(Path::new(STDIN), None, text, injection, messages)?;
+    gathered.report_remarks(Vec::new(), messages)?;
     gathered.finish(messages)
 }
 
@@ -217,7 +223,8 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
         };
         gathered.warn_empty(messages, &folder.display().to_string(), why)?;
     }
-    gathered.check_related(messages)?;
+    let remarks = gathered.check_related();
+    gathered.report_remarks(remarks, messages)?;
     gathered.finish(messages)
 }
 
@@ -230,6 +237,7 @@ impl<'c> Session<'c> {
             printed: String::new(),
             changed: false,
             grants: Grants::default(),
+            notes: BTreeMap::new(),
             said: SeenMessages::new(),
         }
     }
@@ -302,7 +310,20 @@ impl<'c> Session<'c> {
         injection.remarks.retain(|remark| is_of_a_kind(remark.finding.reason));
     }
 
-    /// Says what there is to say about a text and keeps what is needed of it.
+    /// Adds the notes about unknown kinds to those of earlier texts. Returns true if one is the first about its kind.
+    fn take_notes(&mut self, injection: &mut Injection) -> bool {
+        let before = self.notes.len();
+        for note in injection.remarks.extract_if(.., |remark| remark.unknown.is_some()) {
+            let Some(unknown) = note.unknown.clone() else { continue };
+            match self.notes.entry(unknown.kind.clone()) {
+                Entry::Occupied(mut first) => first.get_mut().1.absorb(unknown),
+                Entry::Vacant(vacant) => _ = vacant.insert((self.texts.len(), note)),
+            }
+        }
+        self.notes.len() > before
+    }
+
+    /// Reports the messages about a text and keeps what is needed of it.
     fn take(
         &mut self,
         path: &Path,
@@ -314,8 +335,7 @@ impl<'c> Session<'c> {
         if matches!(self.run.mode, OutputMode::Permissions) {
             self.take_permissions(&mut injection);
         }
-        // The line of configuration is the same for all texts.
-        injection.remarks.retain(|remark| remark.finding.first_time(&mut self.said));
+        let has_first_note = self.take_notes(&mut injection);
         let name = path.display().to_string();
         let input = NamedText { name: &name, text: &text };
         let style = MessageStyle::source_lines(input, messages.colour());
@@ -343,26 +363,33 @@ impl<'c> Session<'c> {
             OutputMode::Check | OutputMode::Permissions => false,
         };
         let says_more = !injection.related.is_empty() || injection.outcomes.iter().any(|o| o.needs.is_some());
-        if is_given || says_more {
+        if is_given || says_more || has_first_note {
             self.texts.push(ProcessedFile { path: path.to_owned(), state, text, injection });
         }
         Ok(())
     }
 
     /// Checks the other resources of all files: a Secret may be in another file than its pods.
-    fn check_related(&mut self, messages: &mut Messages) -> io::Result<()> {
+    fn check_related(&mut self) -> Vec<(usize, Remark)> {
         if self.run.options.direction == Direction::Uninject {
-            return Ok(());
+            return Vec::new();
         }
         let parts: Vec<ProcessedText<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
         let Checked { requirements, remarks } = checks::check_inputs(&parts, self.run.config);
+        self.requirements = requirements;
+        remarks
+    }
+
+    /// Reports remarks, each with the index of its text, and the notes about unknown kinds.
+    fn report_remarks(&mut self, mut remarks: Vec<(usize, Remark)>, messages: &mut Messages) -> io::Result<()> {
+        remarks.extend(std::mem::take(&mut self.notes).into_values());
+        remarks.sort_by_key(|(text, remark)| (*text, remark.finding.offset));
         if matches!(self.run.mode, OutputMode::Explanation(_)) {
             for (number, remark) in remarks {
                 if let Some(worked) = self.texts.get_mut(number) {
                     worked.injection.remarks.push(remark);
                 }
             }
-            self.requirements = requirements;
             return Ok(());
         }
         for remarks in remarks.chunk_by(|(text, _), (next, _)| text == next) {
@@ -375,7 +402,6 @@ impl<'c> Session<'c> {
                 findings::add(messages, &mut style, &reported, self.run.options.direction)?;
             }
         }
-        self.requirements = requirements;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ mod plan;
 mod refusal;
 pub(crate) mod severity;
 mod template_form;
-mod unknown_kind;
+pub(crate) mod unknown_kind;
 
 pub use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 pub use crate::manifest::identity::Identity;

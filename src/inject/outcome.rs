@@ -4,10 +4,13 @@ use crate::agent::Agent;
 use crate::agent::components::ComponentSet;
 use crate::agent::kubelet_access::RbacSubject;
 use crate::agent::prerequisites::Prerequisites;
+use crate::inject::unknown_kind::{GroupKind, UnknownTemplates};
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
 use crate::report::{Cause, Finding};
 use json_patch::Patch;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
 /// Everything about one pod template of one resource.
@@ -57,8 +60,10 @@ pub struct Remark {
     pub offset: usize,
     /// As of an [`Outcome`].
     pub file: Option<(String, Option<i64>)>,
-    /// A warning.
+    /// A warning or a note.
     pub finding: Finding,
+    /// The resources that a note `unknown-template` counts.
+    pub(crate) unknown: Option<UnknownTemplates>,
 }
 
 /// The resource that a finding is about.
@@ -99,7 +104,28 @@ impl Outcome {
     }
 }
 
+/// Notes `unknown-template`, one per kind.
+pub(crate) type Notes = BTreeMap<GroupKind, Remark>;
+
 impl Remark {
+    /// Adds a note to those about earlier resources.
+    pub(crate) fn gather(self, notes: &mut Notes) {
+        let Some(unknown) = &self.unknown else { return };
+        match notes.entry(unknown.kind.clone()) {
+            Entry::Occupied(mut first) => first.get_mut().absorb(unknown.clone()),
+            Entry::Vacant(vacant) => _ = vacant.insert(self),
+        }
+    }
+
+    /// Adds the resources of a later note about the same kind.
+    pub(crate) fn absorb(&mut self, later: UnknownTemplates) {
+        if let Some(unknown) = &mut self.unknown {
+            unknown.absorb(later);
+            self.finding.message = unknown.message();
+            self.finding.help = Some(unknown.help());
+        }
+    }
+
     /// Returns the remark with offsets in the text, in which the piece begins at `base`.
     pub(crate) fn shifted(self, base: usize) -> Self {
         Self { offset: self.offset + base, finding: self.finding.shifted(base), ..self }

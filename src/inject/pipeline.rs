@@ -4,6 +4,7 @@ use crate::annotations;
 use crate::config::{self, Config};
 use crate::inject::apply::{Applied, Applier};
 use crate::inject::injection::Injection;
+use crate::inject::outcome::Notes;
 use crate::inject::plan::{PiecePlan, Planner, Root};
 use crate::inject::refusal::correction;
 use crate::inject::severity::SeverityPolicy;
@@ -35,11 +36,18 @@ pub(crate) fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &
         applier: Applier::new(options.patches, config.spec.on_error),
         buffer: Buffer::default(),
         said: SeenMessages::new(),
+        notes: Notes::new(),
+        notes_of_document: Notes::new(),
         injection: Injection { outcomes, severity_policy, ..Injection::default() },
     };
     for document in yaml::documents(text) {
         pipeline.document(&text[document.span.clone()], document.span.start);
+        for note in std::mem::take(&mut pipeline.notes_of_document).into_values() {
+            note.gather(&mut pipeline.notes);
+        }
     }
+    pipeline.injection.remarks.extend(pipeline.notes.into_values());
+    pipeline.injection.remarks.sort_by_key(|remark| remark.offset);
     pipeline.injection.outcomes.shrink_to_fit();
     pipeline.injection
 }
@@ -52,6 +60,9 @@ struct Pipeline<'c> {
     /// The memory of the tree of the current piece.
     buffer: Buffer,
     said: SeenMessages,
+    notes: Notes,
+    /// Apart from the others until the document is done: a list may be read again.
+    notes_of_document: Notes,
     injection: Injection,
 }
 
@@ -137,6 +148,7 @@ impl Pipeline<'_> {
             let Some((node, tree)) = item else {
                 before.roll_back(&mut self.injection);
                 self.rebuild_seen();
+                self.notes_of_document.clear();
                 return false;
             };
             let inherited = Some(Rc::clone(&inherited));
@@ -151,7 +163,7 @@ impl Pipeline<'_> {
         let mut plan = self.planner.plan(tree, root);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
         let PiecePlan { outcomes, remarks, related, without_template, .. } = plan;
-        let Self { said, injection, .. } = self;
+        let Self { said, notes_of_document, injection, .. } = self;
         let shift = |edit: Edit| Edit { range: edit.range.start + base..edit.range.end + base, ..edit };
         injection.edits.extend(edits.into_iter().map(shift));
         injection.faults.extend(fault.map(|fault| fault.shifted(base)));
@@ -163,8 +175,12 @@ impl Pipeline<'_> {
             outcome.warnings.shrink_to_fit();
             outcome
         }));
-        let first = remarks.into_iter().filter(|remark| remark.finding.first_time(said));
-        injection.remarks.extend(first.map(|remark| remark.shifted(base)));
+        for remark in remarks.into_iter().map(|remark| remark.shifted(base)) {
+            match remark.unknown {
+                Some(_) => remark.gather(notes_of_document),
+                None => injection.remarks.push(remark),
+            }
+        }
         injection.without_template += without_template;
         injection.related.extend(
             related
@@ -173,11 +189,10 @@ impl Pipeline<'_> {
         );
     }
 
-    /// Collects anew the messages that were said of the outcomes and remarks that remain after a roll-back.
+    /// Collects anew the messages of the outcomes that remain after a roll-back.
     fn rebuild_seen(&mut self) {
         self.said.clear();
-        let warnings = self.injection.outcomes.iter().flat_map(|outcome| &outcome.warnings);
-        for finding in warnings.chain(self.injection.remarks.iter().map(|remark| &remark.finding)) {
+        for finding in self.injection.outcomes.iter().flat_map(|outcome| &outcome.warnings) {
             finding.first_time(&mut self.said);
         }
     }

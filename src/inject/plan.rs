@@ -176,10 +176,11 @@ impl<'c> Planner<'c> {
         DecisionContext { config: self.config, agents: &self.agents, patch: self.patch }
     }
 
-    /// True where a document that need not be read for its kind may hold a template of an unknown kind.
+    /// False where the text of a resource shows that there is nothing to say about templates of an unknown kind.
     pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
         let Some(search) = &self.search else { return false };
-        search.may_find(text) || unknown_kind::may_be(kind, api_version, self.config) && template_form::may_be_in(text)
+        (search.may_find(text) || unknown_kind::may_be(kind, api_version, self.config))
+            && template_form::may_be_in(text)
     }
 
     /// A finding about a resource without a known pod template.
@@ -187,15 +188,16 @@ impl<'c> Planner<'c> {
         // An alias has been looked at where its anchor stands.
         let text = tree.text().get(tree.span(resource.node))?;
         let Identity { api_version, kind, .. } = &resource.identity;
-        let may_be = self.search.as_ref()?.may_find(text) || unknown_kind::may_be(kind, Some(api_version), self.config);
-        if !(may_be && template_form::may_be_in(text)) {
+        if !self.may_remark(kind, Some(api_version), text) {
             return None;
         }
+        let (finding, unknown) = unknown_kind(tree, resource, self.context())?;
         Some(Remark {
             identity: resource.identity.clone(),
             offset: tree.span(resource.node).start,
             file: file(tree, resource.node),
-            finding: unknown_kind(tree, resource, self.context())?,
+            finding,
+            unknown,
         })
     }
 }

@@ -1,8 +1,7 @@
-//! A pod template in a kind of which nobody said that it holds one there.
+//! `unknown-kind` and `unknown-template`: a pod template in a custom resource that is not known to hold one there.
 //!
-//! Not every custom resource that runs pods can be known. But whoever annotates a template expects something in it, and is to
-//! hear that nothing happened, and with which line of configuration it would. Whoever has every pod injected is to hear it of
-//! all, though not as a warning: most of these kinds are some operator's own business.
+//! A user who annotates such a template expects an agent: the warning shows the line of configuration that would give it one.
+//! Where every pod is injected, other templates get a note, since most of these kinds belong to an operator.
 
 use crate::agent::components::{ComponentSet, Components};
 use crate::agent::wait_for::asks_for_nothing;
@@ -16,9 +15,7 @@ use crate::manifest::resource::{Resource, text};
 use crate::manifest::strategic_merge::{self, Images};
 use crate::manifest::workloads::containers;
 use crate::report::{Finding, Reason};
-use kube_core::GroupVersionKind;
 use memchr::memmem::Finder;
-use std::collections::HashSet;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 
 /// Tells whether a text can hold a template that asks at all, so that nothing is read for it in vain.
@@ -85,6 +82,41 @@ fn is_for_tools(group: &str) -> bool {
     GROUPS.contains(&group) || group.ends_with(".kyverno.io")
 }
 
+/// Resources of one unknown kind that seem to hold pod templates. They are one note, at the first of them.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct UnknownTemplates {
+    pub(crate) kind: GroupKind,
+    resources: usize,
+    paths: Vec<String>,
+}
+
+impl UnknownTemplates {
+    /// Adds later resources of the same kind.
+    pub(crate) fn absorb(&mut self, later: Self) {
+        self.resources += later.resources;
+        for path in later.paths {
+            if self.paths.len() < MAX_PATHS && !self.paths.contains(&path) {
+                self.paths.push(path);
+            }
+        }
+    }
+
+    pub(crate) fn message(&self) -> String {
+        let resources = match self.resources {
+            1 => String::new(),
+            resources => format!(" in {resources} resources"),
+        };
+        format!("what looks like a pod template{resources} gets no agent: {}", nothing_says(&self.kind))
+    }
+
+    pub(crate) fn help(&self) -> String {
+        format!("if it does, {}", help(&self.kind, &self.paths))
+    }
+}
+
+/// API group and kind.
+pub(crate) type GroupKind = (String, String);
+
 /// Something of the form of a pod template.
 struct Candidate {
     formed: Formed,
@@ -93,26 +125,42 @@ struct Candidate {
     asks: Option<ComponentSet>,
 }
 
-/// What is told of a resource in which no pod template is known. Silent where the configuration would pass its templates by
-/// if they were.
-pub(crate) fn unknown_kind(tree: &Tree<'_>, resource: &Resource, context: DecisionContext<'_>) -> Option<Finding> {
+/// Returns the warning or note about a resource in which no pod template is known; none where the configuration would skip its
+/// templates if they were known.
+pub(crate) fn unknown_kind(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    context: DecisionContext<'_>,
+) -> Option<(Finding, Option<UnknownTemplates>)> {
     let gvk = resource.gvk.as_ref()?;
+    let kind = (gvk.group.clone(), gvk.kind.clone());
     let candidates = candidates(tree, resource, context);
-    let group = if gvk.group.is_empty() { "the core API group" } else { &gvk.group };
-    let nothing_says = format!("nothing says that the kind {} of {group} holds one there", gvk.kind);
+    let mut paths = Vec::new();
+    for candidate in &candidates {
+        let path = candidate.formed.path.to_string();
+        // Items of one list have the same path.
+        if paths.len() < MAX_PATHS && !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
     let asking = candidates.iter().find_map(|candidate| Some((candidate, candidate.asks?)));
     if let Some((Candidate { formed, template, .. }, what)) = asking {
         let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
         let annotation = template.annotation(asks.key()).map(|annotation| annotation.offset);
         let offset = annotation.unwrap_or(tree.span(formed.node).start);
-        let message = format!("a pod template asks for {}, but {nothing_says}", what.subject());
+        let message = format!("a pod template asks for {}, but {}", what.subject(), nothing_says(&kind));
         let finding = Finding::new(Reason::UnknownKind, message, offset, &formed.pointer);
-        return Some(finding.with_help(help(gvk, &candidates)));
+        return Some((finding.with_help(help(&kind, &paths)), None));
     }
     let Formed { pointer, node, .. } = &candidates.first()?.formed;
-    let message = format!("what looks like a pod template gets no agent: {nothing_says}");
-    let finding = Finding::new(Reason::UnknownTemplate, message, tree.span(*node).start, pointer);
-    Some(finding.with_help(format!("if it does, {}", help(gvk, &candidates))))
+    let unknown = UnknownTemplates { kind, resources: 1, paths };
+    let finding = Finding::new(Reason::UnknownTemplate, unknown.message(), tree.span(*node).start, pointer);
+    Some((finding.with_help(unknown.help()), Some(unknown)))
+}
+
+fn nothing_says((group, kind): &GroupKind) -> String {
+    let group = if group.is_empty() { "the core API group" } else { group };
+    format!("nothing says that the kind {kind} of {group} holds one there")
 }
 
 /// Everything in a resource that would get something if its kind were known.
@@ -149,26 +197,22 @@ fn names_an_image(tree: &Tree<'_>, template: NodeId) -> bool {
     items.any(|item| ["name", "image"].into_iter().all(|key| text(tree, item, key).is_some()))
 }
 
-fn help(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
-    if !gvk.group.is_empty() {
-        return format!("add to the configuration: `{}`", line(gvk, candidates));
+fn help(kind: &GroupKind, paths: &[String]) -> String {
+    if !kind.0.is_empty() {
+        return format!("add to the configuration: `{}`", line(kind, paths));
     }
     "is its `apiVersion` right? A kind that is not Kubernetes' own has an API group, such as example.com/v1".to_owned()
 }
 
-/// Places that one line of configuration names. What has more is no kind with so many templates, but one without a form.
-const MOST_PLACES: usize = 10;
+/// Paths that one line of configuration names. A kind with more has no fixed form.
+const MAX_PATHS: usize = 10;
 
 /// `podTemplates: [{group: example.com, kind: App, path: spec.template}]`
-fn line(gvk: &GroupVersionKind, candidates: &[Candidate]) -> String {
-    let mut known = HashSet::new();
-    let paths = candidates.iter().map(|candidate| candidate.formed.path.to_string());
-    // Items of one list have the same path.
-    let paths = paths.filter(|path| known.insert(path.clone())).take(MOST_PLACES);
+fn line((group, kind): &GroupKind, paths: &[String]) -> String {
     let word = |text: &str| quote(text, Context::Flow).into_owned();
-    let places =
-        paths.map(|path| format!("{{group: {}, kind: {}, path: {}}}", word(&gvk.group), word(&gvk.kind), word(&path)));
-    format!("podTemplates: [{}]", places.collect::<Vec<_>>().join(", "))
+    let entries =
+        paths.iter().map(|path| format!("{{group: {}, kind: {}, path: {}}}", word(group), word(kind), word(path)));
+    format!("podTemplates: [{}]", entries.collect::<Vec<_>>().join(", "))
 }
 
 /// What something of the form of a pod template asks for.

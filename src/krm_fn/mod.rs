@@ -404,7 +404,7 @@ mod tests {
         let text = "kind: ResourceList\nitems:\n- kind: Widget\n";
         let Outcome { identity, offset, .. } = outcome(finding(Reason::Injected, ""));
         let finding = Finding { pointer: "/spec/template".to_owned(), ..finding(Reason::UnknownKind, "why") };
-        let remark = Remark { identity, offset, file: Some(("a.yaml".to_owned(), Some(1))), finding };
+        let remark = Remark { identity, offset, file: Some(("a.yaml".to_owned(), Some(1))), finding, unknown: None };
         let answer = answered(text, &Injection { remarks: vec![remark], ..Injection::default() });
         let result = "results:\n- message: why\n  severity: warning\n  resourceRef:\n    apiVersion: v1\n    kind: Pod\n    name: a\n  \
                       field:\n    path: spec.template\n  file:\n    path: a.yaml\n    index: 1\n  tags:\n    reason: unknown-kind\n";

@@ -105,6 +105,7 @@ fn is_there(other: &Unmanaged) -> Remark {
         offset: *offset,
         file: file.clone(),
         finding: Finding::new(Reason::RbacPresent, message, *offset, "").with_help(help),
+        unknown: None,
     }
 }
 

@@ -143,7 +143,7 @@ impl Reason {
     /// Returns true for a warning that is reported once per run, since it is the same for every template.
     #[must_use]
     pub(crate) fn is_said_once(self) -> bool {
-        matches!(self, Reason::InsecureTls | Reason::KnativeFeatures | Reason::NodesProxy | Reason::UnknownTemplate)
+        matches!(self, Reason::InsecureTls | Reason::KnativeFeatures | Reason::NodesProxy)
     }
 }
 

@@ -237,20 +237,20 @@ fn behind_an_open_block_scalar_no_other_file_can_stand() {
 }
 
 #[test]
-fn what_looks_like_a_template_in_an_unknown_kind_is_told_once_and_holds_nothing_up() {
+fn templates_in_one_unknown_kind_are_one_note_with_a_count() {
     let cluster = "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: NAME}\nspec:\n  headGroupSpec:\n    template:\n      \
                    spec:\n        containers: [{name: head, image: ray}]\n";
     let cluster = |name: &str| cluster.replace("NAME", name);
     let folder = Folder::with(&[("a.yaml", &cluster("a")), ("b.yaml", &(cluster("b") + "---\n" + &cluster("c")))]);
     let line = "podTemplates: [{group: ray.io, kind: RayCluster, path: spec.headGroupSpec.template}]";
-    let told = format!(
+    let note = format!(
         "a.yaml:7:7: info[unknown-template]: ray.io/v1/RayCluster/a spec.headGroupSpec.template: what looks like a pod template \
-         gets no agent: nothing says that the kind RayCluster of ray.io holds one there; if it does, add to the configuration: \
+         in 3 resources gets no agent: nothing says that the kind RayCluster of ray.io holds one there; if it does, add to the configuration: \
          `{line}`\n3 without pod template\n"
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."], &["inject", "-v", "."]] {
         let ran = folder.run(args);
-        assert_eq!((ran.code, &*ran.stderr), (Some(0), &*told), "{args:?}");
+        assert_eq!((ran.code, &*ran.stderr), (Some(0), &*note), "{args:?}");
     }
     for quiet in ["injection=annotated", "injection=disabled", "select.exclude=[{kind: RayCluster}]"] {
         let ran = folder.run(&["inject", "--set", quiet, "."]);
