@@ -211,12 +211,6 @@ impl<'t> Tree<'t> {
         self.nodes.iter().any(|node| node.kind == Kind::Alias)
     }
 
-    /// True if the document has an anchor.
-    #[must_use]
-    pub fn has_anchors(&self) -> bool {
-        self.properties.iter().any(|properties| properties.anchor.is_some())
-    }
-
     /// True when the mapping holds a key written with `? `.
     #[must_use]
     pub fn has_explicit_key(&self, id: NodeId) -> bool {

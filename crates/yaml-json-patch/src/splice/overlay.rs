@@ -112,19 +112,24 @@ impl Applier<'_, '_> {
     /// The collection that holds the last token of `path`, and that token; none for the whole document.
     fn parent<'p>(&mut self, path: &'p Pointer) -> Result<Option<(Target<'_>, Token<'p>)>, SpliceError> {
         let Some((parent, last)) = path.split_back() else { return Ok(None) };
+        let parent = match self.target(parent)? {
+            Target::Text(Overlay::New(value)) => Target::Json(Rc::make_mut(value)),
+            parent => parent,
+        };
+        Ok(Some((parent, last)))
+    }
+
+    fn target(&mut self, path: &Pointer) -> Result<Target<'_>, SpliceError> {
         let nowhere = self.nowhere();
         let tree = self.tree;
         let mut at = Target::Text(self.root);
-        for token in parent.tokens() {
+        for token in path.tokens() {
             at = match at {
                 Target::Text(overlay) => overlay.child(tree, &token)?.ok_or(nowhere)?,
                 Target::Json(value) => Target::Json(json_child(value, &token).ok_or(nowhere)?),
             };
         }
-        if let Target::Text(Overlay::New(value)) = at {
-            at = Target::Json(Rc::make_mut(value));
-        }
-        Ok(Some((at, last)))
+        Ok(at)
     }
 
     /// Adds a member in front of the member `in_front`, or behind all others.
@@ -171,29 +176,17 @@ impl Applier<'_, '_> {
     }
 
     fn replace(&mut self, path: &Pointer, new: Overlay) -> Result<(), SpliceError> {
-        let nowhere = self.nowhere();
-        let tree = self.tree;
-        let Some((parent, last)) = self.parent(path)? else {
+        if path.is_root() {
             return self.replace_root(new);
-        };
-        match parent {
-            Target::Text(overlay) => {
-                overlay.open(tree)?;
-                match overlay {
-                    Overlay::Map { node, members } => {
-                        let member = find(tree, *node, members, &last.decoded())?.ok_or(nowhere)?;
-                        put(tree, &mut member.value, new)?;
-                    }
-                    Overlay::Seq { items, .. } => {
-                        let item = element(&last, items.len()).and_then(|at| items.get_mut(at)).ok_or(nowhere)?;
-                        put(tree, item, new)?;
-                    }
-                    _ => return Err(nowhere),
-                }
-            }
-            Target::Json(value) => *json_child(value, &last).ok_or(nowhere)? = new.into_value(),
         }
-        Ok(())
+        let tree = self.tree;
+        match self.target(path)? {
+            Target::Text(overlay) => put(tree, overlay, new),
+            Target::Json(value) => {
+                *value = new.into_value();
+                Ok(())
+            }
+        }
     }
 
     fn remove(&mut self, path: &Pointer) -> Result<(), SpliceError> {
