@@ -60,7 +60,7 @@ fn decisions(text: &str) -> Option<Vec<Reason>> {
     let injection = inject(text, &Config::default(), Options::default());
     let decided: Vec<Reason> = injection.outcomes.iter().map(|outcome| outcome.decision.reason).collect();
     let is_refused = decided.iter().any(|reason| reason.class() == Class::Refused);
-    (!is_refused && injection.faults.is_empty() && injection.findings.is_empty()).then_some(decided)
+    (!is_refused && injection.findings.is_empty()).then_some(decided)
 }
 
 impl Documents {

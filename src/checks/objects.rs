@@ -160,21 +160,36 @@ pub(super) fn read(inputs: &[ProcessedText<'_>], named: &Named<'_>, config: &Con
             // A document that is not valid YAML holds no key for an agent.
             let Ok(tree) = yaml::read(text) else { continue };
             let wanted = locations.iter().filter(|location| kinds.contains(&location.kind));
-            objects.extend(wanted.filter_map(|location| object(&tree, location, number, named, config)));
+            let mut lists = HashMap::new();
+            objects.extend(wanted.filter_map(|location| object(&tree, &mut lists, location, number, named, config)));
         }
     }
     objects
 }
 
-/// Reads one object; none if no pod names it.
-fn object(tree: &Tree<'_>, location: &Location, input: usize, named: &Named<'_>, config: &Config) -> Option<Object> {
+/// Reads one object; none if no pod names it. `lists` remembers the items of lists, which may be many.
+fn object(
+    tree: &Tree<'_>,
+    lists: &mut HashMap<NodeId, Vec<NodeId>>,
+    location: &Location,
+    input: usize,
+    named: &Named<'_>,
+    config: &Config,
+) -> Option<Object> {
     let mut node = tree.root()?;
     let mut inherited = location.inherited.as_deref().cloned().unwrap_or_default();
     for token in location.pointer.split('/').skip(1) {
         if token == "items" {
             inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
         }
-        node = tree.child(node, token)?;
+        let list = tree.alias_target(node);
+        node = match tree.kind(list) {
+            Kind::Sequence => {
+                let items = lists.entry(list).or_insert_with(|| tree.items(list).collect());
+                *items.get(token.parse::<usize>().ok()?)?
+            }
+            _ => tree.child(node, token)?,
+        };
     }
     let resource = resources(tree, node, &inherited).into_iter().next()?;
     if resource.gvk.as_ref().is_some_and(|gvk| !gvk.group.is_empty()) {

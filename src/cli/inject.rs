@@ -191,8 +191,8 @@ const NOTHING: &str = "it holds no resource";
 
 /// Empty, or comments only, or text that is no mapping.
 fn holds_nothing(injection: &Injection) -> bool {
-    let Injection { outcomes, findings, faults, without_template, .. } = injection;
-    outcomes.is_empty() && findings.is_empty() && faults.is_empty() && *without_template == 0
+    let Injection { outcomes, findings, without_template, .. } = injection;
+    outcomes.is_empty() && findings.is_empty() && *without_template == 0
 }
 
 /// Works over files and folders.
@@ -260,7 +260,7 @@ impl<'c> Session<'c> {
                         finding.help = Some(help.to_owned());
                     }
                 }
-                match injection.findings.iter().find(|finding| finding.reason.class() == Class::Refused) {
+                match injection.findings.iter().find(|finding| finding.reason == Reason::Uneditable) {
                     Some(broken) if may_be_other(text.as_bytes()) => {
                         self.skip_file(messages, &file.path, &broken.message)?
                     }

@@ -51,6 +51,7 @@ use crate::mackerel::names::Sidecar;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
+use crate::manifest::workloads::may_have_containers;
 use crate::report::{Cause, Finding, Reason};
 use std::rc::Rc;
 use yaml_json_patch::Tree;
@@ -208,9 +209,12 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Returns the first finding about a template that cannot run what it requests.
     fn unsupported(&self, wanted: ComponentSet) -> Option<Finding> {
+        let template = self.template;
+        let hides_containers =
+            || template.second_key(self.tree).is_some() && may_have_containers(self.tree, template.node);
         let has_containers = || {
-            self.template.hides_containers
-                || self.template.containers.iter().any(|container| container.list == ContainerList::Containers)
+            template.containers.iter().any(|container| container.list == ContainerList::Containers)
+                || hides_containers()
         };
         let no_containers = || self.finding(Reason::NoContainers, "the template has no containers of its own");
         self.named_patch()

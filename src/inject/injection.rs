@@ -20,12 +20,11 @@ pub struct Injection {
     pub outcomes: Vec<Outcome>,
     /// ClusterRoles and bindings that `rbac.generate` changes; the edits are among the others.
     pub permissions: Vec<(crate::report::PermissionChange, Identity)>,
-    /// Refusals that belong to no pod template: documents that cannot be read and might have held one.
+    /// Refusals that belong to no pod template: documents that cannot be read and might have held one, and results that failed
+    /// verification ([`Reason::VerifyFailed`](crate::report::Reason::VerifyFailed)).
     pub findings: Vec<Finding>,
     /// Warnings and notes about resources in which no pod template is known.
     pub remarks: Vec<Remark>,
-    /// Results that failed their own check, which is a defect of this crate. Always errors.
-    pub faults: Vec<Finding>,
     /// Resources without a pod template.
     pub without_template: usize,
     /// Places of other resources that decide whether the injected pods start.
@@ -61,17 +60,17 @@ impl ReportedFinding<'_> {
 impl Injection {
     /// Every finding: of the text, then of each pod template, its decision first, then of other resources.
     pub fn diagnostics(&self) -> impl Iterator<Item = ReportedFinding<'_>> {
-        let reported = |finding, severity| ReportedFinding { finding, severity, resource: None, outcome: None };
-        let faults = self.faults.iter().map(move |fault| reported(fault, Severity::Error));
-        let findings = self.findings.iter().map(move |finding| reported(finding, self.severity(finding)));
+        let reported =
+            |finding| ReportedFinding { finding, severity: self.severity(finding), resource: None, outcome: None };
+        let findings = self.findings.iter().map(reported);
         let of_templates = self.outcomes.iter().flat_map(move |outcome| {
             std::iter::once(&outcome.decision).chain(&outcome.warnings).map(move |finding| ReportedFinding {
                 resource: Some(outcome.subject()),
                 outcome: Some(outcome),
-                ..reported(finding, self.severity(finding))
+                ..reported(finding)
             })
         });
-        faults.chain(findings).chain(of_templates).chain(self.remarks.iter().map(|remark| self.about_resource(remark)))
+        findings.chain(of_templates).chain(self.remarks.iter().map(|remark| self.about_resource(remark)))
     }
 
     /// A remark with its severity.
@@ -81,13 +80,13 @@ impl Injection {
     }
 
     /// Severity of a finding of this injection: `onError` decides about refusals, [`Options`](crate::options::Options) about
-    /// warnings. Faults are always errors, and not to be asked about.
+    /// warnings.
     #[must_use]
     pub fn severity(&self, finding: &Finding) -> Severity {
         self.severity_policy.severity(finding)
     }
 
-    /// Everything that holds the whole text back: faults, refusals unless `onError` is `skip`, and warnings where
+    /// Everything that holds the whole text back: failed verifications, refusals unless `onError` is `skip`, and warnings where
     /// [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.diagnostics().filter(|reported| reported.severity == Severity::Error).map(|reported| reported.finding)

@@ -72,7 +72,6 @@ struct Checkpoint {
     outcomes: usize,
     findings: usize,
     remarks: usize,
-    faults: usize,
     without_template: usize,
     related: usize,
 }
@@ -84,7 +83,6 @@ impl Checkpoint {
             outcomes: injection.outcomes.len(),
             findings: injection.findings.len(),
             remarks: injection.remarks.len(),
-            faults: injection.faults.len(),
             without_template: injection.without_template,
             related: injection.related.len(),
         }
@@ -95,7 +93,6 @@ impl Checkpoint {
         injection.outcomes.truncate(self.outcomes);
         injection.findings.truncate(self.findings);
         injection.remarks.truncate(self.remarks);
-        injection.faults.truncate(self.faults);
         injection.without_template = self.without_template;
         injection.related.truncate(self.related);
     }
@@ -166,7 +163,7 @@ impl Pipeline<'_> {
         let Self { said, notes_of_document, injection, .. } = self;
         let shift = |edit: Edit| Edit { range: edit.range.start + base..edit.range.end + base, ..edit };
         injection.edits.extend(edits.into_iter().map(shift));
-        injection.faults.extend(fault.map(|fault| fault.shifted(base)));
+        injection.findings.extend(fault.map(|fault| fault.shifted(base)));
         // Messages that are the same for many templates stay with the first. At the end of the run it would be too late: until
         // then they would take more memory than all the rest.
         injection.outcomes.extend(outcomes.into_iter().map(|mut outcome| {

@@ -17,7 +17,7 @@ use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::resource::{Resource, file, with_hidden};
-use crate::manifest::workloads::{FoundTemplate, Table, may_have_containers};
+use crate::manifest::workloads::{FoundTemplate, Table};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::{Action, reconcile};
@@ -118,7 +118,6 @@ impl<'c> Planner<'c> {
         let duplicate = resource.duplicate.or(found.duplicate).or_else(within);
         let file = file(tree, resource.node);
         for (at, mut template) in templates {
-            template.hides_containers = duplicate.is_some() && may_have_containers(tree, template.node);
             let (pod_spec, automount) = (template.spec, template.automount);
             let holder = format!("{root}{}", resource.pointer);
             let path = format!("{holder}{at}");

@@ -1,16 +1,16 @@
-//! How much a finding matters to a run.
+//! The severity of a finding in a run.
 
 use crate::config::{Config, OnError};
 use crate::diagnostic::Severity;
 use crate::options::{Options, Warnings};
-use crate::report::{Class, Finding};
+use crate::report::{Class, Finding, Reason};
 
-/// What a run puts up with.
+/// The settings that decide about severities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SeverityPolicy {
-    /// What a refused template does to the run.
+    /// `onError`, for refused templates.
     pub(crate) on_error: OnError,
-    /// What a warning does to it.
+    /// `--strict`, for warnings.
     pub(crate) warnings: Warnings,
 }
 
@@ -21,15 +21,18 @@ impl Default for SeverityPolicy {
 }
 
 impl SeverityPolicy {
-    /// What configuration and arguments say.
+    /// Returns the policy of a configuration and arguments.
     #[must_use]
     pub(crate) fn of(config: &Config, options: Options) -> Self {
         Self { on_error: config.spec.on_error, warnings: options.warnings }
     }
 
-    /// How much the finding matters: an error holds back the whole run. Faults are always errors and do not come here.
+    /// Returns the severity of a finding. An error holds back the whole run; a failed verification is always one.
     #[must_use]
     pub(crate) fn severity(self, finding: &Finding) -> Severity {
+        if finding.reason == Reason::VerifyFailed {
+            return Severity::Error;
+        }
         match (finding.reason.class(), self.on_error, self.warnings) {
             (Class::Done | Class::Skipped | Class::Note, ..) => Severity::Info,
             (Class::Warning, _, Warnings::Refuse) | (Class::Refused, OnError::Fail, _) => Severity::Error,
@@ -41,15 +44,15 @@ impl SeverityPolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Reason;
 
     #[test]
-    fn strict_refuses_warnings_but_not_what_nobody_can_mend_here() {
+    fn strict_refuses_warnings_but_not_notes() {
         let strict = SeverityPolicy { on_error: OnError::Fail, warnings: Warnings::Refuse };
         let lenient = SeverityPolicy { on_error: OnError::Skip, warnings: Warnings::Tell };
         for (reason, when_strict, when_lenient) in [
             (Reason::Injected, Severity::Info, Severity::Info),
             (Reason::QosRefused, Severity::Error, Severity::Warning),
+            (Reason::VerifyFailed, Severity::Error, Severity::Error),
             (Reason::QosChanged, Severity::Error, Severity::Warning),
             (Reason::SaAutomountUnknown, Severity::Info, Severity::Info),
         ] {

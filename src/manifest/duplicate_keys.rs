@@ -11,7 +11,7 @@
 //! A resource with such a key is refused if any of the occurrences leads to a pod template that is to be changed. A list
 //! with one in its envelope is refused with all of its items. Other duplicate keys matter only where an edit meets them.
 
-use crate::manifest::identity::Identity;
+use crate::manifest::identity::{Identity, is_list};
 use yaml_json_patch::lookup::MAX_MERGES;
 use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
 
@@ -41,8 +41,9 @@ fn second_key_of(tree: &Tree<'_>, mapping: NodeId, step: &str, merges: &mut usiz
     let mut seen = 0_u16;
     let mut merged = None;
     for (key, value) in tree.entries(mapping) {
-        let name = NAMES.iter().position(|name| tree.is_key(key, name));
-        let Some(name) = name.or_else(|| tree.is_key(key, step).then_some(NAMES.len())) else {
+        let Some(text) = tree.scalar(key) else { continue };
+        let name = NAMES.iter().position(|name| *name == text);
+        let Some(name) = name.or_else(|| (step == text).then_some(NAMES.len())) else {
             if is_merge_key(tree, key) {
                 merged = Some(value);
             }
@@ -87,7 +88,7 @@ pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, grou
 #[must_use]
 pub(crate) fn may_be_list(tree: &Tree<'_>, mapping: NodeId) -> bool {
     occurrences(tree, mapping, "kind")
-        .any(|kind| tree.scalar(tree.alias_target(kind)).is_some_and(|kind| crate::manifest::identity::is_list(&kind)))
+        .any(|kind| tree.scalar(tree.alias_target(kind)).is_some_and(|kind| is_list(&kind)))
         && tree.member(mapping, "items").is_some()
 }
 

@@ -108,8 +108,6 @@ pub(crate) struct PodTemplate {
     pub(crate) windows: Option<SpecField>,
     /// True if `spec.resources` has requests or limits, which all containers share.
     pub(crate) pod_resources: bool,
-    /// True if it has no containers only because a duplicate key hides them.
-    pub(crate) hides_containers: bool,
 }
 
 /// A field of the PodSpec.
@@ -157,7 +155,6 @@ impl PodTemplate {
             pod_resources: ["requests", "limits"]
                 .iter()
                 .any(|list| has_entries(tree, below(below(spec, "resources"), list))),
-            hides_containers: false,
         }
     }
 

@@ -1,10 +1,9 @@
 //! The resources of a document: the document itself, or the items of a ResourceList, a `v1 List` or a typed list.
 
 use crate::manifest::duplicate_keys::{may_be_list, occurrences, second_key};
-use crate::manifest::identity::Identity;
-use crate::manifest::identity::is_list;
+use crate::manifest::identity::{Identity, is_list};
+use crate::manifest::patch_directive::patch_directive;
 use kube_core::{GroupVersionKind, TypeMeta};
-use std::cell::OnceCell;
 use std::collections::HashSet;
 use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
@@ -22,8 +21,8 @@ pub(crate) struct Resource {
     pub(crate) duplicate: Option<NodeId>,
     /// True if Kubernetes does not see the resource because of that key.
     pub(crate) is_hidden: bool,
-    /// The first key in it that is a directive of a strategic merge patch, searched for once.
-    pub(crate) directive: OnceCell<Option<NodeId>>,
+    /// The first key in it that is a directive of a strategic merge patch.
+    pub(crate) directive: Option<NodeId>,
 }
 
 /// The maximum depth of lists inside lists. Real input nests two deep.
@@ -120,7 +119,7 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
     let gvk = GroupVersionKind::try_from(&types).ok();
     let identity = identity(tree, mapping, types);
     let (duplicate, is_hidden) = (around.duplicate, around.is_hidden);
-    Resource { identity, gvk, node, pointer, duplicate, is_hidden, directive: OnceCell::new() }
+    Resource { identity, gvk, node, pointer, duplicate, is_hidden, directive: patch_directive(tree, node) }
 }
 
 fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {

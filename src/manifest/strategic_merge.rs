@@ -6,7 +6,7 @@
 
 use crate::manifest::pod_template::{Container, ContainerList, PodTemplate};
 use crate::manifest::resource::{Resource, text};
-use yaml_json_patch::{Kind, NodeId, Tree};
+use yaml_json_patch::{NodeId, Tree};
 
 /// The evidence that a resource is a patch.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,13 +33,6 @@ pub(crate) fn evidence<'a>(
     template: &'a PodTemplate,
     images: Images,
 ) -> Option<PatchEvidence<'a>> {
-    let search = || {
-        let text = tree.text().get(tree.span(resource.node))?;
-        memchr::memchr(b'$', text.as_bytes())?;
-        first_directive(tree, resource.node)
-    };
-    // A resource may have thousands of templates.
-    let directive = || resource.directive.get_or_init(search).map(PatchEvidence::Directive);
     let no_image = || {
         if images == Images::Optional || has_image_trigger(tree, resource) {
             return None;
@@ -50,24 +43,7 @@ pub(crate) fn evidence<'a>(
         let mut own = own.filter(|container| container.image.is_none());
         own.find(|container| tree.member(container.node, "image").is_none()).map(PatchEvidence::NoImage)
     };
-    directive().or_else(no_image)
-}
-
-/// Returns true for a directive of strategic merge patches. The last two have the name of a field behind the slash.
-fn is_directive(key: &str) -> bool {
-    matches!(key, "$patch" | "$retainKeys")
-        || ["$setElementOrder/", "$deleteFromPrimitiveList/"].iter().any(|word| key.starts_with(word))
-}
-
-fn first_directive(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
-    match tree.kind(node) {
-        Kind::Mapping => tree.entries(node).find_map(|(key, value)| {
-            let speaks = tree.scalar(key).is_some_and(|key| is_directive(&key));
-            if speaks { Some(key) } else { first_directive(tree, value) }
-        }),
-        Kind::Sequence => tree.items(node).find_map(|item| first_directive(tree, item)),
-        Kind::Scalar | Kind::Alias => None,
-    }
+    resource.directive.map(PatchEvidence::Directive).or_else(no_image)
 }
 
 /// Returns true if OpenShift fills in images: by a DeploymentConfig's triggers, or an annotation on any other kind.

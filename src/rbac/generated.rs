@@ -59,7 +59,7 @@ pub(crate) fn write(
             injection.findings.push(unchanged("something else stands in the same place", offset).with_help(help));
         }
         Err(RbacError::VerifyFailed { message, offset }) => {
-            injection.faults.push(Finding::verify_failed(message, offset));
+            injection.findings.push(Finding::verify_failed(message, offset));
         }
     }
 }
@@ -98,7 +98,7 @@ fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, 
 /// The remark on an unmanaged object that has the name of a needed one.
 fn is_there(other: &Unmanaged) -> Remark {
     let Unmanaged { identity, offset, file } = other;
-    let message = "it has the name that ours would have, without our record, and stays as it is";
+    let message = "it has the name of a generated object, without the injector's record, and stays as it is";
     let help = "take it out, so that it is written with what these agents need, or set `rbac.generate: false`";
     Remark {
         identity: identity.clone(),
@@ -170,8 +170,8 @@ fn rewritten(
     let removal = existing.removal(text)?;
     let bare = edit::apply(text, &removal);
     let added = add(&bare)?;
-    let Injection { edits, faults, .. } = again(&bare);
-    injection.faults.extend(faults);
+    let Injection { edits, findings, .. } = again(&bare);
+    injection.findings.extend(findings.into_iter().filter(|finding| finding.reason == Reason::VerifyFailed));
     Ok(edit::compose(text, &removal, &both(added, edits)))
 }
 

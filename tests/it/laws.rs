@@ -11,7 +11,7 @@ use mackerel_agent_injector::inject::{Outcome, Remark};
 use mackerel_agent_injector::krm_fn::is_call;
 use mackerel_agent_injector::options::{Direction, ForeignAgents, Options, Patches, Permissions};
 use mackerel_agent_injector::report::PermissionChange;
-use mackerel_agent_injector::report::{Class, Reason};
+use mackerel_agent_injector::report::{Class, Finding, Reason};
 use serde_json::Value;
 use std::sync::LazyLock;
 use yaml_json_patch::documents;
@@ -106,10 +106,15 @@ fn records(text: &str) -> usize {
     text.matches("agent-injector.contrib.mackerel.io/record").count()
 }
 
+/// The result that failed verification.
+pub(crate) fn fault(injection: &Injection) -> Option<&Finding> {
+    injection.findings.iter().find(|finding| finding.reason == Reason::VerifyFailed)
+}
+
 /// Laws 1 and 3 for one run.
 fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
     let injection = inject(text, config, placed(text, options));
-    if let Some(fault) = injection.faults.first() {
+    if let Some(fault) = fault(&injection) {
         return Err(format!("fault: {} ({:?})", fault.message, fault.offset));
     }
     let after = applied(text, &injection.edits)?;

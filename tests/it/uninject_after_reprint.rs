@@ -105,7 +105,7 @@ pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
         if let Some(outcome) = refused {
             return Err(format!("law 4: {tool:?}: {}\n{printed}", outcome.decision.message));
         }
-        if let Some(fault) = uninjection.faults.first() {
+        if let Some(fault) = laws::fault(&uninjection) {
             return Err(format!("fault after {tool:?}: {}\n{printed}", fault.message));
         }
         let back = edit::apply(&printed, &uninjection.edits);

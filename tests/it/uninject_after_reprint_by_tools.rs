@@ -133,7 +133,7 @@ impl Printer<'_> {
 fn comes_back(injected: &str, plain: &str, places: &Config, cases: usize) {
     let uninjection = inject(injected, places, laws::UNINJECT);
     let refused = uninjection.outcomes.iter().find(|outcome| outcome.decision.reason.class() == Class::Refused);
-    assert!(refused.is_none() && uninjection.faults.is_empty(), "{refused:?} {:?}", uninjection.faults);
+    assert!(refused.is_none() && laws::fault(&uninjection).is_none(), "{refused:?} {:?}", uninjection.findings);
     let changed = uninjection.outcomes.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done).count();
     assert!(changed >= cases, "{changed} agents were taken out of {cases} cases");
     let back = edit::apply(injected, &uninjection.edits);

@@ -92,7 +92,12 @@ fn kubernetes_gives_back_what_uninject_understands() {
         .filter(|outcome| outcome.decision.reason != Reason::Removed)
         .map(|outcome| format!("{}: {}", outcome.identity.name, outcome.decision.message))
         .collect();
-    assert!(others.is_empty() && removal.faults.is_empty(), "{}\n{:?}", others.join("\n"), removal.faults);
+    assert!(
+        others.is_empty() && crate::laws::fault(&removal).is_none(),
+        "{}\n{:?}",
+        others.join("\n"),
+        removal.findings
+    );
     let removed = objects(&edit::apply(&stored, &removal.edits));
     let expected = objects(&printed(cluster, never));
     assert_eq!(removed.len(), created);
