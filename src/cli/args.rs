@@ -58,7 +58,7 @@ Examples:
     Inject {
         #[command(flatten)]
         over: InjectArgs,
-        /// Take over an agent that somebody else put there, where it stands
+        /// Take over an agent that another tool added, in its place
         #[arg(long)]
         adopt: bool,
         /// Refuse where a warning would be given

@@ -50,7 +50,7 @@ pub(crate) fn prepare<'t>(
     // A rename replaces read-only files too, against the intent of their owner.
     OpenOptions::new().write(true).open(&target)?;
     if FileState::of(&old) != read {
-        return Err(io::Error::other("somebody else wrote to it meanwhile; run again"));
+        return Err(io::Error::other("another program changed it meanwhile; run again"));
     }
     let folder = target.parent().unwrap_or(Path::new("."));
     refuse_hard_links(&old)?;
@@ -243,6 +243,6 @@ mod tests {
         let read = read_file(&path).unwrap().state;
         std::fs::write(&path, "newer than old").unwrap();
         let error = prepare(&path, read, ["x"].into_iter(), 0).unwrap_err();
-        assert!(error.to_string().starts_with("somebody else wrote to it"));
+        assert!(error.to_string().starts_with("another program changed it"));
     }
 }

@@ -38,7 +38,7 @@ settings! {
         "hostIdStore" host_id_store: HostIdStore = HostIdStore::File;
         /// The agent's own configuration file, from a ConfigMap or from a path or URL.
         "config" config: AgentConfig = AgentConfig::default();
-        /// Further environment variables, as a Kubernetes EnvVar list, merged by name: one of ours with the same name gives way. Not together with the setting that gives it, and an annotation for that setting wins; `MACKEREL_CONTAINER_PLATFORM` and what `kubelet.readOnlyPort` and `kubelet.insecureTLS` give cannot stand here. Where the agent is native, a reference to a Secret or ConfigMap is `optional` unless it says otherwise. Default: none.
+        /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. Not together with the setting that gives it, and an annotation for that setting wins; `MACKEREL_CONTAINER_PLATFORM` and what `kubelet.readOnlyPort` and `kubelet.insecureTLS` give cannot stand here. Where the agent is native, a reference to a Secret or ConfigMap is `optional` unless it says otherwise. Default: none.
         "env" env: Vec<EnvVar> = Vec::new();
         /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. In a pod that has `resources` of its own, only what is set here is written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
         "resources" resources: ResourceRequirements = default_resources();

@@ -99,7 +99,7 @@ impl<'a> Evaluation<'a, '_> {
     pub(super) fn warn_of_unknown_annotations(&mut self) {
         for annotation in &self.template.annotations {
             if let Some(unknown) = annotations::unknown(&annotation.key) {
-                let message = format!("`{}` is no annotation of ours", annotation.key);
+                let message = format!("`{}` is no annotation of this injector", annotation.key);
                 let help = unknown.suggestion.map(|name| format!("did you mean `{name}`?"));
                 let pointer = self.annotation_pointer(&annotation.key);
                 let finding = Finding::new(Reason::UnknownAnnotation, message, annotation.offset, &pointer);

@@ -46,7 +46,7 @@ impl Evaluation<'_, '_> {
         node: NodeId,
     ) -> Finding {
         let pointer = |(list, index): (&str, usize)| format!("{}/spec/{list}/{index}", self.at);
-        let message = format!("{subject}; ours would be {}", field_path(&pointer(wanted)));
+        let message = format!("{subject}; the injected one would be {}", field_path(&pointer(wanted)));
         Finding::new(reason, message, self.tree.span(node).start, &pointer(existing)).with_help("rename it")
     }
 }

@@ -47,9 +47,9 @@ reasons! {
     Injected = "injected", Done, "the agent was added";
     Updated = "updated", Done, "the agent was brought up to date";
     Unchanged = "unchanged", Done, "the agent is there and up to date";
-    Adopted = "adopted", Done, "an agent that was not ours was taken over";
+    Adopted = "adopted", Done, "an agent of another origin was taken over";
     Removed = "removed", Done, "the agent was taken out";
-    NotInjected = "not-injected", Skipped, "there is nothing of ours to take out";
+    NotInjected = "not-injected", Skipped, "there is no injected agent to remove";
     NotRequested = "not-requested", Skipped, "injection is `annotated` and the template does not ask";
     OptedOut = "opted-out", Skipped, "the template asks to be left alone";
     Disabled = "disabled", Skipped, "injection is `disabled`";
@@ -64,7 +64,7 @@ reasons! {
     KustomizePatch = "kustomize-patch", Skipped, "a kustomization of the input names the file as a patch";
     LocalConfig = "local-config", Skipped, "configuration of a local tool, never applied";
     NativeUnsupported = "native-unsupported", Skipped, "needs a native sidecar, which `kubernetesVersion` does not have";
-    AgentPresent = "agent-present", Skipped, "an agent that is not ours is there already";
+    AgentPresent = "agent-present", Skipped, "an agent of another origin is already there";
     Uneditable = "uneditable", Refused, "the text cannot be edited safely";
     InvalidAnnotation = "invalid-annotation", Refused, "an annotation has a value that it cannot have";
     HandEdited = "hand-edited", Refused, "the agent was edited by hand since it was injected";
@@ -78,7 +78,7 @@ reasons! {
     WaitForImage = "wait-for-image", Refused, "the template asks for wait-for, and `waitFor.image` names no image for it";
     VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
-    UnknownAnnotation = "unknown-annotation", Warning, "no annotation of ours has this name";
+    UnknownAnnotation = "unknown-annotation", Warning, "the injector has no annotation of this name";
     IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect, since its template does not ask for the agent";
     UnknownKind = "unknown-kind", Warning, "a pod template asks for the agent, in a kind that is not known to hold one there";
     UnknownTemplate = "unknown-template", Note, "what looks like a pod template stands in a kind that is not known to hold one there";
@@ -103,9 +103,9 @@ reasons! {
     Quota = "quota", Warning, "a ResourceQuota of the input counts what the agent's container does not say";
     ShortTermination = "short-termination", Warning, "the pod ends before its agent can retire the host";
     NodesProxy = "nodes-proxy", Warning, "the agent is permitted `nodes/proxy`, which is more than reading";
-    RbacPresent = "rbac-present", Warning, "permissions of the same name are there already and are not ours";
+    RbacPresent = "rbac-present", Warning, "permissions of another origin already have the same name";
     StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";
-    ValueKept = "value-kept", Warning, "a value that somebody changed since was kept";
+    ValueKept = "value-kept", Warning, "a value that was changed since the injection was kept";
 }
 
 impl Reason {

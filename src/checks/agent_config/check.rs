@@ -225,8 +225,8 @@ impl Check<'_, '_> {
             let message = format!("`{place}` is empty, which matches every container: the agent reports none");
             self.invalid(value, &message, Some("take it away".to_owned()));
         } else if misses_ours(&pattern) {
-            let message = format!("`{place}` takes the place of ours, so that the agent reports its own container too");
-            let help = "set `agent.ignoreContainer` instead, which goes together with ours";
+            let message = format!("`{place}` replaces the injector's, so that the agent reports its own container too");
+            let help = "set `agent.ignoreContainer` instead, which is combined with the injector's";
             self.invalid(node, &message, Some(help.to_owned()));
         }
     }
@@ -509,7 +509,7 @@ plugin:
             ("root: /data", "`root` is outside /var/tmp"),
             ("root: /var/tmp/../lib\nhostIdStore: file", "`root` is outside /var/tmp"),
             ("ignoreContainer: ''", "matches every container"),
-            ("ignoreContainer: ^proxy$", "takes the place of ours"),
+            ("ignoreContainer: ^proxy$", "replaces the injector's"),
             ("memo: shop", "`memo` wins over what `agent.memo` says"),
             ("readinessProbe: {}", "has none of"),
             ("readinessProbe: x", "must be a mapping"),
