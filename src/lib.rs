@@ -113,6 +113,7 @@
 //! | [`config`], [`annotations`], [`options`] | the settings, those of one template, and what a caller asks for |
 //! | [`mod@inject`], [`report`] | the outcome of each pod template: the decision, its reason and its cause |
 //! | [`diagnostic`] | errors and warnings, shown with line and caret |
+//! | [`admission`] | an AdmissionReview in, the answer out |
 //! | [`manifest`], [`krm_fn`] | documents and lists that need not be read as a whole; function calls |
 //! | [`cli`] | the program itself |
 //!
@@ -164,6 +165,8 @@ mod explain;
 mod rbac;
 
 pub mod engine;
+
+pub mod admission;
 
 // The front ends; `cli` alone does I/O.
 pub mod krm_fn;

@@ -118,9 +118,43 @@ pub(crate) fn insertion(
     places: ListPositions,
     records: &RecordCache,
 ) -> Result<TemplatePatch, WrongKind> {
+    insertion_beside(tree, template, at, (plan, None), places, records)
+}
+
+/// Adds the agent to a pod that has the init container that waits, and completes the record. The webhook does so where the
+/// init container came with the workload.
+///
+/// # Errors
+/// As [`insertion`].
+pub(crate) fn completion(
+    tree: &Tree<'_>,
+    pod: &PodTemplate,
+    existing: &ExistingInjection,
+    agent: &Rc<Agent>,
+    records: &RecordCache,
+) -> Result<TemplatePatch, WrongKind> {
+    // Together, a native agent stands before the init container.
+    let before = existing.wait_for.as_ref().map_or(ListPosition::Default, |there| ListPosition::At(there.index));
+    let places = ListPositions { init_containers: before, ..ListPositions::default() };
+    let plan = Components::Agent(Rc::clone(agent));
+    insertion_beside(tree, pod, "", (&plan, existing.record.as_ref().ok()), places, records)
+}
+
+/// Adds the components of a plan beside those of another record.
+fn insertion_beside(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    at: &str,
+    (plan, there): (&Plan, Option<&Record>),
+    places: ListPositions,
+    records: &RecordCache,
+) -> Result<TemplatePatch, WrongKind> {
     // The `status` of an adopted agent goes on to be true of the injected one.
     let status_is_added = places.adopted.is_some() || template.annotation(Annotation::Status.key()).is_none();
     let mut record = record(plan, status_is_added);
+    if let Some(there) = there {
+        record = beside(record, there);
+    }
     let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.alias_target(parent), key));
     let note = |record: &mut Record, parent: Parent, found: &ParentState| match found {
@@ -178,9 +212,11 @@ pub(crate) fn insertion(
         }
         None => None,
     };
-    let pull_secrets = plan.pull_secrets();
-    if !pull_secrets.is_empty() {
-        record.pull_secrets = Some(PullSecrets { behind: template.pull_secrets.len(), names: pull_secrets.to_vec() });
+    let known = record.pull_secrets.take().map_or_else(Vec::new, |known| known.names);
+    let pull_secrets: Vec<&String> = plan.pull_secrets().iter().filter(|name| !known.contains(name)).collect();
+    if !(known.is_empty() && pull_secrets.is_empty()) {
+        let names = known.iter().chain(pull_secrets.iter().copied()).cloned().collect();
+        record.pull_secrets = Some(PullSecrets { behind: template.pull_secrets.len(), names });
     }
 
     builder.add_annotations(&metadata, &annotations, &records.annotations(record));
@@ -241,6 +277,16 @@ fn record(plan: &Plan, status_is_added: bool) -> Record {
         Components::Both(one, wait_for) => Components::Both(agent(one), wait_for.record()),
     };
     Record { components, pull_secrets: None, created: Vec::new(), was: Vec::new() }
+}
+
+/// Returns the record of an agent beside that of an init container which is there.
+fn beside(agent: Record, there: &Record) -> Record {
+    let Record { components, pull_secrets, created, was } = there.clone();
+    let components = match (agent.components.agent(), components.wait_for()) {
+        (Some(agent), Some(wait_for)) => Components::Both(agent.clone(), *wait_for),
+        _ => agent.components,
+    };
+    Record { components, pull_secrets, created, was }
 }
 
 /// Removes everything that the record names, and restores null parents.

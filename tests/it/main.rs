@@ -6,6 +6,8 @@
     reason = "clippy.toml allows them in #[test] functions only, not in their helpers"
 )]
 
+#[cfg(unix)]
+mod admission;
 mod any_text;
 mod architecture;
 mod cases;

@@ -3,7 +3,7 @@
 mod accepts;
 pub(crate) mod cluster;
 mod immutable;
-mod injected;
+pub(crate) mod injected;
 mod judge;
 mod permissions;
 mod reads;

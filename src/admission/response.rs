@@ -1,0 +1,166 @@
+//! The answer to an AdmissionReview.
+
+use crate::admission::Verdict;
+use crate::admission::review::Request;
+use crate::config::OnError;
+use crate::report::Finding;
+use json_patch::Patch;
+use k8s_openapi::ByteString;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// An answer, and what a log or a metric says of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The AdmissionReview to send, as JSON.
+    pub body: Vec<u8>,
+    /// The id of the decision; `internal-error` for a fault of this program.
+    pub decision: &'static str,
+    /// The object of the review.
+    pub subject: Subject,
+    /// One sentence about the decision. It has no values of environment variables.
+    pub message: String,
+    /// True for a fault of this program.
+    pub is_fault: bool,
+}
+
+/// The object of a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Subject {
+    /// For example `Pod`.
+    pub kind: String,
+    /// Absent for an object without namespace.
+    pub namespace: Option<String>,
+    /// `metadata.name`, else `metadata.generateName`, else empty.
+    pub name: String,
+    /// The API server stores nothing.
+    pub is_dry_run: bool,
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, namespace, name, .. } = self;
+        match namespace {
+            Some(namespace) => write!(f, "{kind} {namespace}/{name}"),
+            None => write!(f, "{kind} {name}"),
+        }
+    }
+}
+
+/// The decision of a fault of this program.
+const INTERNAL_ERROR: &str = "internal-error";
+
+/// The API server drops longer warnings.
+const MAX_WARNING: usize = 256;
+
+/// The API server drops the warnings behind that.
+const MAX_WARNINGS: usize = 4096;
+
+/// The status of an object that is not allowed: Unprocessable Entity, as for an object that fails its validation.
+const UNPROCESSABLE: u16 = 422;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AdmissionReview<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: Response<'a>,
+}
+
+// kube-core's AdmissionResponse writes a patch as a list of numbers, four times as long as the base64 of the API's documents.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    uid: &'a str,
+    allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<ByteString>,
+    audit_annotations: BTreeMap<&'static str, &'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Status<'a> {
+    code: u16,
+    message: &'a str,
+}
+
+/// Writes the answer to a request.
+pub(super) fn answer(request: &Request<'_>, name: String, verdict: Verdict, on_error: OnError) -> Answer {
+    let sentence = |finding: &Finding| finding.message.clone();
+    let (decision, message, patch, warnings, allowed) = match verdict {
+        Verdict::Leave(finding) => (finding.reason.id(), sentence(&finding), None, Vec::new(), true),
+        Verdict::Warn(finding, about) => (finding.reason.id(), sentence(&finding), None, about, true),
+        Verdict::Patch(finding, patch) => (finding.reason.id(), sentence(&finding), encoded(&patch), Vec::new(), true),
+        Verdict::Refuse(findings) => {
+            let first = findings.first();
+            let decision = first.map_or(INTERNAL_ERROR, |finding| finding.reason.id());
+            let message = first.map_or_else(String::new, warning);
+            (decision, message, None, findings, on_error == OnError::Skip)
+        }
+        Verdict::Fault(message) => (INTERNAL_ERROR, message, None, Vec::new(), true),
+    };
+    let response = Response {
+        uid: &request.uid,
+        allowed,
+        status: (!allowed).then_some(Status { code: UNPROCESSABLE, message: &message }),
+        patch_type: patch.is_some().then_some("JSONPatch"),
+        patch: patch.map(ByteString),
+        audit_annotations: [("decision", decision)].into(),
+        warnings: if allowed { shortened(&warnings) } else { Vec::new() },
+    };
+    let review = AdmissionReview { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response };
+    Answer {
+        // Serialising strings and numbers cannot fail.
+        body: serde_json::to_vec(&review).unwrap_or_default(),
+        decision,
+        subject: Subject {
+            kind: request.kind.kind.to_string(),
+            namespace: request.namespace.as_deref().filter(|namespace| !namespace.is_empty()).map(str::to_owned),
+            name,
+            is_dry_run: request.dry_run == Some(true),
+        },
+        message,
+        is_fault: decision == INTERNAL_ERROR,
+    }
+}
+
+/// The patch as JSON; none where it has no operations.
+fn encoded(patch: &Patch) -> Option<Vec<u8>> {
+    serde_json::to_vec(patch).ok().filter(|_| !patch.0.is_empty())
+}
+
+/// Returns `id: what; what to do`.
+fn warning(finding: &Finding) -> String {
+    let help = finding.help.iter().flat_map(|help| ["; ", help]);
+    [finding.reason.id(), ": ", &finding.message].into_iter().chain(help).collect::<String>().replace('\n', " ")
+}
+
+/// The warnings, as long as the API server takes them.
+fn shortened(findings: &[Finding]) -> Vec<String> {
+    let mut all = 0;
+    let mut short = |finding: &Finding| {
+        let warning = cut(warning(finding));
+        all += warning.len();
+        (all <= MAX_WARNINGS).then_some(warning)
+    };
+    findings.iter().map_while(&mut short).collect()
+}
+
+fn cut(mut warning: String) -> String {
+    const MARK: &str = "...";
+    if warning.len() > MAX_WARNING {
+        let end = (0..=MAX_WARNING - MARK.len()).rev().find(|at| warning.is_char_boundary(*at)).unwrap_or(0);
+        warning.truncate(end);
+        warning += MARK;
+    }
+    warning
+}

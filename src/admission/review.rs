@@ -1,0 +1,117 @@
+//! The AdmissionReview that the API server sends.
+
+use crate::report::{Finding, Reason};
+use kube_core::TypeMeta;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+
+/// A body that is not an AdmissionReview with a request. A front end answers it with 400.
+#[derive(Debug, thiserror::Error)]
+#[error("not an AdmissionReview of admission.k8s.io/v1: {message}")]
+#[non_exhaustive]
+pub struct Malformed {
+    /// The reason.
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AdmissionReview<'b> {
+    #[serde(borrow)]
+    api_version: Cow<'b, str>,
+    #[serde(borrow)]
+    kind: Cow<'b, str>,
+    #[serde(borrow)]
+    request: Option<Request<'b>>,
+}
+
+/// The fields of a request that matter here. The object stays text until it is known to be wanted.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Request<'b> {
+    #[serde(borrow)]
+    pub(super) uid: Cow<'b, str>,
+    #[serde(borrow)]
+    pub(super) kind: Kind<'b>,
+    #[serde(borrow)]
+    resource: Plural<'b>,
+    #[serde(borrow, default)]
+    sub_resource: Option<Cow<'b, str>>,
+    #[serde(borrow, default)]
+    pub(super) name: Option<Cow<'b, str>>,
+    #[serde(borrow, default)]
+    pub(super) namespace: Option<Cow<'b, str>>,
+    pub(super) operation: Operation,
+    #[serde(default)]
+    pub(super) dry_run: Option<bool>,
+    #[serde(borrow, default)]
+    object: Option<&'b RawValue>,
+}
+
+/// Group, version and kind of the object.
+#[derive(Deserialize)]
+pub(super) struct Kind<'b> {
+    #[serde(borrow)]
+    group: Cow<'b, str>,
+    #[serde(borrow)]
+    version: Cow<'b, str>,
+    #[serde(borrow)]
+    pub(super) kind: Cow<'b, str>,
+}
+
+/// Group and plural name of the resource.
+#[derive(Deserialize)]
+struct Plural<'b> {
+    #[serde(borrow)]
+    group: Cow<'b, str>,
+    #[serde(borrow)]
+    resource: Cow<'b, str>,
+}
+
+/// The operation on the object.
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum Operation {
+    Create,
+    Update,
+    Delete,
+    Connect,
+}
+
+impl<'b> Request<'b> {
+    /// Reads the request of a review.
+    pub(super) fn read(body: &'b [u8]) -> Result<Self, Malformed> {
+        let malformed = |message: String| Malformed { message };
+        let review: AdmissionReview<'b> = serde_json::from_slice(body).map_err(|error| malformed(error.to_string()))?;
+        if (&*review.api_version, &*review.kind) != ("admission.k8s.io/v1", "AdmissionReview") {
+            return Err(malformed(format!("it is a {} of {}", review.kind, review.api_version)));
+        }
+        review.request.ok_or_else(|| malformed("it has no request".to_owned()))
+    }
+
+    pub(super) fn is_pod(&self) -> bool {
+        (&*self.resource.group, &*self.resource.resource) == ("", "pods")
+    }
+
+    pub(super) fn has_no_subresource(&self) -> bool {
+        self.sub_resource.as_deref().is_none_or(str::is_empty)
+    }
+
+    /// The text of the object; none where it is null, as on DELETE.
+    pub(super) fn object(&self) -> Option<&'b str> {
+        self.object.map(RawValue::get).filter(|text| *text != "null")
+    }
+
+    /// API version and kind of the object.
+    pub(super) fn types(&self) -> TypeMeta {
+        let Kind { group, version, kind } = &self.kind;
+        let api_version = if group.is_empty() { version.to_string() } else { format!("{group}/{version}") };
+        TypeMeta { api_version, kind: kind.to_string() }
+    }
+
+    /// The finding about an object that the hook has nothing to do with.
+    pub(super) fn not_selected(&self) -> Finding {
+        Finding::new(Reason::NotSelected, "the webhook is not for this operation on this resource", 0, "")
+    }
+}

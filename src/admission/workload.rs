@@ -1,0 +1,88 @@
+//! `/warn` and `/wait-for`: a workload that is applied.
+
+use crate::admission::pod::wrong_kind;
+use crate::admission::review::Request;
+use crate::admission::{Reviewer, Verdict, operations};
+use crate::agent::components::Components;
+use crate::agent::existing::ExistingInjection;
+use crate::decide::{Decision, DecisionReport, decide};
+use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::resource::Resource;
+use crate::reconcile::patch::{ListPositions, TemplatePatch, insertion};
+use crate::report::{Class, Finding, Reason};
+use std::rc::Rc;
+use yaml_json_patch::Tree;
+
+/// A template of the workload.
+struct Template {
+    /// JSON Pointer from the workload.
+    pointer: String,
+    /// Without an existing injection.
+    view: PodTemplate,
+    existing: Option<ExistingInjection>,
+    report: DecisionReport,
+}
+
+impl Reviewer<'_> {
+    /// Warns about annotations without effect, and about refusals that the workload's pods will meet.
+    pub(super) fn warn(&self, tree: &Tree<'_>, resource: &Resource) -> Verdict {
+        let mut decision = None;
+        let mut warnings = Vec::new();
+        for Template { existing, report, .. } in self.templates(tree, resource) {
+            let refusal = match report.decision {
+                Decision::Add(_) => None,
+                Decision::Skip(_) | Decision::Refuse(_) if existing.is_some() => None,
+                Decision::Skip(skip) => {
+                    decision.get_or_insert(skip);
+                    None
+                }
+                Decision::Refuse(refusal) => {
+                    decision.get_or_insert_with(|| refusal.clone());
+                    Some(refusal)
+                }
+            };
+            warnings.extend(refusal.into_iter().chain(report.warnings.into_iter().filter(concerns_the_author)));
+        }
+        let nothing = || Finding::new(Reason::Unchanged, "nothing to warn about", 0, "");
+        let decision = decision.or_else(|| warnings.first().cloned()).unwrap_or_else(nothing);
+        Verdict::Warn(decision, warnings)
+    }
+
+    /// Adds the init container that waits to templates that ask for it and do not have it. One that is there stays as it is.
+    pub(super) fn wait_for(&self, tree: &Tree<'_>, resource: &Resource, request: &Request<'_>) -> Verdict {
+        let mut patch = TemplatePatch::default();
+        for Template { pointer, view, existing, report } in self.templates(tree, resource) {
+            let Decision::Add(plan) = &report.decision else { continue };
+            let Some(wait_for) = plan.wait_for().filter(|_| existing.is_none()) else { continue };
+            let alone = Components::WaitFor(Rc::clone(wait_for));
+            match insertion(tree, &view, &pointer, &alone, ListPositions::default(), &self.records) {
+                Ok(insertion) => patch.operations.extend(insertion.operations),
+                Err(wrong) => return Verdict::Refuse(vec![wrong_kind(&wrong)]),
+            }
+        }
+        if patch.operations.is_empty() {
+            return Verdict::Leave(request.not_selected());
+        }
+        let finding = Finding::new(Reason::Injected, "the init container that waits was added", 0, "");
+        operations::verdict(tree, finding, patch)
+    }
+
+    fn templates(&self, tree: &Tree<'_>, resource: &Resource) -> Vec<Template> {
+        let is_of =
+            |group: &str, kind: &str| resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind);
+        let found = self.table.templates(tree, resource.node, is_of).found;
+        let template = |found: crate::manifest::workloads::FoundTemplate| {
+            let mut view = PodTemplate { ancestors: found.ancestors, ..PodTemplate::view(tree, found.node) };
+            let existing = ExistingInjection::take_from(&mut view, tree);
+            let report = decide(tree, resource, &found.pointer, &view, self.context());
+            Template { pointer: found.pointer, view, existing, report }
+        };
+        found.into_iter().map(template).collect()
+    }
+}
+
+/// True for warnings that whoever wrote the manifest can act upon, and that no pod will show.
+fn concerns_the_author(finding: &Finding) -> bool {
+    matches!(finding.reason, Reason::MisplacedAnnotation | Reason::UnknownAnnotation | Reason::IdleAnnotation)
+        || finding.reason.class() == Class::Refused
+}

@@ -1,0 +1,210 @@
+//! The answers, one by one.
+
+use crate::admission::{answer, patched, review};
+use crate::laws::of_spec;
+use mackerel_agent_injector::admission::{Hook, Reviewer, fault};
+use mackerel_agent_injector::config::Config;
+use serde_json::{Value, json};
+
+fn pod(metadata: Value, spec: Value) -> Value {
+    let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-", "namespace": "shop"},
+        "spec": {"containers": [{"name": "web", "image": "web:1", "volumeMounts": [
+            {"name": "kube-api-access-x7k2p", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]}]}});
+    for (holder, fields) in [("metadata", metadata), ("spec", spec)] {
+        for (key, value) in fields.as_object().unwrap() {
+            pod[holder][key] = value.clone();
+        }
+    }
+    pod
+}
+
+fn annotated(key: &str, value: &str) -> Value {
+    json!({"annotations": {format!("agent-injector.contrib.mackerel.io/{key}"): value}})
+}
+
+fn containers(pod: &Value) -> Vec<&str> {
+    let lists = ["/spec/initContainers", "/spec/containers"].map(|list| pod.pointer(list).and_then(Value::as_array));
+    lists.into_iter().flatten().flatten().filter_map(|container| container["name"].as_str()).collect()
+}
+
+#[test]
+fn a_pod_gets_the_agent() {
+    let pod = pod(json!({}), json!({}));
+    let (answer, response) = answer(Hook::Mutate, &review(&pod), &Config::default());
+    assert_eq!((answer.decision, response["allowed"].as_bool()), ("injected", Some(true)));
+    assert_eq!(answer.subject.to_string(), "Pod shop/web-");
+    assert_eq!(containers(&patched(&pod, &response)), ["web", "mackerel-container-agent"]);
+}
+
+#[test]
+fn a_pod_that_brings_the_agent_stays_as_it_is_whatever_others_did_to_it() {
+    let before = pod(json!({}), json!({}));
+    let (_, response) = answer(Hook::Mutate, &review(&before), &Config::default());
+    let mut brought = patched(&before, &response);
+    // As a LimitRange does.
+    brought["spec"]["containers"][1]["resources"]["limits"]["cpu"] = "500m".into();
+    for config in [Config::default(), of_spec("sidecar: native"), of_spec("agent: {logLevel: DEBUG}")] {
+        let (answer, response) = answer(Hook::Mutate, &review(&brought), &config);
+        assert_eq!((answer.decision, response.get("patch")), ("unchanged", None));
+    }
+}
+
+#[test]
+fn a_pod_whose_containers_mount_no_token_gets_a_token_for_the_agent() {
+    let mut pod = pod(json!({}), json!({}));
+    pod["spec"]["containers"][0].as_object_mut().unwrap().remove("volumeMounts");
+    let (_, response) = answer(Hook::Mutate, &review(&pod), &Config::default());
+    let volumes = patched(&pod, &response)["spec"]["volumes"].to_string();
+    assert!(volumes.contains("mackerel-agent-token"), "{volumes}");
+}
+
+#[test]
+fn the_request_names_the_namespace() {
+    let mut review = review(&pod(json!({}), json!({})));
+    review["request"]["object"]["metadata"].as_object_mut().unwrap().remove("namespace");
+    review["request"]["namespace"] = "kube-system".into();
+    assert_eq!(answer(Hook::Mutate, &review, &Config::default()).0.decision, "namespace-excluded");
+}
+
+#[test]
+fn only_pods_that_are_created_are_changed() {
+    let create = review(&pod(json!({}), json!({})));
+    let with = |key: &str, value: Value| {
+        let mut review = create.clone();
+        review["request"][key] = value;
+        review
+    };
+    for review in [
+        with("operation", "UPDATE".into()),
+        with("operation", "DELETE".into()),
+        with("operation", "CONNECT".into()),
+        with("subResource", "ephemeralcontainers".into()),
+        with("object", Value::Null),
+        with("resource", json!({"group": "apps", "version": "v1", "resource": "deployments"})),
+    ] {
+        let (answer, response) = answer(Hook::Mutate, &review, &Config::default());
+        assert_eq!((answer.decision, response["allowed"].as_bool()), ("not-selected", Some(true)), "{review}");
+        assert_eq!(response.get("patch"), None);
+    }
+}
+
+#[test]
+fn a_refusal_is_a_warning_or_rejects_the_pod() {
+    let review = review(&pod(annotated("inject", "maybe"), json!({})));
+    let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: skip"));
+    assert_eq!((response["allowed"].as_bool(), response.get("patch")), (Some(true), None));
+    let warning = response["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with("invalid-annotation: "), "{warning}");
+
+    let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: fail"));
+    assert_eq!((response["allowed"].as_bool(), response["status"]["code"].as_u64()), (Some(false), Some(422)));
+    assert!(response["status"]["message"].as_str().unwrap().starts_with("invalid-annotation: "), "{response}");
+}
+
+#[test]
+fn a_warning_is_short_enough_for_the_api_server() {
+    let review = review(&pod(annotated("inject", &"ä\n".repeat(300)), json!({})));
+    let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: skip"));
+    let warning = response["warnings"][0].as_str().unwrap();
+    assert!(warning.len() <= 256 && !warning.contains('\n'), "{warning}");
+}
+
+#[test]
+fn a_fault_allows_the_pod() {
+    let review = review(&pod(json!({}), json!({})));
+    let answer = fault(review.to_string().as_bytes(), "planted".to_owned()).unwrap();
+    let body: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!((answer.decision, answer.is_fault), ("internal-error", true));
+    assert_eq!((body["response"]["allowed"].as_bool(), body["response"].get("patch")), (Some(true), None));
+}
+
+#[test]
+fn a_body_that_is_no_review_is_malformed() {
+    let config = Config::default();
+    let reviewer = Reviewer::new(&config);
+    for body in [
+        "",
+        "{",
+        "null",
+        "[]",
+        "{}",
+        r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}"#,
+        r#"{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":null}"#,
+        r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":7}}"#,
+    ] {
+        assert!(reviewer.answer(Hook::Mutate, body.as_bytes()).is_err(), "{body}");
+    }
+}
+
+fn deployment(metadata: Value, template: Value, spec: Value) -> Value {
+    let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "web", "image": "web:1"}]}}}});
+    for (pointer, fields) in
+        [("/metadata", metadata), ("/spec/template/metadata", template), ("/spec/template/spec", spec)]
+    {
+        for (key, value) in fields.as_object().unwrap() {
+            object.pointer_mut(pointer).unwrap()[key] = value.clone();
+        }
+    }
+    object
+}
+
+#[test]
+fn whoever_applies_a_workload_is_warned() {
+    let skip = of_spec("onError: skip");
+    let warnings = |object: &Value| {
+        let (answer, response) = answer(Hook::Warn, &review(object), &skip);
+        assert_eq!((response["allowed"].as_bool(), response.get("patch")), (Some(true), None), "{}", answer.message);
+        let warnings = response["warnings"].as_array().cloned().unwrap_or_default();
+        warnings
+            .iter()
+            .map(|warning| warning.as_str().unwrap().split(':').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let none = json!({});
+    assert_eq!(warnings(&deployment(none.clone(), none.clone(), none.clone())), Vec::<String>::new());
+    let misplaced = deployment(annotated("inject", "true"), none.clone(), none.clone());
+    assert_eq!(warnings(&misplaced), ["misplaced-annotation"]);
+    let unknown = deployment(none.clone(), annotated("injct", "true"), none.clone());
+    assert_eq!(warnings(&unknown), ["unknown-annotation"]);
+    let invalid = deployment(none.clone(), annotated("inject", "maybe"), none);
+    assert_eq!(warnings(&invalid), ["invalid-annotation"]);
+}
+
+#[test]
+fn the_init_container_comes_with_the_workload_and_the_agent_with_the_pod() {
+    for spec in ["waitFor: {image: wait:1}", "{waitFor: {image: wait:1, position: first}, sidecar: native}"] {
+        let config = of_spec(spec);
+        let init = json!({"initContainers": [{"name": "migrate", "image": "web:1"}]});
+        let asks = annotated("wait-for", "db:5432");
+        let before = deployment(json!({}), asks, init);
+        let (first, response) = answer(Hook::WaitFor, &review(&before), &config);
+        assert_eq!(first.decision, "injected");
+        let workload = patched(&before, &response);
+        assert_eq!(workload["spec"]["template"]["spec"]["containers"].as_array().unwrap().len(), 1);
+        // The next update finds it there.
+        let (_, response) = answer(Hook::WaitFor, &review(&workload), &config);
+        assert_eq!(response.get("patch"), None);
+
+        let pod = |template: &Value| {
+            let mut pod = pod(json!({}), json!({}));
+            pod["metadata"] = template["metadata"].clone();
+            pod["spec"]["initContainers"] = template["spec"]["initContainers"].clone();
+            pod
+        };
+        let [asked, waits] = [&before, &workload].map(|object| pod(&object["spec"]["template"]));
+        let at_once = answer(Hook::Mutate, &review(&asked), &config).1;
+        let afterwards = answer(Hook::Mutate, &review(&waits), &config).1;
+        let (at_once, afterwards) = (patched(&asked, &at_once), patched(&waits, &afterwards));
+        assert_eq!(containers(&at_once), containers(&afterwards));
+        assert_eq!(at_once["spec"], afterwards["spec"]);
+        assert!(containers(&at_once).contains(&"mackerel-container-agent"));
+        // And stays as it is from then on.
+        assert_eq!(answer(Hook::Mutate, &review(&afterwards), &config).0.decision, "unchanged");
+        let record = |pod: &Value| {
+            pod["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/record"].as_str().unwrap().to_owned()
+        };
+        assert_eq!(record(&at_once), record(&afterwards));
+    }
+}
