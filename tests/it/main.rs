@@ -51,3 +51,5 @@ mod tools;
 mod uninject_after_reprint;
 mod uninject_after_reprint_by_tools;
 mod wait_for;
+#[cfg(unix)]
+mod webhook;

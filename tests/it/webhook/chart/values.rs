@@ -1,0 +1,120 @@
+//! Values: their schema, and what the chart says against wrong ones.
+
+use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, chart, helms, refused, rendered, run};
+use mackerel_agent_injector::config::schema;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+
+fn values_schema() -> Value {
+    serde_json::from_str(&fs::read_to_string(chart().join("values.schema.json")).unwrap()).unwrap()
+}
+
+/// `UPDATE_EXPECTED=1 cargo test chart` writes the schema of the configuration anew.
+#[test]
+fn the_schema_has_that_of_the_configuration_as_config_schema_prints_it() {
+    let mut expected = values_schema();
+    expected["definitions"]["AgentInjector"] = schema();
+    let expected = serde_json::to_string_pretty(&expected).unwrap() + "\n";
+    let path = chart().join("values.schema.json");
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        fs::write(&path, &expected).unwrap();
+    }
+    assert!(fs::read_to_string(path).unwrap() == expected, "`UPDATE_EXPECTED=1 cargo test chart` writes it anew");
+}
+
+/// Names of maps that the chart gives on as they are.
+const FREE: [&str; 4] = ["/resources", "/livenessProbe", "/readinessProbe", "/config"];
+
+fn names(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let at = format!("{at}/{name}");
+        if !FREE.contains(&&*at) {
+            names(value, &at, found);
+        }
+        found.insert(at);
+    }
+}
+
+fn schema_names(schema: &Value, at: &str, found: &mut BTreeSet<String>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let at = format!("{at}/{name}");
+        schema_names(property, &at, found);
+        found.insert(at);
+    }
+}
+
+#[test]
+fn values_yaml_shows_each_value_of_the_schema() {
+    let values: Value = serde_yaml::from_str(&fs::read_to_string(chart().join("values.yaml")).unwrap()).unwrap();
+    let (mut shown, mut known) = (BTreeSet::new(), BTreeSet::new());
+    names(&values, "", &mut shown);
+    schema_names(&values_schema(), "", &mut known);
+    // Helm's own, and parts of what is empty by default.
+    let elsewhere =
+        ["/global", "/tls/certManager/issuerRef/", "/webhook/namespaceSelector/", "/webhook/objectSelector/"];
+    known.retain(|name| !elsewhere.iter().any(|elsewhere| name.starts_with(elsewhere)));
+    assert_eq!(shown, known);
+}
+
+#[test]
+fn chart_and_program_have_one_version() {
+    let text = fs::read_to_string(chart().join("Chart.yaml")).unwrap();
+    let chart: Value = serde_yaml::from_str(&text).unwrap();
+    assert_eq!([&chart["version"], &chart["appVersion"]], [env!("CARGO_PKG_VERSION"); 2]);
+}
+
+#[test]
+fn helm_lint_passes_in_each_mode() {
+    for helm in helms() {
+        for set in ["tls.mode=generated", PROVIDED, CERT_MANAGER, OPENSHIFT] {
+            let said = run(&helm, &["lint", "--strict", "webhook/chart", "--set", set]);
+            assert!(said.is_ok_and(|said| said.contains("0 chart(s) failed")), "{}: {set}", helm.display());
+        }
+    }
+}
+
+#[test]
+fn generated_without_a_cluster_names_the_other_ways() {
+    for said in refused(&[]) {
+        let ways = ["no cluster here", "cert-manager", "`mackerel-agent-injector webhook certificate`", "openshift"];
+        assert!(ways.iter().all(|way| said.contains(way)), "{said}");
+    }
+}
+
+#[test]
+fn wrong_values_are_refused_by_name() {
+    for (set, named) in [
+        ("tls.mode=none", "tls"),
+        ("tls.mode=provided", "tls.provided."),
+        ("tls.mode=provided,tls.provided.caBundle=QUJD", "tls.provided.secretName"),
+        ("tls.mode=provided,tls.provided.secretName=server", "tls.provided.caBundle"),
+        ("workloads=mutate", "workloads"),
+        ("config.injektion=always", "injektion"),
+        ("config.injection=sometimes", "injection"),
+        ("config.agent.imagePullPolicy=1", "imagePullPolicy"),
+        ("replica=3", "replica"),
+        ("image.digest=abc", "digest"),
+        ("tls.mode=openshift,hostNetwork=true", "set port to another one"),
+    ] {
+        for said in refused(&[set]) {
+            assert!(said.contains(named), "{set}: {said}");
+        }
+    }
+}
+
+#[test]
+fn kubernetes_before_1_30_is_refused() {
+    for helm in helms() {
+        let said = run(&helm, &["template", "webhook/chart", "--kube-version=1.29", "--set", OPENSHIFT]);
+        assert!(said.is_err_and(|said| said.contains("kubeVersion: >=1.30")), "{}", helm.display());
+    }
+}
+
+/// A field that is removed by null, as Pod Security or OpenShift want it.
+#[test]
+fn null_in_the_configuration_arrives() {
+    let Some(rendered) = rendered(&[PROVIDED, "config.agent.securityContext.runAsUser=null"]) else { return };
+    let context = &rendered.configuration()["spec"]["agent"]["securityContext"];
+    assert_eq!(*context, serde_json::json!({"runAsUser": null}));
+}

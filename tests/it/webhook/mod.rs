@@ -1,0 +1,3 @@
+//! `webhook/` and the command `webhook`.
+
+mod chart;
