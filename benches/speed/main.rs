@@ -6,6 +6,7 @@
 //! - `cargo bench` on streams of 1 and 50 MB of real manifests (see `real`), or without the corpus on generated ones (see `streams`)
 //! - `cargo bench -- FILE…` on files of yours
 //! - `cargo bench -- --program PROGRAM …` with this program, say one that `.ci/build` made, for the whole processes
+//! - `cargo bench -- --webhook` times the webhook's answers alone
 //! - `cargo bench -- --write FOLDER` writes those streams, for other tools
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
@@ -14,6 +15,7 @@
 mod children;
 mod clock;
 mod real;
+mod reviews;
 mod streams;
 
 use clock::{Of, Taken, timed};
@@ -52,6 +54,10 @@ fn main() -> ExitCode {
         for (name, text) in own_streams() {
             std::fs::write(folder.join(name), text).expect("the folder can be written to");
         }
+        return ExitCode::SUCCESS;
+    }
+    if arguments.next_if(|argument| argument == "--webhook").is_some() {
+        reviews::print();
         return ExitCode::SUCCESS;
     }
     let named = arguments.next_if(|argument| argument == "--program").is_some();

@@ -225,9 +225,7 @@ impl Reconciler<'_, '_> {
                 ("the template has the record of an injection beside it".to_owned(), "take one of them out first")
             }
             (None, 1) => ("an ephemeral container cannot be taken over".to_owned(), "take it out"),
-            (None, agents) => {
-                (format!("the pod has {agents} agents, and can have only one"), "leave one of them")
-            }
+            (None, agents) => (format!("the pod has {agents} agents, and can have only one"), "leave one of them"),
         };
         let refusal = Finding { message, help: Some(help.to_owned()), reason: Reason::AdoptRefused, ..skip.clone() };
         let place = refusal.offset.map(|offset| Cause::Manifest { offset, pointer: refusal.pointer.clone() });
