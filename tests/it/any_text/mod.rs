@@ -1,7 +1,8 @@
-//! The fuzz targets `read` and `config`, over their seeds; `inject` is in `laws.rs`, and its seeds are the cases.
+//! The fuzz targets `read`, `config` and `review`, over their seeds; `inject` is in `laws.rs`, and its seeds are the cases.
 
 mod configuration;
 mod reader;
+mod review;
 
 use crate::corpus::Files;
 use std::path::Path;
@@ -21,4 +22,9 @@ fn the_reader_holds_for_the_seeds_of_its_fuzz_target() {
 #[test]
 fn the_configuration_holds_for_the_seeds_of_its_fuzz_target() {
     seeds("config").iter().for_each(|text| configuration::hold(text));
+}
+
+#[test]
+fn an_admission_review_holds_for_the_seeds_of_its_fuzz_target() {
+    seeds("review").iter().for_each(|text| review::hold(text));
 }
