@@ -220,38 +220,6 @@ mod tests {
     }
 
     #[test]
-    fn inject_is_true_or_false_in_any_case() {
-        for (value, expected) in [
-            ("true", InjectRequest::Inject),
-            ("True", InjectRequest::Inject),
-            ("FALSE", InjectRequest::OptOut),
-            ("false", InjectRequest::OptOut),
-        ] {
-            assert_eq!(request(&given(&keys(&[("inject", value)]))), Ok(expected), "{value}");
-        }
-        for value in ["", "yes", " true", "1", "enabled"] {
-            let error = request(&given(&keys(&[("status", "injected"), ("inject", value)]))).unwrap_err();
-            assert_eq!((error.key.as_str(), error.offset), (Annotation::Inject.key(), 1), "{value}");
-        }
-        assert_eq!(request(&given(&keys(&[("status", "injected")]))), Ok(InjectRequest::None));
-        assert_eq!(request(&[("inject", "true", 0)]), Ok(InjectRequest::None));
-    }
-
-    #[test]
-    fn without_settings_the_configuration_is_borrowed() {
-        let config = Config::default();
-        let pairs = keys(&[
-            ("inject", "true"),
-            ("status", "injected"),
-            ("record", "x"),
-            ("of-the-future", "x"),
-            ("wait-for", "x"),
-        ]);
-        assert!(matches!(overlay(&config, &given(&pairs)), Ok(Cow::Borrowed(_))));
-        assert!(matches!(overlay(&config, &[("other.io/image", "x", 0)]), Ok(Cow::Borrowed(_))));
-    }
-
-    #[test]
     fn the_original_six_keep_their_meaning() {
         let config = configured("{agent: {roles: [a:b], config: {location: 'https://x/y'}}}");
         let spec = on(&config, &[("roles", "web:app, db:main ,")]).spec;
@@ -335,12 +303,6 @@ mod tests {
     }
 
     #[test]
-    fn an_amount_can_be_taken_away() {
-        let spec = on(&Config::default(), &[("memory-limit", "null"), ("cpu-request", "null")]).spec;
-        assert_eq!(serde_json::json!(spec.agent.resources), serde_json::json!({"requests": {"memory": "64Mi"}}));
-    }
-
-    #[test]
     fn the_template_wins_where_settings_exclude_each_other() {
         let config = configured("{kubelet: {readOnlyPort: 10255}}");
         let access = |pairs: &[(&str, &str)]| on(&config, pairs).spec.kubelet_connection();
@@ -352,22 +314,6 @@ mod tests {
         assert_eq!(on(&config, &[("platform", "eks-fargate")]).spec.kubelet_connection(), KubeletConnection::ApiServer);
         let access = on(&config, &[("kubelet-read-only-port", "2")]).spec.kubelet_connection();
         assert_eq!(access, KubeletConnection::ReadOnly { port: 2 });
-    }
-
-    #[test]
-    fn the_template_wins_over_variables() {
-        let config = configured(
-            "{agent: {env: [{name: MACKEREL_ROLES, value: a}, {name: MACKEREL_APIKEY, value: b}, {name: C}]}}",
-        );
-        let left = |pairs: &[(&str, &str)]| {
-            on(&config, pairs).spec.agent.env.into_iter().map(|variable| variable.name).collect::<Vec<_>>()
-        };
-        assert_eq!(left(&[("roles", "")]), ["MACKEREL_APIKEY", "C"]);
-        assert_eq!(left(&[("mackerel_apikey.secret_name", "s"), ("roles", "a:b")]), ["C"]);
-        assert_eq!(
-            left(&[("mackerel_apikey.secret_name", ""), ("memo", "m")]),
-            ["MACKEREL_ROLES", "MACKEREL_APIKEY", "C"]
-        );
     }
 
     #[test]
@@ -431,17 +377,5 @@ mod tests {
             assert_eq!(Annotation::of(annotation.key()), Some(*annotation));
         }
         assert_eq!(suggestion("app.kubernetes.io/name"), None);
-    }
-
-    #[test]
-    fn every_setting_of_an_annotation_exists() {
-        let mut config = TemplateConfig::new(&Config::default());
-        for path in Annotation::ALL.iter().filter_map(|annotation| annotation.setting()) {
-            let violations = config.set(path, "", "key", 0);
-            assert!(
-                violations.iter().all(|violation| !violation.what.contains("no setting")),
-                "{path}: {violations:?}"
-            );
-        }
     }
 }

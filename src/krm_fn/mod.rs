@@ -14,8 +14,7 @@ use results::{EarlierResults, FunctionResult, block, function_results};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use yaml_json_patch::edit::Edit;
-use yaml_json_patch::{self as yaml, Kind, NodeId, Tree, YamlError, to_json};
-use yaml_json_patch::{Cache, splice};
+use yaml_json_patch::{self as yaml, Cache, Kind, NodeId, Tree, YamlError, splice, to_json};
 
 /// A ResourceList in pieces: a long one is never in memory as one tree.
 #[derive(Debug)]
@@ -144,7 +143,6 @@ impl<'c> Envelope<'c> {
     }
 
     /// The functionConfig, if it says anything: kpt sends a ConfigMap without data where the user gave none.
-    #[must_use]
     pub(crate) fn function_config(&'c self) -> Option<FunctionConfig<'c>> {
         let tree = &self.tree;
         let has_entries = |node: NodeId| tree.entries(node).next().is_some();
@@ -170,7 +168,6 @@ impl<'c> Envelope<'c> {
     }
 
     /// The answer after an injection of the items.
-    #[must_use]
     pub(crate) fn answer(&self, injection: Injection) -> Answer {
         let earlier = self.earlier_results();
         let mut told = function_results(&injection);
@@ -201,10 +198,6 @@ impl<'c> Envelope<'c> {
         let results = self.tree.get(self.root, "results").and_then(|node| to_json(&self.tree, node).ok());
         EarlierResults::new(match results {
             Some(Value::Array(results)) => results,
-            Some(Value::Object(mut wrapped)) => match wrapped.remove("items") {
-                Some(Value::Array(results)) => results,
-                _ => Vec::new(),
-            },
             _ => Vec::new(),
         })
     }
@@ -218,16 +211,13 @@ impl<'c> Envelope<'c> {
         let sequence =
             |node: NodeId| (tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()).then_some(node);
         let values = || results.iter().map(|result| result.value());
-        let append = |list: &str| values().map(|value| add(&format!("{list}/-"), value)).collect();
         let there = tree.get(self.root, "results");
         let lines = self.indent_of_items().filter(|_| there.is_none()).map(|indent| block(results, indent));
         let operations: Vec<PatchOperation> = match there {
             // Only the place is asked.
             None if lines.is_some() => vec![add("/results", json!([""]))],
             None => vec![add("/results", values().collect())],
-            Some(node) if sequence(node).is_some() => append("/results"),
-            // kpt still reads the form of v1alpha1 times.
-            Some(node) if tree.get(node, "items").and_then(sequence).is_some() => append("/results/items"),
+            Some(node) if sequence(node).is_some() => values().map(|value| add("/results/-", value)).collect(),
             Some(_) => vec![PatchOperation::Replace(ReplaceOperation {
                 path: PointerBuf::from_tokens(["results"]),
                 value: values().collect(),
@@ -379,24 +369,6 @@ mod tests {
         assert_eq!(answered(indented, &injection), format!("{indented}{}", result("  ")));
         let open = format!("{head}{}", item.trim_end());
         assert_eq!(answered(&open, &injection), format!("{open}\n{}", result("").trim_end()));
-    }
-
-    #[test]
-    fn a_refusal_takes_back_the_edits_and_the_other_results() {
-        let text = "kind: ResourceList\nitems:\n- kind: Pod\n";
-        let injection = Injection {
-            edits: vec![Edit::insert(40, "never")],
-            outcomes: vec![outcome(finding(Reason::Injected, "added")), outcome(finding(Reason::HandEdited, "edited"))],
-            ..Injection::default()
-        };
-        let call = Call::new(text).unwrap();
-        let answer = call.envelope().unwrap().answer(injection);
-        assert_eq!(answer.status, CallStatus::Refused);
-        let out = apply(text, &answer.edits);
-        assert!(
-            out.starts_with(text) && out.contains("edited") && !out.contains("added") && !out.contains("never"),
-            "{out}"
-        );
     }
 
     #[test]

@@ -18,7 +18,6 @@ const SUBJECTS: &str =
     "the ServiceAccounts of the pods with an agent; whatever else in them holds the token may do the same";
 
 /// The output of the command `rbac`: every object of the grants, with comments.
-#[must_use]
 pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
     let mut text = HEAD.to_owned();
     if let Some(why) = grants.nothing() {
@@ -69,39 +68,4 @@ pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<Str
         KubeletAccess::ReadOnlyPort => Vec::new(),
     };
     [role, vec![format!("namespace {namespace}: {SUBJECTS}")]]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::inject;
-    use crate::options::Options;
-
-    fn printed(text: &str, settings: &[&str]) -> String {
-        let set: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
-        let sources = crate::config::Sources { set: &set, ..Default::default() };
-        let config = crate::config::load(&sources).unwrap();
-        let mut grants = Grants::default();
-        grants.take(&inject(text, &config, Options::default()).outcomes);
-        manifest(&grants, &config)
-    }
-    const ALLOWED: [&str; 2] = ["rbac.generate=true", "rbac.allowNodesProxy=true"];
-
-    #[test]
-    fn without_a_pod_nothing_is_permitted() {
-        let nothing = printed("kind: ConfigMap\napiVersion: v1\n", &ALLOWED);
-        assert!(
-            !nothing.contains("kind:")
-                && nothing.ends_with("nothing to permit: no pod template here carries the agent.\n"),
-            "{nothing}"
-        );
-    }
-
-    #[test]
-    fn the_read_only_port_asks_for_nothing() {
-        let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a}]}\n";
-        let printed = printed(pod, &["rbac.generate=true", "kubelet.readOnlyPort=10255"]);
-        let nothing = "# There is nothing to permit: 1 pod template reads from the kubelet's read-only port, which asks for no permission.\n";
-        assert!(printed.ends_with(nothing), "{printed}");
-    }
 }
