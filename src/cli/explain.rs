@@ -6,9 +6,7 @@ use crate::cli::args::{ExplainArgs, ExplainFormat};
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
 use crate::config::Config;
-use crate::diagnostic::closest::closest;
 use crate::explain::{Filter, explain, sarif, text};
-use crate::manifest::identity::Identity;
 
 /// Format and filter of an explanation.
 #[derive(Debug, Clone, Copy)]
@@ -35,11 +33,9 @@ pub(crate) fn print(
 ) -> anyhow::Result<Exit> {
     let explanation = explain(names, parts, requirements, config, how.filter);
     if let (Filter::Resource(wanted), true) = (how.filter, explanation.templates.is_empty()) {
-        let help = match meant(wanted, parts, config) {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => "name it as in `web`, `Deployment/web` or `Deployment/shop/web`".to_owned(),
-        };
-        anyhow::bail!("no resource {wanted} with a pod template; {help}");
+        anyhow::bail!(
+            "no resource {wanted} with a pod template; name it as in `web`, `Deployment/web` or `Deployment/shop/web`"
+        );
     }
     let shown = match how.format {
         ExplainFormat::Text => text::text(&explanation),
@@ -49,19 +45,4 @@ pub(crate) fn print(
     stdout::write([&*shown])?;
     messages.show(None);
     Ok(if explanation.has_errors() || messages.has_errors() { Exit::Trouble } else { Exit::Done })
-}
-
-/// The resource name closest to `wanted`, in the same form.
-fn meant(wanted: &str, parts: &[ProcessedText<'_>], config: &Config) -> Option<String> {
-    let identities = parts.iter().flat_map(|part| &part.injection.outcomes).map(|outcome| &outcome.identity);
-    let names = identities.filter_map(|identity| {
-        let Identity { kind, name, .. } = identity;
-        match wanted.split('/').count() {
-            1 => Some(name.clone()),
-            2 => Some(format!("{kind}/{name}")),
-            _ => Some(format!("{kind}/{}/{name}", identity.namespace_or(config.spec.namespace.as_ref())?)),
-        }
-    });
-    let names: Vec<String> = names.collect();
-    closest(wanted, names.iter().map(String::as_str)).map(str::to_owned)
 }

@@ -6,14 +6,12 @@ pub(crate) mod text;
 
 pub(crate) use permitted::PermissionView;
 
-use crate::agent::prerequisites::KeyRef;
-use crate::agent::prerequisites::{Presence, Requirement};
+use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 use crate::agent::wait_for::WaitFor;
 use crate::annotations;
 use crate::checks::ProcessedText;
 use crate::config::{Config, Origin};
-use crate::diagnostic::LineCounter;
-use crate::diagnostic::Severity;
+use crate::diagnostic::{LineCounter, Severity};
 use crate::inject::{Outcome, ReportedFinding};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::API_KEY;
@@ -200,7 +198,6 @@ impl Filter<'_> {
 
 /// Explains a run: each text with its name. The injections have to carry their agents (see
 /// [`Explanations`](crate::options::Explanations)) for their settings to be shown.
-#[must_use]
 pub(crate) fn explain(
     names: &[String],
     parts: &[ProcessedText<'_>],

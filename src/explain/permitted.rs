@@ -1,7 +1,6 @@
 //! Permissions that the agents need. Without them an agent reports nothing and only logs errors, though its pod is ready.
 
-use crate::agent::kubelet_access::KubeletAccess;
-use crate::agent::kubelet_access::RbacSubject;
+use crate::agent::kubelet_access::{KubeletAccess, RbacSubject};
 use crate::config::Config;
 use crate::inject::outcome::Outcome;
 use serde::Serialize;

@@ -10,7 +10,6 @@ use crate::report::{Class, Reason};
 use serde_json::{Map, Value, json};
 
 /// The log as a JSON value.
-#[must_use]
 pub(crate) fn sarif(explanation: &Explanation) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();

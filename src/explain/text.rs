@@ -2,8 +2,7 @@
 
 use crate::agent::components::ComponentSet;
 use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
-use crate::diagnostic::Severity;
-use crate::diagnostic::visible;
+use crate::diagnostic::{Severity, visible};
 use crate::explain::{
     CauseView, ContainerSettings, Explanation, FindingView, PermissionView, RequirementView, TemplateView,
 };
@@ -11,10 +10,9 @@ use crate::manifest::identity::Identity;
 use crate::options::Tense;
 use crate::report::Reason;
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// The explanation as text; lines end with a line feed.
-#[must_use]
 pub(crate) fn text(explanation: &Explanation) -> String {
     let mut text = String::new();
     let rows: Vec<[String; 4]> = explanation.templates.iter().map(row).collect();
@@ -170,29 +168,11 @@ fn needed(text: &mut String, needed: &[RequirementView]) {
             "{gap}needed before the pods start; without it an agent does not start or exits, and its pod is not ready:"
         ),
     );
-    // The same requirement of several namespaces takes one line.
-    let mut groups: Vec<(&RequirementView, Vec<Option<&String>>)> = Vec::new();
-    let mut lacking: HashMap<_, usize> = HashMap::new();
-    for one in needed {
-        let alike = (one.kind, &one.name, &one.key, one.presence, &one.place);
-        let group = *lacking.entry(alike).or_insert(groups.len());
-        match groups.get_mut(group) {
-            Some((_, namespaces)) => namespaces.push(one.namespace.as_ref()),
-            None => groups.push((one, vec![one.namespace.as_ref()])),
-        }
-    }
-    for (RequirementView { kind, name, key, presence, place, .. }, namespaces) in groups {
+    for RequirementView { namespace, kind, name, key, presence, place } in needed {
+        let namespace = namespace.as_deref().unwrap_or(UNNAMED);
         let key = key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();
         let found = place.as_ref().map_or((*presence).to_owned(), ToString::to_string);
-        match namespaces.as_slice() {
-            [Some(namespace)] => line(text, &format!("  {kind} {namespace}/{name}{key}: {found}")),
-            [None] => line(text, &format!("  {kind} {name} in {UNNAMED}{key}: {found}")),
-            several => {
-                let several: Vec<&str> = several.iter().map(|one| one.map_or(UNNAMED, String::as_str)).collect();
-                let [others @ .., last] = several.as_slice() else { continue };
-                line(text, &format!("  {kind} {name}{key}: {found}; needed in {} and {last}", others.join(", ")));
-            }
-        }
+        line(text, &format!("  {kind} {name} in {namespace}{key}: {found}"));
     }
 }
 
@@ -205,17 +185,11 @@ fn permitted(text: &mut String, permissions: &[PermissionView]) {
         text,
         &format!("\nto be permitted, as {written} it; without it an agent reports nothing, though its pod is ready:"),
     );
-    let mut gets: Vec<&[&str]> = permissions.iter().map(|permitted| permitted.get).collect();
-    gets.sort_unstable();
-    gets.dedup();
-    for get in gets {
-        let alike: Vec<&PermissionView> = permissions.iter().filter(|permitted| permitted.get == get).collect();
-        let word = match alike.iter().map(|permitted| permitted.service_accounts.len()).sum() {
-            1 => "ServiceAccount",
-            _ => "ServiceAccounts",
-        };
-        let whose: Vec<String> = alike.into_iter().map(accounts).collect();
-        line(text, &format!("  get {}: {word} {}", get.join(" and "), whose.join(", ")));
+    for PermissionView { namespace, service_accounts, get, .. } in permissions {
+        let word = if service_accounts.len() == 1 { "ServiceAccount" } else { "ServiceAccounts" };
+        let names = service_accounts.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let namespace = namespace.as_deref().unwrap_or(UNNAMED);
+        line(text, &format!("  get {}: {word} {names} in {namespace}", get.join(" and ")));
     }
     let mut proxies = permissions.iter().filter(|permitted| permitted.get.contains(&NODES_PROXY)).peekable();
     if proxies.peek().is_some() {
@@ -223,14 +197,4 @@ fn permitted(text: &mut String, permissions: &[PermissionView]) {
         let less = if is_kubelet { format!("; {LESS}") } else { String::new() };
         line(text, &format!("  {NODES_PROXY}: {PERMITS}{less}"));
     }
-}
-
-/// `shop/web, shop/db`
-fn accounts(PermissionView { namespace, service_accounts, .. }: &PermissionView) -> String {
-    let named = service_accounts.iter().map(|name| match namespace {
-        Some(namespace) => format!("{namespace}/{name}"),
-        None => name.clone(),
-    });
-    let all = named.collect::<Vec<_>>().join(", ");
-    if namespace.is_some() { all } else { format!("{all} (in {UNNAMED})") }
 }

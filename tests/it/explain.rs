@@ -84,10 +84,10 @@ deploy/job.yaml
         help: write `\"true\"` or `\"false\"`, in quotes
 
 needed before the pods start; without it an agent does not start or exits, and its pod is not ready:
-  Secret shop/mackerel-container-agent, key MACKEREL_APIKEY: deploy/job.yaml:9:1
+  Secret mackerel-container-agent in shop, key MACKEREL_APIKEY: deploy/job.yaml:9:1
 
 to be permitted, as the command `rbac` prints it; without it an agent reports nothing, though its pod is ready:
-  get nodes/proxy and nodes/stats: ServiceAccount shop/default
+  get nodes/proxy and nodes/stats: ServiceAccount default in shop
   nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do
 
 1 would be injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
@@ -128,12 +128,6 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
         "{}",
         none.stderr
     );
-    for (wanted, meant) in
-        [("wbe", "web"), ("deploymnt/web", "Deployment/web"), ("Deployment/shp/web", "Deployment/shop/web")]
-    {
-        let stderr = explained(&folder, &["deploy", "--resource", wanted]).stderr;
-        assert!(stderr.ends_with(&format!("; did you mean `{meant}`?\n")), "{stderr}");
-    }
 }
 
 #[test]
@@ -144,8 +138,6 @@ fn a_resource_that_names_no_namespace_is_asked_for_by_the_one_that_it_gets() {
     assert_eq!(found.code, Some(0), "{found:?}");
     assert!(found.stdout.contains("  Deployment/web spec.template  injected"), "{found:?}");
     assert_eq!(asked(&["Deployment/shop/web"]).code, Some(2));
-    let meant = asked(&["Deployment/shp/web", "--namespace", "shop"]).stderr;
-    assert!(meant.ends_with("; did you mean `Deployment/shop/web`?\n"), "{meant}");
 }
 
 #[test]
@@ -349,8 +341,11 @@ fn what_the_agents_must_be_permitted_is_told_by_namespace() {
     };
     let proxy = "  nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node";
     let less = "; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
-    let in_each =
-        |get: &str| vec![format!("  get {get}: ServiceAccounts web (in the pods' namespace), shop/db, shop/web")];
+    let in_each = |get: &str| {
+        [("", "web in the pods' namespace"), ("s", "db, web in shop")]
+            .map(|(plural, accounts)| format!("  get {get}: ServiceAccount{plural} {accounts}"))
+            .to_vec()
+    };
     assert_eq!(permitted(&[]), Some([in_each("nodes/proxy and nodes/stats"), vec![format!("{proxy}{less}")]].concat()));
     assert_eq!(permitted(&["--set", "kubernetesVersion=1.33"]), Some(in_each("nodes/pods and nodes/stats")));
     let fargate = [in_each("nodes/proxy"), vec![proxy.to_owned()]].concat();
@@ -360,8 +355,11 @@ fn what_the_agents_must_be_permitted_is_told_by_namespace() {
     let ran = folder.run(&[&["explain", "pods.yaml"][..], &generated].concat());
     assert!(ran.stdout.contains("to be permitted, as `rbac.generate` writes it; "), "{}", ran.stdout);
     let ran = folder.run(&["explain", "pods.yaml"]);
-    let needed = "Secret mackerel-container-agent, key MACKEREL_APIKEY: not in the input; needed in the pods' namespace and shop";
-    assert!(ran.stdout.contains(needed), "{}", ran.stdout);
+    for namespace in ["the pods' namespace", "shop"] {
+        let needed =
+            format!("  Secret mackerel-container-agent in {namespace}, key MACKEREL_APIKEY: not in the input\n");
+        assert!(ran.stdout.contains(&needed), "{}", ran.stdout);
+    }
     let ran = folder.run(&["explain", "pods.yaml", "--output", "json", "--resource", "a"]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
