@@ -81,7 +81,6 @@ settings! {
 
 impl AgentConfig {
     /// Returns the value of MACKEREL_AGENT_CONFIG. A location wins over the ConfigMap's path; only annotations can set both.
-    #[must_use]
     pub(crate) fn variable(&self) -> Option<Cow<'_, str>> {
         let of_config_map = || {
             let reference = &self.config_map_key_ref;

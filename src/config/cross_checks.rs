@@ -230,15 +230,6 @@ fn security_context(config: &Config, found: &mut Vec<Conflict>) {
             "set `runAsNonRoot: false` too, or take `runAsUser` away",
         ));
     }
-    let (privileged, escalation) =
-        ("agent.securityContext.privileged", "agent.securityContext.allowPrivilegeEscalation");
-    if security.privileged == Some(true) && security.allow_privilege_escalation == Some(false) {
-        found.push(Conflict::of(
-            &[privileged, escalation],
-            "`privileged: true` allows privilege escalation, which `allowPrivilegeEscalation: false` forbids: Kubernetes refuses the pod",
-            "set `allowPrivilegeEscalation: true` too, or take `privileged` away",
-        ));
-    }
 }
 
 fn namespaces(config: &Config, found: &mut Vec<Conflict>) {

@@ -54,7 +54,6 @@ mod setting;
 mod sources;
 mod spec;
 mod string_enum;
-mod suggestion;
 mod template_config;
 mod template_path;
 mod value;
@@ -68,8 +67,6 @@ pub(crate) use agent::{AgentSettings, CONFIG_FOLDER};
 pub use example::example;
 pub use origin::Origin;
 pub use schema::schema;
-#[cfg(test)]
-pub(crate) use select::NamespacePattern;
 pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
 pub(crate) use sources::Base;
 pub use sources::{Sources, load};
@@ -186,7 +183,6 @@ impl Config {
     }
 
     /// Moves the offsets of annotations by `base`, from a piece of the text to the whole.
-    #[must_use]
     pub(crate) fn moved(mut self, base: usize) -> Self {
         for origin in self.origins.values_mut() {
             if let Origin::Annotation { offset, .. } = origin {

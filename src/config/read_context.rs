@@ -48,28 +48,13 @@ pub(crate) struct ReadContext<'a> {
     name: Range<usize>,
     /// Depth of lists: their items have no origin of their own.
     lists: usize,
-    /// `suggestion::elsewhere`, which needs the table of settings and so cannot be named here.
-    elsewhere: fn(&str) -> Option<String>,
     pub(crate) origins: BTreeMap<String, Origin>,
     pub(crate) errors: Vec<ConfigError>,
 }
 
 impl<'a> ReadContext<'a> {
-    pub(crate) fn new(
-        source: SourceKind<'a>,
-        origins: BTreeMap<String, Origin>,
-        elsewhere: fn(&str) -> Option<String>,
-    ) -> Self {
-        ReadContext {
-            source,
-            path: Vec::new(),
-            constraint: None,
-            name: 0..0,
-            lists: 0,
-            elsewhere,
-            origins,
-            errors: Vec::new(),
-        }
+    pub(crate) fn new(source: SourceKind<'a>, origins: BTreeMap<String, Origin>) -> Self {
+        ReadContext { source, path: Vec::new(), constraint: None, name: 0..0, lists: 0, origins, errors: Vec::new() }
     }
 
     /// Enters a field for the call of `read`.
@@ -191,8 +176,7 @@ impl<'a> ReadContext<'a> {
         let help = match closest(name, known.iter().copied()) {
             Some(known) => Some(format!("did you mean `{}`?", self.dotted(Some(known)))),
             None if name == "spec" && inside.is_empty() => Some("paths begin below `spec`".to_owned()),
-            None if self.lists > 0 => None,
-            None => (self.elsewhere)(name).map(|path| format!("did you mean `{path}`?")),
+            None => None,
         };
         let listed = || {
             let place = if inside.is_empty() { "the fields are".to_owned() } else { format!("`{inside}` has") };

@@ -84,7 +84,6 @@ string_enum! {
 
 impl LabelSelector {
     /// Returns true if the labels, as names and values, meet every condition.
-    #[must_use]
     pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
         let value = |wanted: &str| labels.iter().find(|(key, _)| key == wanted).map(|(_, value)| value);
         self.match_labels.iter().all(|(key, wanted)| value(key) == Some(wanted))
@@ -147,7 +146,6 @@ fn without_empty(mut json: Json) -> Json {
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
 
 /// Returns true for a namespace of Kubernetes itself.
-#[must_use]
 pub(crate) fn is_system_namespace(name: &str) -> bool {
     SYSTEM_NAMESPACES.contains(&name)
 }
@@ -158,7 +156,6 @@ pub(crate) struct NamespacePattern(pub(crate) String);
 
 impl NamespacePattern {
     /// Returns true if the pattern matches the whole name.
-    #[must_use]
     pub(crate) fn matches(&self, name: &str) -> bool {
         let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
         let (mut at, mut seen) = (0, 0);
@@ -182,7 +179,6 @@ impl NamespacePattern {
     }
 
     /// Returns true for a name without `*` and `?`.
-    #[must_use]
     pub(crate) fn is_name(&self) -> bool {
         !self.0.contains(['*', '?'])
     }
@@ -228,7 +224,6 @@ pub(crate) struct KindPattern {
 
 impl KindPattern {
     /// Returns true if the pattern matches the group and kind.
-    #[must_use]
     pub(crate) fn matches(&self, group: &str, kind: &str) -> bool {
         self.kind == kind && self.group.as_deref().is_none_or(|wanted| wanted == group)
     }

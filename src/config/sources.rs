@@ -3,13 +3,11 @@
 use crate::config::cross_checks::conflicts;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
-use crate::config::scalar;
 use crate::config::setting::{Group, Setting as _};
 use crate::config::spec::Spec;
-use crate::config::suggestion::elsewhere;
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::violation::Violation;
-use crate::config::{API_VERSION, Config, KIND};
+use crate::config::{API_VERSION, Config, KIND, scalar};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
 use crate::manifest::dotted_path as path;
 use yaml_json_patch::{self as yaml, NodeId, Tree};
@@ -105,7 +103,7 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
         diagnostics.extend(read_argument(index + 1, argument, &mut config));
     }
     if let Some(namespace) = sources.namespace {
-        let mut context = ReadContext::new(SourceKind::Namespace, std::mem::take(&mut config.origins), elsewhere);
+        let mut context = ReadContext::new(SourceKind::Namespace, std::mem::take(&mut config.origins));
         let value = ConfigValue::Text { text: namespace, spans: SpanMap::From(0) };
         config.spec.set_field("namespace", &[], &value, &mut context);
         diagnostics.extend(finish(context, &mut config, Place::of_argument("--namespace", namespace.as_bytes(), 0..0)));
@@ -126,7 +124,7 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
 fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
     let (name, text) = base.source();
     let source = SourceKind::Configuration { source: name, lines: LineCounter::new(text.as_bytes()) };
-    let mut context = ReadContext::new(source, std::mem::take(&mut config.origins), elsewhere);
+    let mut context = ReadContext::new(source, std::mem::take(&mut config.origins));
     match *base {
         Base::Defaults => {}
         Base::Text { .. } => match yaml::read(text) {
@@ -249,7 +247,7 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
         let help = "write `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
         return vec![Diagnostic::error("`--set` needs a path and a value").at(place).with_help(Some(help))];
     };
-    let mut context = ReadContext::new(SourceKind::Argument { number }, std::mem::take(&mut config.origins), elsewhere);
+    let mut context = ReadContext::new(SourceKind::Argument { number }, std::mem::take(&mut config.origins));
     context.set_name_span(0..path.len());
     let value = ConfigValue::Text { text, spans: SpanMap::From(path.len() + 1) };
     config.spec.set(&path::parts(path), &value, &mut context);

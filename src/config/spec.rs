@@ -190,7 +190,6 @@ pub(crate) enum KubeletConnection {
 
 impl KubeletConnection {
     /// Returns true if the agent needs the token of the pod's ServiceAccount.
-    #[must_use]
     pub(crate) fn needs_token(self) -> bool {
         !matches!(self, KubeletConnection::ReadOnly { .. })
     }
@@ -198,7 +197,6 @@ impl KubeletConnection {
 
 impl Spec {
     /// Returns the connection that the settings choose: on nodes the read-only port if one is set.
-    #[must_use]
     pub(crate) fn kubelet_connection(&self) -> KubeletConnection {
         match (self.platform, self.kubelet.read_only_port) {
             (Platform::EksFargate, _) => KubeletConnection::ApiServer,

@@ -18,7 +18,6 @@ macro_rules! string_enum {
             /// Every choice, in the order of the documentation.
             pub(crate) const ALL: &'static [$Name] = &[$($Name::$Variant,)*];
 
-            #[must_use]
             pub(crate) fn as_str(self) -> &'static str {
                 match self { $($Name::$Variant => $word,)* }
             }

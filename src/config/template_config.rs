@@ -6,7 +6,6 @@ use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::setting::Setting as _;
 use crate::config::spec::Spec;
-use crate::config::suggestion::elsewhere;
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::violation::Violation;
 use crate::mackerel::env::{EnvOverride, VARIABLES, Variable};
@@ -49,7 +48,7 @@ impl TemplateConfig {
     /// Sets the setting `dotted` to the value of the annotation `key`.
     pub(crate) fn set(&mut self, dotted: &str, value: &str, key: &str, offset: usize) -> Vec<Violation> {
         let origins = std::mem::take(&mut self.config.origins);
-        let mut context = ReadContext::new(SourceKind::Annotation { key }, origins, elsewhere);
+        let mut context = ReadContext::new(SourceKind::Annotation { key }, origins);
         let value = ConfigValue::Text { text: value, spans: SpanMap::Within(offset..offset) };
         self.config.spec.set(&parts(dotted), &value, &mut context);
         self.config.origins = context.origins;

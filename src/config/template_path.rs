@@ -8,6 +8,7 @@ use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path;
 use crate::manifest::template_path::{Step, TemplatePath};
+use json_patch::jsonptr::PointerBuf;
 use serde_json::{Value as Json, json};
 
 settings! {
@@ -26,32 +27,27 @@ impl Scalar for TemplatePath {
     fn parse(text: &str) -> Result<Self, Violation> {
         let violation = |help: String| Violation::new(format!("must be a path, found `{text}`")).with_help(help);
         let step = |key: String| if key == "*" { Step::Each } else { Step::Key(key) };
-        let Some(rest) = text.strip_prefix('/') else {
-            if text.contains("[*]") || text.starts_with('.') {
-                let dotted = text.replace("[*]", ".*");
-                return Err(violation(format!("write `{}`", dotted.trim_start_matches('.'))));
-            }
-            if text.contains('/') && !text.contains(['.', '\\']) {
-                return Err(violation(format!("write `{}`", text.replace('/', "."))));
-            }
-            let parts = dotted_path::parts(text);
-            if parts.iter().any(String::is_empty) {
-                return Err(violation("take away the `.` that has nothing beside it".to_owned()));
-            }
-            return Ok(TemplatePath { steps: parts.into_iter().map(step).collect() });
-        };
-        let mut steps = Vec::new();
-        for token in rest.split('/') {
-            if token.is_empty() {
+        if text.starts_with('/') {
+            let help = || "write `~` as `~0`, and `/` within a key as `~1`".to_owned();
+            let pointer = PointerBuf::parse(text).map_err(|_| violation(help()))?;
+            let keys: Vec<String> = pointer.tokens().map(|token| token.decoded().into_owned()).collect();
+            if keys.iter().any(String::is_empty) {
                 return Err(violation("take away the `/` that has nothing behind it".to_owned()));
             }
-            let is_escaped = token.split('~').skip(1).all(|after| after.starts_with(['0', '1']));
-            if !is_escaped {
-                return Err(violation("write `~` as `~0`, and `/` within a key as `~1`".to_owned()));
-            }
-            steps.push(step(token.replace("~1", "/").replace("~0", "~")));
+            return Ok(TemplatePath { steps: keys.into_iter().map(step).collect() });
         }
-        Ok(TemplatePath { steps })
+        if text.contains("[*]") || text.starts_with('.') {
+            let dotted = text.replace("[*]", ".*");
+            return Err(violation(format!("write `{}`", dotted.trim_start_matches('.'))));
+        }
+        if text.contains('/') && !text.contains(['.', '\\']) {
+            return Err(violation(format!("write `{}`", text.replace('/', "."))));
+        }
+        let keys = dotted_path::parts(text);
+        if keys.iter().any(String::is_empty) {
+            return Err(violation("take away the `.` that has nothing beside it".to_owned()));
+        }
+        Ok(TemplatePath { steps: keys.into_iter().map(step).collect() })
     }
 
     fn json(&self) -> Json {
