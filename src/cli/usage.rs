@@ -1,10 +1,8 @@
 //! Arguments that cannot be understood: what clap says of them, what we know better, and a line in the log, since Helm 4
 //! shows nothing of it.
 
-use crate::cli::args::Cli;
 use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
-use clap::CommandFactory;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
@@ -55,35 +53,14 @@ pub(crate) fn answer(mut error: clap::Error) -> Exit {
     Exit::Trouble
 }
 
-fn tip(argument: &str) -> Option<String> {
-    let known = OF_OTHER_TOOLS.iter().find(|(names, _)| names.contains(&argument));
-    known.map(|(_, tip)| (*tip).to_owned()).or_else(|| {
-        let owners = owners(argument);
-        let (last, others) = owners.split_last()?;
-        Some(match others {
-            [] => format!("`{argument}` belongs behind `{last}`"),
-            others => format!("`{argument}` belongs behind `{}` or `{last}`", others.join("`, `")),
-        })
-    })
+fn tip(argument: &str) -> Option<&'static str> {
+    OF_OTHER_TOOLS.iter().find(|(names, _)| names.contains(&argument)).map(|(_, tip)| *tip)
 }
 
 /// A file or folder where a command is expected.
 fn tip_for_path(word: &str) -> Option<String> {
     let is_path = word.contains(['/', '.']) || Path::new(word).exists();
     is_path.then(|| format!("to inject it, write `inject {word}`"))
-}
-
-/// The commands that take the argument.
-fn owners(argument: &str) -> Vec<String> {
-    let program = Cli::command();
-    let takes = |command: &clap::Command| {
-        command.get_arguments().any(|known| {
-            let is_long = known.get_long().is_some_and(|long| argument.strip_prefix("--") == Some(long));
-            let is_short = known.get_short().is_some_and(|short| argument == format!("-{short}"));
-            is_long || is_short
-        })
-    };
-    program.get_subcommands().filter(|command| takes(command)).map(|command| command.get_name().to_owned()).collect()
 }
 
 /// The log file that arguments name which clap cannot parse.
@@ -119,9 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_of_a_command_or_of_another_tool_gets_advice() {
-        assert_eq!(tip("-v").unwrap(), "`-v` belongs behind `inject`, `uninject` or `rbac`");
-        assert_eq!(tip("--strict").unwrap(), "`--strict` belongs behind `inject` or `explain`");
+    fn an_argument_of_another_tool_gets_advice() {
         assert_eq!(tip("--dry-run").unwrap(), "`--diff` shows what would change, `--check` lists it");
         assert_eq!(tip("--nonsense"), None);
         assert_eq!(tip_for_path("web.yaml").unwrap(), "to inject it, write `inject web.yaml`");
