@@ -2,15 +2,13 @@
 //! silently, and settings of the pod that the file overrides.
 
 mod check;
-mod merge_keys;
 
 use crate::agent::prerequisites::{KeyRef, ShadowedSetting};
 use crate::checks::{Objects, ProcessedText};
 use crate::config::Config;
 use crate::diagnostic::LineCounter;
 use crate::inject::outcome::Remark;
-use crate::manifest::related::RelatedKind;
-use crate::manifest::related::Source;
+use crate::manifest::related::{RelatedKind, Source};
 use crate::report::Finding;
 use check::{Fault, Pod, Sudo, check};
 use std::collections::HashMap;

@@ -37,7 +37,6 @@ pub(crate) struct Checked {
 }
 
 /// Checks the resources that the injected pods of all texts of a run need.
-#[must_use]
 pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Checked {
     if !has_agents(inputs) {
         return Checked::default();

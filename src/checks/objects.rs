@@ -5,9 +5,8 @@ use crate::checks::ProcessedText;
 use crate::config::Config;
 use crate::inject::outcome::Remark;
 use crate::manifest::identity::Identity;
-use crate::manifest::related::Source;
-use crate::manifest::related::{Location, RelatedKind};
-use crate::manifest::resource::{self, file, item_types, resources};
+use crate::manifest::related::{Location, RelatedKind, Source};
+use crate::manifest::resource::{file, item_types, resources};
 use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
@@ -84,7 +83,7 @@ pub(crate) struct Object {
     pub(crate) entries: Vec<DataEntry>,
 }
 
-/// A key with its value: of a Secret or ConfigMap, a quota's `hard`, or a LimitRange's rules for containers.
+/// A key with its value: of a Secret, ConfigMap or ServiceAccount, or a quota's `hard`.
 #[derive(Debug)]
 pub(crate) struct DataEntry {
     pub(crate) key: String,
@@ -231,20 +230,7 @@ fn object(
             let hard = below("hard").filter(|_| !has_scope);
             object.entries.extend(entries(tree, location, hard, "/spec/hard"));
         }
-        RelatedKind::LimitRange => {
-            let limits = tree.member(node, "spec").and_then(|spec| tree.member(spec, "limits"));
-            for (index, item) in limits.into_iter().flat_map(|limits| tree.items(tree.alias_target(limits))).enumerate()
-            {
-                let given = |field: &str| {
-                    let pointer = format!("/spec/limits/{index}/{field}");
-                    entries(tree, location, tree.member(item, field), &pointer)
-                };
-                if resource::text(tree, item, "type").is_some_and(|of| of == "Container") {
-                    let fields = ["default", "defaultRequest", "max", "min"];
-                    object.entries.extend(fields.into_iter().flat_map(given));
-                }
-            }
-        }
+        RelatedKind::LimitRange => {}
     }
     Some(object)
 }

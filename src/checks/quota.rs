@@ -6,13 +6,11 @@ use crate::config::Config;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::manifest::related::RelatedKind;
 use crate::report::{Finding, Reason};
-use std::collections::HashMap;
-
-type ByNamespace<'a, T> = HashMap<Option<&'a str>, Vec<T>>;
+use std::collections::{HashMap, HashSet};
 
 pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     // For each namespace, the first template of those whose agents lack the same resources.
-    let mut agents: ByNamespace<'_, (&Prerequisites, &Outcome)> = HashMap::new();
+    let mut agents: HashMap<Option<&str>, Vec<(&Prerequisites, &Outcome)>> = HashMap::new();
     for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
         let Some(needs) = &outcome.needs else { continue };
         let known = agents
@@ -22,23 +20,19 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
             known.push((needs, outcome));
         }
     }
-    let mut named: ByNamespace<'_, &str> = HashMap::new();
-    for range in objects.of(RelatedKind::LimitRange) {
-        let of_namespace = named.entry(range.namespace.as_deref()).or_default();
-        of_namespace.extend(range.entries.iter().map(|entry| &*entry.key));
-    }
+    // A LimitRange may set defaults for the agent's container.
+    let ranges: HashSet<Option<&str>> =
+        objects.of(RelatedKind::LimitRange).map(|range| range.namespace.as_deref()).collect();
     let remark = |quota: &Object| {
         let namespace = quota.namespace.as_deref();
-        let named = named.get(&namespace).map(Vec::as_slice).unwrap_or_default();
-        agents.get(&namespace)?.iter().find_map(|(needs, outcome)| uncounted(quota, named, needs, outcome))
+        let agents = agents.get(&namespace).filter(|_| !ranges.contains(&namespace))?;
+        agents.iter().find_map(|(needs, outcome)| uncounted(quota, needs, outcome))
     };
     objects.of(RelatedKind::Quota).filter_map(remark).collect()
 }
 
-/// `named`: the resources in LimitRanges of the namespace, which may set defaults for containers.
-fn uncounted(quota: &Object, named: &[&str], needs: &Prerequisites, outcome: &Outcome) -> Option<(usize, Remark)> {
-    let is_open = |hard: &str| needs.without.contains(&hard) && !named.contains(&parts_of(hard).1);
-    let open: Vec<_> = quota.entries.iter().filter(|entry| is_open(&entry.key)).collect();
+fn uncounted(quota: &Object, needs: &Prerequisites, outcome: &Outcome) -> Option<(usize, Remark)> {
+    let open: Vec<_> = quota.entries.iter().filter(|entry| needs.without.contains(&&*entry.key)).collect();
     let first = open.first()?;
     let listed =
         |show: &dyn Fn(&str) -> String| open.iter().map(|entry| show(&entry.key)).collect::<Vec<_>>().join(" and ");

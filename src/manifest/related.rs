@@ -32,7 +32,7 @@ pub(crate) enum RelatedKind {
     Holds(Source),
     /// A ResourceQuota: the API server may refuse pods whose containers lack requests or limits.
     Quota,
-    /// A LimitRange, which may set these as defaults.
+    /// A LimitRange, which may set defaults for containers.
     LimitRange,
     /// A ServiceAccount, which may turn off the token of its pods.
     ServiceAccount,
@@ -40,7 +40,6 @@ pub(crate) enum RelatedKind {
 
 impl RelatedKind {
     /// Classifies a kind. The caller checks that the resource is of the core group.
-    #[must_use]
     pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
             "Secret" => Some(RelatedKind::Holds(Source::Secret)),
