@@ -2,8 +2,7 @@
 
 use json_patch::PatchOperation;
 use yaml_json_patch::edit::{self, Edit};
-use yaml_json_patch::{self as yaml, Tree};
-use yaml_json_patch::{Cache, SpliceError, splice, verify};
+use yaml_json_patch::{self as yaml, Cache, SpliceError, Tree, splice, verify};
 
 /// The reason why the permissions stay unchanged.
 #[derive(Debug, PartialEq)]

@@ -9,9 +9,8 @@ use json_patch::jsonptr::PointerBuf;
 use kube_core::TypeMeta;
 use memchr::memmem;
 use serde_json::Value;
-use std::collections::HashSet;
 use std::ops::Range;
-use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
+use yaml_json_patch::{self as yaml, Tree, to_json};
 
 /// The ClusterRoles and bindings of a text.
 #[derive(Debug, Default)]
@@ -31,9 +30,8 @@ pub(super) struct Managed {
     pub(super) value: Value,
     pub(super) record: RbacRecord,
     pub(super) place: Placement,
-    /// Offset of a key of another manifest: without a `---` between them, two manifests are one to YAML, and a removal would
-    /// take both.
-    pub(super) foreign: Option<usize>,
+    /// Offset of a duplicate key: without a `---` between them, two manifests are one to YAML, and a removal would take both.
+    pub(super) duplicate: Option<usize>,
 }
 
 /// An object without a record.
@@ -104,8 +102,8 @@ impl Existing {
         let record = annotations().and_then(|annotations| text(tree, annotations, Annotation::Record.key()));
         match (record.as_deref().and_then(RbacRecord::parse), to_json(tree, resource.node)) {
             (Some(record), Ok(value)) => {
-                let foreign = foreign_key(tree, resource.node).map(|key| base + key);
-                self.managed.push(Managed { identity, value, record, place, foreign });
+                let duplicate = resource.duplicate.map(|key| base + tree.span(key).start);
+                self.managed.push(Managed { identity, value, record, place, duplicate });
             }
             _ => self.unmanaged.push(Unmanaged {
                 identity,
@@ -124,18 +122,6 @@ impl Placement {
             Placement::ListItem { document, .. } => document.start,
         }
     }
-}
-
-/// The fields of ClusterRoles and ClusterRoleBindings.
-const FIELDS: [&str; 7] = ["apiVersion", "kind", "metadata", "rules", "aggregationRule", "roleRef", "subjects"];
-
-/// Offset of the first key that is not one of these, or is a duplicate.
-fn foreign_key(tree: &Tree<'_>, mapping: NodeId) -> Option<usize> {
-    let mut seen = HashSet::new();
-    let mut keys = tree.entries(tree.alias_target(mapping)).map(|(key, _)| key);
-    let is_ours = |name: &str| FIELDS.contains(&name);
-    let foreign = keys.find(|key| tree.scalar(*key).is_none_or(|name| !is_ours(&name) || !seen.insert(name)))?;
-    Some(tree.span(foreign).start)
 }
 
 pub(super) fn documents(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {

@@ -16,8 +16,7 @@ use crate::rbac::apply::RbacError;
 use crate::rbac::existing::{Existing, Managed, Unmanaged};
 use crate::rbac::manifest::comments;
 use crate::rbac::objects::objects;
-use crate::report::PermissionChange;
-use crate::report::{Finding, Reason};
+use crate::report::{Finding, PermissionChange, Reason};
 use serde_json::Value;
 use yaml_json_patch::edit::{self, Edit};
 

@@ -51,7 +51,6 @@ impl Grants {
     }
 
     /// The number of ServiceAccounts that need a permission.
-    #[must_use]
     pub(crate) fn service_accounts(&self) -> usize {
         let named = |((namespace, _), names): (&'_ (String, KubeletAccess), &'_ BTreeSet<String>)| {
             names.iter().map(|name| (namespace.clone(), name.clone())).collect::<Vec<_>>()
@@ -60,7 +59,6 @@ impl Grants {
     }
 
     /// A sentence on the agents that need no permission; none if all need one.
-    #[must_use]
     pub(crate) fn without(&self) -> Option<String> {
         let templates = match self.without {
             0 => return None,
@@ -71,7 +69,6 @@ impl Grants {
     }
 
     /// The reason why no permission is needed; none if one is.
-    #[must_use]
     pub(crate) fn nothing(&self) -> Option<String> {
         let why = || self.without().unwrap_or_else(|| "no pod template here carries the agent".to_owned());
         self.needed.is_empty().then(why)

@@ -26,7 +26,6 @@ const ORDER: &[(&str, &[&str])] = &[
 ];
 
 /// The two objects of a grant, in the order in which they are applied.
-#[must_use]
 pub(crate) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
     let name = name(grant, config);
     let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };

@@ -17,7 +17,7 @@ impl Existing {
     /// - if a list with one of them cannot be edited
     /// - if the other documents would change, which is a bug of this program
     pub(super) fn removal(&self, text: &str) -> Result<Vec<Edit>, RbacError> {
-        if let Some(offset) = self.managed.iter().find_map(|managed| managed.foreign) {
+        if let Some(offset) = self.managed.iter().find_map(|managed| managed.duplicate) {
             return Err(RbacError::SharedDocument { offset });
         }
         let mut edits: Vec<Edit> = Vec::new();
