@@ -22,7 +22,6 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
 
 /// Injects one text of several that belong together; [`checks::check_inputs`] then reads all of them. `patch` is the entry of a
 /// kustomization that names this text.
-#[must_use]
 pub(crate) fn inject_part(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
     let mut injection = inject_templates(text, patch, config, options);
     if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {

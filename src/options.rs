@@ -77,7 +77,6 @@ pub(crate) enum Tense {
 
 impl Tense {
     /// Returns the auxiliary verb of a participle.
-    #[must_use]
     pub(crate) fn auxiliary(self) -> &'static str {
         match self {
             Tense::Past => "was",
@@ -86,7 +85,6 @@ impl Tense {
     }
 
     /// Returns `2 injected` or `2 would be injected`; always `2 unchanged` if nothing changes.
-    #[must_use]
     pub(crate) fn decided(self, count: usize, reason: Reason) -> String {
         match reason.done() {
             Some(_) => self.counted(count, reason.id()),
@@ -95,7 +93,6 @@ impl Tense {
     }
 
     /// Returns `2 added` or `2 would be added`.
-    #[must_use]
     pub(crate) fn counted(self, count: usize, done: &str) -> String {
         match self {
             Tense::Past => format!("{count} {done}"),

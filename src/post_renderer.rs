@@ -13,7 +13,6 @@ use yaml_json_patch::edit::Edit;
 pub(crate) const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
 
 /// Injects what Helm rendered.
-#[must_use]
 pub(crate) fn render(text: &str, config: &Config, options: Options) -> Injection {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let edits = vec![Edit::replace(0..text.len(), NOTHING)];

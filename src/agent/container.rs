@@ -1,8 +1,7 @@
 //! The agent's container and volumes, made from the configuration and the pod's properties.
 
 use crate::agent::AgentRecord;
-use crate::agent::canonical::canonical_parts;
-use crate::agent::canonical::{Digest, ReplaceableNames, take_names};
+use crate::agent::canonical::{Digest, ReplaceableNames, canonical_parts, take_names};
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};

@@ -1,7 +1,6 @@
 //! The init container that delays the pod's containers until hosts accept TCP connections. It runs this program.
 
-use crate::agent::canonical::canonical_parts;
-use crate::agent::canonical::{Digest, take_image};
+use crate::agent::canonical::{Digest, canonical_parts, take_image};
 use crate::agent::endpoint::{Endpoint, EndpointError};
 use crate::agent::field_order::ordered;
 use crate::agent::record::WaitForRecord;

@@ -44,21 +44,7 @@ fn header(side: char, path: &Path) -> String {
     });
     let name = parts.fold(String::from(side), |name, part| name + "/" + &part);
     if name.contains(|c: char| c.is_control() || c == '"' || c == '\\') {
-        let mut quoted = String::from("\"");
-        for c in name.chars() {
-            match c {
-                '"' | '\\' => quoted.extend(['\\', c]),
-                '\n' => quoted.push_str("\\n"),
-                '\t' => quoted.push_str("\\t"),
-                c if c.is_control() => {
-                    for byte in c.encode_utf8(&mut [0; 4]).bytes() {
-                        let _ = write!(quoted, "\\{byte:03o}");
-                    }
-                }
-                c => quoted.push(c),
-            }
-        }
-        quoted + "\""
+        format!("{name:?}")
     } else if name.contains(' ') {
         name + "\t"
     } else {

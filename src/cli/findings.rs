@@ -1,15 +1,13 @@
 //! Outcomes and findings of one text as messages.
 
 use crate::cli::messages::{Message, Messages, ShowWhen};
-use crate::diagnostic::Severity;
-use crate::diagnostic::{Colour, Diagnostic, Renderer, visible};
+use crate::diagnostic::{Colour, Diagnostic, Renderer, Severity, visible};
 use crate::inject::outcome::ResourceRef;
 use crate::inject::{Injection, ReportedFinding};
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Tense};
-use crate::report::PermissionChange;
-use crate::report::{Class, Finding, Reason};
+use crate::report::{Class, Finding, PermissionChange, Reason};
 use std::io;
 
 /// One input, for messages that point into it.

@@ -11,8 +11,7 @@ use crate::cli::kustomizations::NamedPatches;
 use crate::cli::messages::{Message, Messages, RunOutcome, Verbosity};
 use crate::cli::{Exit, concatenate, diff, in_place, stdout};
 use crate::config::{Config, Rbac};
-use crate::diagnostic::Severity;
-use crate::diagnostic::{LineCounter, visible};
+use crate::diagnostic::{LineCounter, Severity, visible};
 use crate::engine::inject_part;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::severity::SeverityPolicy;
@@ -132,12 +131,7 @@ impl<'c> RunContext<'c> {
     pub(crate) fn new(asked: RunRequest<'c>, config: &'c Config) -> Self {
         let tense = match asked.mode {
             OutputMode::Manifests | OutputMode::InPlace => Tense::Past,
-            OutputMode::Diff
-            | OutputMode::Check
-            | OutputMode::CheckAndDiff
-            | OutputMode::Patches
-            | OutputMode::Explanation(_)
-            | OutputMode::Permissions => Tense::Conditional,
+            _ => Tense::Conditional,
         };
         Self { mode: asked.mode, options: Options { tense, ..asked.options }, config }
     }
@@ -449,12 +443,7 @@ impl<'c> Session<'c> {
             let ending = match self.run.mode {
                 OutputMode::Manifests => RunOutcome::NothingWritten,
                 OutputMode::InPlace => RunOutcome::NothingChanged,
-                OutputMode::Diff
-                | OutputMode::Check
-                | OutputMode::CheckAndDiff
-                | OutputMode::Patches
-                | OutputMode::Explanation(_)
-                | OutputMode::Permissions => RunOutcome::NothingShown,
+                _ => RunOutcome::NothingShown,
             };
             messages.log_summary(ending)?;
             messages.show(Some(ending));
@@ -464,11 +453,7 @@ impl<'c> Session<'c> {
             OutputMode::InPlace => RunOutcome::Changed { files: prepared.len() },
             OutputMode::Permissions => RunOutcome::Permitted(&self.grants),
             OutputMode::Manifests => RunOutcome::Given,
-            OutputMode::Diff
-            | OutputMode::Check
-            | OutputMode::CheckAndDiff
-            | OutputMode::Patches
-            | OutputMode::Explanation(_) => RunOutcome::Shown,
+            _ => RunOutcome::Shown,
         };
         messages.log_summary(ending)?;
         messages.needed(&self.requirements)?;

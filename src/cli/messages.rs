@@ -1,12 +1,10 @@
 //! Messages beside the output: on stderr, and in the log file for users whose tool hides stderr.
 
-use crate::agent::prerequisites::Permission;
-use crate::agent::prerequisites::Requirement;
+use crate::agent::prerequisites::{Permission, Requirement};
 use crate::cli::discover::plain;
 use crate::cli::input::{STDIN, Unreadable};
 use crate::cli::prerequisites;
-use crate::diagnostic::Severity;
-use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, visible};
+use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
 use crate::options::Tense;
 use crate::rbac::Grants;
 use crate::report::{Class, Reason};

@@ -31,8 +31,7 @@ use crate::options::{Direction, Explanations, ForeignAgents, HandEdits, Options,
 use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE};
 use clap::{CommandFactory, Parser};
 use explain::ExplainRequest;
-use inject::EntryPoint;
-use inject::{OutputMode, RunContext, RunRequest};
+use inject::{EntryPoint, OutputMode, RunContext, RunRequest};
 use messages::{Messages, Verbosity};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};

@@ -1,7 +1,6 @@
 //! Objects that must exist before the injected pods start, as the last lines of a report.
 
-use crate::agent::prerequisites::Permission;
-use crate::agent::prerequisites::Requirement;
+use crate::agent::prerequisites::{Permission, Requirement};
 use std::collections::HashMap;
 
 /// Namespaces that one line names.

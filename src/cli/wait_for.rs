@@ -4,11 +4,10 @@ use crate::agent::endpoint::Endpoint;
 use crate::cli::discover::plain;
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
-use std::io;
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// The longest that one try may take, so that a host that answers nothing is tried again.
 const LONGEST_TRY: Duration = Duration::from_secs(3);

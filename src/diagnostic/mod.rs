@@ -101,14 +101,12 @@ impl<'t> Diagnostic<'t> {
     }
 
     /// Sets the place.
-    #[must_use]
     pub(crate) fn at(mut self, place: Place<'t>) -> Self {
         self.place = Some(place);
         self
     }
 
     /// Sets the help.
-    #[must_use]
     pub(crate) fn with_help(mut self, help: Option<String>) -> Self {
         self.help = help;
         self

@@ -24,13 +24,11 @@ pub(crate) struct LineCounter<'t> {
 
 impl<'t> LineCounter<'t> {
     /// Starts at the beginning of a text, which need not be UTF-8.
-    #[must_use]
     pub(crate) fn new(text: &'t [u8]) -> Self {
         LineCounter { text, offset: 0, at: Position { line: 1, column: 1, line_start: 0 } }
     }
 
     /// Returns true if the counted text is this slice.
-    #[must_use]
     pub(crate) fn is_of(&self, text: &[u8]) -> bool {
         std::ptr::eq(self.text, text)
     }

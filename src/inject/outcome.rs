@@ -97,7 +97,6 @@ impl Outcome {
     }
 
     /// Returns the resource.
-    #[must_use]
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
         let Self { identity, template, offset, file, .. } = self;
         ResourceRef { identity, template, offset: *offset, file: file.as_ref() }
@@ -132,7 +131,6 @@ impl Remark {
     }
 
     /// Returns the resource.
-    #[must_use]
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
         let Self { identity, offset, file, .. } = self;
         ResourceRef { identity, template: "", offset: *offset, file: file.as_ref() }

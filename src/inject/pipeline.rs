@@ -24,7 +24,6 @@ use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
 
 /// Injects the pod templates of one text, without permissions and without checks of other resources. `patch` is the entry of a
 /// kustomization that names the text as a patch.
-#[must_use]
 pub(crate) fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
     // Room for more than most texts have: unused room takes no memory, and growing takes twice what is there.
     let outcomes = Vec::with_capacity(text.len() / 2048);

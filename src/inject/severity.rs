@@ -22,13 +22,11 @@ impl Default for SeverityPolicy {
 
 impl SeverityPolicy {
     /// Returns the policy of a configuration and arguments.
-    #[must_use]
     pub(crate) fn of(config: &Config, options: Options) -> Self {
         Self { on_error: config.spec.on_error, warnings: options.warnings }
     }
 
     /// Returns the severity of a finding. An error holds back the whole run; a failed verification is always one.
-    #[must_use]
     pub(crate) fn severity(self, finding: &Finding) -> Severity {
         if finding.reason == Reason::VerifyFailed {
             return Severity::Error;

@@ -1,37 +1,34 @@
-//! What has the form of a pod template, wherever it stands: a mapping with containers in its `spec`.
+//! Mappings in the form of a pod template, at any place: with containers in their `spec`.
 
 use crate::manifest::template_path::{Step, TemplatePath};
+use crate::manifest::workloads::containers;
 use memchr::memmem;
-use std::collections::HashMap;
-use yaml_json_patch::lookup::MAX_MERGES;
 use yaml_json_patch::pointer::escape;
-use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
+use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// Of one resource, that are decided about: each decision looks at all of the resource.
-pub(crate) const MOST_LOOKED_AT: usize = 100;
+/// Upper bound of candidates per resource. Each costs a walk over the whole resource.
+pub(crate) const MAX_CANDIDATES: usize = 100;
 
-/// False: nothing in the text is of that form.
-#[must_use]
+/// Returns false for a text without such a mapping.
 pub(crate) fn may_be_in(text: &str) -> bool {
     memmem::find(text.as_bytes(), b"containers").is_some()
 }
 
-/// Something of that form.
+/// A mapping of that form.
 #[derive(Debug)]
 pub(crate) struct Formed {
-    /// JSON Pointer from the resource; empty where that has the form itself.
+    /// JSON Pointer from the resource; empty for the resource itself.
     pub(crate) pointer: String,
-    /// As a path for all items of the lists on the way.
+    /// The same with `*` for the index of an item.
     pub(crate) path: TemplatePath,
     /// The mapping.
     pub(crate) node: NodeId,
 }
 
-/// Everything of that form in a resource, the resource itself among them, in order of the text. Aliases on the way are not
-/// looked through: what stands behind one is looked at there.
-#[must_use]
+/// Returns the mappings of that form in a resource, itself included, in order of the text. Aliases are not followed, since
+/// their anchors are visited.
 pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
-    let mut search = Search { tree, found: Vec::new(), specs: HashMap::new() };
+    let mut search = Search { tree, found: Vec::new() };
     search.look(tree.alias_target(resource), &mut Vec::new(), String::new());
     search.found
 }
@@ -39,8 +36,6 @@ pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
 struct Search<'a, 't> {
     tree: &'a Tree<'t>,
     found: Vec<Formed>,
-    /// Whether they have containers. Many may share one by aliases and merge keys: it is looked at once.
-    specs: HashMap<NodeId, bool>,
 }
 
 impl Search<'_, '_> {
@@ -49,7 +44,7 @@ impl Search<'_, '_> {
         match tree.kind(node) {
             Kind::Mapping => {
                 // A template that a merge key brings is looked at where it stands.
-                if tree.get(node, "spec").is_some_and(|spec| self.has_containers(spec, 0)) {
+                if tree.get(node, "spec").is_some() && containers(tree, node).is_some() {
                     let path = TemplatePath { steps: steps.clone() };
                     self.found.push(Formed { pointer: pointer.clone(), path, node });
                 }
@@ -74,35 +69,6 @@ impl Search<'_, '_> {
             }
             Kind::Scalar | Kind::Alias => {}
         }
-    }
-
-    /// Of its own, or by a merge key.
-    fn has_containers(&mut self, spec: NodeId, merges: usize) -> bool {
-        let tree = self.tree;
-        let spec = tree.alias_target(spec);
-        if let Some(known) = self.specs.get(&spec) {
-            return *known;
-        }
-        // Until it is known, for a merge that leads back to it.
-        self.specs.insert(spec, false);
-        let has = match tree.get(spec, "containers") {
-            Some(list) => {
-                tree.items(tree.alias_target(list)).any(|item| tree.kind(tree.alias_target(item)) == Kind::Mapping)
-            }
-            None if merges > MAX_MERGES => false,
-            None => {
-                let merged =
-                    tree.entries(spec).filter(|(key, _)| is_merge_key(tree, *key)).map(|(_, value)| value).last();
-                merged.is_some_and(|source| match tree.kind(tree.alias_target(source)) {
-                    Kind::Sequence => {
-                        tree.items(tree.alias_target(source)).any(|source| self.has_containers(source, merges + 1))
-                    }
-                    _ => self.has_containers(source, merges + 1),
-                })
-            }
-        };
-        self.specs.insert(spec, has);
-        has
     }
 }
 

@@ -8,7 +8,7 @@ use crate::agent::wait_for::asks_for_nothing;
 use crate::config::{Config, InjectionMode};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
-use crate::inject::template_form::{Formed, MOST_LOOKED_AT, formed};
+use crate::inject::template_form::{Formed, MAX_CANDIDATES, formed};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::{Resource, text};
@@ -44,7 +44,6 @@ fn is_in(keys: &[Finder<'static>], text: &str) -> bool {
 
 /// True where an unknown kind may hold a template that does not ask and would get an agent all the same. False: a document
 /// of which this is known needs not be read for it.
-#[must_use]
 pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> bool {
     let is_looked_at = |group: &str| is_custom(group) && !is_for_tools(group);
     config.spec.injection == InjectionMode::Always
@@ -171,7 +170,7 @@ fn candidates(tree: &Tree<'_>, resource: &Resource, context: DecisionContext<'_>
     let formed = formed(tree, resource.node).into_iter().filter(|formed| !formed.path.steps.is_empty());
     let (asking, others): (Vec<_>, Vec<_>) =
         formed.map(|formed| (asks(tree, formed.node), formed)).partition(|(asks, _)| asks.is_some());
-    let mut looked_at: Vec<_> = asking.into_iter().chain(others).take(MOST_LOOKED_AT).collect();
+    let mut looked_at: Vec<_> = asking.into_iter().chain(others).take(MAX_CANDIDATES).collect();
     looked_at.sort_by_key(|(_, formed)| tree.span(formed.node).start);
     let candidates = looked_at.into_iter().filter_map(|(asks, formed)| {
         if asks.is_none() && !(asks_or_not && names_an_image(tree, formed.node)) {

@@ -26,7 +26,6 @@ pub(crate) struct FunctionConfig<'e> {
 
 impl FunctionConfig<'_> {
     /// The file that the orchestrator read it from, where it says so.
-    #[must_use]
     pub(crate) fn file(&self) -> Option<String> {
         let annotations = self.tree.member(self.tree.member(self.node, "metadata")?, "annotations")?;
         let keys = ["internal.config.kubernetes.io/path", "config.kubernetes.io/path"];
@@ -34,7 +33,6 @@ impl FunctionConfig<'_> {
     }
 
     /// Kind and name: `AgentInjector/production`.
-    #[must_use]
     pub(crate) fn name(&self) -> String {
         let kind = text(self.tree, self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
         let metadata = self.tree.member(self.node, "metadata");
@@ -45,7 +43,6 @@ impl FunctionConfig<'_> {
     }
 
     /// Its own text, equal to its file unless the orchestrator printed it anew. None if it cannot be cut out.
-    #[must_use]
     pub(crate) fn own_text(&self) -> Option<String> {
         let (whole, span) = (self.tree.text(), self.tree.span(self.node));
         let (before, lines) = (whole.get(..span.start)?, whole.get(span)?);

@@ -23,7 +23,6 @@ pub(crate) enum Sidecar {
 
 impl Sidecar {
     /// Returns the field of the PodSpec.
-    #[must_use]
     pub(crate) fn field(self) -> &'static str {
         match self {
             Sidecar::Container => "containers",
@@ -48,7 +47,6 @@ impl Volume {
     pub(crate) const ALL: [Volume; 3] = [Volume::Tmp, Volume::Token, Volume::Config];
 
     /// Returns the volume's name in the pod.
-    #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
             Volume::Tmp => "mackerel-agent-tmp",
@@ -59,7 +57,6 @@ impl Volume {
 }
 
 /// Returns true for an agent's image: `registry.example/team/mackerel-container-agent:v1@sha256:…`.
-#[must_use]
 pub(crate) fn is_agent_image(image: &str) -> bool {
     let path = image.split('@').next().unwrap_or_default();
     let last = path.rsplit('/').next().unwrap_or_default();

@@ -31,7 +31,6 @@ const NAMES: [&str; 11] = [
 ];
 
 /// The second occurrence of `step` or one of [`NAMES`] in a mapping or in what it merges.
-#[must_use]
 pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId, step: &str) -> Option<NodeId> {
     second_key_of(tree, mapping, step, &mut MAX_MERGES.clone())
 }
@@ -73,7 +72,6 @@ pub(crate) fn occurrences<'a>(
 }
 
 /// Returns true if one `kind` and one `apiVersion` of a resource that has them twice match.
-#[must_use]
 pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, group: &str, kind: &str) -> bool {
     let of = |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group) == group;
     let says = |name: &'static str, read: &str, is_it: &dyn Fn(&str) -> bool| {
@@ -85,7 +83,6 @@ pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, grou
 }
 
 /// Returns true if one of the mapping's `kind`s is a list's and it has `items`.
-#[must_use]
 pub(crate) fn may_be_list(tree: &Tree<'_>, mapping: NodeId) -> bool {
     occurrences(tree, mapping, "kind")
         .any(|kind| tree.scalar(tree.alias_target(kind)).is_some_and(|kind| is_list(&kind)))

@@ -1,7 +1,6 @@
 //! JSON Pointers in the form in which Kubernetes prints fields: `/spec/containers/1/image` -> `spec.containers[1].image`.
 
 /// The dotted path that kubectl and KRM results show; empty for the resource itself.
-#[must_use]
 pub(crate) fn field_path(pointer: &str) -> String {
     let mut path = String::new();
     for token in pointer.split('/').skip(1) {

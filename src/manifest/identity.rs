@@ -20,14 +20,12 @@ pub struct Identity {
 
 impl Identity {
     /// Returns its namespace, or `default` (the configuration's) if the resource names none.
-    #[must_use]
     pub(crate) fn namespace_or<'a>(&'a self, default: Option<&'a String>) -> Option<&'a String> {
         self.namespace.as_ref().or(default)
     }
 }
 
 /// Returns true for a kind whose `items` are resources: `List`, `ResourceList` and typed lists such as `DeploymentList`.
-#[must_use]
 pub(crate) fn is_list(kind: &str) -> bool {
     kind.ends_with("List")
 }

@@ -10,7 +10,6 @@ use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_valu
 const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Returns true for the file name of a kustomization.
-#[must_use]
 pub(crate) fn is_kustomization(name: &str) -> bool {
     NAMES.contains(&name)
 }
@@ -44,7 +43,6 @@ pub(crate) struct NamedPatch {
 }
 
 /// Reads the text of a kustomization; a document that is not valid YAML names no files.
-#[must_use]
 pub(crate) fn read(text: &str) -> Kustomization {
     let mut kustomization = Kustomization::default();
     for document in yaml_json_patch::documents(text) {

@@ -3,7 +3,6 @@
 use yaml_json_patch::{Kind, NodeId, Tree};
 
 /// The first directive in a resource.
-#[must_use]
 pub(crate) fn patch_directive(tree: &Tree<'_>, resource: NodeId) -> Option<NodeId> {
     let text = tree.text().get(tree.span(resource))?;
     memchr::memchr(b'$', text.as_bytes())?;

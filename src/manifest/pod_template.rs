@@ -32,7 +32,6 @@ impl ContainerList {
         [ContainerList::Containers, ContainerList::InitContainers, ContainerList::EphemeralContainers];
 
     /// The name of the field in the PodSpec.
-    #[must_use]
     pub(crate) fn field(self) -> &'static str {
         match self {
             ContainerList::Containers => "containers",
@@ -121,7 +120,6 @@ pub(crate) struct SpecField {
 
 impl PodTemplate {
     /// Builds the view of the template at `node`.
-    #[must_use]
     pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
         let metadata = tree.member(node, "metadata");
         let spec = tree.member(node, "spec");
@@ -159,7 +157,6 @@ impl PodTemplate {
     }
 
     /// The first duplicate key in the template, its `metadata` or its `spec` that is refused.
-    #[must_use]
     pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
         [(Some(self.node), "spec"), (self.metadata, ""), (self.spec, "")]
             .into_iter()
@@ -167,7 +164,6 @@ impl PodTemplate {
     }
 
     /// The annotation with this key, the last one if there are several.
-    #[must_use]
     pub(crate) fn annotation(&self, key: &str) -> Option<&Annotation> {
         self.annotations.iter().rev().find(|annotation| annotation.key == key)
     }

@@ -19,7 +19,6 @@ const MEMORY: &str = "128Mi";
 
 /// Returns true if the containers make the pod Guaranteed: each has limits, and requests that are equal or absent.
 /// Resources at the pod level decide the class alone; then no container can change it.
-#[must_use]
 pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
     let counts = |list: ContainerList| list != ContainerList::EphemeralContainers;
     let mut containers = template.containers.iter().filter(|container| counts(container.list)).peekable();
@@ -33,7 +32,6 @@ pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
 }
 
 /// Returns true if a pod stays Guaranteed with a container of these resources.
-#[must_use]
 pub(crate) fn keeps_guaranteed(resources: &ResourceRequirements) -> bool {
     let amount = |list: &Option<BTreeMap<String, Quantity>>, name: &str| nanos(&list.as_ref()?.get(name)?.0);
     DECISIVE.into_iter().all(|name| holds(amount(&resources.requests, name), amount(&resources.limits, name)))
@@ -44,7 +42,6 @@ fn holds(request: Option<i128>, limit: Option<i128>) -> bool {
 }
 
 /// Raises requests to the limits. A missing limit is the agent's default, or the request if that is higher.
-#[must_use]
 pub(crate) fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequirements {
     let mut requests = resources.requests.take().unwrap_or_default();
     let mut limits = resources.limits.take().unwrap_or_default();

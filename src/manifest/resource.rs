@@ -30,7 +30,6 @@ const LIST_DEPTH: usize = 8;
 
 /// Every resource below `root`, with the items in place of a list, in order of the text. Items that are no mappings
 /// (`null`) are left out. `inherited` is the type of items that a typed list around `root` gives.
-#[must_use]
 pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     let mut resources = with_hidden(tree, root, inherited);
     resources.retain(|resource| !resource.is_hidden);
@@ -38,7 +37,6 @@ pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> 
 }
 
 /// Like [`resources`], including those that Kubernetes does not see because of duplicate keys.
-#[must_use]
 pub(crate) fn with_hidden(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     let mut found = Vec::new();
     let around = Around { inherited, depth: LIST_DEPTH, duplicate: None, is_hidden: false };
@@ -131,7 +129,6 @@ fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
 
 /// The type of a list's items; none if the mapping is no list. The API server leaves kind and version out of the items of a
 /// typed list: a DeploymentList holds Deployments.
-#[must_use]
 pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
     let list = types(tree, mapping, &TypeMeta::default());
     match list.kind.as_str() {

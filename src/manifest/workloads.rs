@@ -100,7 +100,6 @@ impl<'c> Path<'c> {
 
 impl<'c> Table<'c> {
     /// Creates the table of the built-in and the `configured` paths.
-    #[must_use]
     pub(crate) fn new(configured: impl IntoIterator<Item = (&'c str, &'c str, &'c TemplatePath)>) -> Self {
         Self { configured: configured.into_iter().collect() }
     }
@@ -114,13 +113,11 @@ impl<'c> Table<'c> {
 
     /// Returns true if a kind of this name holds a pod template in any group. See [`is_list`](crate::manifest::identity::is_list)
     /// for lists.
-    #[must_use]
     pub(crate) fn knows_kind(&self, kind: &str) -> bool {
         self.kinds().any(|(_, known)| known == kind)
     }
 
     /// Returns true if this kind holds a pod template, in this group or, without one, in any.
-    #[must_use]
     pub(crate) fn knows(&self, group: Option<&str>, kind: &str) -> bool {
         self.kinds().any(|(of, known)| known == kind && group.is_none_or(|group| group == of))
     }
@@ -131,7 +128,6 @@ impl<'c> Table<'c> {
     }
 
     /// The pod templates of a resource, of which `is_of` tells group and kind. Places that it does not fill are left out.
-    #[must_use]
     pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, is_of: impl Fn(&str, &str) -> bool) -> Templates {
         let mut finder = TemplateFinder::new(tree);
         let mut all: Vec<FoundTemplate> = Vec::new();
@@ -169,7 +165,6 @@ pub(crate) struct FoundTemplate {
 }
 
 /// The list of containers, if the mapping has the form of a pod template.
-#[must_use]
 pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     let list = tree.alias_target(tree.member(tree.member(node, "spec")?, "containers")?);
     let mut kinds = tree.items(list).map(|item| tree.kind(tree.alias_target(item)));
@@ -290,7 +285,6 @@ fn members(tree: &Tree<'_>, node: NodeId) -> Members {
 }
 
 /// Returns true if any of the template's duplicate keys leads to containers.
-#[must_use]
 pub(crate) fn may_have_containers(tree: &Tree<'_>, template: NodeId) -> bool {
     let mut finder = TemplateFinder::new(tree);
     finder.leads(template, CONTAINERS, true)

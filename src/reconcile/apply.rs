@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::rc::Rc;
 use yaml_json_patch::edit::{self, Edit};
-use yaml_json_patch::{self as yaml, Buffer, Kind, NodeId, Tree};
-use yaml_json_patch::{Cache, ErrorKind, Operation, SpliceError, splice, verify};
+use yaml_json_patch::{
+    self as yaml, Buffer, Cache, ErrorKind, Kind, NodeId, Operation, SpliceError, Tree, splice, verify,
+};
 
 /// The action for one template, in two steps.
 #[derive(Debug, Clone, PartialEq, Default)]

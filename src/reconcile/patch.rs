@@ -20,8 +20,7 @@ use json_patch::jsonptr::PointerBuf;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use yaml_json_patch::pointer::escape;
-use yaml_json_patch::{Kind, NodeId, ScalarValue, Style, Tree, scalar_value};
-use yaml_json_patch::{Operation, null_source};
+use yaml_json_patch::{Kind, NodeId, Operation, ScalarValue, Style, Tree, null_source, scalar_value};
 
 /// Operations on one template.
 #[derive(Debug, Clone, PartialEq, Default)]

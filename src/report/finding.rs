@@ -90,7 +90,6 @@ pub enum PermissionChange {
 
 impl PermissionChange {
     /// Returns the participle for reports.
-    #[must_use]
     pub(crate) fn word(self) -> &'static str {
         match self {
             PermissionChange::Added => "added",

@@ -110,7 +110,6 @@ reasons! {
 
 impl Reason {
     /// Returns the participle of a decision; `None` if it changes nothing.
-    #[must_use]
     pub(crate) fn done(self) -> Option<&'static str> {
         match self {
             Reason::Injected => Some("added"),
@@ -122,7 +121,6 @@ impl Reason {
     }
 
     /// Returns true for a warning about the resulting pod, which is not reported if the template stays unchanged.
-    #[must_use]
     pub(crate) fn is_about_change(self) -> bool {
         matches!(
             self,
@@ -141,7 +139,6 @@ impl Reason {
     }
 
     /// Returns true for a warning that is reported once per run, since it is the same for every template.
-    #[must_use]
     pub(crate) fn is_said_once(self) -> bool {
         matches!(self, Reason::InsecureTls | Reason::KnativeFeatures | Reason::NodesProxy)
     }

@@ -6,8 +6,7 @@
 use crate::block_scalar::line_end;
 use crate::json::{self, is_merge_key, to_json};
 use crate::read::TAB;
-use crate::tree::YamlError;
-use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::tree::{Kind, NodeId, Style, Tree, YamlError};
 use crate::value::is_word;
 use std::ops::Range;
 

@@ -1,8 +1,7 @@
 //! A document as JSON, the way sigs.k8s.io/yaml hands it to Kubernetes.
 
 use crate::tag;
-use crate::tree::YamlError;
-use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::tree::{Kind, NodeId, Style, Tree, YamlError};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::{Map, Number, Value};
 

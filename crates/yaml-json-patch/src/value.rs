@@ -9,8 +9,7 @@
 //! | `12:30` `2024-01-01` `1e400` | string |
 
 use crate::tag;
-use crate::tree::YamlError;
-use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::tree::{Kind, NodeId, Style, Tree, YamlError};
 use std::borrow::Cow;
 
 /// The value of a scalar.

@@ -13,8 +13,7 @@
 
 use super::error::explain;
 use super::unindented_quotes;
-use crate::tree::YamlError;
-use crate::tree::{Kind, NONE, Node, Properties, Style, Tree};
+use crate::tree::{Kind, NONE, Node, Properties, Style, Tree, YamlError};
 use crate::{block_scalar, tag};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use std::borrow::Cow;

@@ -4,8 +4,7 @@ use super::cache::Cache;
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
 use crate::edit::Edit;
-use crate::tree::NONE;
-use crate::tree::{Style, Tree};
+use crate::tree::{NONE, Style, Tree};
 use std::ops::Range;
 
 /// Edits in the order in which they were added, which they keep at one place.
