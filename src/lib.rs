@@ -135,8 +135,8 @@
 //! - Rust 1.89 or newer; a minor version may ask for a newer one.
 //!
 //! The types of Kubernetes are used inside, through the crate `k8s-openapi`, of which a program can have but one Kubernetes version.
-//! The default feature `k8s-v1_33` chooses it. A program that chooses one itself depends on this crate with
-//! `default-features = false`.
+//! The default feature `k8s-v1_33` chooses it; the other one, `webhook`, is the program's server. A program that chooses one itself
+//! depends on this crate with `default-features = false`.
 
 // In order of dependency: a module names only those above it. ARCHITECTURE.md says what each is for.
 //
@@ -168,8 +168,11 @@ pub mod engine;
 
 pub mod admission;
 
-// The front ends; `cli` alone does I/O.
+// The front ends; `webhook` and `cli` alone do I/O.
 pub mod krm_fn;
 mod post_renderer;
+
+#[cfg(all(unix, feature = "webhook"))]
+mod webhook;
 
 pub mod cli;

@@ -2,7 +2,11 @@
 
 use crate::agent::endpoint::Endpoint;
 use crate::cli::wait_for::duration;
+#[cfg(all(unix, feature = "webhook"))]
+use crate::webhook::log::LogFormat;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+#[cfg(all(unix, feature = "webhook"))]
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -123,6 +127,21 @@ Exit codes: 0 all accept, 2 wrong usage, else the first that does not: 11 for th
         #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
         interval: Duration,
     },
+    /// Serve the admission webhook, which injects pods as the API server creates them
+    #[cfg(all(unix, feature = "webhook"))]
+    #[command(
+        subcommand_negates_reqs = true,
+        args_conflicts_with_subcommands = true,
+        disable_help_subcommand = true,
+        after_help = "\
+Examples:
+  mackerel-agent-injector webhook --tls-cert tls.crt --tls-key tls.key
+  mackerel-agent-injector webhook --tls-cert tls.crt --tls-key tls.key --config injector.yaml
+  mackerel-agent-injector webhook certificate --service injector --namespace mackerel > secret.yaml
+
+Certificate and configuration are read again every five seconds. On SIGTERM the server drains, then ends."
+    )]
+    Webhook(WebhookArgs),
     /// Print completions for a shell
     #[command(after_help = "\
 Examples:
@@ -145,6 +164,56 @@ Examples:
         /// Write the pages of the program and of every command into this folder
         #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
         dir: Option<PathBuf>,
+    },
+}
+
+/// Arguments of the admission server.
+#[cfg(all(unix, feature = "webhook"))]
+#[derive(Debug, Args)]
+pub(crate) struct WebhookArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<WebhookCommand>,
+    /// Address and port of the hooks `/mutate`, `/warn` and `/wait-for`, by TLS
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:10250")]
+    pub(crate) listen: SocketAddr,
+    /// Address and port of `/livez`, `/readyz` and `/metrics`, without TLS
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:8080")]
+    pub(crate) metrics_listen: SocketAddr,
+    /// Certificates in PEM, the server's own first
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// The certificate's key in PEM
+    #[arg(long, value_name = "FILE", required = true)]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// How long to serve on after SIGTERM, not ready, until no client has this server's address
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    pub(crate) drain: Duration,
+    /// Form of the log on standard error: json or text
+    #[arg(long, value_name = "FORMAT", default_value = "json", hide_possible_values = true)]
+    pub(crate) log_format: LogFormat,
+}
+
+#[cfg(all(unix, feature = "webhook"))]
+#[derive(Debug, Subcommand)]
+pub(crate) enum WebhookCommand {
+    /// Print a Secret with a certificate for a Service, and the `caBundle` that trusts it; see `--namespace`
+    #[command(after_help = "\
+Examples:
+  mackerel-agent-injector webhook certificate --service injector --namespace mackerel > secret.yaml
+  mackerel-agent-injector webhook certificate --service injector --namespace mackerel --days 365
+  mackerel-agent-injector webhook certificate --service injector --namespace mackerel --ca-bundle old-ca.crt
+
+The authority's key is dropped: nobody can have it issue another certificate.")]
+    Certificate {
+        /// Name of the Service in front of the server
+        #[arg(long, value_name = "NAME")]
+        service: String,
+        /// Days for which the certificate is valid
+        #[arg(long, value_name = "DAYS", default_value_t = 3650, value_parser = clap::value_parser!(u32).range(1..=36500))]
+        days: u32,
+        /// Authorities of before, in PEM, that the `caBundle` goes on trusting
+        #[arg(long, value_name = "FILE")]
+        ca_bundle: Option<PathBuf>,
     },
 }
 

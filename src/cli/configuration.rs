@@ -77,7 +77,8 @@ pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Me
     Ok(Exit::Done)
 }
 
-fn named(common: &Common) -> Option<PathBuf> {
+/// The configuration's file.
+pub(crate) fn named(common: &Common) -> Option<PathBuf> {
     common.config.clone().or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from))
 }
 

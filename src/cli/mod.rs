@@ -5,6 +5,7 @@
 //! - `configuration`: the configuration of a run
 //! - `inject`, `stdin`: a run over files, a run over stdin
 //! - `wait_for`: the command of the init container
+//! - `webhook`: the admission server
 //! - `stdout`, `concatenate`, `diff`, `in_place`, `explain`: output
 //! - `messages`, `findings`, `prerequisites`: messages beside the output
 
@@ -26,6 +27,8 @@ mod stdin;
 mod stdout;
 mod usage;
 mod wait_for;
+#[cfg(all(unix, feature = "webhook"))]
+mod webhook;
 
 use crate::options::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
 use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE};
@@ -121,6 +124,8 @@ pub fn run() -> ExitCode {
         Some(Command::WaitFor { endpoints, timeout, interval }) => {
             wait_for::wait(&endpoints, timeout, interval, messages)
         }
+        #[cfg(all(unix, feature = "webhook"))]
+        Some(Command::Webhook(asked)) => webhook::run(asked, &common, messages),
         Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
         Some(Command::Man { dir: Some(folder), .. }) => generate::manuals(&folder).map(|()| Exit::Done),
         Some(Command::Man { command, dir: None }) => generate::manual(&command).map(|()| Exit::Done),

@@ -1,3 +1,5 @@
 //! `webhook/` and the command `webhook`.
 
 mod chart;
+#[cfg(feature = "webhook")]
+mod server;

@@ -1,0 +1,50 @@
+//! `webhook`: the admission server, and a certificate for it.
+
+use crate::cli::args::{Common, WebhookArgs, WebhookCommand};
+use crate::cli::messages::Messages;
+use crate::cli::{Exit, configuration, stdout};
+use crate::webhook::issue::{Request, issue, manifest};
+use crate::webhook::log;
+use crate::webhook::reload::{CertificateFiles, ConfigurationFile};
+use crate::webhook::server::{Settings, serve};
+use anyhow::Context as _;
+use std::fs;
+use std::time::SystemTime;
+
+pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+    let WebhookArgs { command, listen, metrics_listen, tls_cert, tls_key, drain, log_format } = asked;
+    if let Some(WebhookCommand::Certificate { service, days, ca_bundle }) = command {
+        let Some(namespace) = &common.namespace else {
+            anyhow::bail!("the certificate is for a Service in a namespace: add `--namespace NS`");
+        };
+        for (name, what) in [(&*service, "a Service"), (&**namespace, "a namespace")] {
+            if !is_label(name) {
+                anyhow::bail!("'{name}' is no name of {what}: lower-case letters, digits and `-`, at most 63");
+            }
+        }
+        let old = ca_bundle.map(|path| fs::read_to_string(&path).with_context(|| path.display().to_string()));
+        let request = Request { service: &service, namespace, days, now: SystemTime::now() };
+        let issued = issue(&request).context("no certificate can be made")?;
+        stdout::write([&*manifest(&request, issued, &old.transpose()?.unwrap_or_default())?])?;
+        return Ok(Exit::Done);
+    }
+    let (Some(certificate), Some(key)) = (tls_cert, tls_key) else {
+        anyhow::bail!("the API server calls webhooks by TLS: name `--tls-cert FILE` and `--tls-key FILE`");
+    };
+    let config = configuration::base(common, messages)?;
+    let configuration_file = configuration::named(common).map(|path| ConfigurationFile {
+        path,
+        set: common.set.clone(),
+        namespace: common.namespace.clone(),
+    });
+    log::init(log_format);
+    let certificate_files = CertificateFiles { certificate, key };
+    serve(Settings { listen, metrics_listen, certificate_files, config, configuration_file, drain })?;
+    Ok(Exit::Done)
+}
+
+/// A label of DNS, as names of Services and namespaces are.
+fn is_label(name: &str) -> bool {
+    let is_inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&name.len()) && name.bytes().all(is_inside) && !name.starts_with('-') && !name.ends_with('-')
+}

@@ -1,0 +1,219 @@
+//! The serving certificate: PEM files in, a TLS configuration out, and what its dates say.
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use yasna::models::ObjectIdentifier;
+use yasna::tags::TAG_UTCTIME;
+use yasna::{ASN1Error, ASN1Result, BERReader, Tag};
+
+/// The contents of the certificate's files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pem {
+    /// Certificates, the server's own first.
+    pub(crate) chain: Vec<u8>,
+    pub(crate) key: Vec<u8>,
+    /// Certificates of authorities; empty where there is no such file.
+    pub(crate) authorities: Vec<u8>,
+}
+
+/// A certificate with its key, ready to be served.
+#[derive(Debug, Clone)]
+pub(crate) struct Certificate {
+    pub(crate) tls: Arc<ServerConfig>,
+    pub(crate) validity: Validity,
+    /// The date of the authority that issued it; none where its certificate is not known.
+    pub(crate) authority: Option<Validity>,
+}
+
+/// Seconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Validity {
+    pub(crate) not_before: i64,
+    pub(crate) not_after: i64,
+}
+
+/// Reasons for which a certificate cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unusable {
+    #[error("the certificate file cannot be read as PEM: {0}")]
+    Chain(rustls::pki_types::pem::Error),
+    #[error("the certificate file has no certificate")]
+    NoCertificate,
+    #[error("the key file cannot be read as PEM: {0}")]
+    Key(rustls::pki_types::pem::Error),
+    #[error("the certificate is not X.509: {0}")]
+    NotX509(ASN1Error),
+    #[error("the key is that of another certificate")]
+    OtherKey,
+    #[error("{0}")]
+    Tls(rustls::Error),
+    #[error("the certificate {0}")]
+    NotValid(NotValid),
+}
+
+/// A certificate outside its dates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotValid {
+    /// It expired this many seconds ago.
+    Expired(i64),
+    /// It becomes valid in this many seconds.
+    NotYet(i64),
+}
+
+impl fmt::Display for NotValid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotValid::Expired(seconds) => write!(f, "expired {seconds} s ago"),
+            NotValid::NotYet(seconds) => write!(f, "becomes valid in {seconds} s"),
+        }
+    }
+}
+
+impl Validity {
+    /// # Errors
+    /// [`NotValid`] outside the dates.
+    pub(crate) fn check(self, now: SystemTime) -> Result<(), NotValid> {
+        let now =
+            now.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(0);
+        match self {
+            Validity { not_before, .. } if now < not_before => Err(NotValid::NotYet(not_before - now)),
+            Validity { not_after, .. } if now > not_after => Err(NotValid::Expired(now - not_after)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Certificate {
+    /// Reads a certificate and its key, whatever its dates.
+    ///
+    /// # Errors
+    /// [`Unusable`].
+    pub(crate) fn read(pem: &Pem) -> Result<Self, Unusable> {
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem.chain).collect();
+        let chain = chain.map_err(Unusable::Chain)?;
+        let leaf = Fields::read(chain.first().ok_or(Unusable::NoCertificate)?).map_err(Unusable::NotX509)?;
+        let key = PrivateKeyDer::from_pem_slice(&pem.key).map_err(Unusable::Key)?;
+        // The file's other parts may be anything.
+        let authorities = CertificateDer::pem_slice_iter(&pem.authorities).map_while(Result::ok);
+        let known = authorities.chain(chain.iter().skip(1).cloned()).filter_map(|known| Fields::read(&known).ok());
+        let issuers = known.filter(|known| known.subject == leaf.issuer).map(|known| known.validity);
+        // After a renewal there are two of one name, and the new one lasts longer.
+        let authority = issuers.max_by_key(|validity| validity.not_after);
+        let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(Unusable::Tls)?
+            .with_no_client_auth()
+            .with_single_cert(chain, key);
+        let mut tls = tls.map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => Unusable::OtherKey,
+            error => Unusable::Tls(error),
+        })?;
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { tls: Arc::new(tls), validity: leaf.validity, authority })
+    }
+}
+
+/// The fields of an X.509 certificate that matter here.
+struct Fields {
+    issuer: Vec<u8>,
+    validity: Validity,
+    subject: Vec<u8>,
+}
+
+impl Fields {
+    fn read(der: &[u8]) -> ASN1Result<Self> {
+        yasna::parse_der(der, |reader| {
+            reader.read_sequence(|certificate| {
+                let fields = certificate.next().read_sequence(|fields| {
+                    // The version.
+                    fields.read_optional(|reader| reader.read_tagged(Tag::context(0), |reader| reader.read_u8()))?;
+                    // The serial number; the algorithm of the signature.
+                    fields.next().read_der()?;
+                    fields.next().read_der()?;
+                    let issuer = fields.next().read_der()?;
+                    let validity = fields.next().read_sequence(|dates| {
+                        Ok(Validity { not_before: seconds(dates.next())?, not_after: seconds(dates.next())? })
+                    })?;
+                    let subject = fields.next().read_der()?;
+                    while fields.read_optional(|reader| reader.read_der())?.is_some() {}
+                    Ok(Fields { issuer, validity, subject })
+                })?;
+                // The algorithm of the signature again; the signature.
+                certificate.next().read_sequence(|algorithm| {
+                    let _: ObjectIdentifier = algorithm.next().read_oid()?;
+                    algorithm.read_optional(|reader| reader.read_der()).map(drop)
+                })?;
+                certificate.next().read_der()?;
+                Ok(fields)
+            })
+        })
+    }
+}
+
+fn seconds(reader: BERReader<'_, '_>) -> ASN1Result<i64> {
+    match reader.lookahead_tag()? {
+        TAG_UTCTIME => Ok(reader.read_utctime()?.datetime().unix_timestamp()),
+        _ => Ok(reader.read_generalized_time()?.datetime().unix_timestamp()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::webhook::issue::{Issued, Request, issue};
+    use std::time::Duration;
+
+    fn issued() -> Issued {
+        issue(&Request { service: "injector", namespace: "mackerel", days: 1, now: SystemTime::now() }).unwrap()
+    }
+
+    fn pem(issued: &Issued) -> Pem {
+        Pem {
+            chain: issued.certificate.clone().into_bytes(),
+            key: issued.key.clone().into_bytes(),
+            authorities: issued.authority.clone().into_bytes(),
+        }
+    }
+
+    #[test]
+    fn dates_are_those_of_the_certificate_and_of_its_authority() {
+        let certificate = Certificate::read(&pem(&issued())).unwrap();
+        let now = SystemTime::now();
+        let day = |days: u64| Duration::from_secs(86_400 * days);
+        assert_eq!(certificate.validity.check(now), Ok(()));
+        assert!(matches!(certificate.validity.check(now + day(2)), Err(NotValid::Expired(_))));
+        assert!(matches!(certificate.validity.check(now - day(2)), Err(NotValid::NotYet(_))));
+        assert_eq!(certificate.authority.unwrap().not_after, certificate.validity.not_after);
+        let alone = Pem { authorities: Vec::new(), ..pem(&issued()) };
+        assert_eq!(Certificate::read(&alone).unwrap().authority, None);
+    }
+
+    #[test]
+    fn a_certificate_that_cannot_be_served_says_why() {
+        let (one, other) = (pem(&issued()), pem(&issued()));
+        let error = |pem: Pem| Certificate::read(&pem).unwrap_err().to_string();
+        assert_eq!(error(Pem { key: other.key, ..one.clone() }), "the key is that of another certificate");
+        assert_eq!(error(Pem { chain: Vec::new(), ..one.clone() }), "the certificate file has no certificate");
+        let half = one.chain[..one.chain.len() / 2].to_vec();
+        assert!(error(Pem { chain: half, ..one.clone() }).starts_with("the certificate file cannot be read as PEM"));
+        let no = b"-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n".to_vec();
+        assert!(error(Pem { chain: no, ..one.clone() }).starts_with("the certificate is not X.509"));
+        assert!(error(Pem { key: Vec::new(), ..one }).starts_with("the key file cannot be read as PEM"));
+    }
+
+    #[test]
+    fn every_prefix_and_every_changed_byte_is_read_without_a_panic() {
+        let chain = CertificateDer::from_pem_slice(issued().certificate.as_bytes()).unwrap();
+        for length in 0..chain.len() {
+            assert!(Fields::read(&chain[..length]).is_err());
+            let mut changed = chain.to_vec();
+            changed[length] ^= 0xff;
+            let _ = Fields::read(&changed);
+        }
+    }
+}

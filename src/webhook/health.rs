@@ -1,0 +1,46 @@
+//! The plain port: `/livez`, `/readyz` and `/metrics`.
+
+use crate::webhook::connections::{Connection, Phase};
+use crate::webhook::metrics::{self, Metrics};
+use crate::webhook::reload::CurrentCertificate;
+use crate::webhook::respond::{plain, with_content_type};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Request, Response, StatusCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
+
+/// The state that the plain port shows.
+pub(crate) struct Health {
+    pub(crate) certificate: Arc<CurrentCertificate>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) is_draining: Arc<AtomicBool>,
+}
+
+impl Health {
+    /// Answers one request.
+    pub(crate) fn respond(&self, request: &Request<Incoming>, connection: &Connection) -> Response<Full<Bytes>> {
+        connection.enter(Phase::Answer);
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return plain(StatusCode::METHOD_NOT_ALLOWED, "this port takes GET".to_owned());
+        }
+        match request.uri().path() {
+            "/livez" => plain(StatusCode::OK, "ok".to_owned()),
+            "/readyz" => match self.not_ready() {
+                None => plain(StatusCode::OK, "ok".to_owned()),
+                Some(reason) => plain(StatusCode::SERVICE_UNAVAILABLE, reason),
+            },
+            "/metrics" => with_content_type(self.metrics.text().into(), metrics::CONTENT_TYPE),
+            _ => plain(StatusCode::NOT_FOUND, "this port has /livez, /readyz and /metrics".to_owned()),
+        }
+    }
+
+    fn not_ready(&self) -> Option<String> {
+        if self.is_draining.load(Ordering::Relaxed) {
+            return Some("draining".to_owned());
+        }
+        let invalid = self.certificate.get().validity.check(SystemTime::now()).err()?;
+        Some(format!("the certificate {invalid}"))
+    }
+}

@@ -1,0 +1,153 @@
+//! Metrics, in the text format of OpenMetrics.
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// The content type of [`Metrics::text`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Upper bounds in seconds: 50 µs to 1 s.
+const BUCKETS: [f64; 14] =
+    [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0];
+
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// The server's metrics.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Mutex<Registry>,
+    requests: Family<Labels<3>, Counter>,
+    refused: Family<Labels<1>, Counter>,
+    shed: Family<Labels<1>, Counter>,
+    duration: Family<Labels<1>, Histogram>,
+    pub(crate) in_flight: Gauge,
+    pub(crate) connections: Gauge,
+    pub(crate) handshake_failures: Counter,
+    reloads: Family<Labels<2>, Counter>,
+    reload_failing: Family<Labels<1>, Gauge>,
+    pub(crate) certificate_expiry: Gauge,
+    pub(crate) ca_expiry: Gauge,
+}
+
+/// A limit that a request or a connection ran into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limit {
+    /// Bytes of bodies in flight.
+    Bodies,
+    /// Reviews in the engine.
+    Reviews,
+    /// Open connections.
+    Connections,
+}
+
+/// A file that is read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Certificate and key.
+    Certificate,
+    /// The configuration.
+    Configuration,
+}
+
+impl Source {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Source::Certificate => "certificate",
+            Source::Configuration => "configuration",
+        }
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::with_prefix("mackerel_agent_injector");
+        let requests = Family::default();
+        registry.register("requests", "Reviews answered, by hook, decision and dry run", requests.clone());
+        let refused = Family::default();
+        registry.register("refused", "HTTP requests answered without a review, by status", refused.clone());
+        let shed = Family::default();
+        registry.register("shed", "Requests and connections refused at a limit", shed.clone());
+        let duration = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        registry.register("request_duration_seconds", "From a request's head to its answer", duration.clone());
+        let in_flight = Gauge::default();
+        registry.register("requests_in_flight", "Reviews that wait or run", in_flight.clone());
+        let connections = Gauge::default();
+        registry.register("connections", "Open connections to the hooks", connections.clone());
+        let handshake_failures = Counter::default();
+        registry.register("handshake_failures", "TLS handshakes that failed", handshake_failures.clone());
+        let reloads = Family::default();
+        registry.register("reloads", "Changed files that were read again, by source and result", reloads.clone());
+        let reload_failing = Family::default();
+        let help = "1 while a file's content cannot be used and what was read before it is in use";
+        registry.register("reload_failing", help, reload_failing.clone());
+        let certificate_expiry = Gauge::default();
+        let help = "Seconds since 1970 at which the serving certificate expires";
+        registry.register("certificate_expiry_timestamp_seconds", help, certificate_expiry.clone());
+        let ca_expiry = Gauge::default();
+        let help = "Seconds since 1970 at which the authority that issued it expires; 0: unknown";
+        registry.register("ca_expiry_timestamp_seconds", help, ca_expiry.clone());
+        for source in [Source::Certificate, Source::Configuration] {
+            drop(reload_failing.get_or_create(&[("source", source.name())]));
+        }
+        Self {
+            registry: Mutex::new(registry),
+            requests,
+            refused,
+            shed,
+            duration,
+            in_flight,
+            connections,
+            handshake_failures,
+            reloads,
+            reload_failing,
+            certificate_expiry,
+            ca_expiry,
+        }
+    }
+
+    /// Counts an answered review.
+    pub(crate) fn reviewed(&self, hook: &'static str, decision: &'static str, is_dry_run: bool, duration: Duration) {
+        let dry_run = if is_dry_run { "true" } else { "false" };
+        self.requests.get_or_create(&[("hook", hook), ("decision", decision), ("dry_run", dry_run)]).inc();
+        self.duration.get_or_create(&[("hook", hook)]).observe(duration.as_secs_f64());
+    }
+
+    /// Counts a request that was answered without a review.
+    pub(crate) fn refused(&self, code: &'static str) {
+        self.refused.get_or_create(&[("code", code)]).inc();
+    }
+
+    pub(crate) fn shed(&self, limit: Limit) {
+        let limit = match limit {
+            Limit::Bodies => "bodies",
+            Limit::Reviews => "reviews",
+            Limit::Connections => "connections",
+        };
+        self.shed.get_or_create(&[("limit", limit)]).inc();
+    }
+
+    /// Counts a changed file that was, or could not be, put to use.
+    pub(crate) fn reloaded(&self, source: Source, is_done: bool) {
+        let result = if is_done { "done" } else { "failed" };
+        self.reloads.get_or_create(&[("source", source.name()), ("result", result)]).inc();
+    }
+
+    pub(crate) fn reload_failing(&self, source: Source, is_failing: bool) {
+        self.reload_failing.get_or_create(&[("source", source.name())]).set(i64::from(is_failing));
+    }
+
+    /// All metrics.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Writing to a string cannot fail.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+}

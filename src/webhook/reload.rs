@@ -1,0 +1,189 @@
+//! Certificate and configuration, read again every few seconds. They are compared by content: kubelet swaps a symbolic link
+//! above mounted files, and no notification tells of that.
+
+use crate::config::{Base, Config, Sources, load};
+use crate::diagnostic::{Colour, Renderer};
+use crate::webhook::certificate::{Certificate, Pem, Unusable};
+use crate::webhook::engine_threads::CurrentConfig;
+use crate::webhook::metrics::{Metrics, Source};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+/// Between two looks.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// Certificate and key may have been read from both sides of a swap: an error counts only if it lasts.
+const SECOND_LOOK: Duration = Duration::from_millis(100);
+
+/// The certificate that new connections get.
+#[derive(Debug)]
+pub(crate) struct CurrentCertificate(RwLock<Arc<Certificate>>);
+
+impl CurrentCertificate {
+    pub(crate) fn new(certificate: Certificate) -> Self {
+        Self(RwLock::new(Arc::new(certificate)))
+    }
+
+    pub(crate) fn get(&self) -> Arc<Certificate> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn set(&self, certificate: Certificate) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(certificate);
+    }
+}
+
+/// Paths of certificate and key.
+#[derive(Debug, Clone)]
+pub(crate) struct CertificateFiles {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+/// The configuration's file, and what goes on top of it.
+#[derive(Debug, Clone)]
+pub(crate) struct ConfigurationFile {
+    pub(crate) path: PathBuf,
+    pub(crate) set: Vec<String>,
+    pub(crate) namespace: Option<String>,
+}
+
+impl CertificateFiles {
+    /// # Errors
+    /// The first file that cannot be read.
+    pub(crate) fn read(&self) -> Result<Pem, String> {
+        let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+        // cert-manager, the chart and `webhook certificate` put it there; it is for a metric alone.
+        let authorities = fs::read(self.certificate.with_file_name("ca.crt")).unwrap_or_default();
+        Ok(Pem { chain: read(&self.certificate)?, key: read(&self.key)?, authorities })
+    }
+}
+
+impl ConfigurationFile {
+    fn read(&self) -> Result<String, String> {
+        let bytes = fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        String::from_utf8(bytes).map_err(|_| format!("{}: it is not UTF-8", self.path.display()))
+    }
+
+    fn load(&self, text: &str) -> Result<Config, String> {
+        let name = self.path.display().to_string();
+        let base = Base::Text { name: &name, text };
+        let loaded = load(&Sources { base, set: &self.set, namespace: self.namespace.as_deref() });
+        loaded.map_err(|diagnostics| {
+            let mut renderer = Renderer::new(Colour::Never);
+            let lines = diagnostics.iter().map(|diagnostic| renderer.line(diagnostic));
+            lines.collect::<Vec<_>>().join("; ")
+        })
+    }
+}
+
+/// Reads both again for as long as the server lives, on a thread of its own.
+pub(crate) struct Reload {
+    pub(crate) certificate_files: CertificateFiles,
+    pub(crate) certificate: Arc<CurrentCertificate>,
+    pub(crate) configuration_file: Option<ConfigurationFile>,
+    pub(crate) config: Arc<CurrentConfig>,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+impl Reload {
+    /// Starts the thread. `pem` is what the current certificate was read from.
+    ///
+    /// # Errors
+    /// That the system has no thread to give.
+    pub(crate) fn start(self, pem: Pem) -> io::Result<()> {
+        self.show_expiry();
+        let work = move || {
+            let mut certificate = Seen::new(Source::Certificate, Some(pem));
+            let mut configuration = Seen::new(Source::Configuration, None);
+            loop {
+                thread::sleep(INTERVAL);
+                certificate.look(&self.metrics, || self.certificate_files.read(), |pem| self.take_certificate(pem));
+                if let Some(file) = &self.configuration_file {
+                    configuration.look(&self.metrics, || file.read(), |text| self.take_configuration(file, text));
+                }
+            }
+        };
+        thread::Builder::new().name("reload".to_owned()).spawn(work).map(drop)
+    }
+
+    fn take_certificate(&self, pem: &Pem) -> Result<bool, String> {
+        let certificate = Certificate::read(pem).map_err(|error| error.to_string())?;
+        let valid = certificate.validity.check(SystemTime::now());
+        valid.map_err(|invalid| Unusable::NotValid(invalid).to_string())?;
+        self.certificate.set(certificate);
+        self.show_expiry();
+        Ok(true)
+    }
+
+    fn take_configuration(&self, file: &ConfigurationFile, text: &str) -> Result<bool, String> {
+        let config = file.load(text)?;
+        let is_new = config != *self.config.get();
+        if is_new {
+            self.config.set(config);
+        }
+        Ok(is_new)
+    }
+
+    fn show_expiry(&self) {
+        let certificate = self.certificate.get();
+        self.metrics.certificate_expiry.set(certificate.validity.not_after);
+        self.metrics.ca_expiry.set(certificate.authority.map_or(0, |authority| authority.not_after));
+    }
+}
+
+/// The content of a file as it was last seen.
+struct Seen<C> {
+    source: Source,
+    /// In use, or found to be of no use.
+    content: Option<C>,
+    error: Option<String>,
+}
+
+impl<C: PartialEq> Seen<C> {
+    fn new(source: Source, content: Option<C>) -> Self {
+        Self { source, content, error: None }
+    }
+
+    /// Looks at the file, and takes a changed content, or tries again one that was of no use: a certificate becomes valid with
+    /// time. Each error is said once.
+    fn look(
+        &mut self,
+        metrics: &Metrics,
+        read: impl Fn() -> Result<C, String>,
+        take: impl Fn(&C) -> Result<bool, String>,
+    ) {
+        if self.error.is_none() && read().is_ok_and(|content| self.content.as_ref() == Some(&content)) {
+            return;
+        }
+        let attempt = || {
+            let content = read()?;
+            take(&content).map(|is_new| (content, is_new))
+        };
+        let taken = attempt().or_else(|_| {
+            thread::sleep(SECOND_LOOK);
+            attempt()
+        });
+        let source = self.source.name();
+        metrics.reload_failing(self.source, taken.is_err());
+        match taken {
+            Ok((content, is_new)) => {
+                if is_new {
+                    metrics.reloaded(self.source, true);
+                    tracing::info!(source, "reloaded");
+                }
+                (self.content, self.error) = (Some(content), None);
+            }
+            Err(error) => {
+                if self.error.as_ref() != Some(&error) {
+                    metrics.reloaded(self.source, false);
+                    tracing::error!(source, error, "not reloaded; what was read before stays in use");
+                }
+                self.error = Some(error);
+            }
+        }
+    }
+}

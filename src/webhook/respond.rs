@@ -1,0 +1,213 @@
+//! Requests to the hooks, and their HTTP status.
+
+use crate::admission::Hook;
+use crate::webhook::connections::{Connection, Phase};
+use crate::webhook::engine_threads::{EngineThreads, Unanswered};
+use crate::webhook::limits::{Bodies, Body, Excess, MAX_BODY, MAX_BODY_TIME};
+use crate::webhook::metrics::{Limit, Metrics};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::{Method, Request, Response, StatusCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+use tokio::time::timeout;
+
+/// What the requests of all connections share.
+pub(crate) struct Hooks {
+    pub(crate) engine: EngineThreads,
+    pub(crate) bodies: Arc<Bodies>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Connections are to close, so that clients come back to another server.
+    pub(crate) is_draining: Arc<AtomicBool>,
+}
+
+/// A request that is answered without a review.
+#[derive(Debug, PartialEq, Eq)]
+enum Refused {
+    NotFound,
+    NotPost,
+    NotJson,
+    TooLong,
+    /// The body did not come in time.
+    Slow,
+    /// The body did not come whole.
+    Broken,
+    Busy(Limit),
+    Malformed(String),
+    /// The engine's thread is gone.
+    Lost,
+}
+
+impl Refused {
+    fn status(&self) -> (StatusCode, &'static str) {
+        match self {
+            Refused::Broken | Refused::Malformed(_) => (StatusCode::BAD_REQUEST, "400"),
+            Refused::NotFound => (StatusCode::NOT_FOUND, "404"),
+            Refused::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "405"),
+            Refused::Slow => (StatusCode::REQUEST_TIMEOUT, "408"),
+            Refused::TooLong => (StatusCode::PAYLOAD_TOO_LARGE, "413"),
+            Refused::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "415"),
+            Refused::Busy(_) => (StatusCode::TOO_MANY_REQUESTS, "429"),
+            // The API server takes 503 with `Retry-After` as it takes 429.
+            Refused::Lost => (StatusCode::SERVICE_UNAVAILABLE, "503"),
+        }
+    }
+
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        match self {
+            Refused::NotPost => Some((ALLOW, HeaderValue::from_static("POST"))),
+            Refused::Busy(_) | Refused::Lost => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
+            _ => None,
+        }
+    }
+
+    fn sentence(self) -> String {
+        match self {
+            Refused::NotFound => "there is no such hook; the hooks are /mutate, /warn and /wait-for".to_owned(),
+            Refused::NotPost => "a hook takes POST".to_owned(),
+            Refused::NotJson => "a hook takes application/json".to_owned(),
+            Refused::TooLong => "the body is longer than 7 MiB".to_owned(),
+            Refused::Slow => "the body did not come in time".to_owned(),
+            Refused::Broken => "the body did not come whole".to_owned(),
+            Refused::Busy(_) => "too much to do; try again".to_owned(),
+            Refused::Malformed(message) => message,
+            Refused::Lost => "the review was not answered".to_owned(),
+        }
+    }
+}
+
+impl Hooks {
+    /// Answers one request.
+    pub(crate) async fn respond(&self, request: Request<Incoming>, connection: &Connection) -> Response<Full<Bytes>> {
+        let started = Instant::now();
+        connection.enter(Phase::Body);
+        let mut response = match self.review(request, connection, started).await {
+            Ok(body) => json(body),
+            Err(refused) => {
+                self.metrics.refused(refused.status().1);
+                if let Refused::Busy(limit) = refused {
+                    self.metrics.shed(limit);
+                }
+                text(refused)
+            }
+        };
+        if self.is_draining.load(Ordering::Relaxed) {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        connection.enter(Phase::Answer);
+        response
+    }
+
+    async fn review(
+        &self,
+        request: Request<Incoming>,
+        connection: &Connection,
+        started: Instant,
+    ) -> Result<Vec<u8>, Refused> {
+        let hook = Hook::ALL.into_iter().find(|hook| hook.path() == request.uri().path()).ok_or(Refused::NotFound)?;
+        if request.method() != Method::POST {
+            return Err(Refused::NotPost);
+        }
+        if !is_json(request.headers()) {
+            return Err(Refused::NotJson);
+        }
+        let length = content_length(request.headers());
+        if length.is_some_and(|length| length > MAX_BODY) {
+            return Err(Refused::TooLong);
+        }
+        let body =
+            timeout(MAX_BODY_TIME, self.read(request.into_body(), length)).await.map_err(|_| Refused::Slow)??;
+        connection.enter(Phase::Review);
+        let _in_flight = InFlight::new(&self.metrics);
+        let reply = self.engine.review(hook, body).await.map_err(|unanswered| match unanswered {
+            Unanswered::Busy => Refused::Busy(Limit::Reviews),
+            Unanswered::Malformed(malformed) => Refused::Malformed(malformed.to_string()),
+            Unanswered::Lost => Refused::Lost,
+        })?;
+        self.metrics.reviewed(hook.name(), reply.decision, reply.is_dry_run, started.elapsed());
+        Ok(reply.body)
+    }
+
+    async fn read(&self, mut incoming: Incoming, length: Option<usize>) -> Result<Body, Refused> {
+        let mut body = Body::new(length, &self.bodies);
+        while let Some(frame) = incoming.frame().await {
+            let Ok(data) = frame.map_err(|_| Refused::Broken)?.into_data() else { continue };
+            body.extend(&data).map_err(|excess| match excess {
+                Excess::Body => Refused::TooLong,
+                Excess::Bodies => Refused::Busy(Limit::Bodies),
+            })?;
+        }
+        Ok(body)
+    }
+}
+
+/// A review that waits or runs, counted until it is answered or the client is gone.
+struct InFlight<'m>(&'m Metrics);
+
+impl<'m> InFlight<'m> {
+    fn new(metrics: &'m Metrics) -> Self {
+        metrics.in_flight.inc();
+        Self(metrics)
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        self.0.in_flight.dec();
+    }
+}
+
+fn content_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// `application/json`, with or without parameters such as the charset.
+fn is_json(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    content_type.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
+}
+
+fn json(body: Vec<u8>) -> Response<Full<Bytes>> {
+    with_content_type(body.into(), "application/json")
+}
+
+fn text(refused: Refused) -> Response<Full<Bytes>> {
+    let ((status, _), header) = (refused.status(), refused.header());
+    let mut response = plain(status, refused.sentence());
+    if let Some((name, value)) = header {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+/// One sentence.
+pub(crate) fn plain(status: StatusCode, sentence: String) -> Response<Full<Bytes>> {
+    let mut response = with_content_type((sentence + "\n").into(), "text/plain; charset=utf-8");
+    *response.status_mut() = status;
+    response
+}
+
+pub(crate) fn with_content_type(body: Bytes, content_type: &'static str) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(body));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_may_have_parameters() {
+        let with = |value: &'static str| HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
+        for value in ["application/json", "application/json; charset=utf-8", "Application/JSON ;a=b"] {
+            assert!(is_json(&with(value)), "{value}");
+        }
+        for value in ["", "application/yaml", "application/json-patch+json", "text/plain; application/json"] {
+            assert!(!is_json(&with(value)), "{value}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+    }
+}

@@ -1,0 +1,259 @@
+//! The server: two ports, the connections of each, and the way from a signal to the end.
+
+use crate::config::Config;
+use crate::webhook::certificate::Certificate;
+use crate::webhook::connections::{Connection, Connections, OpenConnection, Opened, Phase};
+use crate::webhook::engine_threads::{CurrentConfig, EngineThreads};
+use crate::webhook::health::Health;
+use crate::webhook::limits::{Bodies, MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, connections};
+use crate::webhook::metrics::{Limit, Metrics};
+use crate::webhook::reload::{CertificateFiles, ConfigurationFile, CurrentCertificate, Reload};
+use crate::webhook::respond::Hooks;
+use crate::webhook::stream::ObservedStream;
+use anyhow::Context as _;
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use std::convert::Infallible;
+use std::future::ready;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_rustls::TlsAcceptor;
+
+/// Between two looks at the times of connections.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Arguments of the server.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) listen: SocketAddr,
+    pub(crate) metrics_listen: SocketAddr,
+    pub(crate) certificate_files: CertificateFiles,
+    /// The configuration at the start.
+    pub(crate) config: Config,
+    /// Its file; none where it has none.
+    pub(crate) configuration_file: Option<ConfigurationFile>,
+    pub(crate) drain: Duration,
+}
+
+/// Serves until a signal ends it.
+///
+/// # Errors
+/// What keeps it from starting: the certificate, a port.
+pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
+    let Settings { listen, metrics_listen, certificate_files, config, configuration_file, drain } = settings;
+    let pem = certificate_files.read().map_err(anyhow::Error::msg)?;
+    let read = Certificate::read(&pem).with_context(|| certificate_files.certificate.display().to_string())?;
+    if let Err(invalid) = read.validity.check(SystemTime::now()) {
+        tracing::error!("the certificate {invalid}; not ready until there is another one");
+    }
+    let (certificate, config) = (Arc::new(CurrentCertificate::new(read)), Arc::new(CurrentConfig::new(config)));
+    let (metrics, is_draining) = (Arc::new(Metrics::new()), Arc::new(AtomicBool::new(false)));
+    let engine = EngineThreads::start(&config, |reviewer, hook, body| reviewer.answer(hook, body))?;
+    let reload = Reload {
+        certificate_files,
+        certificate: Arc::clone(&certificate),
+        configuration_file,
+        config,
+        metrics: Arc::clone(&metrics),
+    };
+    reload.start(pem)?;
+    let health = Health {
+        certificate: Arc::clone(&certificate),
+        metrics: Arc::clone(&metrics),
+        is_draining: Arc::clone(&is_draining),
+    };
+    let hooks = Hooks { engine, bodies: Arc::new(Bodies::default()), metrics, is_draining };
+    // Reviews have threads of their own; what remains is little enough for one.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let bind = async |address: SocketAddr| {
+            let bound = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
+            Ok::<_, anyhow::Error>((bound.local_addr()?, bound))
+        };
+        let ((address, listener), (plain_address, plain_listener)) = (bind(listen).await?, bind(metrics_listen).await?);
+        let health = PlainPort { health, connections: Connections::new(MAX_PLAIN_CONNECTIONS) };
+        tokio::spawn(Arc::new(health).serve(plain_listener));
+        let (finish, finished) = watch::channel(());
+        let port = Port { hooks, certificate, connections: Connections::new(connections()), finished };
+        tracing::info!(address = %address, plain_address = %plain_address, "listening");
+        Arc::new(port).serve(listener, drain).await?;
+        // Closed once every connection has dropped its end.
+        let _ = finish.send(());
+        if timeout(MAX_FINISH_TIME, finish.closed()).await.is_err() {
+            tracing::warn!("some requests were not answered in time");
+        }
+        tracing::info!("finished");
+        Ok(())
+    })
+}
+
+/// The TLS port with the hooks.
+struct Port {
+    hooks: Hooks,
+    certificate: Arc<CurrentCertificate>,
+    connections: Arc<Connections>,
+    /// Changes when connections are to finish.
+    finished: watch::Receiver<()>,
+}
+
+impl Port {
+    /// Accepts connections until the drain after a signal is over. A second signal ends the drain.
+    async fn serve(self: Arc<Self>, listener: TcpListener, drain: Duration) -> io::Result<()> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut tick = tokio::time::interval(TICK);
+        let mut end: Option<Instant> = None;
+        loop {
+            tokio::select! {
+                accepted = accept(&listener) => self.take(accepted),
+                _ = tick.tick() => {
+                    self.connections.close_overdue();
+                    self.show_connections();
+                }
+                _ = async { tokio::select! { signal = terminate.recv() => signal, signal = interrupt.recv() => signal } } => {
+                    if end.is_some() {
+                        return Ok(());
+                    }
+                    self.hooks.is_draining.store(true, Ordering::Relaxed);
+                    end = Some(Instant::now() + drain);
+                    tracing::info!(seconds = drain.as_secs_f64(), "draining");
+                }
+                () = sleep_until(end.unwrap_or_else(Instant::now)), if end.is_some() => return Ok(()),
+            }
+        }
+    }
+
+    fn show_connections(&self) {
+        self.hooks.metrics.connections.set(i64::try_from(self.connections.count()).unwrap_or(i64::MAX));
+    }
+
+    fn take(self: &Arc<Self>, stream: TcpStream) {
+        let opened = match self.connections.open(Phase::Handshake) {
+            Opened::Open(opened) => opened,
+            Opened::InPlaceOfAnother(opened) => {
+                self.hooks.metrics.shed(Limit::Connections);
+                opened
+            }
+            Opened::Full => return self.hooks.metrics.shed(Limit::Connections),
+        };
+        let (port, finished) = (Arc::clone(self), self.finished.clone());
+        tokio::spawn(port.connection(stream, opened, finished));
+    }
+
+    async fn connection(self: Arc<Self>, stream: TcpStream, opened: OpenConnection, finished: watch::Receiver<()>) {
+        let connection = opened.connection();
+        let acceptor = TlsAcceptor::from(Arc::clone(&self.certificate.get().tls));
+        let handshake = tokio::select! {
+            handshake = acceptor.accept(stream) => handshake,
+            () = connection.closed() => return self.handshake_failed(None),
+        };
+        let stream = match handshake {
+            Ok(stream) => stream,
+            Err(error) => return self.handshake_failed(Some(&error)),
+        };
+        connection.enter(Phase::Idle);
+        let respond = |request| {
+            let (port, connection) = (Arc::clone(&self), Arc::clone(connection));
+            async move { port.hooks.respond(request, &connection).await }
+        };
+        serve_requests(stream, connection, respond, finished).await;
+    }
+
+    fn handshake_failed(&self, error: Option<&io::Error>) {
+        self.hooks.metrics.handshake_failures.inc();
+        let inner = error.and_then(|error| error.get_ref()).and_then(|inner| inner.downcast_ref());
+        // Said by a client that does not trust the certificate: the `caBundle` is another authority's.
+        if let Some(rustls::Error::AlertReceived(alert)) = inner {
+            tracing::warn!(alert = ?alert, "a client refused the certificate");
+        }
+    }
+}
+
+/// The port without TLS.
+struct PlainPort {
+    health: Health,
+    connections: Arc<Connections>,
+}
+
+impl PlainPort {
+    /// Accepts connections until the program ends.
+    async fn serve(self: Arc<Self>, listener: TcpListener) {
+        let mut tick = tokio::time::interval(TICK);
+        loop {
+            let stream = tokio::select! {
+                stream = accept(&listener) => stream,
+                _ = tick.tick() => {
+                    self.connections.close_overdue();
+                    continue;
+                }
+            };
+            let (Opened::Open(opened) | Opened::InPlaceOfAnother(opened)) = self.connections.open(Phase::Idle) else {
+                continue;
+            };
+            let port = Arc::clone(&self);
+            tokio::spawn(async move {
+                let connection = opened.connection();
+                let respond = |request: Request<Incoming>| ready(port.health.respond(&request, connection));
+                serve_requests(stream, connection, respond, watch::channel(()).1).await;
+            });
+        }
+    }
+}
+
+/// The next connection. Errors are those of one connection, or of files that have run out: both pass.
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                // Small answers leave at once. Without it they are correct all the same.
+                let _ = stream.set_nodelay(true);
+                return stream;
+            }
+            Err(error) => {
+                tracing::warn!(error = %error, "a connection cannot be accepted");
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+/// Serves the requests of one connection until it is closed, overdue or finished.
+async fn serve_requests<S, R, F>(stream: S, connection: &Arc<Connection>, respond: R, mut finished: watch::Receiver<()>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    R: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<Full<Bytes>>>,
+{
+    let service = service_fn(|request| {
+        let response = respond(request);
+        async move { Ok::<_, Infallible>(response.await) }
+    });
+    let stream = TokioIo::new(ObservedStream::new(stream, Arc::clone(connection)));
+    let mut served = std::pin::pin!(http1::Builder::new().max_buf_size(MAX_HEAD).serve_connection(stream, service));
+    let mut is_finishing = false;
+    loop {
+        tokio::select! {
+            // How a client breaks off is no event.
+            _ = served.as_mut() => return,
+            () = connection.closed() => return,
+            changed = finished.changed(), if !is_finishing => {
+                is_finishing = true;
+                if changed.is_ok() {
+                    served.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `webhook certificate`, and certificates that the server cannot start with.
+
+use crate::program::Folder;
+use crate::webhook::server::client::{Client, Transport};
+use crate::webhook::server::{Server, certificate, files, mount_certificate};
+
+const ARGUMENTS: [&str; 6] = ["webhook", "certificate", "--service", "injector", "--namespace", "mackerel"];
+
+#[test]
+fn the_bundle_is_that_of_the_secret_and_keeps_old_authorities() {
+    let folder = Folder::with(&[]);
+    let old = certificate(&folder, &[]);
+    folder.write("old.crt", &old.authority);
+    let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "old.crt"]].concat());
+    let new = files(&ran.stdout);
+    assert!(new.authority.ends_with(&old.authority) && new.authority.len() > old.authority.len());
+    let of = |prefix: &str| ran.stdout.lines().find_map(|line| line.strip_prefix(prefix)).unwrap().trim();
+    assert_eq!(of("# caBundle: "), of("  ca.crt: "));
+    assert!(ran.stdout.contains("  name: injector-tls\n  namespace: mackerel\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\ntype: kubernetes.io/tls\n"), "{}", ran.stdout);
+
+    // Clients with either bundle trust the server that has the old certificate.
+    mount_certificate(&folder, &old);
+    let server = Server::start_in(folder, old.authority, &[]);
+    assert_eq!(server.decision(), "injected");
+    let mut client = Client::new(Transport::tls(server.address, &new.authority));
+    assert_eq!(client.post("/mutate", super::REVIEW.as_bytes()).status, 200);
+}
+
+#[test]
+fn arguments_that_make_no_certificate_say_why() {
+    let folder = Folder::with(&[]);
+    let ran = folder.run(&["webhook", "certificate", "--service", "injector"]);
+    let message = "error: the certificate is for a Service in a namespace: add `--namespace NS`\n";
+    assert_eq!((ran.code, &*ran.stderr), (Some(2), message));
+    let ran = folder.run(&["webhook", "certificate", "--service", "Injector!", "--namespace", "mackerel"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("'Injector!' is no name of a Service"), "{}", ran.stderr);
+    let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "missing.crt"]].concat());
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("missing.crt"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_server_does_not_start_without_a_usable_certificate() {
+    let folder = Folder::with(&[]);
+    let (one, other) = (certificate(&folder, &[]), certificate(&folder, &[]));
+    folder.write("tls.crt", &one.certificate);
+    folder.write("other.key", &other.key);
+    let start = |key: &str| {
+        let ran = folder.run(&["webhook", "--tls-cert", "tls.crt", "--tls-key", key]);
+        (ran.code, ran.stderr)
+    };
+    let (code, message) = start("other.key");
+    assert_eq!((code, &*message), (Some(2), "error: tls.crt: the key is that of another certificate\n"));
+    let (code, message) = start("missing.key");
+    assert_eq!(code, Some(2));
+    assert!(message.starts_with("error: missing.key: "), "{message}");
+}

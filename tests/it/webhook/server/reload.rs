@@ -1,0 +1,106 @@
+//! Certificate and configuration, swapped as kubelet does it, under load.
+
+use crate::program::Folder;
+use crate::webhook::server::client::{Client, Transport, trusting};
+use crate::webhook::server::{Files, REVIEW, Server, certificate, decision, mount, mount_certificate, until};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+fn configuration(injection: &str) -> String {
+    format!(
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec:\n  injection: {injection}\n"
+    )
+}
+
+/// Reviews without a pause, each second one on a new connection, until `done` returns.
+fn under_load(server: &Server, authorities: &str, done: impl FnOnce()) -> usize {
+    let (is_over, answered, tls) = (AtomicBool::new(false), AtomicUsize::new(0), trusting(authorities));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let mut client = Client::new(Transport::tls_with(server.address, tls.clone()).unwrap());
+                    for _ in 0..2 {
+                        decision(&client.post("/mutate", REVIEW.as_bytes()));
+                        answered.fetch_add(1, Ordering::Relaxed);
+                    }
+                    thread::sleep(Duration::from_millis(5));
+                }
+            });
+        }
+        // The load must end with a failed assertion too.
+        struct End<'a>(&'a AtomicBool);
+        impl Drop for End<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let _end = End(&is_over);
+        done();
+    });
+    answered.into_inner()
+}
+
+#[test]
+fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
+    let folder = Folder::with(&[]);
+    let (old, new) = (certificate(&folder, &[]), certificate(&folder, &[]));
+    mount_certificate(&folder, &old);
+    let server = Server::start_in(folder, old.authority.clone(), &[]);
+    let both = format!("{}{}", old.authority, new.authority);
+    let expiry = || server.metric("certificate_expiry_timestamp_seconds").unwrap();
+    let serves = |files: &Files| Transport::tls_with(server.address, trusting(&files.authority)).is_ok();
+    let failing = "reload_failing{source=\"certificate\"}";
+    let answered = under_load(&server, &both, || {
+        let first = expiry();
+        // The key of another certificate.
+        let mixed = Files { certificate: new.certificate.clone(), key: old.key.clone(), authority: both.clone() };
+        mount_certificate(&server.folder, &mixed);
+        server.metric_becomes(failing, 1.0);
+        assert!(serves(&old) && !serves(&new));
+        assert_eq!(server.get("/readyz").status, 200);
+        // No certificate at all.
+        mount_certificate(&server.folder, &Files { certificate: "no PEM\n".to_owned(), ..mixed });
+        until("two errors", || server.events("not reloaded; what was read before stays in use").len() == 2);
+        assert!(serves(&old));
+        mount_certificate(&server.folder, &new);
+        until("the new certificate", || serves(&new));
+        server.metric_becomes(failing, 0.0);
+        assert!(!serves(&old) && expiry() >= first);
+    });
+    assert!(answered > 100, "{answered}");
+    let errors: Vec<String> = server
+        .events("not reloaded; what was read before stays in use")
+        .iter()
+        .map(|event| event["error"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(errors, ["the key is that of another certificate", "the certificate file has no certificate"]);
+    assert_eq!(server.metric("reloads_total{source=\"certificate\",result=\"done\"}"), Some(1.0));
+    assert_eq!(server.metric("reloads_total{source=\"certificate\",result=\"failed\"}"), Some(2.0));
+}
+
+#[test]
+fn a_configuration_is_swapped_under_load_and_an_invalid_one_is_not() {
+    let folder = Folder::with(&[]);
+    let files = certificate(&folder, &[]);
+    mount_certificate(&folder, &files);
+    mount(&folder, "config", &[("injector.yaml", &configuration("always"))]);
+    let more = ["--config=config/injector.yaml", "--set=agent.memo=web"];
+    let server = Server::start_in(folder, files.authority.clone(), &more);
+    assert_eq!(server.decision(), "injected");
+    let answered = under_load(&server, &files.authority, || {
+        mount(&server.folder, "config", &[("injector.yaml", &configuration("sometimes"))]);
+        server.metric_becomes("reload_failing{source=\"configuration\"}", 1.0);
+        assert_eq!(server.decision(), "injected");
+        mount(&server.folder, "config", &[("injector.yaml", &configuration("disabled"))]);
+        until("the kill switch", || server.decision() == "disabled");
+        mount(&server.folder, "config", &[("injector.yaml", &configuration("always"))]);
+        until("injected again", || server.decision() == "injected");
+    });
+    assert!(answered > 100, "{answered}");
+    let error = server.events("not reloaded; what was read before stays in use")[0]["error"].to_string();
+    assert!(error.contains("config/injector.yaml:4:14: error: ") && error.contains("sometimes"), "{error}");
+    assert_eq!(server.metric("reload_failing{source=\"configuration\"}"), Some(0.0));
+    assert_eq!(server.metric("reloads_total{source=\"configuration\",result=\"done\"}"), Some(2.0));
+}

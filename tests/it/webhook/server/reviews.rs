@@ -1,0 +1,110 @@
+//! Reviews, what is counted and logged of them, and the end of the server.
+
+use crate::webhook::server::client::post_head;
+use crate::webhook::server::{REVIEW, Server, decision, until};
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_review_is_answered_counted_and_logged_without_values() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    for path in ["/mutate", "/mutate?timeout=5s"] {
+        let response = client.post(path, REVIEW.as_bytes());
+        assert_eq!(decision(&response), "injected");
+        assert_eq!(response.header("content-type"), Some("application/json"));
+        assert_eq!(response.header("connection"), None);
+    }
+    let dry = REVIEW.replace("\"dryRun\":false", "\"dryRun\":true");
+    assert_eq!(client.post("/mutate", dry.as_bytes()).status, 200);
+    let counted =
+        |dry_run: &str| format!("requests_total{{hook=\"mutate\",decision=\"injected\",dry_run=\"{dry_run}\"}}");
+    assert_eq!((server.metric(&counted("false")), server.metric(&counted("true"))), (Some(2.0), Some(1.0)));
+    assert_eq!(server.metric("request_duration_seconds_count{hook=\"mutate\"}"), Some(3.0));
+    assert_eq!(server.metric("requests_in_flight"), Some(0.0));
+    server.metric_becomes("connections", 1.0);
+    for metric in ["certificate_expiry_timestamp_seconds", "ca_expiry_timestamp_seconds"] {
+        assert!(server.metric(metric).unwrap() > 2.0e9, "{metric}");
+    }
+
+    until("three lines", || server.events("reviewed").len() == 3);
+    let event = &server.events("reviewed")[0];
+    for (field, value) in [
+        ("level", "INFO"),
+        ("hook", "mutate"),
+        ("decision", "injected"),
+        ("kind", "Pod"),
+        ("namespace", "shop"),
+        ("name", "web-5d4f8c7b9d-"),
+    ] {
+        assert_eq!(event[field], value, "{event}");
+    }
+    assert_eq!(event["dry_run"], false);
+    assert!(!event.to_string().contains("hunter2"), "{event}");
+}
+
+#[test]
+fn probes_and_metrics_have_a_port_without_tls() {
+    let server = Server::start(&[]);
+    for path in ["/livez", "/readyz"] {
+        let response = server.get(path);
+        assert_eq!((response.status, &*response.text()), (200, "ok\n"), "{path}");
+    }
+    let metrics = server.get("/metrics");
+    assert_eq!(metrics.status, 200);
+    assert!(metrics.text().ends_with("# EOF\n"));
+    assert_eq!(server.get("/mutate").status, 404);
+}
+
+#[test]
+fn it_serves_on_while_it_drains_and_asks_clients_to_go() {
+    let mut server = Server::start(&["--drain=3s"]);
+    let (mut idle, mut busy) = (server.connect(), server.connect());
+    assert_eq!(decision(&idle.post("/mutate", REVIEW.as_bytes())), "injected");
+    server.signal("TERM");
+    until("not ready", || server.get("/readyz").status == 503);
+    assert_eq!((&*server.get("/readyz").text(), server.get("/livez").status), ("draining\n", 200));
+    let response = server.post("/mutate", REVIEW);
+    assert_eq!((&*decision(&response), response.header("connection")), ("injected", Some("close")));
+    let response = idle.post("/mutate", REVIEW.as_bytes());
+    assert_eq!((&*decision(&response), response.header("connection")), ("injected", Some("close")));
+    assert!(idle.is_closed());
+
+    // One whose body comes when the drain is over.
+    busy.send(post_head("/mutate", REVIEW.len()).as_bytes());
+    until("the port is closed", || std::net::TcpStream::connect(server.address).is_err());
+    busy.send(REVIEW.as_bytes());
+    assert_eq!(decision(&busy.receive().unwrap()), "injected");
+    assert_eq!(server.ended(), Some(0));
+    assert_eq!((server.events("draining").len(), server.events("finished").len()), (1, 1));
+}
+
+#[test]
+fn a_second_signal_ends_the_drain() {
+    let mut server = Server::start(&["--drain=1h"]);
+    let start = Instant::now();
+    server.signal("INT");
+    until("draining", || !server.events("draining").is_empty());
+    server.signal("TERM");
+    assert_eq!(server.ended(), Some(0));
+    assert!(start.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn text_is_a_form_of_the_log_too() {
+    let folder = crate::program::Folder::with(&[]);
+    let files = super::certificate(&folder, &[]);
+    super::mount_certificate(&folder, &files);
+    let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = occupied.local_addr().unwrap();
+    let listen = format!("--listen={address}");
+    let ran = folder.run(&[
+        "webhook",
+        &listen,
+        "--metrics-listen=127.0.0.1:0",
+        "--tls-cert=tls/tls.crt",
+        "--tls-key=tls/tls.key",
+        "--log-format=text",
+    ]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains(&format!("error: cannot listen on {address}")), "{}", ran.stderr);
+}
