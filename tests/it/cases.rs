@@ -38,7 +38,7 @@ pub(crate) struct Case {
     pub(crate) configuration: Option<String>,
     /// Its flags.
     pub(crate) command: String,
-    sets: Vec<String>,
+    pub(crate) sets: Vec<String>,
     namespace: Option<String>,
     pub(crate) config: Config,
     pub(crate) options: Options,

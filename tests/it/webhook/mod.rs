@@ -1,5 +1,7 @@
 //! `webhook/` and the command `webhook`.
 
+#[cfg(feature = "webhook")]
+mod api_server;
 mod chart;
 #[cfg(feature = "webhook")]
-mod server;
+pub(crate) mod server;

@@ -1,0 +1,61 @@
+//! A Service's balancer: TCP connections to its endpoints in turn.
+
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// It listens on a port of its own until the process ends.
+pub(super) struct Balancer {
+    pub(super) port: u16,
+    endpoints: Arc<Mutex<Vec<SocketAddr>>>,
+}
+
+impl Balancer {
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let endpoints: Arc<Mutex<Vec<SocketAddr>>> = Arc::default();
+        let (chosen, turn) = (Arc::clone(&endpoints), AtomicUsize::new(0));
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let endpoints = chosen.lock().unwrap().clone();
+                // Without endpoints, and to one that is gone, the connection is refused.
+                let Some(endpoint) = endpoints.get(turn.fetch_add(1, Ordering::Relaxed) % endpoints.len().max(1))
+                else {
+                    continue;
+                };
+                if let Ok(server) = TcpStream::connect(endpoint) {
+                    join(&client, &server);
+                }
+            }
+        });
+        Self { port, endpoints }
+    }
+
+    pub(super) fn set(&self, endpoints: Vec<SocketAddr>) {
+        *self.endpoints.lock().unwrap() = endpoints;
+    }
+
+    pub(super) fn remove(&self, endpoint: SocketAddr) {
+        self.endpoints.lock().unwrap().retain(|other| *other != endpoint);
+    }
+
+    pub(super) fn add(&self, endpoint: SocketAddr) {
+        self.endpoints.lock().unwrap().push(endpoint);
+    }
+}
+
+/// Copies in both directions until one side ends.
+fn join(one: &TcpStream, other: &TcpStream) {
+    for (from, to) in [(one, other), (other, one)] {
+        let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { return };
+        let _ = from.set_nodelay(true);
+        thread::spawn(move || {
+            let _ = io::copy(&mut from, &mut to);
+            let _ = to.shutdown(Shutdown::Both);
+            let _ = from.shutdown(Shutdown::Both);
+        });
+    }
+}

@@ -1,0 +1,182 @@
+//! Law 5: a pod that is created through the webhook is the pod of a manifest that was injected.
+
+use super::{Webhook, has_agent, plain_pod};
+use crate::cases;
+use crate::corpus;
+use crate::kubernetes::cluster::{Run, SILENT, Verdict, for_each, without_identity};
+use crate::kubernetes::injected::pairs;
+use crate::laws::{INJECT, carries_record};
+use crate::webhook::server::scaled;
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::options::Options;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The name of a case or file, and one of its pods without the agent and with it.
+type Twice = (String, Value, Value);
+
+/// A pod without what may differ: the order of volumes, and the record's lists that the API server had made before.
+fn comparable(pod: &Value) -> String {
+    let mut pod = without_identity(pod);
+    let record = "/metadata/annotations/agent-injector.contrib.mackerel.io~1record";
+    if let Some(Value::String(record)) = pod.pointer_mut(record) {
+        *record = record
+            .split(';')
+            .filter(|part| !part.starts_with("created=") && !part.starts_with("was="))
+            .collect::<Vec<_>>()
+            .join(";");
+    }
+    // What the LimitRanger did before the webhook, it does not repeat.
+    if let Some(Value::Object(annotations)) = pod.pointer_mut("/metadata/annotations") {
+        annotations.remove("kubernetes.io/limit-ranger");
+    }
+    if let Some(Value::Array(volumes)) = pod.pointer_mut("/spec/volumes") {
+        volumes.sort_by_key(|volume| volume["name"].as_str().unwrap_or_default().to_owned());
+    }
+    pod.sort_all_objects();
+    format!("{pod:#}")
+}
+
+/// Creates pods through the webhook, and those of the injected manifest past it: differences, and how many were compared.
+fn compare(webhook: &Webhook, pods: &[Twice]) -> (Vec<String>, usize) {
+    let compared = for_each(pods, |(name, before, after)| {
+        let past = webhook.cluster.create(Run::Dry, SILENT, after);
+        let through = webhook.create(before);
+        match (through, past) {
+            (Verdict::Accepted { object: through, .. }, Verdict::Accepted { object: past, .. }) => {
+                let [expected, seen] = [past, through].map(|pod| comparable(&pod));
+                if expected == seen {
+                    return Some(None);
+                }
+                let diff = similar::TextDiff::from_lines(&expected, &seen).unified_diff().context_radius(2).to_string();
+                Some(Some(format!("== {name}\n{diff}")))
+            }
+            (Verdict::Refused(_), Verdict::Refused(_)) => None,
+            (through, past) => Some(Some(format!("== {name}\nthrough the webhook: {through:?}\npast it: {past:?}"))),
+        }
+    });
+    let all: Vec<Option<String>> = compared.into_iter().flatten().collect();
+    let count = all.len();
+    (all.into_iter().flatten().collect(), count)
+}
+
+fn pods(name: &str, text: &str, config: &Config, options: Options) -> Vec<Twice> {
+    let pairs = pairs(text, config, options);
+    pairs.iter().flat_map(|pair| pair.pods()).map(|(before, after)| (name.to_owned(), before, after)).collect()
+}
+
+#[test]
+fn the_api_server_makes_the_pods_of_the_cases() {
+    let Some(webhook) = Webhook::register("law5-cases") else { return };
+    // One server for each configuration.
+    let mut by_configuration: BTreeMap<(String, Vec<String>), Vec<Twice>> = BTreeMap::new();
+    for case in cases::all() {
+        let explicit = case.config.explicit().map(|(path, _)| path.to_owned());
+        // A pod shows neither its workload nor that one's annotations.
+        let hides =
+            explicit.into_iter().any(|path| path.starts_with("select.") || path.starts_with("waitFor.annotations"));
+        if case.options != INJECT || hides || carries_record(&case.text) {
+            continue;
+        }
+        let key = (case.configuration.clone().unwrap_or_default(), case.sets.clone());
+        by_configuration.entry(key).or_default().extend(pods(&case.name, &case.text, &case.config, INJECT));
+    }
+    by_configuration.retain(|_, pods| !pods.is_empty());
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    for ((configuration, sets), pods) in by_configuration {
+        let files: &[(&str, &str)] = if configuration.is_empty() { &[] } else { &[("config.yaml", &configuration)] };
+        let mut arguments: Vec<String> = sets.iter().map(|set| format!("--set={set}")).collect();
+        arguments.extend((!configuration.is_empty()).then(|| "--config=config.yaml".to_owned()));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--drain=10ms"]).collect();
+        let mut server = webhook.server(&arguments, files);
+        webhook.balancer.set(vec![server.address]);
+        if compared == 0 {
+            webhook.wait();
+        }
+        let (differences, count) = compare(&webhook, &pods);
+        wrong.extend(differences);
+        compared += count;
+        webhook.balancer.set(Vec::new());
+        server.signal("TERM");
+        server.ended();
+    }
+    assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(compared > 200, "only {compared} were compared");
+}
+
+#[test]
+fn the_api_server_makes_the_pods_of_the_corpus() {
+    let Some(files) = corpus::manifests("the_api_server_makes_the_pods_of_the_corpus") else { return };
+    let Some(webhook) = Webhook::register("law5-corpus") else { return };
+    let server = webhook.server(&[], &[]);
+    webhook.balancer.set(vec![server.address]);
+    webhook.wait();
+    let config = Config::default();
+    let wanted = scaled(1_000);
+    let (mut wrong, mut compared) = (Vec::new(), 0);
+    let mut some = Vec::new();
+    // Each repository has many files of one kind, one after the other.
+    for (name, bytes) in files.filter(|(name, _)| name.bytes().map(usize::from).sum::<usize>() % 7 == 0) {
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        some.extend(pods(&name, &text, &config, INJECT));
+        if some.len() >= 100 {
+            let (differences, count) = compare(&webhook, &some);
+            wrong.extend(differences);
+            compared += count;
+            some.clear();
+        }
+        if compared >= wanted {
+            break;
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(compared >= wanted, "only {compared} were compared");
+}
+
+#[test]
+fn a_limit_range_and_another_webhook_leave_the_agent_as_it_is() {
+    let Some(webhook) = Webhook::register("law5-defaults") else { return };
+    let server = webhook.server(&[], &[]);
+    webhook.balancer.set(vec![server.address]);
+    webhook.wait();
+    let past = "law5-defaults-past";
+    webhook.cluster.namespace(past, &json!({}));
+    let config = Config::default();
+    let manifest = plain_pod().to_string();
+    let [(name, before, after)] = &pods("plain", &manifest, &config, INJECT)[..] else { panic!("one pod") };
+    for namespace in [&*webhook.namespace, past] {
+        webhook.apply(
+            &json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits", "namespace": namespace},
+            "spec": {"limits": [{"type": "Container", "default": {"cpu": "500m", "memory": "1Gi"},
+                "defaultRequest": {"cpu": "100m", "memory": "32Mi"}}]}}),
+        );
+    }
+    let object = |namespace: &str, pod: &Value| match webhook.cluster.create(Run::Dry, namespace, pod) {
+        Verdict::Accepted { object, .. } => object,
+        Verdict::Refused(why) => panic!("{why}"),
+    };
+    let cpu = |pod: &Value| pod.pointer("/spec/containers/1/resources/limits/cpu").cloned();
+    crate::webhook::server::until("the LimitRange has an effect", || {
+        [&*webhook.namespace, past].iter().all(|namespace| cpu(&object(namespace, after)) == Some("500m".into()))
+    });
+    let [through, brought, expected] =
+        [object(&webhook.namespace, before), object(&webhook.namespace, after), object(past, after)]
+            .map(|pod| comparable(&pod));
+    assert!(through == expected && brought == expected, "{name}\n{through}\n{brought}\n{expected}");
+}
+
+#[test]
+fn a_service_account_that_mounts_no_token_leaves_the_agent_with_one() {
+    let Some(webhook) = Webhook::register("law5-automount") else { return };
+    let server = webhook.server(&[], &[]);
+    webhook.balancer.set(vec![server.address]);
+    webhook.wait();
+    webhook.apply(&json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
+        "metadata": {"name": "tokenless", "namespace": webhook.namespace}}));
+    let mut pod = plain_pod();
+    pod["spec"]["serviceAccountName"] = "tokenless".into();
+    let Verdict::Accepted { object, .. } = webhook.create(&pod) else { panic!("refused") };
+    assert!(has_agent(&object));
+    let volumes = object["spec"]["volumes"].to_string();
+    assert!(volumes.contains("mackerel-agent-token") && !volumes.contains("kube-api-access"), "{volumes}");
+}

@@ -1,0 +1,102 @@
+//! The webhook behind a real API server.
+
+mod away;
+mod balancer;
+mod law5;
+mod rollout;
+
+use crate::kubernetes::cluster::{Cluster, Run, Verdict, cluster};
+use crate::program::Folder;
+use crate::webhook::server::{Files, Server, certificate, mount_certificate, until};
+use balancer::Balancer;
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+
+/// The Service of the certificates.
+const SERVICE: (&str, &str) = ("mackerel", "injector");
+
+/// A webhook of the API server, its balancer, and the certificate of the servers behind it.
+struct Webhook {
+    cluster: &'static Cluster,
+    balancer: Balancer,
+    files: Files,
+    /// The namespace whose pods go through it.
+    namespace: String,
+}
+
+impl Webhook {
+    /// Registers a webhook for the pods of a namespace of this name. None, and said so, where a program is missing.
+    fn register(name: &str) -> Option<Self> {
+        let cluster = cluster()?;
+        let files = certificate(&Folder::with(&[]), &[]);
+        let webhook = Self { cluster, balancer: Balancer::start(), files, namespace: name.to_owned() };
+        cluster.namespace(SERVICE.0, &json!({}));
+        cluster.namespace(name, &json!({"webhook": name}));
+        webhook.apply(&json!({"apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": SERVICE.1, "namespace": SERVICE.0},
+            "spec": {"type": "ExternalName", "externalName": "localhost"}}));
+        webhook.configure(&webhook.files.authority);
+        Some(webhook)
+    }
+
+    /// Writes the webhook configuration with this bundle of authorities.
+    fn configure(&self, authorities: &str) {
+        self.apply(&json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        "metadata": {"name": self.namespace},
+        "webhooks": [{
+            "name": "mutate.agent-injector.contrib.mackerel.io",
+            "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Ignore", "timeoutSeconds": 5,
+            "namespaceSelector": {"matchLabels": {"webhook": self.namespace}},
+            "rules": [{"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "operations": ["CREATE"]}],
+            "clientConfig": {
+                "service": {"namespace": SERVICE.0, "name": SERVICE.1, "path": "/mutate", "port": self.balancer.port},
+                "caBundle": ByteString(authorities.as_bytes().to_vec()),
+            },
+        }]}));
+    }
+
+    fn apply(&self, object: &Value) {
+        let arguments = ["apply", "--server-side", "--force-conflicts", "--filename", "-"];
+        let (succeeded, _, said) = self.cluster.kubectl(&arguments, &object.to_string());
+        assert!(succeeded, "{said}");
+    }
+
+    /// A server with the certificate; it is no endpoint yet.
+    fn server(&self, arguments: &[&str], files: &[(&str, &str)]) -> Server {
+        let folder = Folder::with(files);
+        mount_certificate(&folder, &self.files);
+        Server::start_in(folder, self.files.authority.clone(), arguments)
+    }
+
+    /// What becomes of a pod that is created, and is not stored.
+    fn create(&self, pod: &Value) -> Verdict {
+        self.cluster.create(Run::Dry, &self.namespace, pod)
+    }
+
+    /// True if a plain pod gets the agent.
+    fn injects(&self) -> bool {
+        matches!(self.create(&plain_pod()), Verdict::Accepted { object, .. } if has_agent(&object))
+    }
+
+    /// Waits until the API server knows of the webhook, which it learns of soon after.
+    fn wait(&self) {
+        until("the API server calls the webhook", || self.injects());
+    }
+}
+
+impl Drop for Webhook {
+    fn drop(&mut self) {
+        let kind = "mutatingwebhookconfigurations";
+        self.cluster.kubectl(&["delete", kind, &self.namespace, "--ignore-not-found"], "");
+    }
+}
+
+fn plain_pod() -> Value {
+    json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-"},
+        "spec": {"containers": [{"name": "web", "image": "web:1"}]}})
+}
+
+fn has_agent(pod: &Value) -> bool {
+    let containers = pod["spec"]["containers"].as_array().unwrap();
+    containers.iter().any(|container| container["name"] == "mackerel-container-agent")
+}
