@@ -65,14 +65,9 @@ pub(crate) enum Size {
     Large,
 }
 
-/// Bytes that cannot be taken.
+/// Bytes that cannot be taken, because too many are in flight.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Excess {
-    /// The body is longer than [`MAX_BODY`].
-    Body,
-    /// All bodies together are.
-    Bodies,
-}
+pub(crate) struct NoRoom;
 
 impl Size {
     pub(crate) fn of(content_length: Option<usize>) -> Self {
@@ -96,17 +91,14 @@ impl Body {
     }
 
     /// Adds bytes that have come.
-    pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<(), Excess> {
-        if self.bytes.len() + bytes.len() > MAX_BODY {
-            return Err(Excess::Body);
-        }
+    pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         let limit = match self.size {
             Size::Ordinary => MAX_BODIES,
             Size::Large => MAX_LARGE_BODIES,
         };
         let more = |taken: usize| taken.checked_add(bytes.len()).filter(|taken| *taken <= limit);
         let taken = self.bodies.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.map_err(|_| Excess::Bodies)?;
+        taken.map_err(|_| NoRoom)?;
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
@@ -147,20 +139,12 @@ mod tests {
     }
 
     #[test]
-    fn no_body_is_longer_than_7_mib() {
-        let bodies = Arc::new(Bodies::default());
-        let mut body = Body::new(None, &bodies);
-        assert_eq!(body.extend(&vec![0; MAX_BODY]), Ok(()));
-        assert_eq!(body.extend(b"1"), Err(Excess::Body));
-    }
-
-    #[test]
     fn large_bodies_leave_room_for_ordinary_ones() {
         let bodies = Arc::new(Bodies::default());
         let mebibyte = vec![0; 1 << 20];
         let mut large: Vec<_> = (0..12).map(|_| Body::new(Some(mebibyte.len()), &bodies)).collect();
         assert!(large.iter_mut().all(|body| body.extend(&mebibyte).is_ok()));
-        assert_eq!(Body::new(None, &bodies).extend(b"1"), Err(Excess::Bodies));
+        assert_eq!(Body::new(None, &bodies).extend(b"1"), Err(NoRoom));
         assert_eq!(Body::new(Some(1), &bodies).extend(b"1"), Ok(()));
         large.pop();
         assert_eq!(Body::new(None, &bodies).extend(b"1"), Ok(()));

@@ -3,7 +3,7 @@
 use crate::admission::Hook;
 use crate::webhook::connections::{Connection, Phase};
 use crate::webhook::engine_threads::{EngineThreads, Unanswered};
-use crate::webhook::limits::{Bodies, Body, Excess, MAX_BODY, MAX_BODY_TIME};
+use crate::webhook::limits::{Bodies, Body, MAX_BODY, MAX_BODY_TIME};
 use crate::webhook::metrics::{Limit, Metrics};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -130,16 +130,21 @@ impl Hooks {
         Ok(reply.body)
     }
 
-    async fn read(&self, mut incoming: Incoming, length: Option<usize>) -> Result<Body, Refused> {
-        let mut body = Body::new(length, &self.bodies);
+    async fn read(&self, mut incoming: Incoming, promised: Option<usize>) -> Result<Body, Refused> {
+        let (mut body, mut length) = (Some(Body::new(promised, &self.bodies)), 0);
         while let Some(frame) = incoming.frame().await {
             let Ok(data) = frame.map_err(|_| Refused::Broken)?.into_data() else { continue };
-            body.extend(&data).map_err(|excess| match excess {
-                Excess::Body => Refused::TooLong,
-                Excess::Bodies => Refused::Busy(Limit::Bodies),
-            })?;
+            length += data.len();
+            if length > MAX_BODY {
+                return Err(Refused::TooLong);
+            }
+            // The rest is read all the same: closing a connection with unread bytes resets it, and the API server would see
+            // that instead of the status after which it tries again.
+            if body.as_mut().is_some_and(|body| body.extend(&data).is_err()) {
+                body = None;
+            }
         }
-        Ok(body)
+        body.ok_or(Refused::Busy(Limit::Bodies))
     }
 }
 
