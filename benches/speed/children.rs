@@ -43,7 +43,7 @@ pub(crate) fn peak_memory(program: &Path, arguments: &[&Path], input: Option<&Pa
     })
 }
 
-/// What this program does when it is started as [`peak_memory`] starts it: runs the child, prints KiB.
+/// The child's side of [`peak_memory`]: runs the child, prints KiB.
 pub(crate) fn one_child(mut command: impl Iterator<Item = String>) -> ExitCode {
     let Some(program) = command.next() else { return ExitCode::FAILURE };
     let run = Command::new(program).args(command).stdout(Stdio::null()).status();

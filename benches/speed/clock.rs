@@ -9,12 +9,12 @@ pub(crate) struct Taken {
     pub(crate) cpu: Duration,
 }
 
-/// Whose work counts.
+/// The processes whose work counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Of {
-    /// Of this process.
+    /// This process.
     Us,
-    /// Of the children that have ended.
+    /// The children that have ended.
     Children,
 }
 

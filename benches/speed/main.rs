@@ -31,7 +31,7 @@ use std::time::Duration;
 use streams::Form;
 use yaml_json_patch::edit;
 
-/// Where Cargo has left the program.
+/// The program as Cargo built it.
 const BUILT: &str = env!("CARGO_BIN_EXE_mackerel-agent-injector");
 
 /// A copy, as people have one who install it. What a linker has just written lies in the page cache one page at a time, and
@@ -192,7 +192,7 @@ fn throughput(program: &Path, file: &Path) {
     }
 }
 
-/// What the tools do that parse and print: each document on its own, through generic values.
+/// The work of tools that parse and print: each document on its own, through generic values.
 fn load_and_dump(text: &str) -> usize {
     let mut out = Vec::new();
     for document in serde_yaml::Deserializer::from_str(text) {
@@ -202,7 +202,7 @@ fn load_and_dump(text: &str) -> usize {
     out.len()
 }
 
-/// How the whole program is given a stream.
+/// The way in which the whole program gets a stream.
 #[derive(Debug, Clone, Copy)]
 enum Door {
     /// `inject FILE`

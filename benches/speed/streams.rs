@@ -13,7 +13,7 @@ pub(crate) struct Stream {
     pub(crate) workloads: usize,
 }
 
-/// How the documents are held together.
+/// The form of the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `---` and a `# Source:` comment before each.
@@ -155,7 +155,7 @@ impl Random {
 /// Text that grows line by line.
 struct Yaml {
     text: String,
-    /// What an item of a sequence begins with, after the indentation of its key: flush or indented.
+    /// The beginning of a sequence's item, after the indentation of its key: flush or indented.
     dash: &'static str,
 }
 

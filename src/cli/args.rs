@@ -120,10 +120,10 @@ Exit codes: 0 all accept, 2 wrong usage, else the first that does not: 11 for th
         /// A name or address with a port; an IPv6 address in brackets
         #[arg(value_name = "HOST:PORT", required = true)]
         endpoints: Vec<Endpoint>,
-        /// How long to wait for all of them
+        /// The time to wait for all of them
         #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
         timeout: Duration,
-        /// How long to rest between two tries
+        /// The pause between two tries
         #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
         interval: Duration,
     },
@@ -217,7 +217,7 @@ The authority's key is dropped: nobody can have it issue another certificate.")]
     },
 }
 
-/// What a command reads that writes no manifests.
+/// Arguments of a command that writes no manifests.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ReadArgs {
     /// Files and folders; `-` or none is stdin
@@ -231,7 +231,7 @@ pub(crate) struct ReadArgs {
     pub(crate) verbose: bool,
 }
 
-/// What `inject` and `uninject` work over, and what they give.
+/// Input and output of `inject` and `uninject`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct InjectArgs {
     /// Files and folders; `-` or none is stdin
@@ -260,7 +260,7 @@ pub(crate) struct InjectArgs {
     pub(crate) verbose: bool,
 }
 
-/// What `explain` works over, and what it gives.
+/// Input and output of `explain`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ExplainArgs {
     /// Files and folders; `-` or none is stdin
@@ -283,7 +283,7 @@ pub(crate) enum ExplainFormat {
     Text,
     /// Everything, for programs
     Json,
-    /// What is refused or warned of, for tools of code review
+    /// Errors and warnings, for tools of code review
     Sarif,
 }
 

@@ -147,7 +147,7 @@ impl<'c> RunContext<'c> {
     }
 }
 
-/// What all texts gave.
+/// The results of all texts.
 struct Session<'c> {
     run: RunContext<'c>,
     texts: Vec<ProcessedFile>,

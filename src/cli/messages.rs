@@ -138,7 +138,7 @@ impl Messages {
         self.verbosity
     }
 
-    /// Returns whether stderr takes colours.
+    /// Returns the use of colours on stderr.
     pub(crate) fn colour(&self) -> Colour {
         match anstream::AutoStream::choice(&io::stderr()) {
             anstream::ColorChoice::Never => Colour::Never,
@@ -262,7 +262,7 @@ impl Messages {
         }
     }
 
-    /// What must exist for the pods that were injected, as the end of the report. Nothing where none of them has changed,
+    /// Ends the report with the objects that must exist for the injected pods. Nothing where none of them has changed,
     /// unless every resource is spoken of.
     pub(crate) fn needed(&mut self, requirements: &[Requirement]) -> io::Result<()> {
         let changed =
@@ -287,7 +287,7 @@ impl Messages {
         log(&mut self.log, &summary)
     }
 
-    /// What follows is for an orchestrator, unless the user has asked for more or less.
+    /// Writes for an orchestrator from now on, unless the user has asked for more or less.
     pub(crate) fn for_orchestrator(&mut self) {
         if self.verbosity == Verbosity::Summary {
             self.verbosity = Verbosity::Orchestrator;
@@ -407,8 +407,8 @@ pub(crate) enum RunOutcome<'g> {
     GivenBack,
 }
 
-/// Whether changes that were told would not be there; without an ending, an error has come in between. What would be changed
-/// is true also where it is not shown.
+/// Returns true if the reported changes did not happen; without an ending, an error came in between. Changes of a dry run stay
+/// true if they are not shown.
 fn is_undone(ending: Option<RunOutcome<'_>>) -> bool {
     match ending {
         Some(

@@ -30,11 +30,11 @@ settings! {
         "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None;
         /// Containers to leave out, as a Go regular expression on their names, combined with the agent's own (agent: MACKEREL_IGNORE_CONTAINER). Default: none, only the agent's own.
         "ignoreContainer" ignore_container: Option<String> = None, GoRegexp;
-        /// How much the agent logs (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
+        /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
         "logLevel" log_level: Option<LogLevel> = None;
         /// The URL of the Mackerel API (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
         "apiBase" api_base: Option<String> = None, HttpUrl;
-        /// Where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`.
+        /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`.
         "hostIdStore" host_id_store: HostIdStore = HostIdStore::File;
         /// The agent's own configuration file, from a ConfigMap or from a path or URL.
         "config" config: AgentConfig = AgentConfig::default();
@@ -52,7 +52,7 @@ settings! {
 settings! {
     /// The agent's scratch space.
     pub(crate) struct Tmp {
-        /// How much the agent may write, in bytes or with a suffix such as `Mi`; above it the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
+        /// The amount that the agent may write, in bytes or with a suffix such as `Mi`; above it the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
         "sizeLimit" size_limit: Option<Quantity> = Some(Quantity("64Mi".to_owned()));
     }
 }
@@ -64,7 +64,7 @@ settings! {
         "configMapKeyRef" config_map_key_ref: ConfigMapKeyRef = ConfigMapKeyRef::default();
         /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
         "location" location: Option<String> = None, ConfigLocation;
-        /// How often the agent looks whether its configuration has changed, in minutes, where it has one (agent: MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES). Default: none, it reads it once.
+        /// The interval in which the agent reads its configuration again, in minutes, if it has one (agent: MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES). Default: none, it reads it once.
         "pollingMinutes" polling_minutes: Option<u32> = None, Positive;
     }
 }
@@ -125,11 +125,11 @@ string_enum! {
         Debug = "DEBUG",
         /// The usual
         Info = "INFO",
-        /// What may be wrong
+        /// Possible mistakes
         Warning = "WARNING",
-        /// What is wrong
+        /// Mistakes
         Error = "ERROR",
-        /// What stops the agent
+        /// Mistakes that stop the agent
         Critical = "CRITICAL",
     }
 }

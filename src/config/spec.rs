@@ -12,27 +12,27 @@ settings! {
     pub(crate) struct Spec {
         /// Which templates get the agent. `disabled` is the kill switch: nothing new is injected, what is there stays. Default: `always`.
         "injection" injection: InjectionMode = InjectionMode::Always;
-        /// What a template that is wanted but cannot be injected does to the run. Reading, writing and a failed verification always fail it. Default: `fail`.
+        /// The effect of a template that is wanted but cannot be injected on the run. Reading, writing and a failed verification always fail it. Default: `fail`.
         "onError" on_error: OnError = OnError::Fail;
         /// The namespace of resources that name none, as in Helm charts and kustomize bases. Default: none, it is unknown.
         "namespace" namespace: Option<String> = None, Namespace;
         /// Which of the pod templates are looked at.
         "select" select: Select = Select::default();
-        /// What to do with hooks and chart tests of Helm: pods of one moment, which seldom want an agent. Default: `skip`.
+        /// The treatment of hooks and chart tests of Helm: pods of one moment, which seldom want an agent. Default: `skip`.
         "hooks" hooks: Hooks = Hooks::Skip;
-        /// How the agent stands in the pod. Default: `auto`.
+        /// The kind of the agent's container. Default: `auto`.
         "sidecar" sidecar: SidecarKind = SidecarKind::Auto;
         /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.29"`.
         "kubernetesVersion" kubernetes_version: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
-        /// Where the pods run. Default: `kubernetes`.
+        /// The platform that the pods run on. Default: `kubernetes`.
         "platform" platform: Platform = Platform::Kubernetes;
-        /// How the agent reaches the kubelet of its node; nothing to set on `eks-fargate`.
+        /// The agent's connection to the kubelet of its node; nothing to set on `eks-fargate`.
         "kubelet" kubelet: Kubelet = Kubelet::default();
         /// The Secret that holds the Mackerel API key. It must exist in the pod's namespace before the pod starts.
         "apiKey" api_key: ApiKey = ApiKey::default();
         /// The agent's container.
         "agent" agent: AgentSettings = AgentSettings::default();
-        /// What to do when the agent would take the class Guaranteed from a pod. Default: `warn`.
+        /// The treatment of a pod that would lose the class Guaranteed by the agent. Default: `warn`.
         "qos" qos: Qos = Qos::Warn;
         /// The init container that the annotation `wait-for` asks for, with or without the agent. Which templates are looked at is for `select` and `injection: disabled` to say, as for the agent.
         "waitFor" wait_for: WaitForSettings = WaitForSettings::default();
@@ -154,9 +154,9 @@ settings! {
     pub(crate) struct WaitForSettings {
         /// The image whose entry point is this program. Default: none; a template that asks is then refused.
         "image" image: Option<String> = None, Image;
-        /// How long to wait for all hosts, in seconds; then the container fails, and Kubernetes starts it again as the pod's restartPolicy says. Default: `15`.
+        /// The time to wait for all hosts, in seconds; then the container fails, and Kubernetes starts it again as the pod's restartPolicy says. Default: `15`.
         "timeoutSeconds" timeout_seconds: u32 = 15, Positive;
-        /// Where it stands among the init containers; a native agent stands directly before it. Default: `last`.
+        /// Its position among the init containers; a native agent is directly before it. Default: `last`.
         "position" position: WaitForPosition = WaitForPosition::Last;
         /// Further annotations that ask for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload, but there not by a webhook. A list, replaced as a whole. Default: none.
         "annotations" annotations: Vec<String> = Vec::new(), MetadataName;

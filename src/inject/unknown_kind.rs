@@ -1,7 +1,7 @@
 //! `unknown-kind` and `unknown-template`: a pod template in a custom resource that is not known to hold one there.
 //!
 //! A user who annotates such a template expects an agent: the warning shows the line of configuration that would give it one.
-//! Where every pod is injected, other templates get a note, since most of these kinds belong to an operator.
+//! With `injection: always`, other templates get a note, since most of these kinds belong to an operator.
 
 use crate::agent::components::{ComponentSet, Components};
 use crate::agent::wait_for::asks_for_nothing;
@@ -120,7 +120,7 @@ pub(crate) type GroupKind = (String, String);
 struct Candidate {
     formed: Formed,
     template: PodTemplate,
-    /// What it asks for.
+    /// The components that its annotations request.
     asks: Option<ComponentSet>,
 }
 
@@ -214,7 +214,7 @@ fn line((group, kind): &GroupKind, paths: &[String]) -> String {
     format!("podTemplates: [{}]", entries.collect::<Vec<_>>().join(", "))
 }
 
-/// What something of the form of a pod template asks for.
+/// Returns the components that the annotations of a possible template request.
 fn asks(tree: &Tree<'_>, node: NodeId) -> Option<ComponentSet> {
     let below = |path: [&str; 2]| path.into_iter().try_fold(node, |node, key| tree.member(node, key));
     let annotations = below(["metadata", "annotations"])?;

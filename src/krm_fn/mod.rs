@@ -37,7 +37,7 @@ pub(crate) struct Envelope<'c> {
 /// The answer to the orchestrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
+    /// Edits of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
     pub(crate) edits: Vec<Edit>,
     /// Success, or failure.
     pub(crate) status: CallStatus,

@@ -61,9 +61,9 @@ annotations! {
     AgentConfigLocation = "agent-config-location", Some("agent.config.location");
     /// The agent's image
     Image = "image", Some("agent.image");
-    /// How the agent stands in the pod: `auto`, `native` or `container`
+    /// The kind of the agent's container: `auto`, `native` or `container`
     Sidecar = "sidecar", Some("sidecar");
-    /// Where the pod runs: `kubernetes` or `eks-fargate`
+    /// The platform that the pod runs on: `kubernetes` or `eks-fargate`
     Platform = "platform", Some("platform");
     /// The kubelet's TLS port
     KubeletPort = "kubelet-port", Some("kubelet.port");
@@ -79,7 +79,7 @@ annotations! {
     HostStatusOnStart = "host-status-on-start", Some("agent.hostStatusOnStart");
     /// Containers to leave out, as a Go regular expression
     IgnoreContainer = "ignore-container", Some("agent.ignoreContainer");
-    /// How much the agent logs: `TRACE`, `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`
+    /// The agent's log level: `TRACE`, `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`
     LogLevel = "log-level", Some("agent.logLevel");
     /// The agent's CPU request; `null`: none
     CpuRequest = "cpu-request", Some("agent.resources.requests.cpu");

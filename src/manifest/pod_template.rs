@@ -52,7 +52,7 @@ pub(crate) struct Container {
     pub(crate) name: Option<String>,
     /// Its image, if it has one.
     pub(crate) image: Option<String>,
-    /// Where it stands.
+    /// Its node.
     pub(crate) node: NodeId,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct PodVolume {
     pub(crate) index: usize,
     /// Its name, if it has one.
     pub(crate) name: Option<String>,
-    /// Where it stands.
+    /// Its node.
     pub(crate) node: NodeId,
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The ServiceAccounts of one namespace whose agents reach the kubelet in the same way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Grant<'g> {
-    /// How the agents reach the kubelet; never the read-only port.
+    /// The agents' connection to the kubelet; never the read-only port.
     pub(crate) access: KubeletAccess,
     /// Their namespace.
     pub(crate) namespace: &'g str,

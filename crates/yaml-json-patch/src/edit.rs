@@ -67,7 +67,7 @@ pub fn apply(original: &str, edits: &[Edit]) -> String {
     edited
 }
 
-/// Where places of the edited text, in its order, stood in the original, or where the edit begins that wrote them.
+/// Maps places of the edited text, in its order, to the original: to their own place there, or to the edit that wrote them.
 #[must_use]
 pub fn origins(edits: &[Edit], places: &[usize]) -> Vec<usize> {
     let mut edits = edits.iter().peekable();

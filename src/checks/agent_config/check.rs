@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
-/// Whether a plugin of the agent can become another user.
+/// The use of sudo by plugins of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sudo {
     Works,
@@ -27,11 +27,11 @@ impl Sudo {
     }
 }
 
-/// Where the file is read.
+/// The pod that reads the file.
 #[derive(Debug)]
 pub(super) struct Pod<'o> {
     pub(super) sudo: Sudo,
-    /// What the file outranks there.
+    /// Settings that the file outranks.
     pub(super) shadowed: &'o [ShadowedSetting],
     /// The pod's settings let the agent keep the host's id in a file.
     pub(super) host_id_in_file: bool,
@@ -41,13 +41,13 @@ pub(super) struct Pod<'o> {
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) reason: Reason,
-    /// Where it stands in the configuration.
+    /// Its byte offset in the configuration.
     pub(super) offset: usize,
     pub(super) message: String,
     pub(super) help: Option<String>,
 }
 
-/// What is wrong, by its place.
+/// A mistake and its place.
 pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
     // The agent reads the first document and no further.
     let first =
@@ -69,7 +69,7 @@ pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
     }
 }
 
-/// Whether a regular expression is sure not to match our container. Only of words, perhaps with anchors and `|`, is that
+/// Returns true if a regular expression is sure not to match the injected container. Only of words, perhaps with anchors and `|`, is that
 /// told.
 fn misses_ours(pattern: &str) -> bool {
     let whole = pattern.strip_prefix("^(").and_then(|rest| rest.strip_suffix(")$"));
@@ -352,7 +352,7 @@ impl Check<'_, '_> {
         self.tree.scalar(self.tree.alias_target(node)).map(|text| text.into_owned())
     }
 
-    /// What cannot be read into the type that it must have.
+    /// Reports a value that cannot be read into the type that it must have.
     fn must_be(&mut self, place: &str, node: NodeId, what: &str) {
         let place = if place.is_empty() { "the configuration".to_owned() } else { format!("`{place}`") };
         let found = match self.tree.kind(self.tree.alias_target(node)) {

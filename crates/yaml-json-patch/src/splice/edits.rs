@@ -89,7 +89,7 @@ fn close(edits: &mut [Draft], tree: &Tree<'_>) {
     }
 }
 
-/// Where the lines of a document end in bare carriage returns and another tool has put a line feed behind the last one, that
+/// If the lines of a document end in bare carriage returns and another tool has put a line feed behind the last one, that
 /// one stays: those who cut streams into documents look for line feeds only.
 ///
 /// ```text

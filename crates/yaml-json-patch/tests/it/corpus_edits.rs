@@ -13,7 +13,7 @@ use yaml_json_patch::{
     splice, to_json, verify,
 };
 
-/// What is done to a document, and what undoes it.
+/// A change of a document, and the change that undoes it.
 #[derive(Default)]
 struct Change {
     add: Vec<Value>,

@@ -160,7 +160,7 @@ fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What was added is brought up to date where it stands: the bytes are those of adding the new value at once.
+/// Replaces an added value in its place: the bytes are those of adding the new value at once.
 fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let text = document(&mut Tape::new(layout));
     let Some(value) = read_json(&text) else { return Ok(()) };

@@ -20,7 +20,7 @@ impl Numbers {
     }
 }
 
-/// What means something to a reader of YAML.
+/// Characters and words with a meaning in YAML.
 const PIECES: [&str; 48] = [
     " ", "  ", "\n", "\n\n", "\t", "- ", "-", ": ", ":", " #", "# c\n", "\"", "'", "[", "]", "{", "}", ",", "|", ">",
     "|+\n", "|-\n", "|2\n", "&a ", "*a ", "!!str ", "? ", "<<: ", "%", "@", "`", "\\", "\\u00e9", "''", "---\n",
@@ -75,7 +75,7 @@ fn damaged(text: &str, numbers: &mut Numbers) -> String {
     lines.concat()
 }
 
-/// How often each document is damaged; more is the business of fuzzing.
+/// The number of times that each document is damaged; more is the business of fuzzing.
 const ROUNDS: usize = 2;
 
 fn floor(text: &str, at: usize) -> usize {

@@ -223,7 +223,7 @@ fn spans_are_sound_on_the_corpus() {
     assert!(refused < 200, "{refused} documents were refused");
 }
 
-/// Where the plain reader takes a text, the reference reader reads the very same tree.
+/// The reference reader reads the same tree from every text that the fast reader takes.
 pub(crate) fn agree(text: &str, name: &str) -> bool {
     let Some(plain) = yaml::read_fast(text) else { return false };
     match yaml::read_complete(text) {

@@ -1,4 +1,4 @@
-//! A null gives way to a collection, and comes back.
+//! A collection replaces a null, and its removal restores the null.
 
 use super::{given, visible};
 use serde_json::{Value, json};

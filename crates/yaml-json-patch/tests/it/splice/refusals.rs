@@ -1,4 +1,4 @@
-//! What is left alone, by name.
+//! Refusals, by name.
 
 use super::given;
 use serde_json::json;
