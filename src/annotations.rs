@@ -64,7 +64,7 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
 /// # Errors
 /// Every annotation with a value that is invalid for its setting or conflicts with another setting.
 pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<'c, Config>, InvalidAnnotations> {
-    let ours: Vec<(Annotation, &str, Given<'_>)> = annotations
+    let known: Vec<(Annotation, &str, Given<'_>)> = annotations
         .iter()
         .filter_map(|given| {
             let annotation = Annotation::of(given.0)?;
@@ -72,20 +72,20 @@ pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<
         })
         .filter(|(annotation, _, given)| is_setting(*annotation, given.1))
         .collect();
-    if ours.is_empty() { Ok(Cow::Borrowed(config)) } else { annotated(config, annotations, ours).map(Cow::Owned) }
+    if known.is_empty() { Ok(Cow::Borrowed(config)) } else { annotated(config, annotations, known).map(Cow::Owned) }
 }
 
 #[cold]
 fn annotated(
     config: &Config,
     annotations: &[Given<'_>],
-    ours: Vec<(Annotation, &str, Given<'_>)>,
+    known: Vec<(Annotation, &str, Given<'_>)>,
 ) -> Result<Config, InvalidAnnotations> {
     let mut annotated = TemplateConfig::new(config);
     let mut found: Vec<InvalidAnnotation> =
-        ours.iter().filter_map(|given| differs_from_its_alias(given, &ours)).collect();
+        known.iter().filter_map(|given| differs_from_its_alias(given, &known)).collect();
     reset_overridden(&mut annotated, annotations);
-    for (annotation, path, (key, value, offset)) in ours {
+    for (annotation, path, (key, value, offset)) in known {
         let value = if annotation == Annotation::Roles { list(value) } else { Cow::Borrowed(value) };
         let violations = annotated.set(path, &value, key, offset);
         found.extend(violations.into_iter().map(|violation| invalid(key, offset, violation)));
@@ -103,12 +103,12 @@ fn annotated(
 /// Reports an alias beside its annotation with another value.
 fn differs_from_its_alias(
     (annotation, _, (key, value, offset)): &(Annotation, &str, Given<'_>),
-    ours: &[(Annotation, &str, Given<'_>)],
+    known: &[(Annotation, &str, Given<'_>)],
 ) -> Option<InvalidAnnotation> {
     if *key == annotation.key() {
         return None;
     }
-    let (.., (named, other, _)) = ours.iter().rfind(|(.., (key, ..))| *key == annotation.key())?;
+    let (.., (named, other, _)) = known.iter().rfind(|(.., (key, ..))| *key == annotation.key())?;
     let what = format!("says `{value}`, and `{named}`, which means the same, says `{other}`");
     (other != value).then(|| invalid(key, *offset, Violation::new(what).with_help("take one of them away")))
 }
@@ -161,10 +161,10 @@ pub struct UnknownAnnotation {
 #[must_use]
 pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     let (prefix, name) = key.split_once('/')?;
-    let ours = PREFIX.trim_end_matches('/');
-    if prefix != ours {
-        let is_ours = prefix.ends_with("mackerel.io") && closest(prefix, [ours]).is_some();
-        let meant = Annotation::ALL.iter().find(|meant| is_ours && meant.names().any(|of| of == name))?;
+    let known = PREFIX.trim_end_matches('/');
+    if prefix != known {
+        let is_close = prefix.ends_with("mackerel.io") && closest(prefix, [known]).is_some();
+        let meant = Annotation::ALL.iter().find(|meant| is_close && meant.names().any(|of| of == name))?;
         return Some(UnknownAnnotation { suggestion: Some(meant.key()) });
     }
     if Annotation::of(key).is_some() {

@@ -89,11 +89,11 @@ fn is_default(field: &str, value: &Value) -> bool {
 
 /// Returns the canonical form: without defaults and empty values, quantities by value, keys sorted.
 pub(crate) fn canonicalize(value: &Value) -> Value {
-    canonical_at(value, Context::Other).unwrap_or(Value::Null)
+    canonical_at(value, FieldContext::Other).unwrap_or(Value::Null)
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Context {
+enum FieldContext {
     Other,
     /// Below `resources.limits` and `resources.requests`: every value is a quantity.
     Quantities,
@@ -109,7 +109,7 @@ fn is_token_mount(mount: &Value) -> bool {
     text("mountPath") == "/var/run/secrets/kubernetes.io/serviceaccount" && text("name").starts_with("kube-api-access-")
 }
 
-fn canonical_at(value: &Value, context: Context) -> Option<Value> {
+fn canonical_at(value: &Value, context: FieldContext) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::Object(fields) => {
@@ -125,28 +125,28 @@ fn canonical_at(value: &Value, context: Context) -> Option<Value> {
             (!sorted.is_empty()).then_some(Value::Object(sorted))
         }
         Value::Array(items) => {
-            let added = |item: &&Value| context == Context::Mounts && is_token_mount(item);
+            let added = |item: &&Value| context == FieldContext::Mounts && is_token_mount(item);
             let items = items.iter().filter(|item| !added(item));
             let items: Vec<Value> =
-                items.map(|item| canonical_at(item, Context::Other).unwrap_or(Value::Null)).collect();
+                items.map(|item| canonical_at(item, FieldContext::Other).unwrap_or(Value::Null)).collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
-        Value::String(text) if context == Context::Quantity => {
+        Value::String(text) if context == FieldContext::Quantity => {
             Some(by_value(text).map_or_else(|| value.clone(), Value::String))
         }
-        Value::Number(number) if context == Context::Quantity => by_value(&number.to_string()).map(Value::String),
+        Value::Number(number) if context == FieldContext::Quantity => by_value(&number.to_string()).map(Value::String),
         Value::String(text) if text.is_empty() => None,
         scalar => Some(scalar.clone()),
     }
 }
 
-fn context_of(above: Context, key: &str) -> Context {
+fn context_of(above: FieldContext, key: &str) -> FieldContext {
     match key {
-        _ if above == Context::Quantities => Context::Quantity,
-        "limits" | "requests" => Context::Quantities,
-        "sizeLimit" | "divisor" => Context::Quantity,
-        "volumeMounts" => Context::Mounts,
-        _ => Context::Other,
+        _ if above == FieldContext::Quantities => FieldContext::Quantity,
+        "limits" | "requests" => FieldContext::Quantities,
+        "sizeLimit" | "divisor" => FieldContext::Quantity,
+        "volumeMounts" => FieldContext::Mounts,
+        _ => FieldContext::Other,
     }
 }
 

@@ -7,9 +7,9 @@ use crate::agent::canonical::{ReplaceableNames, canonical_parts, take_image, tak
 use crate::agent::components::{ComponentSet, Components};
 use crate::agent::record::{PullSecrets, Record, RecordError};
 use crate::agent::wait_for::CONTAINER as WAIT_FOR_CONTAINER;
-use crate::mackerel::annotations::Annotation as Key;
+use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{CONTAINER, INJECTED, Sidecar, Volume, is_agent_image};
-use crate::manifest::pod_template::{Annotation, Container, ContainerList, PodTemplate, PodVolume, PullSecret};
+use crate::manifest::pod_template::{Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret};
 use serde_json::Value;
 use yaml_json_patch::{Tree, to_json};
 
@@ -56,7 +56,7 @@ impl ExistingInjection {
 
     /// Removes an existing injection from the view of a template, if there is a record.
     pub(crate) fn take_from(template: &mut PodTemplate, tree: &Tree<'_>) -> Option<Self> {
-        let record = template.annotations.iter().rposition(|annotation| annotation.key == Key::Record.key())?;
+        let record = template.annotations.iter().rposition(|annotation| annotation.key == Annotation::Record.key())?;
         let record = template.annotations.remove(record);
         Some(take(tree, record, template))
     }
@@ -65,14 +65,14 @@ impl ExistingInjection {
 /// Removes the recorded components from the view.
 // Most templates have none: kept out of the hot path.
 #[inline(never)]
-fn take(tree: &Tree<'_>, annotation: Annotation, template: &mut PodTemplate) -> ExistingInjection {
+fn take(tree: &Tree<'_>, annotation: PodAnnotation, template: &mut PodTemplate) -> ExistingInjection {
     let PodTemplate { annotations, containers, volumes, pull_secrets, .. } = template;
     let record = annotation.value.as_deref().map_or(Err(RecordError::Broken), Record::parse);
     let components = record.as_ref().map(|record| &record.components);
     // A status beside an init container alone was not added by us.
     let mut status = None;
     if components.map_or(true, |components| components.agent().is_some()) {
-        let at = annotations.iter().position(|annotation| annotation.key == Key::Status.key());
+        let at = annotations.iter().position(|annotation| annotation.key == Annotation::Status.key());
         status = at.map(|at| annotations.remove(at)).and_then(|annotation| annotation.value);
     }
     let mut take = |lists: &[ContainerList], name: &str| {

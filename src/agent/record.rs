@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_record_of_this_format_is_told_apart() {
+    fn other_text_is_not_a_record() {
         for text in [
             "",
             "v1",

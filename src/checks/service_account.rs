@@ -16,7 +16,7 @@ const HELP: &str =
 
 pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     let mut is_noted = false;
     for (number, input) in inputs.iter().enumerate() {
         for outcome in &input.injection.outcomes {
@@ -24,7 +24,7 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
             let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
             match objects.named(RelatedKind::ServiceAccount, namespace, account).first() {
                 // Once for each ServiceAccount.
-                Some(object) if told.insert((object.input, object.offset)) => {
+                Some(object) if reported.insert((object.input, object.offset)) => {
                     remarks.extend(turned_off(object, outcome))
                 }
                 Some(_) => {}

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_manifests_is_told_apart() {
+    fn a_folder_without_manifests_is_listed_as_empty() {
         let root = tree(&["out/gen.yaml", "notes.txt", "a/web.yaml"]);
         std::fs::write(root.path().join(".ignore"), "out/\n").unwrap();
         let path = |name: &str| root.path().join(name);

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_somebody_else_wrote_to_is_left_alone() {
+    fn a_file_that_another_program_changed_is_left_alone() {
         let root = folder(&[("a.yaml", "old")]);
         let path = root.path().join("a.yaml");
         let read = read_file(&path).unwrap().state;

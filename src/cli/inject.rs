@@ -294,8 +294,8 @@ impl<'c> Session<'c> {
         self.grants.take(&injection.outcomes);
         for outcome in &mut injection.outcomes {
             outcome.needs = None;
-            outcome.warnings.retain(|told| match told.reason {
-                Reason::NodesProxy => told.first_time(&mut self.said),
+            outcome.warnings.retain(|warning| match warning.reason {
+                Reason::NodesProxy => warning.first_time(&mut self.said),
                 reason => reason.class() == Class::Refused,
             });
         }

@@ -78,8 +78,8 @@ fn log_file(mut arguments: impl Iterator<Item = OsString>) -> Option<PathBuf> {
 
 /// `error: unexpected argument '--sett' found; tip: a similar argument exists: '--set'`
 fn line(picture: &str) -> String {
-    let told = picture.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
-    told.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    let lines = picture.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:"));
+    lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

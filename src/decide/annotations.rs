@@ -39,7 +39,7 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.
     #[cold]
-    pub(super) fn not_a_string(&self, annotation: &pod_template::Annotation) -> Finding {
+    pub(super) fn not_a_string(&self, annotation: &pod_template::PodAnnotation) -> Finding {
         let message = format!("the value of the annotation `{}` is not a string", annotation.key);
         let pointer = self.annotation_pointer(&annotation.key);
         Finding::new(Reason::InvalidAnnotation, message, annotation.value_offset, &pointer)
@@ -83,10 +83,10 @@ impl<'a> Evaluation<'a, '_> {
     /// Returns a warning about annotations that set something of an agent which is not asked for: their author may take
     /// them for the request.
     pub(super) fn idle_annotations(&self) -> Option<Finding> {
-        let sets = |given: &&pod_template::Annotation| {
+        let sets = |given: &&pod_template::PodAnnotation| {
             Annotation::of(&given.key).is_some_and(|known| known.setting().is_some())
         };
-        let idle: Vec<&pod_template::Annotation> = self.template.annotations.iter().filter(sets).collect();
+        let idle: Vec<&pod_template::PodAnnotation> = self.template.annotations.iter().filter(sets).collect();
         let first = idle.first()?;
         let names: Vec<String> = idle.iter().map(|annotation| format!("`{}`", annotation.key)).collect();
         let have = if names.len() == 1 { "has" } else { "have" };

@@ -243,7 +243,7 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    fn cause_at_annotation(&self, annotation: &pod_template::Annotation) -> Cause {
+    fn cause_at_annotation(&self, annotation: &pod_template::PodAnnotation) -> Cause {
         Cause::Manifest { offset: annotation.value_offset, pointer: self.annotation_pointer(&annotation.key) }
     }
 

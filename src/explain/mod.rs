@@ -43,14 +43,14 @@ impl Explanation {
     /// Every finding, with its pod template where it is about one.
     pub(crate) fn findings(&self) -> impl Iterator<Item = (&FindingView, Option<&TemplateView>)> {
         let of_templates = self.templates.iter().flat_map(|template| {
-            std::iter::once(&template.decision).chain(&template.warnings).map(move |told| (told, Some(template)))
+            std::iter::once(&template.decision).chain(&template.warnings).map(move |finding| (finding, Some(template)))
         });
-        of_templates.chain(self.findings.iter().map(|told| (told, None)))
+        of_templates.chain(self.findings.iter().map(|finding| (finding, None)))
     }
 
     /// True where `inject` would fail.
     pub(crate) fn has_errors(&self) -> bool {
-        self.findings().any(|(told, _)| told.severity == Severity::Error)
+        self.findings().any(|(finding, _)| finding.severity == Severity::Error)
     }
 }
 
@@ -225,10 +225,10 @@ pub(crate) fn explain(
                 }
                 (Some(_), _) => {
                     if let Some(template) = explanation.templates.last_mut() {
-                        template.warnings.push(builder.told(&reported));
+                        template.warnings.push(builder.finding_view(&reported));
                     }
                 }
-                (None, Filter::All) => explanation.findings.push(builder.told(&reported)),
+                (None, Filter::All) => explanation.findings.push(builder.finding_view(&reported)),
                 (None, Filter::Resource(_)) => {}
             }
         }
@@ -289,7 +289,7 @@ impl ExplanationBuilder<'_> {
             resource: outcome.identity.clone(),
             template: field_path(&outcome.template),
             place: self.place(outcome.offset),
-            decision: self.told(decision),
+            decision: self.finding_view(decision),
             because: outcome.cause.as_ref().map(|cause| self.cause(cause)),
             warnings: Vec::new(),
             agent: in_detail.then(|| self.agent(outcome)).flatten(),
@@ -297,7 +297,7 @@ impl ExplanationBuilder<'_> {
         }
     }
 
-    fn told(&mut self, reported: &ReportedFinding<'_>) -> FindingView {
+    fn finding_view(&mut self, reported: &ReportedFinding<'_>) -> FindingView {
         let ReportedFinding { finding, severity, resource, outcome, .. } = *reported;
         FindingView {
             id: finding.reason.id(),

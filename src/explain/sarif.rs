@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 pub(crate) fn sarif(explanation: &Explanation) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
-    for (told, template) in explanation.findings() {
-        let Some(reason) = Reason::ALL.iter().copied().find(|reason| reason.id() == told.id) else { continue };
+    for (finding, template) in explanation.findings() {
+        let Some(reason) = Reason::ALL.iter().copied().find(|reason| reason.id() == finding.id) else { continue };
         if matches!(reason.class(), Class::Done | Class::Skipped) {
             continue;
         }
@@ -22,9 +22,9 @@ pub(crate) fn sarif(explanation: &Explanation) -> Value {
             rules.push(reason);
             rules.len() - 1
         });
-        let resource = told.resource.as_ref().or(template.map(|template| &template.resource));
-        let place = told.place.as_ref().or(template.map(|template| &template.place));
-        results.push(result(told, index, resource, place));
+        let resource = finding.resource.as_ref().or(template.map(|template| &template.resource));
+        let place = finding.place.as_ref().or(template.map(|template| &template.place));
+        results.push(result(finding, index, resource, place));
     }
     let rules: Vec<Value> = rules.into_iter().map(rule).collect();
     json!({
@@ -55,15 +55,15 @@ fn rule(reason: Reason) -> Value {
     })
 }
 
-fn result(told: &FindingView, rule: usize, resource: Option<&Identity>, place: Option<&PlaceView>) -> Value {
-    let level = match told.severity {
+fn result(finding: &FindingView, rule: usize, resource: Option<&Identity>, place: Option<&PlaceView>) -> Value {
+    let level = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Info => "note",
     };
-    let text = match &told.help {
-        Some(help) => format!("{}; {help}", told.message),
-        None => told.message.clone(),
+    let text = match &finding.help {
+        Some(help) => format!("{}; {help}", finding.message),
+        None => finding.message.clone(),
     };
     let mut location = Map::new();
     if let Some(place) = place {
@@ -76,7 +76,7 @@ fn result(told: &FindingView, rule: usize, resource: Option<&Identity>, place: O
         let name = parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("/");
         location.insert("logicalLocations".to_owned(), json!([{"fullyQualifiedName": name, "kind": "resource"}]));
     }
-    let mut result = json!({"ruleId": told.id, "ruleIndex": rule, "level": level, "message": {"text": text}});
+    let mut result = json!({"ruleId": finding.id, "ruleIndex": rule, "level": level, "message": {"text": text}});
     if !location.is_empty() {
         result["locations"] = json!([location]);
     }

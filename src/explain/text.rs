@@ -44,7 +44,7 @@ pub(crate) fn text(explanation: &Explanation) -> String {
     for finding in &explanation.findings {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(gap);
-        told(&mut text, finding);
+        finding_line(&mut text, finding);
     }
     needed(&mut text, &explanation.needed);
     permitted(&mut text, &explanation.permissions);
@@ -122,24 +122,24 @@ fn says_more(decision: &FindingView) -> bool {
 }
 
 /// A finding below its template, under the heading of its file.
-fn below<'t>(text: &mut String, told: &'t FindingView, file: &str, helped: &mut HashSet<&'t str>) {
-    let place = match &told.place {
+fn below<'t>(text: &mut String, finding: &'t FindingView, file: &str, helped: &mut HashSet<&'t str>) {
+    let place = match &finding.place {
         Some(place) if place.file == file => format!("line {}:{}: ", place.line, place.column),
         Some(place) => format!("{place}: "),
         None => String::new(),
     };
-    let help = told.help.as_deref().filter(|help| helped.insert(help));
-    say(text, told, "      ", &place, help);
+    let help = finding.help.as_deref().filter(|help| helped.insert(help));
+    say(text, finding, "      ", &place, help);
 }
 
-fn told(text: &mut String, told: &FindingView) {
-    let place = told.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    say(text, told, "", &place, told.help.as_deref());
+fn finding_line(text: &mut String, finding: &FindingView) {
+    let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
+    say(text, finding, "", &place, finding.help.as_deref());
 }
 
-fn say(text: &mut String, told: &FindingView, indent: &str, place: &str, help: Option<&str>) {
-    let resource = told.resource.as_ref().map(|resource| format!("{}: ", name(resource))).unwrap_or_default();
-    let FindingView { id, severity, message, .. } = told;
+fn say(text: &mut String, finding: &FindingView, indent: &str, place: &str, help: Option<&str>) {
+    let resource = finding.resource.as_ref().map(|resource| format!("{}: ", name(resource))).unwrap_or_default();
+    let FindingView { id, severity, message, .. } = finding;
     line(text, &format!("{indent}{place}{}[{id}]: {resource}{message}", severity.name()));
     if let Some(help) = help {
         line(text, &format!("{indent}  help: {help}"));

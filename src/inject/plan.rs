@@ -10,7 +10,7 @@ use crate::decide::DecisionContext;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::refusal::{duplicate_key, refuse};
 use crate::inject::template_form;
-use crate::inject::unknown_kind::{self, Search, unknown_kind};
+use crate::inject::unknown_kind::{self, RequestSearch, unknown_kind};
 use crate::manifest::duplicate_keys;
 use crate::manifest::identity::Identity;
 use crate::manifest::kustomization::NamedPatch;
@@ -61,13 +61,13 @@ pub(crate) struct Planner<'c> {
     table: Table<'c>,
     agents: Agents,
     /// Finds templates of unknown kinds; absent where agents are removed, which nobody annotates a template for.
-    search: Option<Search>,
+    search: Option<RequestSearch>,
 }
 
 impl<'c> Planner<'c> {
     /// Plans for the pieces of `text`.
     pub(crate) fn new(text: &str, patch: Option<&'c NamedPatch>, config: &'c Config, options: Options) -> Self {
-        let search = (options.direction == Direction::Inject).then(|| Search::new(text));
+        let search = (options.direction == Direction::Inject).then(|| RequestSearch::new(text));
         Self { config, options, patch, table: config.workloads(), agents: Agents::default(), search }
     }
 

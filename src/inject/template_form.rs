@@ -28,17 +28,17 @@ pub(crate) struct Formed {
 /// Returns the mappings of that form in a resource, itself included, in order of the text. Aliases are not followed, since
 /// their anchors are visited.
 pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
-    let mut search = Search { tree, found: Vec::new() };
+    let mut search = FormSearch { tree, found: Vec::new() };
     search.look(tree.alias_target(resource), &mut Vec::new(), String::new());
     search.found
 }
 
-struct Search<'a, 't> {
+struct FormSearch<'a, 't> {
     tree: &'a Tree<'t>,
     found: Vec<Formed>,
 }
 
-impl Search<'_, '_> {
+impl FormSearch<'_, '_> {
     fn look(&mut self, node: NodeId, steps: &mut Vec<Step>, pointer: String) {
         let tree = self.tree;
         match tree.kind(node) {

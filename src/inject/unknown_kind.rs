@@ -20,12 +20,12 @@ use yaml_json_patch::{Context, NodeId, Tree, quote};
 
 /// Tells whether a text can hold a template that asks at all, so that nothing is read for it in vain.
 #[derive(Debug)]
-pub(crate) struct Search {
+pub(crate) struct RequestSearch {
     keys: [Finder<'static>; 2],
     anywhere: bool,
 }
 
-impl Search {
+impl RequestSearch {
     /// One look at a whole stream; where it finds nothing, no part of the stream is looked at again.
     pub(crate) fn new(stream: &str) -> Self {
         let keys = [Annotation::Inject, Annotation::WaitFor].map(|annotation| Finder::new(annotation.key()));

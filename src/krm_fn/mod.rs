@@ -36,7 +36,7 @@ pub(crate) struct Envelope<'c> {
 
 /// The answer to the orchestrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct FunctionAnswer {
     /// Edits of the whole text, sorted, without overlap: those of the items unless something was refused, then `results`.
     pub(crate) edits: Vec<Edit>,
     /// Success, or failure.
@@ -107,7 +107,7 @@ impl<'t> Call<'t> {
     /// Reads the envelope.
     ///
     /// # Errors
-    /// - the list is not valid YAML; only the envelope where the items can be told apart without reading them
+    /// - the list is not valid YAML; only the envelope where the items can be separated without reading them
     /// - its root is no mapping, or its `apiVersion` is neither `config.kubernetes.io/v1` nor `v1beta1`
     pub(crate) fn envelope(&self) -> Result<Envelope<'_>, YamlError> {
         let tree = match self.cut.as_ref().and_then(Cut::envelope) {
@@ -168,29 +168,29 @@ impl<'c> Envelope<'c> {
     }
 
     /// The answer after an injection of the items.
-    pub(crate) fn answer(&self, injection: Injection) -> Answer {
+    pub(crate) fn answer(&self, injection: Injection) -> FunctionAnswer {
         let earlier = self.earlier_results();
-        let mut told = function_results(&injection);
-        let refused = told.iter().any(|result| result.severity == Severity::Error);
+        let mut results = function_results(&injection);
+        let refused = results.iter().any(|result| result.severity == Severity::Error);
         let mut given = HashSet::new();
         // After a refusal no item is changed, so that only errors are true.
-        told.retain(|result| !refused || result.severity == Severity::Error);
-        told.retain(|result| given.insert(*result) && earlier.lacks(*result));
-        let added = self.add_results(&told);
+        results.retain(|result| !refused || result.severity == Severity::Error);
+        results.retain(|result| given.insert(*result) && earlier.lacks(*result));
+        let added = self.add_results(&results);
         let mut edits = if refused { Vec::new() } else { injection.edits };
         edits.extend(added);
         // Stable: where the last item and the envelope end together, the item's lines come first.
         edits.sort_by_key(|edit| edit.range.start);
-        Answer { edits, status: if refused { CallStatus::Refused } else { CallStatus::Done } }
+        FunctionAnswer { edits, status: if refused { CallStatus::Refused } else { CallStatus::Done } }
     }
 
     /// The answer where no item was looked at, because of the configuration or the arguments.
-    pub(crate) fn failure(&self, messages: impl Iterator<Item = String>) -> Answer {
+    pub(crate) fn failure(&self, messages: impl Iterator<Item = String>) -> FunctionAnswer {
         let earlier = self.earlier_results();
         let messages: Vec<String> = messages.collect();
         let results = messages.iter().map(|message| FunctionResult::error(message));
         let results: Vec<_> = results.filter(|result| earlier.lacks(*result)).collect();
-        Answer { edits: self.add_results(&results), status: CallStatus::Refused }
+        FunctionAnswer { edits: self.add_results(&results), status: CallStatus::Refused }
     }
 
     /// Results of earlier functions, or of an earlier run.
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asked_for_and_what_was_said_before_is_not_told() {
+    fn results_have_no_unrequested_and_no_repeated_findings() {
         let text = "kind: ResourceList\nitems:\n- kind: Pod\n";
         let with = |reason| Injection { outcomes: vec![outcome(finding(reason, "why"))], ..Injection::default() };
         for quiet in

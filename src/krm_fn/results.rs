@@ -31,8 +31,8 @@ struct ResultResource<'r> {
 
 /// Everything worth a result, in order of the text.
 pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>> {
-    let told = injection.diagnostics().filter(|reported| is_worth_a_result(reported.finding.reason));
-    told.map(FunctionResult::new).collect()
+    let reported = injection.diagnostics().filter(|reported| is_worth_a_result(reported.finding.reason));
+    reported.map(FunctionResult::new).collect()
 }
 
 /// False for decisions without news: otherwise each render would list every resource of a package. `unchanged` is left out so that a second run adds nothing to the first.

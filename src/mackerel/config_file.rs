@@ -4,7 +4,7 @@
 
 /// The form of a key's value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Form {
+pub(crate) enum ValueForm {
     Text,
     ApiKey,
     Pattern,
@@ -31,52 +31,52 @@ pub(crate) enum Least {
     Any,
 }
 
-pub(crate) type Fields = &'static [(&'static str, Form)];
+pub(crate) type Fields = &'static [(&'static str, ValueForm)];
 
 pub(crate) const ROOT: Fields = &[
-    ("apibase", Form::Text),
-    ("apikey", Form::ApiKey),
-    ("root", Form::Text),
-    ("roles", Form::Roles),
-    ("displayName", Form::Text),
-    ("memo", Form::Text),
-    ("ignoreContainer", Form::Pattern),
-    ("hostStatusOnStart", Form::OneOf(&["working", "standby", "maintenance", "poweroff"])),
-    ("hostIdStore", Form::OneOf(&["file", "memory"])),
-    ("readinessProbe", Form::Probe),
-    ("plugin", Form::Plugins),
+    ("apibase", ValueForm::Text),
+    ("apikey", ValueForm::ApiKey),
+    ("root", ValueForm::Text),
+    ("roles", ValueForm::Roles),
+    ("displayName", ValueForm::Text),
+    ("memo", ValueForm::Text),
+    ("ignoreContainer", ValueForm::Pattern),
+    ("hostStatusOnStart", ValueForm::OneOf(&["working", "standby", "maintenance", "poweroff"])),
+    ("hostIdStore", ValueForm::OneOf(&["file", "memory"])),
+    ("readinessProbe", ValueForm::Probe),
+    ("plugin", ValueForm::Plugins),
 ];
 pub(crate) const PROBE: Fields = &[
-    ("exec", Form::Way(EXEC, "command")),
-    ("http", Form::Way(HTTP, "path")),
-    ("tcp", Form::Way(TCP, "port")),
-    ("initialDelaySeconds", Form::Whole(Least::Zero)),
-    ("periodSeconds", Form::Whole(Least::Zero)),
-    ("timeoutSeconds", Form::Whole(Least::Zero)),
+    ("exec", ValueForm::Way(EXEC, "command")),
+    ("http", ValueForm::Way(HTTP, "path")),
+    ("tcp", ValueForm::Way(TCP, "port")),
+    ("initialDelaySeconds", ValueForm::Whole(Least::Zero)),
+    ("periodSeconds", ValueForm::Whole(Least::Zero)),
+    ("timeoutSeconds", ValueForm::Whole(Least::Zero)),
 ];
-const EXEC: Fields = &[("command", Form::Command), ("user", Form::User), ("env", Form::Variables)];
+const EXEC: Fields = &[("command", ValueForm::Command), ("user", ValueForm::User), ("env", ValueForm::Variables)];
 const HTTP: Fields = &[
-    ("scheme", Form::Text),
-    ("method", Form::Text),
-    ("host", Form::Text),
-    ("port", Form::Port),
-    ("path", Form::Text),
-    ("headers", Form::Headers),
-    ("proxy", Form::Text),
+    ("scheme", ValueForm::Text),
+    ("method", ValueForm::Text),
+    ("host", ValueForm::Text),
+    ("port", ValueForm::Port),
+    ("path", ValueForm::Text),
+    ("headers", ValueForm::Headers),
+    ("proxy", ValueForm::Text),
 ];
-pub(crate) const HEADER: Fields = &[("name", Form::Text), ("value", Form::Text)];
-const TCP: Fields = &[("host", Form::Text), ("port", Form::Port)];
-pub(crate) const PLUGIN: Fields = &[("metrics", Form::Named(METRICS)), ("checks", Form::Named(CHECKS))];
+pub(crate) const HEADER: Fields = &[("name", ValueForm::Text), ("value", ValueForm::Text)];
+const TCP: Fields = &[("host", ValueForm::Text), ("port", ValueForm::Port)];
+pub(crate) const PLUGIN: Fields = &[("metrics", ValueForm::Named(METRICS)), ("checks", ValueForm::Named(CHECKS))];
 const METRICS: Fields = &[
-    ("command", Form::Command),
-    ("user", Form::User),
-    ("env", Form::Variables),
-    ("timeoutSeconds", Form::Whole(Least::Any)),
+    ("command", ValueForm::Command),
+    ("user", ValueForm::User),
+    ("env", ValueForm::Variables),
+    ("timeoutSeconds", ValueForm::Whole(Least::Any)),
 ];
 const CHECKS: Fields = &[
-    ("command", Form::Command),
-    ("user", Form::User),
-    ("env", Form::Variables),
-    ("timeoutSeconds", Form::Whole(Least::Any)),
-    ("memo", Form::Text),
+    ("command", ValueForm::Command),
+    ("user", ValueForm::User),
+    ("env", ValueForm::Variables),
+    ("timeoutSeconds", ValueForm::Whole(Least::Any)),
+    ("memo", ValueForm::Text),
 ];

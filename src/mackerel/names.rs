@@ -68,7 +68,7 @@ mod tests {
     use super::is_agent_image;
 
     #[test]
-    fn an_agent_is_told_by_the_last_path_segment_of_its_image() {
+    fn an_agent_is_recognised_by_the_last_path_segment_of_its_image() {
         for (image, expected) in [
             ("mackerel/mackerel-container-agent:v0.13.2-plugins", true),
             ("mackerel-container-agent", true),

@@ -6,7 +6,7 @@ use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Annotation {
+pub(crate) struct PodAnnotation {
     pub(crate) key: String,
     /// Its value; none if it is not a string, which the API server refuses.
     pub(crate) value: Option<String>,
@@ -88,7 +88,7 @@ pub(crate) struct PodTemplate {
     /// `spec`, if the key is there.
     pub(crate) spec: Option<NodeId>,
     /// All annotations.
-    pub(crate) annotations: Vec<Annotation>,
+    pub(crate) annotations: Vec<PodAnnotation>,
     /// All labels that are strings.
     pub(crate) labels: Vec<(String, String)>,
     /// All containers.
@@ -164,14 +164,14 @@ impl PodTemplate {
     }
 
     /// The annotation with this key, the last one if there are several.
-    pub(crate) fn annotation(&self, key: &str) -> Option<&Annotation> {
+    pub(crate) fn annotation(&self, key: &str) -> Option<&PodAnnotation> {
         self.annotations.iter().rev().find(|annotation| annotation.key == key)
     }
 }
 
-fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<Annotation> {
+fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodAnnotation> {
     entries(tree, node)
-        .map(|(key, name, value)| Annotation {
+        .map(|(key, name, value)| PodAnnotation {
             key: name,
             value: match scalar_value(tree, tree.alias_target(value)) {
                 Ok(ScalarValue::Str(text)) if tree.kind(tree.alias_target(value)) == Kind::Scalar => {

@@ -29,7 +29,7 @@ pub(super) struct Managed {
     pub(super) identity: Identity,
     pub(super) value: Value,
     pub(super) record: RbacRecord,
-    pub(super) place: Placement,
+    pub(super) place: ObjectLocation,
     /// Offset of a duplicate key: without a `---` between them, two manifests are one to YAML, and a removal would take both.
     pub(super) duplicate: Option<usize>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Unmanaged {
 
 /// The location of a managed object.
 #[derive(Debug)]
-pub(super) enum Placement {
+pub(super) enum ObjectLocation {
     /// A document, and the span of its content without the markers, comments and blank lines around.
     Document { all: Range<usize>, content: Range<usize> },
     /// An item of a list, somewhere in a document.
@@ -82,8 +82,8 @@ impl Existing {
         let Some(root) = tree.root() else { return };
         for resource in resources(&tree, root, &TypeMeta::default()) {
             let place = match PointerBuf::parse(resource.pointer.clone()) {
-                Ok(pointer) if !pointer.is_root() => Placement::ListItem { document: document.clone(), pointer },
-                _ => Placement::Document {
+                Ok(pointer) if !pointer.is_root() => ObjectLocation::ListItem { document: document.clone(), pointer },
+                _ => ObjectLocation::Document {
                     all: document.clone(),
                     content: document.start + tree.outer_start(root)..document.start + tree.span(root).end,
                 },
@@ -92,7 +92,7 @@ impl Existing {
         }
     }
 
-    fn take(&mut self, tree: &Tree<'_>, base: usize, resource: &Resource, place: Placement) {
+    fn take(&mut self, tree: &Tree<'_>, base: usize, resource: &Resource, place: ObjectLocation) {
         let is_of_us = |kind: &str| matches!(kind, "ClusterRole" | "ClusterRoleBinding");
         if !resource.gvk.as_ref().is_some_and(|gvk| gvk.group == GROUP && is_of_us(&gvk.kind)) {
             return;
@@ -114,12 +114,12 @@ impl Existing {
     }
 }
 
-impl Placement {
+impl ObjectLocation {
     /// Start of the document.
     pub(super) fn start(&self) -> usize {
         match self {
-            Placement::Document { all, .. } => all.start,
-            Placement::ListItem { document, .. } => document.start,
+            ObjectLocation::Document { all, .. } => all.start,
+            ObjectLocation::ListItem { document, .. } => document.start,
         }
     }
 }

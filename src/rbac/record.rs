@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_ours_stands_only_where_the_stream_brings_none() {
+    fn a_boundary_is_added_only_where_the_stream_has_none() {
         for (stream, expected) in [
             ("---\na: 1\n", Boundary::None),
             ("--- # c\r\na: 1\r\n", Boundary::None),

@@ -1,7 +1,7 @@
 //! Removes the documents and items of an earlier run, and nothing else, byte for byte.
 
 use crate::rbac::apply::{RbacError, apply};
-use crate::rbac::existing::{Existing, Placement, documents};
+use crate::rbac::existing::{Existing, ObjectLocation, documents};
 use crate::rbac::record::Boundary;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, RemoveOperation};
@@ -27,7 +27,7 @@ impl Existing {
         let mut inside: Vec<(&Range<usize>, Vec<&PointerBuf>)> = Vec::new();
         for managed in &self.managed {
             match &managed.place {
-                Placement::Document { all, content } => {
+                ObjectLocation::Document { all, content } => {
                     let all = all.start.max(front)..all.end;
                     let in_front = all.start == front;
                     if in_front {
@@ -36,7 +36,7 @@ impl Existing {
                     }
                     edits.extend(lines_of(text, &all, content, in_front).into_iter().map(Edit::delete));
                 }
-                Placement::ListItem { document, pointer } => match inside.last_mut() {
+                ObjectLocation::ListItem { document, pointer } => match inside.last_mut() {
                     Some((same, pointers)) if *same == document => pointers.push(pointer),
                     _ => inside.push((document, vec![pointer])),
                 },
@@ -68,8 +68,8 @@ impl Existing {
         };
         // None for a list with managed items, which `verify` has checked.
         let before = documents(text).filter_map(|span| match place(&span) {
-            Some(Placement::Document { .. }) => None,
-            Some(Placement::ListItem { .. }) => Some((span.start, None)),
+            Some(ObjectLocation::Document { .. }) => None,
+            Some(ObjectLocation::ListItem { .. }) => Some((span.start, None)),
             None => Some((span.start, Some(content(&text[span])))),
         });
         let bare = edit::apply(text, edits);

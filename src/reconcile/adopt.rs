@@ -175,7 +175,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_lost_is_told_by_name_and_setting_only() {
+    fn losses_are_reported_by_name_and_setting() {
         let old = json!({
             "name": "agent", "image": "a:1", "command": ["x"], "tty": true,
             "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
@@ -184,7 +184,7 @@ mod tests {
             "volumeMounts": [{"mountPath": "/a", "name": "a"}, {"mountPath": "/b", "name": "b"}],
         });
         let new = json!({
-            "name": "ours", "image": "a:2",
+            "name": "injected", "image": "a:2",
             "env": [{"name": "MACKEREL_APIKEY", "valueFrom": {}}, {"name": "SAME", "value": "1"}],
             "resources": {"limits": {"memory": "3"}, "requests": {"memory": "1"}},
             "volumeMounts": [{"mountPath": "/a", "name": "c"}],

@@ -130,7 +130,7 @@ impl<'a> CurrentState<'a> {
             was.wait_for().is_some(),
             plan.wait_for().map(|wait_for| self.is_current_wait_for(wait_for)),
         );
-        let told = [
+        let changes = [
             (ComponentChange::Added, "added"),
             (ComponentChange::Changed, "brought up to date"),
             (ComponentChange::Gone, "taken out"),
@@ -140,12 +140,12 @@ impl<'a> CurrentState<'a> {
             let components = Components::of((agent == fate).then_some(()), (wait_for == fate).then_some(()))?;
             Some(components.passive(tense, done))
         });
-        let told: Vec<String> = told.collect();
-        match (told.is_empty(), no_agent.filter(|_| agent == ComponentChange::Gone)) {
+        let changes: Vec<String> = changes.collect();
+        match (changes.is_empty(), no_agent.filter(|_| agent == ComponentChange::Gone)) {
             // `--force` overwrites drift, which the record does not show.
             (true, _) => was.passive(tense, "brought up to date"),
-            (false, Some(skip)) => format!("{}: {}", told.join(", "), skip.message),
-            (false, None) => told.join(", "),
+            (false, Some(skip)) => format!("{}: {}", changes.join(", "), skip.message),
+            (false, None) => changes.join(", "),
         }
     }
 }

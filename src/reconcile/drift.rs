@@ -176,12 +176,12 @@ fn changed(
     let is = is.filter(|_| kind != DifferenceKind::Gone);
     let was = was.pointer(&injected).filter(|_| kind != DifferenceKind::New);
     // A variable's value may be secret, and messages end in logs.
-    let told = |value: &Value| match field.strip_prefix("/env").map(|inner| inner.trim_start_matches('/')) {
+    let printed = |value: &Value| match field.strip_prefix("/env").map(|inner| inner.trim_start_matches('/')) {
         Some(inner) if inner.is_empty() || inner.ends_with("/value") => None,
         Some(inner) if !inner.contains('/') => value.get("name").map(brief),
         _ => Some(brief(value)),
     };
-    let message = match (is.as_ref().and_then(told), was.and_then(told)) {
+    let message = match (is.as_ref().and_then(printed), was.and_then(printed)) {
         (Some(is), Some(was)) => format!("`{shown}` is `{is}`, and was injected as `{was}`"),
         (Some(is), None) => format!("`{shown}` is `{is}`, which was not injected"),
         (None, Some(was)) => format!("`{shown}` is gone, which was injected as `{was}`"),

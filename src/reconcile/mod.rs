@@ -282,8 +282,8 @@ impl Reconciler<'_, '_> {
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), edit) => {
-                let told = edit.map(|edit| edit.describe(self.tree, existing, None).message);
-                let held = told.or_else(|| Some(self.refuse_mounted_volume(existing, None)?.message));
+                let description = edit.map(|edit| edit.describe(self.tree, existing, None).message);
+                let held = description.or_else(|| Some(self.refuse_mounted_volume(existing, None)?.message));
                 if let Some(why) = held {
                     let message = format!("{} is no longer wanted, but stays: {why}", components.subject());
                     return stays(skip, warnings, &message);
@@ -370,7 +370,8 @@ impl Reconciler<'_, '_> {
             ReplaceableName::Secret => Annotation::ApiKeySecretName,
             ReplaceableName::ConfigMap => Annotation::AgentConfigMapName,
         };
-        let is_it = |given: &crate::manifest::pod_template::Annotation| Annotation::of(&given.key) == Some(annotation);
+        let is_it =
+            |given: &crate::manifest::pod_template::PodAnnotation| Annotation::of(&given.key) == Some(annotation);
         self.config.is_explicit(name.setting()) || self.template.annotations.iter().any(is_it)
     }
 

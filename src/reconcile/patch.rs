@@ -98,7 +98,7 @@ pub(crate) struct WrongKind {
     pub(crate) offset: usize,
 }
 
-struct Builder<'a, 't> {
+struct PatchBuilder<'a, 't> {
     tree: &'a Tree<'t>,
     /// Pointer from the document's root to the template.
     at: &'a str,
@@ -154,7 +154,7 @@ fn insertion_beside(
     if let Some(there) = there {
         record = beside(record, there);
     }
-    let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
+    let mut builder = PatchBuilder { tree, at, patch: TemplatePatch::default() };
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.alias_target(parent), key));
     let note = |record: &mut Record, parent: Parent, found: &ParentState| match found {
         ParentState::Collection => {}
@@ -295,7 +295,7 @@ pub(crate) fn removal(
     at: &str,
     existing: &ExistingInjection,
 ) -> TemplatePatch {
-    let mut builder = Builder { tree, at, patch: TemplatePatch::default() };
+    let mut builder = PatchBuilder { tree, at, patch: TemplatePatch::default() };
     let record = existing.record.as_ref().ok();
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.alias_target(parent), key));
 
@@ -364,7 +364,7 @@ fn has_created(record: Option<&Record>, parent: Parent) -> bool {
     record.is_some_and(|record| record.created.contains(&parent))
 }
 
-impl Builder<'_, '_> {
+impl PatchBuilder<'_, '_> {
     /// Returns the state of `node`, a field of `holder`.
     fn state(
         &self,

@@ -71,7 +71,7 @@ fn one_error_holds_back_every_file_and_stdout() {
 }
 
 #[test]
-fn what_an_error_holds_back_is_not_told_as_done() {
+fn changes_that_an_error_holds_back_are_not_reported() {
     let injected = injected();
     let opted_out = WEB.replace(
         "metadata:\n      labels:",
@@ -468,7 +468,7 @@ fn an_agent_that_inject_takes_out_is_named() {
 }
 
 #[test]
-fn what_is_not_written_is_told_as_what_would_be() {
+fn dry_runs_report_in_the_conditional() {
     let folder = Folder::with(&[("new.yaml", WEB), ("old.yaml", &injected())]);
     for give in [&["--check"][..], &["--diff"], &["--check", "--diff"], &["--output=patch"]] {
         let said = |args: &[&str]| folder.run(&[args, give].concat()).stderr;

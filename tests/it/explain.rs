@@ -319,7 +319,7 @@ spec:
 ";
 
 #[test]
-fn what_the_agents_must_be_permitted_is_told_by_namespace() {
+fn permissions_are_listed_by_namespace() {
     let pod = |name: &str, namespace: &str, account: &str| {
         format!(
             "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{namespace}}}\nspec: {{serviceAccountName: {account}, containers: [{{name: a, image: a}}]}}\n"

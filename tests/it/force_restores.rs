@@ -31,17 +31,17 @@ fn says(text: &str) -> Option<Value> {
 }
 
 /// Pointers to everything that is ours and below it, but for the names that tell that it is.
-fn ours(value: &Value, at: &str, is_ours: bool, found: &mut Vec<String>) {
+fn ours(value: &Value, at: &str, is_injected: bool, found: &mut Vec<String>) {
     let mut below = |token: &str, child: &Value| {
         let named = |child: &Value| {
             child["name"].as_str().is_some_and(|name| name.starts_with("mackerel-") && !name.contains(':'))
         };
         let at = format!("{at}/{}", token.replace('~', "~0").replace('/', "~1"));
-        let begins = !is_ours && child.is_object() && named(child);
-        if is_ours || begins {
+        let begins = !is_injected && child.is_object() && named(child);
+        if is_injected || begins {
             found.push(at.clone());
         }
-        ours(child, &at, is_ours || begins, found);
+        ours(child, &at, is_injected || begins, found);
     };
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, child)| below(key, child)),

@@ -161,7 +161,8 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
 /// False where permissions of an earlier run gave way: with one that is missing, all are written anew.
 fn only_first(text: &str, injection: &Injection) -> bool {
     let mut changes = injection.permissions.iter().map(|(change, _)| *change);
-    injection.permissions.is_empty() || !holds_ours(text) && changes.all(|change| change == PermissionChange::Added)
+    injection.permissions.is_empty()
+        || !holds_generated_objects(text) && changes.all(|change| change == PermissionChange::Added)
 }
 
 /// Law 1 for permissions that are documents: behind them stands what an injection without them gives.
@@ -184,10 +185,10 @@ fn is_permission(document: &str) -> bool {
     let Ok(tree) = yaml::read(document) else { return false };
     // Items may be permissions among others.
     let holds_more = || tree.root().is_some_and(|root| holds_more(&tree, root) || tree.get(root, "items").is_some());
-    json(&tree).is_ok_and(|value| is_object_of_ours(&value)) && !holds_more()
+    json(&tree).is_ok_and(|value| is_generated_object(&value)) && !holds_more()
 }
 
-fn is_object_of_ours(object: &Value) -> bool {
+fn is_generated_object(object: &Value) -> bool {
     let kind = object["kind"].as_str().unwrap_or_default();
     let record = &object["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/record"];
     matches!(kind, "ClusterRole" | "ClusterRoleBinding")
@@ -195,14 +196,14 @@ fn is_object_of_ours(object: &Value) -> bool {
 }
 
 /// Permissions of an earlier run, also among the items of lists.
-fn holds_ours(text: &str) -> bool {
-    let is_ours =
+fn holds_generated_objects(text: &str) -> bool {
+    let is_injected =
         |document: &str| match yaml::read(document).map_err(|error| error.to_string()).and_then(|tree| json(&tree)) {
-            Ok(value) => is_object_of_ours(&value) || without_permissions(value.clone()) != value,
+            Ok(value) => is_generated_object(&value) || without_permissions(value.clone()) != value,
             Err(_) => true,
         };
     let may_be = |document: &&str| document.contains("v1;rbac");
-    documents(text).map(|document| &text[document.span]).filter(may_be).any(is_ours)
+    documents(text).map(|document| &text[document.span]).filter(may_be).any(is_injected)
 }
 
 /// Two manifests that no marker parts.
@@ -214,7 +215,7 @@ fn holds_more(tree: &Tree<'_>, root: NodeId) -> bool {
 /// Without the items that are permissions, also of the lists in a list.
 fn without_permissions(mut object: Value) -> Value {
     if let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) {
-        items.retain(|item| !is_object_of_ours(item));
+        items.retain(|item| !is_generated_object(item));
         for item in items {
             *item = without_permissions(item.take());
         }

@@ -208,9 +208,9 @@ fn helm_takes_the_permissions_as_manifests() {
 /// Beside what `without` says there is one role with its binding; `uninject` takes all of it out.
 #[track_caller]
 fn permits_in_shop(with: &str, without: &str) {
-    let is_ours = |document: &&Value| document["kind"].as_str().is_some_and(|kind| kind.starts_with("ClusterRole"));
+    let is_injected = |document: &&Value| document["kind"].as_str().is_some_and(|kind| kind.starts_with("ClusterRole"));
     let all = documents(with);
-    let permissions: Vec<Value> = all.iter().filter(is_ours).cloned().collect();
+    let permissions: Vec<Value> = all.iter().filter(is_injected).cloned().collect();
     assert_eq!(kinds(&permissions), ["ClusterRole", "ClusterRoleBinding"], "{with}");
     assert_eq!(permissions[1]["subjects"][0]["namespace"], "shop");
     assert_eq!(permissions[1]["roleRef"]["name"], permissions[0]["metadata"]["name"]);

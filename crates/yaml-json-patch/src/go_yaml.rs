@@ -165,9 +165,9 @@ mod tests {
             ("a: &a b\n*a : c\n", true),
         ] {
             let tree = read(text).unwrap();
-            let (told, whole) = (rejected_by_go_yaml(&tree), to_json(&tree, tree.root().unwrap()).err());
-            assert_eq!(told.is_none(), readable, "{text} {told:?}");
-            assert_eq!(told.map(|error| error.message), whole.map(|error| error.message), "{text}");
+            let (found, whole) = (rejected_by_go_yaml(&tree), to_json(&tree, tree.root().unwrap()).err());
+            assert_eq!(found.is_none(), readable, "{text} {found:?}");
+            assert_eq!(found.map(|error| error.message), whole.map(|error| error.message), "{text}");
         }
     }
 
@@ -245,13 +245,13 @@ mod tests {
             let at = text.find('→').unwrap();
             let text = text.replace('→', "\t");
             let error = read(&text).map_or_else(Some, |tree| rejected_by_go_yaml(&tree));
-            let told = error.map(|error| (error.offset, error.message.starts_with("a tab")));
-            assert_eq!(told, Some((at, true)), "{text:?}");
+            let found = error.map(|error| (error.offset, error.message.starts_with("a tab")));
+            assert_eq!(found, Some((at, true)), "{text:?}");
         }
     }
 
     #[test]
-    fn each_is_told() {
+    fn each_misplaced_tab_is_found() {
         let text = "a:\n b: |\n  c\n →\n d:\n→ → # e\n  - →f\n".replace('→', "\t");
         let tree = read(&text).unwrap();
         assert_eq!(misplaced_tabs(&tree), [14, 20, 32]);

@@ -2,7 +2,7 @@
 //!
 //! The two trees are walked side by side, with the overlay between them. No third document is built.
 
-use crate::splice::overlay::{Key, Member, Overlay, is_key};
+use crate::splice::overlay::{Key, Overlay, OverlayMember, is_key};
 use crate::splice::{Cache, Spliced};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
@@ -81,13 +81,13 @@ impl Pair<'_, '_, '_> {
     }
 
     /// Compares members: old ones in their order, new ones in theirs, anywhere among the old ones.
-    fn members(&self, members: &[Member], at: NodeId) -> Result<(), Mismatch> {
+    fn members(&self, members: &[OverlayMember], at: NodeId) -> Result<(), Mismatch> {
         let mut old = members.iter().filter(|member| matches!(member.key, Key::Old(_))).peekable();
         let mut added = members.iter().filter(|member| matches!(member.key, Key::New(_))).peekable();
         for (key, value) in self.new.entries(at) {
             let is_old =
-                |member: &&Member| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
-            let is_added = |member: &&Member| match &member.key {
+                |member: &&OverlayMember| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
+            let is_added = |member: &&OverlayMember| match &member.key {
                 Key::New(name) => is_key(self.new, key, name) == Ok(true),
                 Key::Old(_) => false,
             };

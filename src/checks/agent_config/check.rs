@@ -4,7 +4,7 @@ use crate::agent::container::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
 use crate::config::{Config, go_regexp};
 use crate::diagnostic::closest::closest;
-use crate::mackerel::config_file::{Fields, Form, HEADER, Least, PLUGIN, PROBE, ROOT};
+use crate::mackerel::config_file::{Fields, HEADER, Least, PLUGIN, PROBE, ROOT, ValueForm};
 use crate::mackerel::names::CONTAINER;
 use crate::report::Reason;
 use std::collections::HashSet;
@@ -69,9 +69,9 @@ pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
     }
 }
 
-/// Returns true if a regular expression is sure not to match the injected container. Only of words, perhaps with anchors and `|`, is that
-/// told.
-fn misses_ours(pattern: &str) -> bool {
+/// Returns true if a regular expression is sure not to match the injected container: one of words only, perhaps with anchors
+/// and `|`.
+fn misses_the_agent(pattern: &str) -> bool {
     let whole = pattern.strip_prefix("^(").and_then(|rest| rest.strip_suffix(")$"));
     whole.unwrap_or(pattern).split('|').all(|word| {
         let (from_start, word) = word.strip_prefix('^').map_or((whole.is_some(), word), |rest| (true, rest));
@@ -124,43 +124,43 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Looks at a value that is there; `place` is its path, `node` its key.
-    fn value(&mut self, form: Form, place: &str, node: NodeId, value: NodeId) {
+    /// Checks a value; `place` is its path, `node` its key.
+    fn value(&mut self, form: ValueForm, place: &str, node: NodeId, value: NodeId) {
         match form {
-            Form::Text => self.is_text(place, value),
-            Form::ApiKey => {
+            ValueForm::Text => self.is_text(place, value),
+            ValueForm::ApiKey => {
                 if !self.is_blank(value) {
                     let help = "take it away: the agent gets its key from the Secret that `apiKey` names";
                     self.fault(Reason::PlainApiKey, node, "the API key stands here for all to read", Some(help.into()));
                 }
             }
-            Form::Pattern => self.pattern(place, node, value),
-            Form::OneOf(words) => self.one_of(place, value, words),
-            Form::Roles => self.roles(value),
-            Form::Whole(least) => self.whole(place, value, least),
-            Form::Port => self.port(place, value),
-            Form::Command => self.command(place, value),
-            Form::User => self.user(place, node, value),
-            Form::Variables => self.variables(place, value),
-            Form::Headers => {
+            ValueForm::Pattern => self.pattern(place, node, value),
+            ValueForm::OneOf(words) => self.one_of(place, value, words),
+            ValueForm::Roles => self.roles(value),
+            ValueForm::Whole(least) => self.whole(place, value, least),
+            ValueForm::Port => self.port(place, value),
+            ValueForm::Command => self.command(place, value),
+            ValueForm::User => self.user(place, node, value),
+            ValueForm::Variables => self.variables(place, value),
+            ValueForm::Headers => {
                 for (index, header) in self.list(place, value).into_iter().enumerate() {
                     self.mapping(header, &format!("{place}[{index}]"), HEADER);
                 }
             }
-            Form::Probe => self.probe(value),
-            Form::Way(fields, needed) => {
+            ValueForm::Probe => self.probe(value),
+            ValueForm::Way(fields, needed) => {
                 self.mapping(value, place, fields);
                 self.needs(place, value, value, needed);
             }
-            Form::Plugins => {
+            ValueForm::Plugins => {
                 self.mapping(value, place, PLUGIN);
             }
-            Form::Named(fields) => self.named(place, value, fields),
+            ValueForm::Named(fields) => self.named(place, value, fields),
         }
     }
 
-    /// The entries of a mapping whose keys are known and that have a value: behind another the agent takes its default. Of
-    /// unknown keys it is said that the agent does not see them.
+    /// Returns the entries of a mapping whose keys are known and that have a value: without one the agent takes its default.
+    /// Reports unknown keys, which the agent ignores.
     fn mapping(&mut self, mapping: NodeId, place: &str, fields: Fields) -> Vec<Entry> {
         let mut given = Vec::new();
         for (key, node, value) in self.entries(mapping, place) {
@@ -187,7 +187,8 @@ impl Check<'_, '_> {
 
     fn probe(&mut self, probe: NodeId) {
         let given = self.mapping(probe, "readinessProbe", PROBE);
-        let is_way = |name: &str| PROBE.iter().any(|(known, form)| *known == name && matches!(form, Form::Way(..)));
+        let is_way =
+            |name: &str| PROBE.iter().any(|(known, form)| *known == name && matches!(form, ValueForm::Way(..)));
         let ways: Vec<&str> = given.iter().map(|(key, ..)| &**key).filter(|key| is_way(key)).collect();
         match ways.as_slice() {
             [_] => {}
@@ -228,7 +229,7 @@ impl Check<'_, '_> {
         } else if pattern.is_empty() {
             let message = format!("`{place}` is empty, which matches every container: the agent reports none");
             self.invalid(value, &message, Some("take it away".to_owned()));
-        } else if misses_ours(&pattern) {
+        } else if misses_the_agent(&pattern) {
             let message = format!("`{place}` replaces the injector's, so that the agent reports its own container too");
             let help = "set `agent.ignoreContainer` instead, which is combined with the injector's";
             self.invalid(node, &message, Some(help.to_owned()));
@@ -426,7 +427,7 @@ plugin:
     }
 
     #[test]
-    fn what_it_refuses_or_ignores_is_told_with_its_line() {
+    fn mistakes_are_reported_with_their_line() {
         let text = "\
 apikey: abc
 display_name: web
@@ -462,8 +463,8 @@ plugin:
     }
 
     #[test]
-    fn only_a_pattern_that_is_sure_to_miss_our_container_is_told() {
-        for (pattern, told) in [
+    fn only_patterns_that_miss_the_agent_are_reported() {
+        for (pattern, is_reported) in [
             ("proxy", true),
             ("^(proxy|cache)$", true),
             ("^mackerel$", true),
@@ -473,12 +474,12 @@ plugin:
             ("a|", false),
             (".", false),
         ] {
-            assert_eq!(faults(&format!("ignoreContainer: {pattern}")).len(), usize::from(told), "{pattern}");
+            assert_eq!(faults(&format!("ignoreContainer: {pattern}")).len(), usize::from(is_reported), "{pattern}");
         }
     }
 
     #[test]
-    fn each_mistake_is_told_once() {
+    fn each_mistake_is_reported_once() {
         for (text, part) in [
             ("a: [b", "not valid YAML"),
             ("- a\n", "the configuration must be a mapping, found a list"),

@@ -157,7 +157,7 @@ pub(crate) fn hardened(pod: &Value) -> Value {
         let Some(containers) = pod.pointer_mut(&format!("/spec/{list}")).and_then(Value::as_array_mut) else {
             continue;
         };
-        for container in containers.iter_mut().filter(|container| !is_ours(container)) {
+        for container in containers.iter_mut().filter(|container| !is_injected(container)) {
             container["securityContext"] = json!({
                 "allowPrivilegeEscalation": false,
                 "capabilities": {"drop": ["ALL"]},
@@ -169,6 +169,6 @@ pub(crate) fn hardened(pod: &Value) -> Value {
     pod
 }
 
-fn is_ours(container: &Value) -> bool {
+fn is_injected(container: &Value) -> bool {
     matches!(container["name"].as_str(), Some("mackerel-container-agent" | "mackerel-wait-for"))
 }

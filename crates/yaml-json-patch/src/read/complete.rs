@@ -1,7 +1,7 @@
 //! The complete reader: granit's events become a [`Tree`]. Slow; the fast reader must agree with it.
 //!
 //! granit's spans are exact for flow scalars and closing brackets only. Everything else is found again by walking the
-//! text from node to node ([`Builder::cursor`]); where text and events disagree, the document is refused, so that a
+//! text from node to node ([`TreeBuilder::cursor`]); where text and events disagree, the document is refused, so that a
 //! wrong span cannot leave this module.
 //!
 //! Indentation inside flow collections is read leniently, as go-yaml does. Strict YAML 1.2 would refuse the very common
@@ -34,7 +34,7 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
     loop {
         nodes.clear();
         let tree = Tree { text, nodes, properties: Vec::new(), declares_tags: false };
-        let mut builder = Builder { tree, open: Vec::new(), cursor: bom, anchors: Vec::new(), documents: 0 };
+        let mut builder = TreeBuilder { tree, open: Vec::new(), cursor: bom, anchors: Vec::new(), documents: 0 };
         let stop = match builder.run(&shown) {
             Ok(()) => return Ok(builder.tree),
             Err(stop) => stop,
@@ -104,7 +104,7 @@ impl Before {
     }
 }
 
-struct Builder<'t> {
+struct TreeBuilder<'t> {
     tree: Tree<'t>,
     open: Vec<OpenCollection>,
     /// Everything before it has been accounted for.
@@ -114,7 +114,7 @@ struct Builder<'t> {
     documents: usize,
 }
 
-impl Builder<'_> {
+impl TreeBuilder<'_> {
     /// `shown` is what granit gets to see: the text, or one as long with the same nodes in the same places.
     fn run(&mut self, shown: &str) -> Result<(), Stop> {
         let options = granit_parser::options! {
@@ -321,10 +321,10 @@ impl Builder<'_> {
             }
             (Kind::Mapping, _, true) => {
                 // Below `? ? a`, a `:` may be that of an outer mapping: its column tells.
-                let ours = style == Style::Flow
+                let is_valid = style == Style::Flow
                     || !explicit
                     || self.column(at) == self.column(self.tree.nodes[node as usize].start as usize);
-                if self.byte(at) == Some(b':') && ours {
+                if self.byte(at) == Some(b':') && is_valid {
                     self.cursor = at + 1;
                 } else if !bare_null {
                     return Err(lost(at));

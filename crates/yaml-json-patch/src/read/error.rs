@@ -152,7 +152,7 @@ mod tests {
     use crate::read::read;
 
     /// The line, from 1, the text from the place on, and the words.
-    fn told(text: &str) -> (usize, &str, String) {
+    fn explained(text: &str) -> (usize, &str, String) {
         let error = read(text).unwrap_err();
         let (before, behind) = text.split_at(error.offset);
         (before.lines().count().max(1) + usize::from(before.ends_with('\n')), behind, error.message)
@@ -186,9 +186,9 @@ mod tests {
             ("a: *b\n", 1, "*b", "this alias refers to an anchor"),
             ("a: b # d\n  c: 1\n", 1, "# d", "comment intercepting"),
         ] {
-            let (told_line, told_at, message) = told(text);
-            assert_eq!(told_line, line, "{text:?} {told_at:?} {message}");
-            assert!(told_at.starts_with(at), "{text:?} {told_at:?} {message}");
+            let (shown_line, shown_at, message) = explained(text);
+            assert_eq!(shown_line, line, "{text:?} {shown_at:?} {message}");
+            assert!(shown_at.starts_with(at), "{text:?} {shown_at:?} {message}");
             assert!(message.starts_with(words), "{text:?} {message}");
         }
     }

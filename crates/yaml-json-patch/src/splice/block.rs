@@ -3,7 +3,7 @@
 use super::edits::ends_open;
 use super::error::{ErrorKind, SpliceError};
 use super::layout;
-use super::plan::{self, Element, New, Plan, Step};
+use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{self, Block};
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
@@ -24,7 +24,7 @@ struct BlockStyle {
 }
 
 impl Writer<'_, '_> {
-    pub(super) fn block(&mut self, node: NodeId, plan: &Plan<'_>, slot: Slot) -> Result<(), SpliceError> {
+    pub(super) fn block(&mut self, node: NodeId, plan: &SplicePlan<'_>, slot: Slot) -> Result<(), SpliceError> {
         let Some(first) = plan.elements.first() else { return Ok(()) };
         if !plan.changes_itself() {
             return self.inside(plan);
@@ -45,14 +45,14 @@ impl Writer<'_, '_> {
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
             match *step {
-                Step::Keep(_) => {}
-                Step::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
-                Step::Replace(index, overlay) => self.replace(shape, &plan.elements, index, overlay)?,
-                Step::Remove(index) => self.remove(plan, index)?,
-                Step::Insert(_) => {
+                SpliceStep::Keep(_) => {}
+                SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
+                SpliceStep::Replace(index, overlay) => self.replace(shape, &plan.elements, index, overlay)?,
+                SpliceStep::Remove(index) => self.remove(plan, index)?,
+                SpliceStep::Insert(_) => {
                     let new: Vec<New<'_>> = plan.steps[at..]
                         .iter()
-                        .map_while(|step| if let Step::Insert(new) = step { Some(*new) } else { None })
+                        .map_while(|step| if let SpliceStep::Insert(new) = step { Some(*new) } else { None })
                         .collect();
                     let behind = plan.steps[..at].last();
                     self.insert(shape, plan, last, behind, &new)?;
@@ -70,9 +70,9 @@ impl Writer<'_, '_> {
     fn insert(
         &mut self,
         shape: BlockStyle,
-        plan: &Plan<'_>,
+        plan: &SplicePlan<'_>,
         last: Option<usize>,
-        behind: Option<&Step<'_>>,
+        behind: Option<&SpliceStep<'_>>,
         new: &[New<'_>],
     ) -> Result<(), SpliceError> {
         let Some(last) = last.and_then(|last| plan.elements.get(last)) else {
@@ -81,7 +81,7 @@ impl Writer<'_, '_> {
         let below = self.lines.below(last.end)?;
         let place = match behind {
             // Lines that follow a replaced item are those of its list.
-            Some(Step::Replace(..)) if shape.kind == Kind::Sequence => below,
+            Some(SpliceStep::Replace(..)) if shape.kind == Kind::Sequence => below,
             _ => self.lines.below_comments(below, shape.column)?,
         };
         if place > self.lines.text.len() && ends_open(self.tree, &self.lines) {
@@ -102,8 +102,8 @@ impl Writer<'_, '_> {
     fn insert_first(
         &mut self,
         shape: BlockStyle,
-        plan: &Plan<'_>,
-        behind: Option<&Step<'_>>,
+        plan: &SplicePlan<'_>,
+        behind: Option<&SpliceStep<'_>>,
         new: &[New<'_>],
     ) -> Result<(), SpliceError> {
         let Some(first) = plan.elements.first() else { return Ok(()) };
@@ -117,7 +117,7 @@ impl Writer<'_, '_> {
             self.out.insert(place, text);
             return Ok(());
         }
-        let goes = plan.steps.iter().any(|step| matches!(step, Step::Remove(0)));
+        let goes = plan.steps.iter().any(|step| matches!(step, SpliceStep::Remove(0)));
         let stays = plan.steps.iter().any(|step| plan::kept(step).is_some());
         if goes && stays {
             return Err(ErrorKind::Layout.at(first.start));
@@ -169,7 +169,7 @@ impl Writer<'_, '_> {
         self.lines.indentation(element.start).map(|indentation| element.start - indentation.len())
     }
 
-    fn remove(&mut self, plan: &Plan<'_>, index: usize) -> Result<(), SpliceError> {
+    fn remove(&mut self, plan: &SplicePlan<'_>, index: usize) -> Result<(), SpliceError> {
         let Some(element) = plan.elements.get(index) else { return Ok(()) };
         let below = self.lines.below(element.end)?;
         let stays = plan.steps.iter().find_map(plan::kept);
@@ -213,7 +213,7 @@ impl Writer<'_, '_> {
     }
 
     /// Writes `{}` or `[]` for a collection of which nothing is left.
-    fn empty(&mut self, node: NodeId, plan: &Plan<'_>, slot: Slot) -> Result<(), SpliceError> {
+    fn empty(&mut self, node: NodeId, plan: &SplicePlan<'_>, slot: Slot) -> Result<(), SpliceError> {
         let text = if self.tree.kind(node) == Kind::Mapping { "{}" } else { "[]" };
         let span = self.tree.span(node);
         let first = layout::first(self.tree, node).min(span.start);

@@ -2,7 +2,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::overlay::Overlay;
-use super::plan::{self, Element, New, Plan, Step};
+use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
 use super::writer::Writer;
 use crate::quote::Context;
@@ -20,7 +20,7 @@ struct Tail {
 }
 
 impl<'t> Writer<'_, 't> {
-    pub(super) fn flow(&mut self, node: NodeId, plan: &Plan<'_>) -> Result<(), SpliceError> {
+    pub(super) fn flow(&mut self, node: NodeId, plan: &SplicePlan<'_>) -> Result<(), SpliceError> {
         if !plan.changes_itself() {
             return self.inside(plan);
         }
@@ -46,18 +46,18 @@ impl<'t> Writer<'_, 't> {
                 last = Some(index);
             }
             match *step {
-                Step::Remove(index) => {
+                SpliceStep::Remove(index) => {
                     gone = Some((gone.map_or(index, |(first, _)| first), index));
                     continue;
                 }
-                Step::Keep(_) => {}
-                Step::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
-                Step::Replace(index, new) => self.replace_element(node, &brackets, plan, index, new)?,
-                Step::Insert(new) if last.is_none() => {
+                SpliceStep::Keep(_) => {}
+                SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
+                SpliceStep::Replace(index, new) => self.replace_element(node, &brackets, plan, index, new)?,
+                SpliceStep::Insert(new) if last.is_none() => {
                     front.push(new);
                     continue;
                 }
-                Step::Insert(new) => {
+                SpliceStep::Insert(new) => {
                     behind.push(new);
                     continue;
                 }
@@ -82,7 +82,7 @@ impl<'t> Writer<'_, 't> {
     fn append(
         &mut self,
         brackets: &Brackets,
-        plan: &Plan<'_>,
+        plan: &SplicePlan<'_>,
         last: Option<usize>,
         new: &[New<'_>],
     ) -> Result<(), SpliceError> {
@@ -111,7 +111,7 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// `[a]` becomes `[X, a]`.
-    fn prepend(&mut self, brackets: &Brackets, plan: &Plan<'_>, new: &[New<'_>]) -> Result<(), SpliceError> {
+    fn prepend(&mut self, brackets: &Brackets, plan: &SplicePlan<'_>, new: &[New<'_>]) -> Result<(), SpliceError> {
         let Some(first) = plan.elements.first().filter(|_| !new.is_empty()) else { return Ok(()) };
         let brackets = self.beside(brackets, first);
         let texts = self.elements_of(&brackets, new, first.start)?;
@@ -129,9 +129,12 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// `[ ]` becomes `[X ]`; the brackets of JSON that is written over several lines open up.
-    fn fill_empty(&mut self, node: NodeId, plan: &Plan<'_>, brackets: Brackets) -> Result<(), SpliceError> {
-        let new: Vec<New<'_>> =
-            plan.steps.iter().filter_map(|step| if let Step::Insert(new) = step { Some(*new) } else { None }).collect();
+    fn fill_empty(&mut self, node: NodeId, plan: &SplicePlan<'_>, brackets: Brackets) -> Result<(), SpliceError> {
+        let new: Vec<New<'_>> = plan
+            .steps
+            .iter()
+            .filter_map(|step| if let SpliceStep::Insert(new) = step { Some(*new) } else { None })
+            .collect();
         let span = self.tree.span(node);
         let texts = self.elements_of(&brackets, &new, span.start)?;
         let text = match &brackets.lines {
@@ -163,7 +166,7 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// Removes neighbours, from the first to the last. `followed`: new elements come behind them.
-    fn remove_elements(&mut self, plan: &Plan<'_>, gone: Option<(usize, usize)>, followed: bool) {
+    fn remove_elements(&mut self, plan: &SplicePlan<'_>, gone: Option<(usize, usize)>, followed: bool) {
         let elements = &plan.elements;
         let Some((first, last)) = gone else { return };
         let (Some(from), Some(to)) = (elements.get(first), elements.get(last)) else { return };
@@ -191,7 +194,7 @@ impl<'t> Writer<'_, 't> {
         &mut self,
         node: NodeId,
         brackets: &Brackets,
-        plan: &Plan<'_>,
+        plan: &SplicePlan<'_>,
         index: usize,
         new: &Overlay,
     ) -> Result<(), SpliceError> {

@@ -17,7 +17,7 @@ pub(crate) enum Overlay {
     /// As it is.
     Old(NodeId),
     /// A mapping of the text, something in it changed. Old members keep their order.
-    Map { node: NodeId, members: Vec<Member> },
+    Map { node: NodeId, members: Vec<OverlayMember> },
     /// A sequence of the text, something in it changed.
     Seq { node: NodeId, items: Vec<Overlay> },
     /// A value of the patch.
@@ -27,7 +27,7 @@ pub(crate) enum Overlay {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Member {
+pub(crate) struct OverlayMember {
     pub(crate) key: Key,
     pub(crate) value: Overlay,
 }
@@ -48,7 +48,7 @@ enum Target<'o> {
 pub(crate) fn apply(tree: &Tree<'_>, operations: Vec<Operation>) -> Result<Overlay, SpliceError> {
     let mut root = tree.root().map_or(Overlay::Nothing, Overlay::Old);
     for operation in operations {
-        let mut document = Applier { tree, root: &mut root };
+        let mut document = OperationApplier { tree, root: &mut root };
         match operation {
             Operation::Add { path, value } => document.add(&path, Overlay::New(value), None)?,
             Operation::InsertBefore { path, value, before } => {
@@ -94,12 +94,12 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
 }
 
 /// Carries out operations.
-struct Applier<'d, 't> {
+struct OperationApplier<'d, 't> {
     tree: &'d Tree<'t>,
     root: &'d mut Overlay,
 }
 
-impl Applier<'_, '_> {
+impl OperationApplier<'_, '_> {
     fn offset(&self) -> usize {
         self.tree.root().map_or(0, |root| self.tree.span(root).start)
     }
@@ -146,7 +146,7 @@ impl Applier<'_, '_> {
                         Some(member) => put(tree, &mut member.value, new)?,
                         None => {
                             let of = in_front.map_or(Ok(None), |of| position(tree, *node, members, of))?;
-                            let member = Member { key: Key::New(last.decoded().into_owned()), value: new };
+                            let member = OverlayMember { key: Key::New(last.decoded().into_owned()), value: new };
                             members.insert(of.unwrap_or(members.len()), member);
                         }
                     },
@@ -292,7 +292,7 @@ impl Overlay {
             Kind::Alias => return Err(ErrorKind::Alias.at(at)),
             Kind::Scalar => return Ok(()),
             Kind::Mapping => {
-                let member = |(key, value)| Member { key: Key::Old(key), value: Overlay::Old(value) };
+                let member = |(key, value)| OverlayMember { key: Key::Old(key), value: Overlay::Old(value) };
                 Overlay::Map { node, members: tree.entries(node).map(member).collect() }
             }
             Kind::Sequence => Overlay::Seq { node, items: tree.items(node).map(Overlay::Old).collect() },
@@ -400,15 +400,20 @@ fn element(token: &Token<'_>, len: usize) -> Option<usize> {
 fn find<'m>(
     tree: &Tree<'_>,
     node: NodeId,
-    members: &'m mut [Member],
+    members: &'m mut [OverlayMember],
     name: &str,
-) -> Result<Option<&'m mut Member>, SpliceError> {
+) -> Result<Option<&'m mut OverlayMember>, SpliceError> {
     let at = position(tree, node, members, name)?;
     Ok(at.and_then(|at| members.get_mut(at)))
 }
 
 /// The member of that name. A merge key may hide one, or bring one from elsewhere.
-fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Result<Option<usize>, SpliceError> {
+fn position(
+    tree: &Tree<'_>,
+    node: NodeId,
+    members: &[OverlayMember],
+    name: &str,
+) -> Result<Option<usize>, SpliceError> {
     let mut found = None;
     for (at, member) in members.iter().enumerate() {
         let same = match &member.key {
@@ -416,7 +421,7 @@ fn position(tree: &Tree<'_>, node: NodeId, members: &[Member], name: &str) -> Re
             Key::Old(key) => is_key(tree, *key, name)?,
         };
         if same {
-            if let Some(Member { key: Key::Old(key), .. }) = found.and_then(|at: usize| members.get(at)) {
+            if let Some(OverlayMember { key: Key::Old(key), .. }) = found.and_then(|at: usize| members.get(at)) {
                 let next_occurrence = match &member.key {
                     Key::Old(next) => Some(tree.span(*next).start),
                     Key::New(_) => None,

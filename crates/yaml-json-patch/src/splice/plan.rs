@@ -2,7 +2,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
-use super::overlay::{Key, Member, Overlay};
+use super::overlay::{Key, Overlay, OverlayMember};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ pub(crate) struct Element {
 
 /// One thing that happens. Numbers are indices of elements.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step<'o> {
+pub(crate) enum SpliceStep<'o> {
     Keep(usize),
     /// Something inside it changes.
     Descend(usize, &'o Overlay),
@@ -41,28 +41,28 @@ pub(crate) struct New<'o> {
     pub(crate) shared: Option<&'o Rc<Value>>,
 }
 
-pub(crate) struct Plan<'o> {
+pub(crate) struct SplicePlan<'o> {
     pub(crate) elements: Vec<Element>,
-    pub(crate) steps: Vec<Step<'o>>,
+    pub(crate) steps: Vec<SpliceStep<'o>>,
 }
 
-impl Plan<'_> {
+impl SplicePlan<'_> {
     /// True if elements are added, removed or replaced, not only changed inside.
     pub(crate) fn changes_itself(&self) -> bool {
-        self.steps.iter().any(|step| !matches!(step, Step::Keep(_) | Step::Descend(..)))
+        self.steps.iter().any(|step| !matches!(step, SpliceStep::Keep(_) | SpliceStep::Descend(..)))
     }
 
     /// True if no element is left.
     pub(crate) fn leaves_nothing(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step, Step::Remove(_)))
+        self.steps.iter().all(|step| matches!(step, SpliceStep::Remove(_)))
     }
 }
 
 /// The element that a step leaves in the text.
-pub(crate) fn kept(step: &Step<'_>) -> Option<usize> {
+pub(crate) fn kept(step: &SpliceStep<'_>) -> Option<usize> {
     match *step {
-        Step::Keep(at) | Step::Descend(at, _) | Step::Replace(at, _) => Some(at),
-        Step::Remove(_) | Step::Insert(_) => None,
+        SpliceStep::Keep(at) | SpliceStep::Descend(at, _) | SpliceStep::Replace(at, _) => Some(at),
+        SpliceStep::Remove(_) | SpliceStep::Insert(_) => None,
     }
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn mapping<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
-    members: &'o [Member],
-) -> Result<Plan<'o>, SpliceError> {
+    members: &'o [OverlayMember],
+) -> Result<SplicePlan<'o>, SpliceError> {
     let mut elements = Vec::new();
     for (key, value) in tree.entries(node) {
         elements.push(member(tree, lines, key, value)?);
@@ -81,30 +81,30 @@ pub(crate) fn mapping<'o>(
     let (among, behind) = members.split_at(stays);
     let mut among = among.iter().peekable();
     let mut behind = behind.iter().peekable();
-    let mut steps: Vec<Step<'o>> = Vec::with_capacity(elements.len());
+    let mut steps: Vec<SpliceStep<'o>> = Vec::with_capacity(elements.len());
     for (at, element) in elements.iter().enumerate() {
         while let Some(member) = among.next_if(|member| matches!(member.key, Key::New(_))) {
             steps.push(insertion(member));
         }
-        let is_same = |member: &&Member| matches!(member.key, Key::Old(key) if Some(key) == element.key);
+        let is_same = |member: &&OverlayMember| matches!(member.key, Key::Old(key) if Some(key) == element.key);
         let same = among.next_if(is_same).or_else(|| behind.next_if(is_same));
         steps.push(match same.map(|member| &member.value) {
-            None => Step::Remove(at),
-            Some(Overlay::Old(_)) => Step::Keep(at),
-            Some(inside @ (Overlay::Map { .. } | Overlay::Seq { .. })) => Step::Descend(at, inside),
-            Some(other) => Step::Replace(at, other),
+            None => SpliceStep::Remove(at),
+            Some(Overlay::Old(_)) => SpliceStep::Keep(at),
+            Some(inside @ (Overlay::Map { .. } | Overlay::Seq { .. })) => SpliceStep::Descend(at, inside),
+            Some(other) => SpliceStep::Replace(at, other),
         });
     }
     steps.extend(behind.map(insertion));
-    Ok(Plan { elements, steps })
+    Ok(SplicePlan { elements, steps })
 }
 
-fn insertion(member: &Member) -> Step<'_> {
+fn insertion(member: &OverlayMember) -> SpliceStep<'_> {
     let name = match &member.key {
         Key::New(name) => Some(name.as_str()),
         Key::Old(_) => None,
     };
-    Step::Insert(new(name, &member.value))
+    SpliceStep::Insert(new(name, &member.value))
 }
 
 /// Turns removals followed by insertions into replacements, one by one.
@@ -113,17 +113,17 @@ pub(crate) fn sequence<'o>(
     lines: &Lines<'_>,
     node: NodeId,
     items: &'o [Overlay],
-) -> Result<Plan<'o>, SpliceError> {
+) -> Result<SplicePlan<'o>, SpliceError> {
     let elements = items_of(tree, lines, node)?;
     let mut steps = Vec::with_capacity(elements.len());
     let mut next = 0;
     let mut new: Vec<&Overlay> = Vec::new();
-    let flush = |steps: &mut Vec<Step<'o>>, gone: std::ops::Range<usize>, new: &mut Vec<&'o Overlay>| {
+    let flush = |steps: &mut Vec<SpliceStep<'o>>, gone: std::ops::Range<usize>, new: &mut Vec<&'o Overlay>| {
         let mut new = new.drain(..);
         for at in gone {
-            steps.push(new.next().map_or(Step::Remove(at), |item| Step::Replace(at, item)));
+            steps.push(new.next().map_or(SpliceStep::Remove(at), |item| SpliceStep::Replace(at, item)));
         }
-        steps.extend(new.map(|item| Step::Insert(self::new(None, item))));
+        steps.extend(new.map(|item| SpliceStep::Insert(self::new(None, item))));
     };
     for item in items {
         let old = match item {
@@ -138,11 +138,11 @@ pub(crate) fn sequence<'o>(
             return Err(ErrorKind::Layout.at(tree.span(old).start));
         };
         flush(&mut steps, next..at, &mut new);
-        steps.push(if matches!(item, Overlay::Old(_)) { Step::Keep(at) } else { Step::Descend(at, item) });
+        steps.push(if matches!(item, Overlay::Old(_)) { SpliceStep::Keep(at) } else { SpliceStep::Descend(at, item) });
         next = at + 1;
     }
     flush(&mut steps, next..elements.len(), &mut new);
-    Ok(Plan { elements, steps })
+    Ok(SplicePlan { elements, steps })
 }
 
 fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {

@@ -6,7 +6,7 @@ use super::error::SpliceError;
 use super::layout::{Examples, Level};
 use super::lines::Lines;
 use super::overlay::Overlay;
-use super::plan::{self, Plan, Step};
+use super::plan::{self, SplicePlan, SpliceStep};
 use crate::tree::{NodeId, Style, Tree};
 
 pub(crate) struct Writer<'a, 't> {
@@ -63,16 +63,16 @@ impl<'a, 't> Writer<'a, 't> {
         written
     }
 
-    pub(super) fn inside(&mut self, plan: &Plan<'_>) -> Result<(), SpliceError> {
+    pub(super) fn inside(&mut self, plan: &SplicePlan<'_>) -> Result<(), SpliceError> {
         plan.steps.iter().try_for_each(|step| match *step {
-            Step::Descend(index, overlay) => self.element_inside(plan, index, overlay),
+            SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
             _ => Ok(()),
         })
     }
 
     pub(super) fn element_inside(
         &mut self,
-        plan: &Plan<'_>,
+        plan: &SplicePlan<'_>,
         index: usize,
         overlay: &Overlay,
     ) -> Result<(), SpliceError> {

@@ -6,7 +6,7 @@ use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
 
 /// Kinds, values and what stands before them, in the order of the text.
-fn ours(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
+fn tree_events(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
     let before = format!("{}{}", u8::from(tree.anchor(id).is_some()), u8::from(tree.tag(id).is_some()));
     match tree.kind(id) {
         Kind::Alias => out.push("alias".to_owned()),
@@ -14,7 +14,7 @@ fn ours(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
             let empty = tree.style(id) == Style::Plain && tree.span(id).is_empty();
             let value = if empty { "~".into() } else { tree.scalar(id).unwrap() };
             let mut value = value.into_owned();
-            // Ours has no line break that the text has not.
+            // The editor's reader has no line break that the text has not.
             let block = matches!(tree.style(id), Style::Literal | Style::Folded) && !tree.raw(id)[1..].starts_with('-');
             if block && !value.is_empty() && tree.span(id).end == tree.text().len() {
                 value.push('\n');
@@ -23,21 +23,21 @@ fn ours(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
         }
         Kind::Sequence => {
             out.push(format!("{before} ["));
-            tree.items(id).for_each(|item| ours(tree, item, out));
+            tree.items(id).for_each(|item| tree_events(tree, item, out));
             out.push("]".to_owned());
         }
         Kind::Mapping => {
             out.push(format!("{before} {{"));
             for (key, value) in tree.entries(id) {
-                ours(tree, key, out);
-                ours(tree, value, out);
+                tree_events(tree, key, out);
+                tree_events(tree, value, out);
             }
             out.push("}".to_owned());
         }
     }
 }
 
-fn theirs(text: &str) -> Option<Vec<String>> {
+fn parser_events(text: &str) -> Option<Vec<String>> {
     let mut out = Vec::new();
     let before = |anchor: usize, tagged: bool| format!("{}{}", u8::from(anchor > 0), u8::from(tagged));
     for event in Parser::new_from_str(text) {
@@ -76,14 +76,17 @@ fn saphyr_parser_reads_the_corpus_as_we_do() {
             let Ok(tree) = yaml::read(text) else { continue };
             let mut events = Vec::new();
             match tree.root() {
-                Some(root) => ours(&tree, root, &mut events),
+                Some(root) => tree_events(&tree, root, &mut events),
                 None => continue,
             }
-            match theirs(text) {
-                Some(theirs) => {
-                    let differs = events.iter().zip(&theirs).position(|(ours, theirs)| ours != theirs);
-                    let at = differs.unwrap_or(events.len().min(theirs.len()));
-                    assert_eq!(events.get(at), theirs.get(at), "{name}: event {at} of {}", text.len());
+            match parser_events(text) {
+                Some(parser_events) => {
+                    let differs = events
+                        .iter()
+                        .zip(&parser_events)
+                        .position(|(tree_events, parser_events)| tree_events != parser_events);
+                    let at = differs.unwrap_or(events.len().min(parser_events.len()));
+                    assert_eq!(events.get(at), parser_events.get(at), "{name}: event {at} of {}", text.len());
                     same += 1;
                 }
                 None => refused.push(name.clone()),

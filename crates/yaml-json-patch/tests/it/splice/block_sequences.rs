@@ -97,7 +97,7 @@ fn nested_lists_are_written_as_those_in_the_items_beside() {
 }
 
 #[test]
-fn an_item_that_is_removed_takes_its_lines_and_nobodys_comment() {
+fn a_removed_item_takes_its_own_lines_only() {
     given("list:\n# about a\n- a\n# about b\n- b: 1\n  c: 2 # of b\n# about d\n- d\n")
         .remove("/list/1")
         .gives("list:\n# about a\n- a\n# about b\n# about d\n- d\n");
