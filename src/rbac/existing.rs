@@ -63,7 +63,7 @@ impl Existing {
         if !may_hold(text) {
             return existing;
         }
-        for document in documents(text) {
+        for document in yaml::documents(text).map(|document| document.span) {
             if may_hold(&text[document.clone()]) {
                 existing.look(&text[document.clone()], &document);
             }
@@ -122,8 +122,4 @@ impl ObjectLocation {
             ObjectLocation::ListItem { document, .. } => document.start,
         }
     }
-}
-
-pub(super) fn documents(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
-    yaml_json_patch::documents(text).map(|document| document.span)
 }

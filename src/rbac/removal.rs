@@ -1,7 +1,7 @@
 //! Removes the documents and items of an earlier run, and nothing else, byte for byte.
 
 use crate::rbac::apply::{RbacError, apply};
-use crate::rbac::existing::{Existing, ObjectLocation, documents};
+use crate::rbac::existing::{Existing, ObjectLocation};
 use crate::rbac::record::Boundary;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, RemoveOperation};
@@ -67,13 +67,14 @@ impl Existing {
             self.managed.get(next).map(|managed| &managed.place).filter(|place| place.start() < span.end)
         };
         // None for a list with managed items, which `verify` has checked.
-        let before = documents(text).filter_map(|span| match place(&span) {
+        let spans = |text| yaml::documents(text).map(|document| document.span);
+        let before = spans(text).filter_map(|span| match place(&span) {
             Some(ObjectLocation::Document { .. }) => None,
             Some(ObjectLocation::ListItem { .. }) => Some((span.start, None)),
             None => Some((span.start, Some(content(&text[span])))),
         });
         let bare = edit::apply(text, edits);
-        let mut after = documents(&bare).map(|span| content(&bare[span])).filter(|content| !content.is_empty());
+        let mut after = spans(&bare).map(|span| content(&bare[span])).filter(|content| !content.is_empty());
         for (offset, said) in before.filter(|(_, said)| *said != Some("")) {
             if after.next().is_none_or(|now| said.is_some_and(|said| said != now)) {
                 return Err(fault(offset));
