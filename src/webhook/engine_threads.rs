@@ -189,6 +189,13 @@ mod tests {
         reviewer.answer(hook, body)
     }
 
+    fn slow(reviewer: &Reviewer<'_>, hook: Hook, body: &[u8]) -> Result<Answer, Malformed> {
+        if body.windows(7).any(|window| window == b"PLANTED") {
+            thread::sleep(3 * MAX_WAIT_TIME);
+        }
+        reviewer.answer(hook, body)
+    }
+
     fn body(text: &str) -> Body {
         let mut body = Body::new(Some(text.len()), &Arc::new(Bodies::default()));
         body.extend(text.as_bytes()).unwrap();
@@ -213,6 +220,28 @@ mod tests {
             }
             let reply = engine.review(Hook::Mutate, body(&REVIEW.replace("PLANTED", "web:1"))).await.unwrap();
             assert_eq!(reply.decision, "injected");
+        });
+    }
+
+    #[test]
+    fn a_review_waits_a_second_for_its_turn_and_large_ones_have_their_own() {
+        let config = Arc::new(CurrentConfig::new(Config::default()));
+        let engine = Arc::new(EngineThreads::start(&config, slow).unwrap());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let review = |body: Body| {
+                let engine = Arc::clone(&engine);
+                tokio::spawn(async move { engine.review(Hook::Mutate, body).await })
+            };
+            let busy: Vec<_> = (0..MAX_ORDINARY_REVIEWS).map(|_| review(body(REVIEW))).collect();
+            let late = review(body(&REVIEW.replace("PLANTED", "web:1")));
+            let mut large = Body::new(None, &Arc::new(Bodies::default()));
+            large.extend(REVIEW.replace("PLANTED", "web:1").as_bytes()).unwrap();
+            assert_eq!(review(large).await.unwrap().unwrap().decision, "injected");
+            assert!(matches!(late.await.unwrap(), Err(Unanswered::Busy)));
+            for reply in busy {
+                assert_eq!(reply.await.unwrap().unwrap().decision, "injected");
+            }
         });
     }
 

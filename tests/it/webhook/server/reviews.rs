@@ -43,6 +43,16 @@ fn a_review_is_answered_counted_and_logged_without_values() {
 }
 
 #[test]
+fn each_hook_has_its_path() {
+    let server = Server::start(&[]);
+    for (path, hook) in [("/mutate", "mutate"), ("/warn", "warn"), ("/wait-for", "wait-for")] {
+        let decision = decision(&server.post(path, REVIEW));
+        let counted = format!("requests_total{{hook=\"{hook}\",decision=\"{decision}\",dry_run=\"false\"}}");
+        assert_eq!(server.metric(&counted), Some(1.0), "{path}");
+    }
+}
+
+#[test]
 fn probes_and_metrics_have_a_port_without_tls() {
     let server = Server::start(&[]);
     for path in ["/livez", "/readyz"] {
