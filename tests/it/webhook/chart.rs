@@ -1,6 +1,10 @@
 //! `webhook/chart` and `webhook/base`: as Helm 3, Helm 4 and kustomize render them.
 
 mod base;
+#[cfg(feature = "webhook")]
+mod lives;
+mod reaches;
+mod release;
 mod rendered;
 mod values;
 

@@ -4,4 +4,6 @@
 mod api_server;
 mod chart;
 #[cfg(feature = "webhook")]
+mod dev;
+#[cfg(feature = "webhook")]
 pub(crate) mod server;

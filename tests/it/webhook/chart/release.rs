@@ -1,0 +1,168 @@
+//! A release of the chart in the test cluster, whose API server finds the webhook on this machine.
+
+use super::chart;
+use crate::kubernetes::cluster::{Cluster, Run, Verdict};
+use crate::real_tools::User;
+use serde_json::{Value, json};
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub(super) const NAME: &str = "mackerel-agent-injector";
+
+/// How long the API server may take to notice a webhook, and the server a file.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A release in a namespace of its own. It is about that namespace alone, since other tests use the cluster meanwhile.
+pub(super) struct Release<'a> {
+    pub(super) cluster: &'a Cluster,
+    pub(super) namespace: String,
+    /// Where the server is to listen: for the API server, and without TLS.
+    pub(super) ports: [u16; 2],
+    helm: &'a Path,
+    user: User,
+    label: String,
+}
+
+impl<'a> Release<'a> {
+    /// The namespace with its label, and nothing in it yet.
+    pub(super) fn new(cluster: &'a Cluster, helm: &'a Path, test: &str) -> Self {
+        let version = if helm.to_string_lossy().contains("helm-3") { "helm3" } else { "helm4" };
+        let namespace = format!("chart-{test}-{version}");
+        cluster.namespace(&namespace, &json!({"chart-test": namespace}));
+        // Both are open at once, so that they differ.
+        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let ports = ports.map(|port| port.local_addr().unwrap().port());
+        let user = User::new().with("KUBECONFIG", cluster.kubeconfig());
+        Self { cluster, label: namespace.clone(), namespace, ports, helm, user }
+    }
+
+    /// Installs or upgrades it with these `--set` beside those of the test. Nothing waits for pods: there are no nodes.
+    #[track_caller]
+    pub(super) fn upgrade(&self, sets: &[&str]) {
+        let [port, metrics] = self.ports;
+        let own = format!(
+            "webhook.namespaceSelector.matchLabels.chart-test={},port={port},service.port={port},metricsPort={metrics},drain=100ms",
+            self.label
+        );
+        let chart = chart();
+        let mut arguments = vec!["upgrade", "--install", NAME, chart.to_str().unwrap(), "--set", &own];
+        arguments.extend(sets.iter().flat_map(|set| ["--set", set]));
+        self.helm(&arguments);
+        // No route leads to pods. The chart leaves `type` alone, so upgrades keep this.
+        let service = json!({"spec": {"type": "ExternalName", "externalName": "localhost", "clusterIP": null, "clusterIPs": null}});
+        if self.get("service", NAME).unwrap()["spec"]["type"] == "ClusterIP" {
+            self.patch("service", NAME, &service);
+        }
+    }
+
+    /// Runs Helm in the namespace.
+    #[track_caller]
+    pub(super) fn helm(&self, arguments: &[&str]) -> String {
+        self.user.runs(self.helm, &[arguments, &["--namespace", &self.namespace]].concat())
+    }
+
+    /// Runs kubectl in the namespace: whether it succeeded, and what it said.
+    pub(super) fn kubectl(&self, arguments: &[&str], input: &str) -> (bool, String) {
+        let all = [arguments, &["--namespace", &self.namespace]].concat();
+        let (succeeded, stdout, stderr) = self.cluster.kubectl(&all, input);
+        (succeeded, stdout + &stderr)
+    }
+
+    /// Applies an object.
+    #[track_caller]
+    pub(super) fn apply(&self, object: &Value) {
+        let (succeeded, said) = self.kubectl(&["apply", "--filename=-"], &object.to_string());
+        assert!(succeeded, "{said}");
+    }
+
+    /// Changes an object as another program than Helm does.
+    #[track_caller]
+    pub(super) fn patch(&self, kind: &str, name: &str, patch: &Value) {
+        let patch = format!("--patch={patch}");
+        let (succeeded, said) =
+            self.kubectl(&["patch", kind, name, "--type=merge", "--field-manager=another", &patch], "");
+        assert!(succeeded, "{said}");
+    }
+
+    /// An object, if it is there.
+    pub(super) fn get(&self, kind: &str, name: &str) -> Option<Value> {
+        let (succeeded, said) = self.kubectl(&["get", kind, name, "--output=json"], "");
+        succeeded.then(|| serde_json::from_str(&said).unwrap())
+    }
+
+    /// The kinds of webhook configurations that there are, with the configurations.
+    pub(super) fn webhook_configurations(&self) -> Vec<(&'static str, Value)> {
+        let name = self.cluster_name();
+        let kinds = ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"];
+        kinds.into_iter().filter_map(|kind| Some((kind, self.get(kind, &name)?))).collect()
+    }
+
+    /// The name of objects that are in no namespace.
+    pub(super) fn cluster_name(&self) -> String {
+        format!("{NAME}.{}", self.namespace)
+    }
+
+    /// The CAs by which the API server knows the server; one, unless a webhook is new.
+    pub(super) fn ca_bundles(&self) -> Vec<String> {
+        let configurations = self.webhook_configurations();
+        let webhooks =
+            configurations.iter().flat_map(|(_, configuration)| configuration["webhooks"].as_array().unwrap());
+        let bundle = |webhook: &Value| webhook["clientConfig"]["caBundle"].as_str().unwrap_or_default().to_owned();
+        let mut bundles: Vec<_> = webhooks.map(bundle).collect();
+        bundles.dedup();
+        bundles
+    }
+
+    /// The CA of all webhooks.
+    #[track_caller]
+    pub(super) fn ca_bundle(&self) -> String {
+        let bundles = self.ca_bundles();
+        assert_eq!(bundles.len(), 1, "{bundles:?}");
+        bundles[0].clone()
+    }
+
+    /// Creates an object in the namespace, without storing it.
+    pub(super) fn creates(&self, object: &Value) -> Verdict {
+        self.cluster.create(Run::Dry, &self.namespace, object)
+    }
+
+    /// Waits until something holds that the API server or the server learns by and by.
+    #[track_caller]
+    pub(super) fn until(&self, what: &str, holds: impl Fn() -> bool) {
+        let started = Instant::now();
+        while !holds() {
+            assert!(started.elapsed() < PATIENCE, "{}: not after {PATIENCE:?}: {what}", self.namespace);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+/// Objects outside of the namespace would be found by the next tests.
+impl Drop for Release<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.helm(&["uninstall", NAME]);
+            assert_eq!(self.webhook_configurations(), [], "what is left of {}", self.namespace);
+        }
+    }
+}
+
+/// A pod as people write it.
+pub(super) fn pod(annotations: &Value) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "annotations": annotations},
+        "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+    })
+}
+
+/// A Deployment with the pod of that template.
+pub(super) fn deployment(name: &str) -> Value {
+    let labels = json!({"app": name});
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": labels}, "template": {
+            "metadata": {"labels": labels}, "spec": {"containers": [{"name": "web", "image": "web:1"}]},
+        }},
+    })
+}

@@ -1,0 +1,116 @@
+//! `webhook/dev` and `skaffold.yaml`.
+
+use crate::json_schema::broken;
+use crate::tools;
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Skaffold's own schema, which lies beside the corpus where there is one.
+fn skaffold_schema() -> Option<Value> {
+    let corpus = std::env::var_os("MACKEREL_CORPUS").map_or_else(|| root().join("../shared/corpus"), PathBuf::from);
+    let text = fs::read_to_string(corpus.join("../schemas/skaffold-v4beta13.json")).ok()?;
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+/// What a value breaks in a schema with definitions.
+fn violations(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
+    if let Some(name) = schema["$ref"].as_str() {
+        return violations(root, root.pointer(name.trim_start_matches('#')).unwrap(), value, at);
+    }
+    let mut own = schema.as_object().unwrap().clone();
+    let children = ["properties", "items", "additionalProperties", "anyOf"];
+    let annotations = ["x-intellij-html-description", "preferredOrder", "examples", "definitions"];
+    own.retain(|name, _| !children.contains(&&**name) && !annotations.contains(&&**name));
+    let mut found = broken(&own.into(), value, at);
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let at = format!("{at}/{name}");
+        match (schema["properties"].get(name), &schema["additionalProperties"]) {
+            (Some(property), _) => found.extend(violations(root, property, value, &at)),
+            (None, Value::Bool(false)) => found.push(format!("{at}: nothing may stand here")),
+            (None, additional @ Value::Object(_)) => found.extend(violations(root, additional, value, &at)),
+            (None, _) => {}
+        }
+    }
+    for (index, item) in value.as_array().into_iter().flatten().enumerate() {
+        if schema["items"].is_object() {
+            found.extend(violations(root, &schema["items"], item, &format!("{at}/{index}")));
+        }
+    }
+    if let Some(any) = schema["anyOf"].as_array() {
+        let mut ways: Vec<_> = any.iter().map(|schema| violations(root, schema, value, at)).collect();
+        ways.sort_by_key(Vec::len);
+        found.extend(ways.swap_remove(0));
+    }
+    found
+}
+
+#[test]
+fn skaffold_takes_its_configuration_with_and_without_the_profile() {
+    let Some(schema) = skaffold_schema() else {
+        // No part of the repository, as the corpus.
+        let _ = std::io::stderr().write_all(b"SKIPPED: there is no schema of skaffold; set MACKEREL_CORPUS\n");
+        return;
+    };
+    let text = fs::read_to_string(root().join("skaffold.yaml")).unwrap();
+    let mut skaffold: Value = serde_yaml::from_str(&text).unwrap();
+    assert_eq!(violations(&schema, &schema, &skaffold, ""), [] as [String; 0]);
+    let patch: json_patch::Patch = serde_json::from_value(skaffold["profiles"][0]["patches"].clone()).unwrap();
+    json_patch::patch(&mut skaffold, &patch).unwrap();
+    assert_eq!(violations(&schema, &schema, &skaffold, ""), [] as [String; 0]);
+    // The schema would tell.
+    skaffold["deploy"]["helm"]["releases"][0]["chart"] = json!("webhook/chart");
+    assert_eq!(violations(&schema, &schema, &skaffold, "").len(), 1);
+}
+
+/// None, and said so, where a tool is missing.
+fn up(mode: &[&str], input: &str) -> Option<(bool, String)> {
+    for (name, version) in [("etcd", ""), ("kube-apiserver", ""), ("kubectl", ""), ("helm", "4.")] {
+        tools::find(name, version)?;
+    }
+    // What cargo has built already.
+    let target = Path::new(env!("CARGO_BIN_EXE_mackerel-agent-injector")).parent().unwrap();
+    let mut command = Command::new("timeout");
+    command
+        .arg("120")
+        .arg(root().join("webhook/dev/up"))
+        .args(mode)
+        .env("PROGRAM", target.join("mackerel-agent-injector"));
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    process.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = process.wait_with_output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    Some((output.status.success(), String::from_utf8_lossy(&text).into_owned()))
+}
+
+#[test]
+fn up_injects_its_fixtures_and_shows_the_warning_about_one() {
+    let Some((succeeded, said)) = up(&["--once"], "") else { return };
+    assert!(succeeded, "{said}");
+    for part in [
+        "import: mackerel-container-agent import",
+        "web:  web mackerel-container-agent",
+        "Warning: misplaced-annotation",
+    ] {
+        assert!(said.contains(part), "{part}, in:\n{said}");
+    }
+}
+
+#[test]
+fn up_stops_the_server_at_a_breakpoint() {
+    if !tools::on_path(&["gdb", "rust-gdb"]) {
+        return;
+    }
+    let file = "src/admission/response.rs";
+    let source = fs::read_to_string(root().join(file)).unwrap();
+    let line = source.lines().position(|line| line.contains("fn answer(")).unwrap() + 1;
+    let Some((_, said)) = up(&["--debug", &format!("{file}:{line}")], "backtrace 1\nkill\nquit\n") else { return };
+    let stop = said.lines().find(|line| line.contains("Breakpoint 1, ") || line.contains(" hit Breakpoint 1"));
+    assert!(stop.is_some_and(|line| line.contains("answer")), "{said}");
+}
