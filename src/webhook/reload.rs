@@ -187,3 +187,42 @@ impl<C: PartialEq> Seen<C> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::webhook::issue::{Request, issue};
+
+    fn pem(now: SystemTime) -> Pem {
+        let issued = issue(&Request { service: "injector", namespace: "mackerel", days: 1, now }).unwrap();
+        let [chain, key, authorities] = [issued.certificate, issued.key, issued.authority].map(String::into_bytes);
+        Pem { chain, key, authorities }
+    }
+
+    #[test]
+    fn an_expired_certificate_is_not_taken_and_one_of_tomorrow_is_taken_tomorrow() {
+        let (now, days) = (SystemTime::now(), Duration::from_secs(2 * 86_400));
+        let files = CertificateFiles { certificate: PathBuf::from("tls.crt"), key: PathBuf::from("tls.key") };
+        let first = Certificate::read(&pem(now)).unwrap();
+        let not_after = first.validity.not_after;
+        let reload = Reload {
+            certificate_files: files,
+            certificate: Arc::new(CurrentCertificate::new(first)),
+            configuration_file: None,
+            config: Arc::new(CurrentConfig::new(Config::default())),
+            metrics: Arc::new(Metrics::new()),
+        };
+        let mut seen = Seen::new(Source::Certificate, None);
+        let mut look = |pem: Pem| seen.look(&reload.metrics, || Ok(pem.clone()), |pem| reload.take_certificate(pem));
+        for unusable in [pem(now - days), pem(now + days)] {
+            look(unusable);
+            assert_eq!(reload.certificate.get().validity.not_after, not_after);
+            assert!(reload.metrics.text().contains("reload_failing{source=\"certificate\"} 1\n"));
+        }
+        look(pem(now + Duration::from_secs(60)));
+        assert!(reload.certificate.get().validity.not_after > not_after);
+        let text = reload.metrics.text();
+        assert!(text.contains("reload_failing{source=\"certificate\"} 0\n"), "{text}");
+        assert!(text.contains(&format!("ca_expiry_timestamp_seconds {}\n", not_after + 60)), "{text}");
+    }
+}
