@@ -7,6 +7,7 @@
 //! - `cargo bench -- FILE…` on files of yours
 //! - `cargo bench -- --program PROGRAM …` with this program, say one that `.ci/build` made, for the whole processes
 //! - `cargo bench -- --webhook` times the webhook's answers alone
+//! - `cargo bench -- --serving [PROGRAM]` times its server
 //! - `cargo bench -- --write FOLDER` writes those streams, for other tools
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
@@ -16,6 +17,8 @@ mod children;
 mod clock;
 mod real;
 mod reviews;
+#[cfg(all(unix, feature = "webhook"))]
+mod serving;
 mod streams;
 
 use clock::{Of, Taken, timed};
@@ -59,6 +62,17 @@ fn main() -> ExitCode {
     if arguments.next_if(|argument| argument == "--webhook").is_some() {
         reviews::print();
         return ExitCode::SUCCESS;
+    }
+    #[cfg(all(unix, feature = "webhook"))]
+    {
+        if arguments.next_if(|argument| argument == serving::AT_ONCE).is_some() {
+            return serving::at_once(arguments);
+        }
+        if arguments.next_if(|argument| argument == "--serving").is_some() {
+            let program = arguments.next().unwrap_or_else(|| BUILT.to_owned());
+            serving::print(Path::new(&program)).expect("both servers can be called");
+            return ExitCode::SUCCESS;
+        }
     }
     let named = arguments.next_if(|argument| argument == "--program").is_some();
     let built = if named { arguments.next().expect("--program PROGRAM") } else { BUILT.to_owned() };
