@@ -321,7 +321,7 @@ fn helm_fails_when_we_refuse() {
     }
 }
 
-/// A user with a home folder of their own, a copy of `examples/` and `helm-plugin/` in it, where they are, and the program on their PATH.
+/// A user with a home folder of their own, a copy of `examples/`, `helm-plugin/` and `webhook/` in it, where they are, and the program on their PATH.
 pub(crate) struct User {
     folder: Rc<TempDir>,
     /// The folder on the PATH: `with` us, or `without` us and with `cat` under our name.
@@ -341,7 +341,7 @@ impl User {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
-        for part in ["examples", "helm-plugin"] {
+        for part in ["examples", "helm-plugin", "webhook"] {
             copy(&repository.join(part), &folder.path().join(part));
         }
         for (bin, program) in [

@@ -91,3 +91,32 @@ fn every_builder_puts_the_ca_into_the_webhooks() {
         }
     }
 }
+
+/// The commands of its README, and what the API server says to their output.
+#[cfg(feature = "webhook")]
+#[test]
+fn the_example_has_one_ca_and_kubernetes_takes_it() {
+    let Some(cluster) = crate::kubernetes::cluster::cluster() else { return };
+    let readme = fs::read_to_string(root().join("examples/webhook-kustomize/README.md")).unwrap();
+    let (_, commands) = readme.split_once("```\n").unwrap();
+    let (commands, _) = commands.split_once("```").unwrap();
+    cluster.namespace(RELEASE[0], &json!({}));
+    for (builder, command) in builders() {
+        let user = crate::real_tools::User::new();
+        user.has(if command == "build" { "kustomize" } else { "kubectl" }, &builder);
+        let typed = if command == "build" {
+            commands.to_owned()
+        } else {
+            commands.replace("kustomize build", "kubectl kustomize")
+        };
+        let text = user.runs(std::path::Path::new("bash"), &["-euc", &typed]);
+        let built = super::Rendered(objects(&text));
+        let ca = built.at("Secret", "/data/ca.crt");
+        assert!(built.webhooks().all(|webhook| webhook["clientConfig"]["caBundle"] == *ca));
+        assert!(built.configuration()["spec"]["agent"]["roles"].is_array());
+        let image = built.at("Deployment", "/spec/template/spec/containers/0/image").as_str().unwrap();
+        assert!(image.starts_with("registry.example.com/mackerel-agent-injector:"), "{image}");
+        let (succeeded, _, said) = cluster.kubectl(&["apply", "--dry-run=server", "--filename=-"], &text);
+        assert!(succeeded, "{said}");
+    }
+}
