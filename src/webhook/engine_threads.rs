@@ -7,7 +7,7 @@ use crate::webhook::log;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
@@ -33,8 +33,12 @@ pub(crate) struct EngineThreads {
 /// Threads for reviews of one size.
 struct Lane {
     turns: Arc<Semaphore>,
-    jobs: Sender<Job>,
+    idle: IdleThreads,
 }
+
+/// The channels of the threads that have nothing to do. The last one to finish is the first to get a job: its caches are
+/// warm, and threads that are not needed take no memory.
+type IdleThreads = Arc<Mutex<Vec<Sender<Job>>>>;
 
 struct Job {
     hook: Hook,
@@ -98,35 +102,37 @@ impl EngineThreads {
         let turn = timeout(MAX_WAIT_TIME, Arc::clone(&lane.turns).acquire_owned()).await;
         let turn = turn.map_err(|_| Unanswered::Busy)?.map_err(|_| Unanswered::Lost)?;
         let (reply, answer) = oneshot::channel();
-        lane.jobs.send(Job { hook, body, reply, turn }).map_err(|_| Unanswered::Lost)?;
+        // A turn stands for an idle thread.
+        let thread = lock(&lane.idle).pop().ok_or(Unanswered::Lost)?;
+        thread.send(Job { hook, body, reply, turn }).map_err(|_| Unanswered::Lost)?;
         answer.await.map_err(|_| Unanswered::Lost)?.map_err(Unanswered::Malformed)
     }
 }
 
 impl Lane {
     fn start(name: &str, threads: usize, config: &Arc<CurrentConfig>, decide: Decide) -> io::Result<Self> {
-        let (jobs, queue) = channel();
-        let queue = Arc::new(Mutex::new(queue));
+        let idle = IdleThreads::default();
         for _ in 0..threads {
-            let (queue, config) = (Arc::clone(&queue), Arc::clone(config));
+            let (jobs, queue) = channel();
+            lock(&idle).push(jobs.clone());
+            let (idle, config) = (Arc::clone(&idle), Arc::clone(config));
             let thread = thread::Builder::new().name(name.to_owned()).stack_size(STACK);
-            thread.spawn(move || work(&queue, &config, decide))?;
+            thread.spawn(move || work(&queue, &jobs, &idle, &config, decide))?;
         }
-        Ok(Self { turns: Arc::new(Semaphore::new(threads)), jobs })
+        Ok(Self { turns: Arc::new(Semaphore::new(threads)), idle })
     }
 }
 
-/// Takes jobs until the server is gone.
-fn work(queue: &Mutex<Receiver<Job>>, current: &CurrentConfig, decide: Decide) {
-    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok();
-    let mut waiting = next();
+/// Takes jobs for as long as the program runs.
+fn work(queue: &Receiver<Job>, own: &Sender<Job>, idle: &IdleThreads, current: &CurrentConfig, decide: Decide) {
+    let mut waiting = queue.recv().ok();
     while waiting.is_some() {
         let config = current.get();
         let reviewer = Reviewer::new(&config);
         for _ in 0..MAX_SHARED_REVIEWS {
             let Some(job) = waiting.take() else { return };
-            let is_sound = job.run(&reviewer, decide);
-            waiting = next();
+            let is_sound = job.run(&reviewer, decide, || lock(idle).push(own.clone()));
+            waiting = queue.recv().ok();
             if !is_sound || !Arc::ptr_eq(&config, &current.get()) {
                 break;
             }
@@ -134,9 +140,13 @@ fn work(queue: &Mutex<Receiver<Job>>, current: &CurrentConfig, decide: Decide) {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl Job {
-    /// Answers, then logs. Returns false after a panic, which may have left the reviewer half changed.
-    fn run(self, reviewer: &Reviewer<'_>, decide: Decide) -> bool {
+    /// Answers, then logs, then is done. Returns false after a panic, which may have left the reviewer half changed.
+    fn run(self, reviewer: &Reviewer<'_>, decide: Decide, done: impl FnOnce()) -> bool {
         let Job { hook, body, reply, turn } = self;
         let decided = catch_unwind(AssertUnwindSafe(|| decide(reviewer, hook, body.bytes())));
         let is_sound = decided.is_ok();
@@ -151,7 +161,7 @@ impl Job {
             }
             Err(malformed) => (Err(malformed), None),
         };
-        drop((body, turn));
+        drop(body);
         // The client may be gone.
         let _ = reply.send(answer);
         if let Some((decision, subject, reason, is_fault)) = logged {
@@ -165,6 +175,9 @@ impl Job {
                 tracing::info!(hook, decision, kind, namespace, name, dry_run, reason, "reviewed");
             }
         }
+        // Before the turn ends, so that a turn always finds a thread.
+        done();
+        drop(turn);
         is_sound
     }
 }
