@@ -215,6 +215,21 @@ fn generated_keeps_its_certificate_and_renews_it_without_a_missed_pod() {
         assert!(release.injects(), "{}", server.log());
         release.upgrade(&["tls.generated.renew=now"]);
         assert_eq!((release.secret_data(), release.ca_bundle()), (new, ca));
+        // After five years it is renewed without being asked, and so it is for another Service.
+        for (note, value) in [("issued", "2020-01-01T00:00:00Z"), ("host", "another.shop.svc")] {
+            let before = release.secret_data();
+            // As Helm 4 itself would have applied it.
+            let mut secret = release.get("secret", &format!("{NAME}-tls")).unwrap();
+            secret["metadata"]["annotations"][format!("agent-injector.contrib.mackerel.io/{note}")] = value.into();
+            secret["metadata"]["managedFields"] = Value::Null;
+            let apply = ["apply", "--server-side", "--force-conflicts", "--field-manager=helm", "--filename=-"];
+            let (succeeded, said) = release.kubectl(&apply, &secret.to_string());
+            assert!(succeeded, "{said}");
+            release.upgrade(&["tls.generated.renew=now"]);
+            assert_ne!(release.secret_data(), before, "{note}");
+            server.update_volumes(&release);
+            release.until("pods are injected", || release.injects());
+        }
         // The next renewal forgets the first CA.
         release.upgrade(&["tls.generated.renew=again"]);
         assert_eq!(certificates(&release.ca_bundle()), 2);
