@@ -1,6 +1,6 @@
 //! Values: their schema, and what the chart says against wrong ones.
 
-use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, chart, helms, refused, rendered, run};
+use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, objects, refused, rendered, root, run};
 use mackerel_agent_injector::config::schema;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -117,4 +117,23 @@ fn null_in_the_configuration_arrives() {
     let Some(rendered) = rendered(&[PROVIDED, "config.agent.securityContext.runAsUser=null"]) else { return };
     let context = &rendered.configuration()["spec"]["agent"]["securityContext"];
     assert_eq!(*context, serde_json::json!({"runAsUser": null}));
+}
+
+/// The command of its README that needs no cluster, with both Helms.
+#[test]
+fn the_example_is_for_the_pods_of_one_team_that_ask() {
+    let readme = fs::read_to_string(root().join("examples/webhook-helm/README.md")).unwrap();
+    let (_, command) = readme.split_once("```\nhelm ").unwrap();
+    let (command, _) = command.split_once('\n').unwrap();
+    for helm in helms() {
+        let arguments: Vec<&str> = command.split_whitespace().collect();
+        let rendered = Rendered(objects(&run(&helm, &arguments).unwrap_or_else(|said| panic!("{said}"))));
+        for webhook in rendered.webhooks() {
+            assert_eq!(webhook["namespaceSelector"]["matchLabels"]["team"], "shop");
+            assert!(webhook["clientConfig"].get("caBundle").is_none());
+        }
+        let asks = rendered.webhooks().any(|webhook| webhook["matchConditions"].to_string().contains("startsWith"));
+        assert!(asks);
+        assert_eq!(rendered.configuration()["spec"]["apiKey"]["secretKeyRef"]["name"], "mackerel");
+    }
 }
