@@ -1,4 +1,4 @@
-//! Puts the Mackerel container agent into the pod templates of Kubernetes manifests and changes no other byte.
+//! Adds the Mackerel container agent to the pod templates of Kubernetes manifests and changes no other byte.
 //!
 //! This is the library behind the program of the same name. Text goes in, text comes out; nothing here reads a file, a clock or
 //! the environment.

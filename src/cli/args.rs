@@ -15,17 +15,17 @@ pub(crate) const CONFIG_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_CONFIG";
 /// Names the log file where `--log-file` does not.
 pub(crate) const LOG_FILE_VARIABLE: &str = "MACKEREL_AGENT_INJECTOR_LOG_FILE";
 
-/// Puts the Mackerel container agent into Kubernetes manifests and changes no other byte
+/// Add the Mackerel container agent to Kubernetes manifests and change no other byte
 #[derive(Debug, Parser)]
 #[command(
     name = "mackerel-agent-injector",
     version,
-    disable_help_subcommand = true,
     infer_subcommands = false,
     after_help = "\
-Without a command, stdin decides: a ResourceList is a KRM function call,
-anything else is a stream of manifests from Helm (post-renderer).
-Exit codes: 0 done, 1 `--check` found something to change, 2 trouble."
+Without a command, the agent is injected into stdin: a ResourceList of kustomize or kpt
+(KRM function), or manifests of Helm (post-renderer).
+
+Exit codes: 0 success, 1 changes found (`--check`), 2 error."
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -35,25 +35,32 @@ pub(crate) struct Cli {
 }
 
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Common {
     /// Configuration file [env: MACKEREL_AGENT_INJECTOR_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Set one value below `spec`, as in `agent.image=IMAGE` or `agent.roles=[a:b, c:d]`; repeatable
+    /// Set one field below `spec`, such as `agent.image=IMAGE` or `agent.roles=[a:b, c:d]`; repeatable
     #[arg(long, global = true, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Namespace of resources that name none
-    #[arg(long, global = true, value_name = "NS")]
+    /// Namespace for resources without `metadata.namespace`
+    #[arg(short, long, global = true, value_name = "NS")]
     pub(crate) namespace: Option<String>,
-    /// Append every message to FILE [env: MACKEREL_AGENT_INJECTOR_LOG_FILE]
+    /// Append all messages to FILE [env: MACKEREL_AGENT_INJECTOR_LOG_FILE]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) log_file: Option<PathBuf>,
 }
 
+/// Environment variables of the program, for its manual pages.
+pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
+    (CONFIG_VARIABLE, "Configuration file. `--config` takes precedence."),
+    (LOG_FILE_VARIABLE, "File to append all messages to. `--log-file` takes precedence."),
+    ("NO_COLOR", "If set to a non-empty value, the output has no colours."),
+];
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Put the agent in, bring it up to date, or take it out where it is no longer wanted
+    /// Add, update or remove the agent according to the configuration
     #[command(after_help = "\
 Examples:
   mackerel-agent-injector inject --diff deploy/
@@ -62,41 +69,41 @@ Examples:
     Inject {
         #[command(flatten)]
         over: InjectArgs,
-        /// Take over an agent that another tool added, in its place
+        /// Adopt agent containers that this tool did not inject, in place
         #[arg(long)]
         adopt: bool,
-        /// Refuse where a warning would be given
+        /// Treat warnings as errors
         #[arg(long)]
         strict: bool,
     },
-    /// Take out everything that was put in
+    /// Remove injected agents and restore the original manifests
     #[command(after_help = "\
 Examples:
   mackerel-agent-injector uninject --diff deploy/
   mackerel-agent-injector uninject -i deploy/web.yaml
-  mackerel-agent-injector uninject --check -q deploy/ && echo no agent in here")]
+  mackerel-agent-injector uninject --check -q deploy/ && echo no agent found")]
     Uninject {
         #[command(flatten)]
         over: InjectArgs,
     },
-    /// Say of every pod template what would be decided, and why
+    /// Show what `inject` would do with each pod template, and why
     #[command(after_help = "\
 Examples:
   mackerel-agent-injector explain deploy/
   mackerel-agent-injector explain deploy/ --resource Deployment/shop/web
-  helm template web ./web | mackerel-agent-injector explain --output sarif -")]
+  helm template web ./web | mackerel-agent-injector explain -o sarif -")]
     Explain(ExplainArgs),
-    /// Print the permissions that the agents need: ClusterRoles, bound to their ServiceAccounts
+    /// Print the ClusterRoles and ClusterRoleBindings that the agents need
     #[command(after_help = "\
 Examples:
-  mackerel-agent-injector rbac --namespace shop deploy/ > rbac.yaml
+  mackerel-agent-injector rbac -n shop deploy/ > rbac.yaml
   mackerel-agent-injector rbac --set kubernetesVersion=1.33 deploy/ | kubectl apply -f -
-  helm template web ./web | mackerel-agent-injector rbac --namespace shop -")]
+  helm template web ./web | mackerel-agent-injector rbac -n shop -")]
     Rbac {
         #[command(flatten)]
         over: ReadArgs,
     },
-    /// Describe and check the configuration
+    /// Print the configuration schema or an example, or validate a configuration
     #[command(
         subcommand,
         disable_help_subcommand = true,
@@ -107,27 +114,30 @@ Examples:
   mackerel-agent-injector config schema > agent-injector.schema.json"
     )]
     Config(ConfigCommand),
-    /// Wait until hosts accept TCP connections
-    #[command(after_help = "\
+    /// Wait until hosts accept TCP connections; for the init container of the annotation `wait-for`
+    #[command(
+        hide = true,
+        after_help = "\
 Examples:
   mackerel-agent-injector wait-for db:5432 cache:6379
   mackerel-agent-injector wait-for [2001:db8::1]:80 --timeout 2m
   mackerel-agent-injector wait-for db:5432 --timeout 30s --interval 500ms || echo no database
 
-Exit codes: 0 all accept, 2 wrong usage, else the first that does not: 11 for the first host,
-12 for the second, and so on up to 125.")]
+Exit codes: 0 if all hosts accept connections, 2 for wrong usage. Otherwise the first host that does
+not: 11 for the first host, 12 for the second, and so on up to 125."
+    )]
     WaitFor {
-        /// A name or address with a port; an IPv6 address in brackets
+        /// Host name or address with a port; an IPv6 address in brackets
         #[arg(value_name = "HOST:PORT", required = true)]
         endpoints: Vec<Endpoint>,
-        /// The time to wait for all of them
+        /// Time to wait for all hosts together
         #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
         timeout: Duration,
-        /// The pause between two tries
+        /// Pause between two attempts
         #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
         interval: Duration,
     },
-    /// Serve the admission webhook, which injects pods as the API server creates them
+    /// Run the admission webhook, which injects the agent into pods when they are created
     #[cfg(all(unix, feature = "webhook"))]
     #[command(
         subcommand_negates_reqs = true,
@@ -137,34 +147,40 @@ Exit codes: 0 all accept, 2 wrong usage, else the first that does not: 11 for th
 Examples:
   mackerel-agent-injector webhook --tls-cert tls.crt --tls-key tls.key
   mackerel-agent-injector webhook --tls-cert tls.crt --tls-key tls.key --config injector.yaml
-  mackerel-agent-injector webhook certificate --service injector --namespace mackerel > secret.yaml
+  mackerel-agent-injector webhook certificate --service injector -n mackerel > secret.yaml
 
-Certificate and configuration are read again every five seconds. On SIGTERM the server drains, then ends."
+The certificate and the configuration are reloaded every five seconds. On SIGTERM the server drains,
+then exits."
     )]
     Webhook(WebhookArgs),
-    /// Print completions for a shell
-    #[command(after_help = "\
+    /// Print a shell completion script
+    #[command(
+        visible_alias = "completion",
+        after_help = "\
 Examples:
   mackerel-agent-injector completions bash > mackerel-agent-injector.bash
   mackerel-agent-injector completions zsh > ~/.zfunc/_mackerel-agent-injector
-  mackerel-agent-injector completions fish | source")]
+  mackerel-agent-injector completions fish | source"
+    )]
     Completions {
-        /// Which shell
+        /// Shell to print the script for
         shell: clap_complete::Shell,
     },
-    /// Print a manual page, or write them all
+    /// Print a manual page, or write all of them to a directory
     #[command(after_help = "\
 Examples:
   mackerel-agent-injector man | man -l -
   mackerel-agent-injector man config validate | man -l -
   mackerel-agent-injector man --dir ~/.local/share/man/man1")]
     Man {
-        /// The page of this command instead of the program's
+        /// Command to print the page of, such as `config validate`; default: the program
         command: Vec<String>,
-        /// Write the pages of the program and of every command into this folder
-        #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+        /// Write the pages of the program and of all commands to this directory
+        #[arg(long, value_name = "DIRECTORY", conflicts_with = "command")]
         dir: Option<PathBuf>,
     },
+    /// Print the version
+    Version,
 }
 
 /// Arguments of the admission server.
@@ -173,22 +189,22 @@ Examples:
 pub(crate) struct WebhookArgs {
     #[command(subcommand)]
     pub(crate) command: Option<WebhookCommand>,
-    /// Address and port of the hooks `/mutate`, `/warn` and `/wait-for`, by TLS
+    /// Address and port of the HTTPS endpoints `/mutate`, `/warn` and `/wait-for`
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:10250")]
     pub(crate) listen: SocketAddr,
-    /// Address and port of `/livez`, `/readyz` and `/metrics`, without TLS
+    /// Address and port of the HTTP endpoints `/livez`, `/readyz` and `/metrics`
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "0.0.0.0:8080")]
     pub(crate) metrics_listen: SocketAddr,
-    /// Certificates in PEM, the server's own first
+    /// Certificate chain in PEM, the server certificate first
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// The certificate's key in PEM
+    /// Private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) tls_key: Option<PathBuf>,
-    /// How long to serve on after SIGTERM, not ready, until no client has this server's address
+    /// Time to keep serving after SIGTERM, while `/readyz` reports that the server is not ready
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub(crate) drain: Duration,
-    /// Form of the log on standard error: json or text
+    /// Log format on stderr: json or text
     #[arg(long, value_name = "FORMAT", default_value = "json", hide_possible_values = true)]
     pub(crate) log_format: LogFormat,
 }
@@ -196,22 +212,23 @@ pub(crate) struct WebhookArgs {
 #[cfg(all(unix, feature = "webhook"))]
 #[derive(Debug, Subcommand)]
 pub(crate) enum WebhookCommand {
-    /// Print a Secret with a certificate for a Service, and the `caBundle` that trusts it; see `--namespace`
+    /// Print a Secret with a certificate for a Service, and the `caBundle` that trusts it
     #[command(after_help = "\
 Examples:
-  mackerel-agent-injector webhook certificate --service injector --namespace mackerel > secret.yaml
-  mackerel-agent-injector webhook certificate --service injector --namespace mackerel --days 365
-  mackerel-agent-injector webhook certificate --service injector --namespace mackerel --ca-bundle old-ca.crt
+  mackerel-agent-injector webhook certificate --service injector -n mackerel > secret.yaml
+  mackerel-agent-injector webhook certificate --service injector -n mackerel --days 365
+  mackerel-agent-injector webhook certificate --service injector -n mackerel --ca-bundle old-ca.crt
 
-The authority's key is dropped: nobody can have it issue another certificate.")]
+The namespace of the Service is required. The private key of the CA is discarded, so the CA cannot
+issue another certificate.")]
     Certificate {
-        /// Name of the Service in front of the server
+        /// Name of the Service of the webhook
         #[arg(long, value_name = "NAME")]
         service: String,
-        /// Days for which the certificate is valid
+        /// Validity of the certificate in days
         #[arg(long, value_name = "DAYS", default_value_t = 3650, value_parser = clap::value_parser!(u32).range(1..=36500))]
         days: u32,
-        /// Authorities of before, in PEM, that the `caBundle` goes on trusting
+        /// PEM file with earlier CAs that the `caBundle` still trusts
         #[arg(long, value_name = "FILE")]
         ca_bundle: Option<PathBuf>,
     },
@@ -220,13 +237,13 @@ The authority's key is dropped: nobody can have it issue another certificate.")]
 /// Arguments of a command that writes no manifests.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ReadArgs {
-    /// Files and folders; `-` or none is stdin
+    /// Files and directories; `-` or none for stdin
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Print errors only
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Print one line per resource, with the reason
+    /// Print the decision for every resource
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -234,28 +251,28 @@ pub(crate) struct ReadArgs {
 /// Input and output of `inject` and `uninject`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct InjectArgs {
-    /// Files and folders; `-` or none is stdin
+    /// Files and directories; `-` or none for stdin
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Change the files, all of them or none
+    /// Change the files in place; an error leaves all of them unchanged
     #[arg(short, long, conflicts_with_all = ["diff", "check", "output"])]
     pub(crate) in_place: bool,
-    /// Print a unified diff that `git apply` takes
+    /// Print the changes as a unified diff, for example for `git apply`
     #[arg(long, conflicts_with = "output")]
     pub(crate) diff: bool,
-    /// List what would change; exit 1 if something would
+    /// List changes without writing; exit with 1 if there are any
     #[arg(long, conflicts_with = "output")]
     pub(crate) check: bool,
-    /// Print one JSON object per changed resource and line, with its RFC 6902 patch
-    #[arg(long, value_name = "patch", hide_possible_values = true)]
+    /// Print each changed resource with its JSON Patch, one line of JSON each
+    #[arg(short, long, value_name = "patch", hide_possible_values = true)]
     pub(crate) output: Option<Output>,
-    /// Overwrite what was edited by hand, or take it out all the same
+    /// Overwrite or remove agents that were modified after injection
     #[arg(long)]
     pub(crate) force: bool,
     /// Print errors only
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Print one line per resource, with the reason
+    /// Print the decision for every resource
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -263,27 +280,27 @@ pub(crate) struct InjectArgs {
 /// Input and output of `explain`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ExplainArgs {
-    /// Files and folders; `-` or none is stdin
+    /// Files and directories; `-` or none for stdin
     #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Only this resource, with every setting of its agent: NAME, KIND/NAME or KIND/NAMESPACE/NAME
+    /// Explain only this resource, with all settings of its agent: NAME, KIND/NAME or KIND/NAMESPACE/NAME
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) resource: Option<String>,
-    /// Another form than text
-    #[arg(long, value_name = "FORMAT")]
+    /// Output format; default: text
+    #[arg(short, long, value_name = "FORMAT")]
     pub(crate) output: Option<ExplainFormat>,
-    /// Take warnings for errors
+    /// Treat warnings as errors
     #[arg(long)]
     pub(crate) strict: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExplainFormat {
-    /// For people
+    /// Human-readable text
     Text,
-    /// Everything, for programs
+    /// Full report
     Json,
-    /// Errors and warnings, for tools of code review
+    /// Errors and warnings, for code review tools
     Sarif,
 }
 
@@ -294,13 +311,13 @@ pub(crate) enum Output {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print the configuration's JSON Schema
+    /// Print the JSON Schema of the configuration
     Schema,
-    /// Print every setting with its default, commented out
+    /// Print an example with all settings and their defaults, commented out
     Example,
-    /// Check a configuration: FILE, else `--config`; `--set` goes on top
+    /// Validate FILE, or the file of `--config`, with the values of `--set`
     Validate {
-        /// Configuration file; `-` is stdin
+        /// Configuration file; `-` for stdin
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
     },

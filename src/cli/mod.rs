@@ -32,7 +32,6 @@ mod webhook;
 
 use crate::options::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
 use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE};
-use clap::{CommandFactory, Parser};
 use explain::ExplainRequest;
 use inject::{EntryPoint, OutputMode, RunContext, RunRequest};
 use messages::{Messages, Verbosity};
@@ -80,7 +79,7 @@ pub fn run() -> ExitCode {
             stdin::answer(EntryPoint::LegacyPlugin, RunRequest::default(), &common, messages)
         });
     }
-    let Cli { command, common } = match Cli::try_parse() {
+    let Cli { command, common } = match usage::parse() {
         Ok(cli) => cli,
         Err(error) => return usage::answer(error).into(),
     };
@@ -129,6 +128,9 @@ pub fn run() -> ExitCode {
         Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
         Some(Command::Man { dir: Some(folder), .. }) => generate::manuals(&folder).map(|()| Exit::Done),
         Some(Command::Man { command, dir: None }) => generate::manual(&command).map(|()| Exit::Done),
+        Some(Command::Version) => {
+            stdout::write([&*usage::program().render_version()]).map(|()| Exit::Done).map_err(Into::into)
+        }
     })
 }
 
@@ -218,7 +220,7 @@ fn variable(name: &str) -> Option<OsString> {
 
 /// Prints the help where stdin is a terminal and no manifest can come.
 fn help(command: Option<&str>) -> Exit {
-    let mut program = Cli::command();
+    let mut program = usage::program();
     program.build();
     let found = match command {
         Some(name) => program.find_subcommand_mut(name),

@@ -15,21 +15,23 @@ pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) 
     let WebhookArgs { command, listen, metrics_listen, tls_cert, tls_key, drain, log_format } = asked;
     if let Some(WebhookCommand::Certificate { service, days, ca_bundle }) = command {
         let Some(namespace) = &common.namespace else {
-            anyhow::bail!("the certificate is for a Service in a namespace: add `--namespace NS`");
+            anyhow::bail!("`webhook certificate` requires the namespace of the Service: add `--namespace NS`");
         };
         for (name, what) in [(&*service, "a Service"), (&**namespace, "a namespace")] {
             if !is_label(name) {
-                anyhow::bail!("'{name}' is no name of {what}: lower-case letters, digits and `-`, at most 63");
+                anyhow::bail!(
+                    "invalid name of {what} '{name}': expected at most 63 lower-case letters, digits and `-`"
+                );
             }
         }
         let old = ca_bundle.map(|path| fs::read_to_string(&path).with_context(|| path.display().to_string()));
         let request = Request { service: &service, namespace, days, now: SystemTime::now() };
-        let issued = issue(&request).context("no certificate can be made")?;
+        let issued = issue(&request).context("cannot generate a certificate")?;
         stdout::write([&*manifest(&request, issued, &old.transpose()?.unwrap_or_default())?])?;
         return Ok(Exit::Done);
     }
     let (Some(certificate), Some(key)) = (tls_cert, tls_key) else {
-        anyhow::bail!("the API server calls webhooks by TLS: name `--tls-cert FILE` and `--tls-key FILE`");
+        anyhow::bail!("the API server calls webhooks over TLS: add `--tls-cert FILE` and `--tls-key FILE`");
     };
     let config = configuration::base(common, messages)?;
     let configuration_file = configuration::named(common).map(|path| ConfigurationFile {

@@ -551,6 +551,12 @@ fn every_command_has_a_manual_page() {
     );
     let program = folder.read("man1/mackerel-agent-injector.1");
     assert!(program.contains("[OPTIONS] [COMMAND]"), "{program}");
+    for section in ["EXIT STATUS", "ENVIRONMENT", "GLOBAL OPTIONS", "COMMANDS"] {
+        assert!(
+            program.contains(&format!(".SH \"{section}\"\n")) || program.contains(&format!(".SH {section}\n")),
+            "{program}"
+        );
+    }
     for name in ["inject", "uninject", "config", "completions", "man"] {
         let page = format!("mackerel-agent-injector-{name}");
         assert!(program.contains(&format!("{}(1)", page.replace('-', "\\-"))), "{program}");
@@ -560,7 +566,32 @@ fn every_command_has_a_manual_page() {
         folder.run(&["man", "config", "validate"]).stdout,
         folder.read("man1/mackerel-agent-injector-config-validate.1")
     );
-    assert!(folder.run(&["man", "inject"]).stdout.contains("\\-\\-output\\fR \\fI<patch>"));
+    let inject = folder.run(&["man", "inject"]).stdout;
+    assert!(inject.contains("\\-\\-output\\fR \\fI<patch>"), "{inject}");
+    assert!(
+        inject.contains(".SH EXAMPLES\n.nf\n  mackerel\\-agent\\-injector inject \\-\\-diff deploy/\n"),
+        "{inject}"
+    );
+    assert!(inject.contains("0 success, 1 changes found"), "{inject}");
+    assert!(!inject.contains("EXTRA"), "{inject}");
+}
+
+#[cfg(unix)]
+#[test]
+fn kubectl_runs_the_program_as_its_plugin() {
+    let folder = Folder::with(&[]);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mackerel-agent-injector"), folder.path("kubectl-mackerel")).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(folder.path("kubectl-mackerel"));
+        command.args(args);
+        ran(command, WEB.as_bytes())
+    };
+    assert_eq!(run(&["inject", "-"]).stdout, injected());
+    let help = run(&["inject", "--help"]).stdout;
+    assert!(help.contains("Usage: kubectl mackerel inject [OPTIONS] [PATH]..."), "{help}");
+    assert!(help.contains("  kubectl mackerel inject --diff deploy/\n"), "{help}");
+    let usage = run(&["inject", "--nonsense"]).stderr;
+    assert!(usage.contains("Usage: kubectl mackerel inject"), "{usage}");
 }
 
 #[test]
