@@ -18,7 +18,7 @@ const TEMPLATE: [&str; 3] = ["template", "shop", "examples/helm/shop"];
 /// The packages, and the public key that signed those of Helm 4.
 pub(super) struct Packages {
     pub(super) folder: PathBuf,
-    keyring: String,
+    pub(super) keyring: String,
 }
 
 /// Made once for all tests. None, and said so, where a program for it is missing.

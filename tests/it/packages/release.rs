@@ -2,6 +2,7 @@
 
 use super::helm_plugins::{packages, platform};
 use super::static_program::{root, script, static_program};
+use crate::real_tools::User;
 use crate::tools;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -10,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const IMAGE: &str = "registry.example/injector@sha256:0123";
+const IMAGE: &str = "registry.example/injector@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 const PAGES: &str = "https://example.com/tree/v1/";
 
 /// The command that makes them.
@@ -36,8 +37,9 @@ fn every_file_has_its_checksum() {
         .chain(["SHA256SUMS".to_owned()])
         .collect();
     assert_eq!(listed, names(&packages.folder));
-    // Three platforms: an archive, three plugins and two signatures each, and the plugins with all of them; the definition.
-    assert_eq!(listed.len(), 3 * 6 + 5 + 2);
+    // Three platforms: an archive, three plugins and two signatures each, and the plugins with all of them; the chart and its
+    // signature; the definition.
+    assert_eq!(listed.len(), 3 * 6 + 5 + 2 + 2);
     let check = "cd \"$0\" && sha256sum --check --strict --quiet SHA256SUMS";
     assert_eq!(script(Command::new("sh").args(["-c", check]).arg(&packages.folder)), "");
 }
@@ -78,6 +80,30 @@ fn the_definition_names_the_image_and_the_pages_of_the_release() {
     }
 }
 
+/// The name of the chart's archive.
+fn chart() -> String {
+    format!("mackerel-agent-injector-webhook-{VERSION}.tgz")
+}
+
+#[test]
+fn the_chart_has_the_version_and_the_image_of_the_release() {
+    let Some(packages) = packages() else { return };
+    let archive = packages.folder.join(chart());
+    let archive = archive.to_str().unwrap();
+    for helm in super::helm_plugins::helms() {
+        let user = User::new();
+        assert!(user.runs(&helm, &["verify", "--keyring", &packages.keyring, archive]).contains("Chart Hash Verified"));
+        let sets = ["--kube-version=1.30", "--set=tls.mode=cert-manager"];
+        let rendered = user.runs(&helm, &[&["template", "injector", archive], &sets[..]].concat());
+        assert!(rendered.contains(&format!("\n          image: {IMAGE}\n")), "{rendered}");
+        assert!(rendered.contains(&format!("\n    app.kubernetes.io/version: \"{VERSION}\"\n")), "{rendered}");
+        assert!(
+            rendered.contains(&format!("helm.sh/chart: mackerel-agent-injector-webhook-{VERSION}\n")),
+            "{rendered}"
+        );
+    }
+}
+
 /// The programs are by `.ci/reproducible`; here it is what is made of them.
 #[test]
 fn the_same_programs_give_the_same_files() {
@@ -87,14 +113,15 @@ fn the_same_programs_give_the_same_files() {
     let again = tempfile::tempdir().unwrap();
     script(&mut release(&helm, again.path(), &[(platform(), program)]));
     let mut compared = 0;
-    for name in names(again.path()).into_iter().filter(|name| name.contains(platform())) {
+    let is_alike = |name: &String| name.contains(platform()) || *name == chart();
+    for name in names(again.path()).into_iter().filter(is_alike) {
         assert!(
             fs::read(again.path().join(&name)).unwrap() == fs::read(packages.folder.join(&name)).unwrap(),
             "{name}"
         );
         compared += 1;
     }
-    assert_eq!(compared, 4);
+    assert_eq!(compared, 5);
 }
 
 /// No manifest of the tests, no example: the sources, and what people read about them.
