@@ -1,6 +1,7 @@
 //! The webhook's answers, without a server: what the API server sends, and what it gets back.
 
 mod answers;
+mod beside_original;
 mod pods;
 
 use json_patch::Patch;
