@@ -1,6 +1,7 @@
 //! `webhook/chart` and `webhook/base`: as Helm 3, Helm 4 and kustomize render them.
 
 mod base;
+mod documents;
 #[cfg(feature = "webhook")]
 mod lives;
 mod reaches;

@@ -1,0 +1,74 @@
+//! The commands and values about the chart that the documents show, as Helm renders them without a cluster.
+
+use super::{helms, run};
+use crate::docs::commands;
+use crate::docs::page::{self, Block};
+use serde_json::Value;
+use std::path::Path;
+
+/// Says what Helm makes of it: objects, or that this mode needs a cluster, which comes after all that can be wrong with values.
+fn rendered(helm: &Path, command: &str, arguments: &[&str]) -> bool {
+    let all = [&["template", "injector", "webhook/chart", "--kube-version=1.30"], arguments].concat();
+    match run(helm, &all) {
+        Ok(_) => true,
+        Err(said) => {
+            assert!(said.contains("no cluster here"), "{command}: {said}");
+            false
+        }
+    }
+}
+
+#[test]
+fn the_commands_shown_have_values_that_the_chart_knows() {
+    for helm in helms() {
+        let mut modes = 0;
+        for page in ["README.md", "docs/en/webhook.md", "examples/webhook-helm/README.md"] {
+            let of_chart = |command: &String| command.starts_with("helm ") && command.contains(" webhook/chart ");
+            for command in commands::of_page(page).into_iter().filter(of_chart) {
+                // A command in the command: the CA that was printed.
+                let plain = command.split_once("\"$(").map_or(command.clone(), |(plain, _)| format!("{plain}QUJD"));
+                let words: Vec<&str> = plain.split(' ').skip(4).collect();
+                let of_template = |word: &&str| !["--create-namespace", "--reset-then-reuse-values"].contains(word);
+                let arguments: Vec<&str> = words.into_iter().filter(of_template).collect();
+                let has = |word: &str| command.contains(word);
+                let has_mode = has("tls.mode=") || has("--values");
+                assert_eq!(rendered(&helm, &command, &arguments), has_mode, "{page}: {command}");
+                modes += usize::from(has_mode);
+                // No node finds the default image.
+                assert!(
+                    has("--reset-then-reuse-values") || has("--values") || has("image.repository="),
+                    "{page}: {command}"
+                );
+            }
+        }
+        assert!(modes >= 5, "{modes}");
+    }
+}
+
+#[test]
+fn the_values_shown_are_values_of_the_chart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("values.yaml");
+    for helm in helms() {
+        let mut shown = 0;
+        for page in page::all().iter().filter(|page| page.path.starts_with("docs/en/")) {
+            for values in page.blocks().iter().filter_map(values) {
+                std::fs::write(&file, values.to_string()).unwrap();
+                rendered(&helm, &format!("{}: {values}", page.path), &["--values", file.to_str().unwrap()]);
+                shown += 1;
+            }
+        }
+        assert_eq!(shown, 3);
+    }
+}
+
+/// The values of the chart in a block: for Flux, for Argo CD, or as a file.
+fn values(block: &Block) -> Option<Value> {
+    let value: Value = serde_yaml::from_str(&block.text).ok().filter(|_| block.language == "yaml")?;
+    match value["kind"].as_str() {
+        Some("HelmRelease") => Some(value["spec"]["values"].clone()),
+        Some("Application") => Some(value["spec"]["source"]["helm"]["valuesObject"].clone()),
+        Some(_) => None,
+        None => value.get("config").is_some().then_some(value),
+    }
+}
