@@ -5,6 +5,7 @@ use crate::checks::ProcessedText;
 use crate::config::Config;
 use crate::inject::outcome::Remark;
 use crate::manifest::identity::Identity;
+use crate::manifest::item_cache::ItemCache;
 use crate::manifest::related::{Location, RelatedKind, Source};
 use crate::manifest::resource::{file, item_types, resources};
 use crate::report::Finding;
@@ -159,17 +160,17 @@ pub(super) fn read(inputs: &[ProcessedText<'_>], named: &Named<'_>, config: &Con
             // A document that is not valid YAML holds no key for an agent.
             let Ok(tree) = yaml::read(text) else { continue };
             let wanted = locations.iter().filter(|location| kinds.contains(&location.kind));
-            let mut lists = HashMap::new();
-            objects.extend(wanted.filter_map(|location| object(&tree, &mut lists, location, number, named, config)));
+            let mut items = ItemCache::default();
+            objects.extend(wanted.filter_map(|location| object(&tree, &mut items, location, number, named, config)));
         }
     }
     objects
 }
 
-/// Reads one object; none if no pod names it. `lists` remembers the items of lists, which may be many.
+/// Reads one object; none if no pod names it.
 fn object(
     tree: &Tree<'_>,
-    lists: &mut HashMap<NodeId, Vec<NodeId>>,
+    items: &mut ItemCache,
     location: &Location,
     input: usize,
     named: &Named<'_>,
@@ -181,14 +182,7 @@ fn object(
         if token == "items" {
             inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
         }
-        let list = tree.alias_target(node);
-        node = match tree.kind(list) {
-            Kind::Sequence => {
-                let items = lists.entry(list).or_insert_with(|| tree.items(list).collect());
-                *items.get(token.parse::<usize>().ok()?)?
-            }
-            _ => tree.child(node, token)?,
-        };
+        node = items.child(tree, node, token)?;
     }
     let resource = resources(tree, node, &inherited).into_iter().next()?;
     if resource.gvk.as_ref().is_some_and(|gvk| !gvk.group.is_empty()) {

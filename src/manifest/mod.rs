@@ -4,6 +4,7 @@ pub(crate) mod dotted_path;
 pub(crate) mod duplicate_keys;
 pub(crate) mod field_path;
 pub(crate) mod identity;
+pub(crate) mod item_cache;
 pub(crate) mod kustomization;
 mod lines;
 pub mod list;

@@ -3,6 +3,7 @@
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::wait_for::WaitFor;
+use crate::manifest::item_cache::ItemCache;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
 use crate::reconcile::patch::{ListPositions, RecordCache, TemplatePatch, insertion};
@@ -178,28 +179,19 @@ fn insertion_for(
 /// Caches for messages about many nodes of a tree.
 struct Nodes<'a, 't> {
     tree: &'a Tree<'t>,
-    /// Items of the lists that were looked at.
-    items: HashMap<NodeId, Vec<NodeId>>,
+    items: ItemCache,
     /// Duplicate keys by the offsets of both occurrences. Many templates may be below one.
     again: HashMap<(usize, usize), NextOccurrence>,
 }
 
 impl<'a, 't> Nodes<'a, 't> {
     fn of(tree: &'a Tree<'t>) -> Self {
-        Self { tree, items: HashMap::new(), again: HashMap::new() }
+        Self { tree, items: ItemCache::default(), again: HashMap::new() }
     }
 
     fn node(&mut self, pointer: &str) -> Option<NodeId> {
-        let tree = self.tree;
-        pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| {
-            let node = tree.alias_target(node);
-            match (tree.kind(node), token.parse::<usize>()) {
-                (Kind::Sequence, Ok(index)) => {
-                    self.items.entry(node).or_insert_with(|| tree.items(node).collect()).get(index).copied()
-                }
-                _ => tree.child(node, token),
-            }
-        })
+        let Self { tree, items, .. } = self;
+        pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| items.child(tree, node, token))
     }
 
     fn refusal(&mut self, uneditable: &SpliceError) -> UneditableChange {

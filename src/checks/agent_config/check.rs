@@ -47,7 +47,7 @@ pub(super) struct Fault {
     pub(super) help: Option<String>,
 }
 
-/// A mistake and its place.
+/// Returns the mistakes of a configuration, in order of the text.
 pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
     // The agent reads the first document and no further.
     let first =
@@ -100,7 +100,7 @@ impl Check<'_, '_> {
     fn root(&mut self, root: NodeId) {
         let mut given = self.mapping(root, "", ROOT);
         given.retain(|(.., value)| !self.is_blank(*value));
-        self.folder_of_the_host_id(&given);
+        self.folder_of_the_host_id(root);
         for (key, node, _) in given {
             for ShadowedSetting { setting, .. } in self.pod.shadowed.iter().filter(|shadowed| shadowed.in_file == key) {
                 let message = format!("`{key}` wins over what `{setting}` says, which has no effect");
@@ -109,9 +109,9 @@ impl Check<'_, '_> {
         }
     }
 
-    /// The agent writes the host's id below `root`, and all but /var/tmp is read-only or lost at the next restart.
-    fn folder_of_the_host_id(&mut self, given: &[Entry]) {
-        let value = |name: &str| given.iter().find(|(key, ..)| key == name).map(|(.., value)| *value);
+    /// Checks `root`, below which the agent writes the host's id: all but /var/tmp is read-only or lost at the next restart.
+    fn folder_of_the_host_id(&mut self, root: NodeId) {
+        let value = |name: &str| self.tree.member(root, name).filter(|value| !self.is_blank(*value));
         let is_kept = value("hostIdStore").map_or(self.pod.host_id_in_file, |store| self.is_word(store, "file"));
         let Some(folder) = value("root").filter(|_| is_kept) else { return };
         let Some(path) = self.text(folder) else { return };
@@ -186,10 +186,11 @@ impl Check<'_, '_> {
     }
 
     fn probe(&mut self, probe: NodeId) {
-        let given = self.mapping(probe, "readinessProbe", PROBE);
-        let is_way =
-            |name: &str| PROBE.iter().any(|(known, form)| *known == name && matches!(form, ValueForm::Way(..)));
-        let ways: Vec<&str> = given.iter().map(|(key, ..)| &**key).filter(|key| is_way(key)).collect();
+        self.mapping(probe, "readinessProbe", PROBE);
+        // A merge key (`<<`) may bring one.
+        let is_given = |name: &str| self.tree.member(probe, name).is_some_and(|way| !self.is_nothing(way));
+        let ways = PROBE.iter().filter(|(name, form)| matches!(form, ValueForm::Way(..)) && is_given(name));
+        let ways: Vec<&str> = ways.map(|(name, _)| *name).collect();
         match ways.as_slice() {
             [_] => {}
             [] if self.tree.kind(self.tree.alias_target(probe)) != Kind::Mapping => {}
@@ -254,7 +255,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Go takes a number with a fraction for a whole one here.
+    /// Checks a whole number. The agent drops a fraction.
     fn whole(&mut self, place: &str, value: NodeId, least: Least) {
         let is_below = match scalar_value(self.tree, self.tree.alias_target(value)) {
             Ok(ScalarValue::Int(number)) => number < 0,
@@ -266,7 +267,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Text to the agent: a number, or the name of a service.
+    /// Checks a port, which the agent reads as text: a number, or the name of a service.
     fn port(&mut self, place: &str, value: NodeId) {
         let Some(port) = self.text(value) else { return self.must_be(place, value, "a port") };
         let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
@@ -418,6 +419,8 @@ plugin:
             "readinessProbe: {tcp: {port: http}}",
             "root: /var/tmp/agent",
             "root: /data\nhostIdStore: memory",
+            "plugin: {checks: {a: &a {command: x}}}\nreadinessProbe: {<<: {exec: *a}, periodSeconds: 1}",
+            "<<: {hostIdStore: memory}\nroot: /data",
         ] {
             assert_eq!(faults(text), [""; 0], "{text}");
         }
@@ -449,7 +452,7 @@ plugin:
             (2, "does not know `display_name`"),
             (3, "no regular expression"),
             (4, "found `wokring`"),
-            (6, "`tcp` and `exec`, and more than one"),
+            (6, "`exec` and `tcp`, and more than one"),
             (6, "has no `port`"),
             (8, "below 0"),
             (11, "has no `command`"),
