@@ -4,7 +4,6 @@ use crate::admission::Verdict;
 use crate::reconcile::patch::TemplatePatch;
 use crate::report::Finding;
 use std::collections::HashMap;
-use yaml_json_patch::pointer::unescape;
 use yaml_json_patch::{Kind, NodeId, Operation, Tree};
 
 /// Answers with the operations, or with a fault if one of them does not apply.
@@ -42,5 +41,5 @@ fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String>
 
 /// The node at a JSON Pointer.
 fn find(tree: &Tree<'_>, pointer: &str) -> Option<NodeId> {
-    pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| tree.child(node, &unescape(token)))
+    pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| tree.child(node, token))
 }
