@@ -1,6 +1,7 @@
 //! Syntax errors: words for the frequent ones, and the place where the user made the mistake rather than the one where the
 //! parser noticed it.
 
+use super::unindented_quotes::is_followed_by_text;
 use crate::block_scalar;
 use crate::tree::YamlError;
 use granit_parser::{ErrorKind, ScanError};
@@ -34,11 +35,11 @@ pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
         E::ExpectedBlockSequenceEntry => (None, "expected `- ` at this indentation"),
         E::UnclosedFlowCollection { .. } => (None, "this bracket is never closed"),
         E::UnclosedQuotedScalar | E::DocumentIndicatorInQuotedScalar => (None, "this quote is never closed"),
-        E::InvalidQuotedScalarIndent => (
+        E::InvalidQuotedScalarIndent if !locator.text_follows_the_quote() => (
             locator.quote_of_an_earlier_line(),
             "this quote is never closed, or a line within it is not indented as its surroundings demand",
         ),
-        E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
+        E::InvalidQuotedScalarIndent | E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
             match locator.quote_of_an_earlier_line() {
                 Some(quote) => (
                     Some(quote),
@@ -104,6 +105,10 @@ impl ErrorLocator<'_> {
         let start = self.pending()?;
         let quoted = self.text.get(start..)?.starts_with(['"', '\'']);
         (quoted && start < self.line_start(self.noticed)).then_some(start)
+    }
+
+    fn text_follows_the_quote(&self) -> bool {
+        self.quote_of_an_earlier_line().is_some_and(|quote| is_followed_by_text(self.text, quote))
     }
 
     /// The plain scalar that the parser was reading, if it began on an earlier line.

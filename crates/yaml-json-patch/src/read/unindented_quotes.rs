@@ -25,11 +25,22 @@ pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
     if lines.any(|line| block_scalar::is_marker(line.as_bytes())) {
         return None;
     }
-    // A key must be on one line.
-    if text.get(close + 1..)?.trim_start_matches([' ', '\t']).starts_with(':') {
+    // A key must be on one line. Other text is an error, which needs no second reading.
+    if text_behind(text, close)?.starts_with(':') || is_followed_by_text(text, open) {
         return None;
     }
     Some([text.get(..open)?, &scalar.replace(['\n', '\r'], " "), text.get(close..)?].concat())
+}
+
+/// True if text follows the quoted scalar in the line of its closing quote: as a rule, that is the opening quote of another
+/// scalar, and this one was never closed.
+pub(super) fn is_followed_by_text(text: &str, open: usize) -> bool {
+    let behind = closing_quote(text, open).and_then(|close| text_behind(text, close));
+    behind.is_some_and(|behind| !behind.is_empty() && !behind.starts_with([':', '\n', '\r', '#', ',', ']', '}']))
+}
+
+fn text_behind(text: &str, close: usize) -> Option<&str> {
+    Some(text.get(close + 1..)?.trim_start_matches([' ', '\t']))
 }
 
 /// Steps over comments and signs before a value.
