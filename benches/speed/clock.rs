@@ -1,4 +1,4 @@
-//! Time that passed, and time that the processor worked for us: on a busy machine only the second one can be compared.
+//! Wall time and processor time: on a busy machine only the second can be compared.
 
 use std::time::{Duration, Instant};
 

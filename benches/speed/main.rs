@@ -1,7 +1,7 @@
 //! `cargo bench`: one run, one table of ratios.
 //!
-//! Everything is measured in the same run on the same machine, ours and what we compare with in turn. Ratios are those of
-//! processor time, the least of several runs, so that they hold on a busy machine too; wall time stands beside it.
+//! Everything is measured in the same run on the same machine, the injector and its peers in turn. Ratios are those of
+//! processor time, the least of several runs, so that they hold on a busy machine too; wall time is beside it.
 //!
 //! - `cargo bench` on streams of 1 and 50 MB of real manifests (see `real`), or without the corpus on generated ones (see `streams`)
 //! - `cargo bench -- FILE…` on files of yours

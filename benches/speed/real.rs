@@ -12,13 +12,13 @@ use yaml_json_patch::documents;
 #[allow(dead_code, reason = "the suites are for the tests")]
 mod corpus;
 
-/// Other people's documents, those that get an agent and those that do not.
+/// Documents of the corpus: those that get an agent and those that do not.
 pub(crate) struct Documents {
     workloads: Vec<String>,
     others: Vec<String>,
 }
 
-/// None, and said so, where the corpus is absent.
+/// None, with a line on standard error, if the corpus is absent.
 pub(crate) fn documents_of_the_corpus() -> Option<Documents> {
     let mut found = Documents { workloads: Vec::new(), others: Vec::new() };
     for (_, bytes) in corpus::manifests("bench")? {
@@ -33,15 +33,15 @@ pub(crate) fn documents_of_the_corpus() -> Option<Documents> {
     Some(found)
 }
 
-/// Without the marker, and with one line break at its end.
+/// The document without its marker, and with one line break at its end.
 fn body(document: &str) -> String {
     let body = document.trim_start();
     let body = body.strip_prefix("---").map_or(body, |behind| behind.split_once('\n').map_or("", |(_, body)| body));
     format!("{}\n", body.trim_start_matches(['\n', ' ']).trim_end())
 }
 
-/// None for what cannot stand in every stream that is compared here: not one resource in block style at column 0 that
-/// serde_yaml reads too, refused, or an item that would read otherwise.
+/// True if a document gets an agent. None if it does not fit into every stream of the comparison: it is not one resource in block
+/// style at column 0, serde_yaml or the injector refuses it, or it reads otherwise as an item.
 fn is_injected(body: &str) -> Option<bool> {
     let has = |key: &str| body.starts_with(key) || body.contains(&format!("\n{key}"));
     let is_plain = has("apiVersion: ") && has("kind: ") && !has("items:") && !has("%") && !has("...") && !has("---");
@@ -54,7 +54,7 @@ fn is_injected(body: &str) -> Option<bool> {
     (decisions(&list.text)? == decided).then(|| decided.contains(&Reason::Injected))
 }
 
-/// None where something is refused, by us or by serde_yaml.
+/// None if the injector or serde_yaml refuses a document.
 fn decisions(text: &str) -> Option<Vec<Reason>> {
     serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(text)).ok()?;
     let injection = inject(text, &Config::default(), Options::default());

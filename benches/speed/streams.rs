@@ -1,6 +1,6 @@
 //! Streams as `helm template` prints them, made up: the same arguments give the same bytes on every machine.
 //!
-//! About 30 % of the documents are workloads; the rest are what stands beside them in real charts: services,
+//! About 30 % of the documents are workloads; the rest are the resources beside them in real charts: services,
 //! ConfigMaps with configuration files in block scalars, RBAC, Secrets, and now and then a CustomResourceDefinition of
 //! some 20 KB. About every tenth line is a comment. Half of the documents write sequences flush with their key.
 
@@ -164,7 +164,7 @@ impl Yaml {
         let _ = writeln!(self.text, "{:indent$}{line}", "");
     }
 
-    /// The first line of an item of the sequence whose key stands at `indent`; gives the indentation of the others.
+    /// Writes the first line of an item of the sequence whose key is at `indent`. Returns the indentation of the others.
     fn item(&mut self, indent: usize, line: &str) -> usize {
         self.line(indent, &format!("{}{line}", self.dash));
         indent + self.dash.len()

@@ -17,7 +17,7 @@ use yaml_json_patch::Tree;
 struct Template {
     /// JSON Pointer from the workload.
     pointer: String,
-    /// Without an existing injection.
+    /// The template without an existing injection.
     view: PodTemplate,
     existing: Option<ExistingInjection>,
     report: DecisionReport,
@@ -81,7 +81,7 @@ impl Reviewer<'_> {
     }
 }
 
-/// True for warnings that whoever wrote the manifest can act upon, and that no pod will show.
+/// True for warnings that the author of the manifest can act upon, and that no pod will show.
 fn concerns_the_author(finding: &Finding) -> bool {
     matches!(finding.reason, Reason::MisplacedAnnotation | Reason::UnknownAnnotation | Reason::IdleAnnotation)
         || finding.reason.class() == Class::Refused

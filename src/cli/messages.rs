@@ -33,7 +33,7 @@ pub(crate) enum Verbosity {
     Summary,
     /// `-v`: every warning, and one line per resource.
     Resources,
-    /// A function call: errors come first, since kpt shows the first four lines, and most stands in the results.
+    /// A function call: errors come first, since kpt shows the first four lines, and the results have the rest.
     Orchestrator,
 }
 

@@ -40,7 +40,7 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// As diff's, but for `wait-for`.
+/// The exit codes, as diff's; `wait-for` has its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Exit {
     /// Done.

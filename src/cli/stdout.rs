@@ -15,7 +15,7 @@ pub(crate) fn write<'t>(pieces: impl IntoIterator<Item = &'t str>) -> io::Result
     write().map_err(|error: io::Error| io::Error::new(error.kind(), format!("stdout: {}", plain(&error))))
 }
 
-/// In colours where a terminal takes them.
+/// Writes a diff, in colours if the terminal shows them.
 pub(crate) fn write_diff(diff: &str) -> io::Result<()> {
     if matches!(anstream::AutoStream::choice(&io::stdout()), anstream::ColorChoice::Never) {
         return write([diff]);
@@ -29,7 +29,7 @@ pub(crate) fn write_diff(diff: &str) -> io::Result<()> {
     }))
 }
 
-/// As git does.
+/// Returns the colour that git gives the line.
 fn paint(line: &str) -> Option<&'static str> {
     match line.as_bytes() {
         [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => Some("\x1b[1m"),

@@ -101,7 +101,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     whole.filter(|whole| !whole.is_zero()).ok_or_else(|| "write for example `15s`, `500ms` or `2m`".to_owned())
 }
 
-/// As [`duration`] reads it.
+/// Writes a duration as [`duration`] reads it.
 fn shown(duration: Duration) -> String {
     let millis = duration.as_millis();
     if millis.is_multiple_of(1000) { format!("{}s", millis / 1000) } else { format!("{millis}ms") }

@@ -173,9 +173,9 @@ pub(crate) struct RequirementView {
 /// Templates to explain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Filter<'a> {
-    /// All; with the agent's settings where there is but one.
+    /// All templates, with the agent's settings if there is but one.
     All,
-    /// Those of one resource, with the agent's settings: its name, `Kind/name` or `Kind/namespace/name`.
+    /// The templates of one resource, with the agent's settings: its name, `Kind/name` or `Kind/namespace/name`.
     Resource(&'a str),
 }
 

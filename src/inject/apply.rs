@@ -55,7 +55,7 @@ impl Applier {
                     }
                 }
                 Err(ApplyError::Fault { message }) => {
-                    // The fault is in a text that nobody sees: the first template shows where it came from.
+                    // The fault is in a text that the user does not see: the first template shows its origin.
                     let start = changes.first().map_or(0, |change| tree.span(change.view.node).start);
                     return Applied { edits: Vec::new(), fault: Some(Finding::verify_failed(message, start)) };
                 }

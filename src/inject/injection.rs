@@ -86,7 +86,7 @@ impl Injection {
         self.severity_policy.severity(finding)
     }
 
-    /// Everything that holds the whole text back: failed verifications, refusals unless `onError` is `skip`, and warnings where
+    /// The findings for which the text is not changed at all: failed verifications, refusals unless `onError` is `skip`, and warnings where
     /// [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.diagnostics().filter(|reported| reported.severity == Severity::Error).map(|reported| reported.finding)
@@ -96,7 +96,7 @@ impl Injection {
     /// nothing changes.
     ///
     /// # Errors
-    /// With all of [`Injection::errors`], when there is one: then nothing of the text is to be changed.
+    /// Returns all of [`Injection::errors`] if there is one.
     pub fn apply(&self, text: &str) -> Result<String, Refused> {
         let findings: Vec<Finding> = self.errors().cloned().collect();
         if findings.is_empty() { Ok(edit::apply(text, &self.edits)) } else { Err(Refused { findings }) }

@@ -32,12 +32,12 @@ pub struct Outcome {
     pub cause: Option<Cause>,
     /// Subject of the decision: the agent, the init container that waits, or both; none where nothing changes.
     pub(crate) about: Option<ComponentSet>,
-    /// Warnings and notes beside it; where several things make the template refused, the decision is the first, and the others
-    /// stand here.
+    /// Warnings and notes beside the decision. A template that is refused for several reasons has the first one as decision, and
+    /// the others here.
     pub warnings: Vec<Finding>,
     /// Prerequisites of the agent that the template has after the run; none where it has no agent of this program.
     pub(crate) needs: Option<Rc<Prerequisites>>,
-    /// That agent, where explanations are asked for.
+    /// The agent of the template after the run, if explanations are asked for.
     pub(crate) agent: Option<Rc<Agent>>,
     /// The init container that waits which the template has after the run, where explanations are asked for.
     pub(crate) wait_for: Option<Waiting>,

@@ -205,7 +205,7 @@ impl Pipeline<'_> {
         });
     }
 
-    /// True where no template of a text can be wanted, so that nobody is held up because the text cannot be read.
+    /// True if no template of a text can be wanted: then a text that cannot be read is no error.
     fn wants_nothing_of(&self, text: &str) -> bool {
         // JSON may write the slash behind the prefix as `\/`.
         let has_annotations = || text.contains(annotations::PREFIX.trim_end_matches('/'));

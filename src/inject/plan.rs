@@ -60,7 +60,7 @@ pub(crate) struct Planner<'c> {
     patch: Option<&'c NamedPatch>,
     table: Table<'c>,
     agents: Agents,
-    /// Finds templates of unknown kinds; absent where agents are removed, which nobody annotates a template for.
+    /// Finds templates of unknown kinds; none if agents are removed, since no annotation requests that.
     search: Option<RequestSearch>,
 }
 
@@ -184,7 +184,7 @@ impl<'c> Planner<'c> {
 
     /// A finding about a resource without a known pod template.
     fn remark(&self, tree: &Tree<'_>, resource: &Resource) -> Option<Remark> {
-        // An alias has been looked at where its anchor stands.
+        // The resource of an alias has been looked at in the place of its anchor.
         let text = tree.text().get(tree.span(resource.node))?;
         let Identity { api_version, kind, .. } = &resource.identity;
         if !self.may_remark(kind, Some(api_version), text) {

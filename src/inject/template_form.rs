@@ -43,7 +43,7 @@ impl FormSearch<'_, '_> {
         let tree = self.tree;
         match tree.kind(node) {
             Kind::Mapping => {
-                // A template that a merge key brings is looked at where it stands.
+                // A template that a merge key brings is looked at in its own place.
                 if tree.get(node, "spec").is_some() && containers(tree, node).is_some() {
                     let path = TemplatePath { steps: steps.clone() };
                     self.found.push(Formed { pointer: pointer.clone(), path, node });

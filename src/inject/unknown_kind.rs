@@ -116,7 +116,7 @@ impl UnknownTemplates {
 /// API group and kind.
 pub(crate) type GroupKind = (String, String);
 
-/// Something of the form of a pod template.
+/// A value of the form of a pod template.
 struct Candidate {
     formed: Formed,
     template: PodTemplate,
@@ -162,7 +162,7 @@ fn nothing_says((group, kind): &GroupKind) -> String {
     format!("nothing says that the kind {kind} of {group} holds one there")
 }
 
-/// Everything in a resource that would get something if its kind were known.
+/// The values in a resource that would get a component if its kind were known.
 fn candidates(tree: &Tree<'_>, resource: &Resource, context: DecisionContext<'_>) -> Vec<Candidate> {
     let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
     let asks_or_not = may_be(kind, Some(api_version), context.config) && owned(tree, resource.node).is_none();

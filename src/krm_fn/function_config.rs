@@ -42,7 +42,7 @@ impl FunctionConfig<'_> {
         }
     }
 
-    /// Its own text, equal to its file unless the orchestrator printed it anew. None if it cannot be cut out.
+    /// The text of the object alone, equal to its file unless the orchestrator printed it anew. None if it cannot be cut out.
     pub(crate) fn own_text(&self) -> Option<String> {
         let (whole, span) = (self.tree.text(), self.tree.span(self.node));
         let (before, lines) = (whole.get(..span.start)?, whole.get(span)?);

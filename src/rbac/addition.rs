@@ -62,7 +62,7 @@ pub(super) fn to_stream(text: &str, wanted: &[Wanted]) -> Vec<Edit> {
 /// Inserts items in front of those of a ResourceList.
 ///
 /// # Errors
-/// If the list cannot be edited.
+/// Fails if the list cannot be edited.
 pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacError> {
     for document in yaml_json_patch::documents(text).map(|document| document.span) {
         let piece = &text[document.clone()];

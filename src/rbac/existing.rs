@@ -15,9 +15,9 @@ use yaml_json_patch::{self as yaml, Tree, to_json};
 /// The ClusterRoles and bindings of a text.
 #[derive(Debug, Default)]
 pub(super) struct Existing {
-    /// Those with a record, in order of the text.
+    /// Objects with a record, in order of the text.
     pub(super) managed: Vec<Managed>,
-    /// Those without a record.
+    /// Objects without a record.
     pub(super) unmanaged: Vec<Unmanaged>,
     /// Offset of the first syntax error in a document that may hold some.
     pub(super) unreadable: Option<usize>,

@@ -19,11 +19,11 @@ const CAPACITY: usize = 64;
 /// `status` and `record`, in each form in which they are added.
 #[derive(Debug)]
 pub(super) struct OwnAnnotations {
-    /// One by one.
+    /// Each annotation by itself.
     pub(super) each: Vec<(&'static str, Rc<Value>)>,
-    /// As a mapping.
+    /// A mapping of both.
     pub(super) mapping: Rc<Value>,
-    /// As metadata without other fields.
+    /// Metadata with that mapping and no other field.
     pub(super) metadata: Rc<Value>,
 }
 

@@ -62,7 +62,7 @@ impl Connection {
         (state.phase, state.since) = (phase, Instant::now());
     }
 
-    /// Bytes have come: in an idle connection, those of a head.
+    /// Notes that bytes have come: in an idle connection, those of a head.
     pub(crate) fn received(&self) {
         let mut state = lock(&self.state);
         if state.phase == Phase::Idle {
@@ -70,7 +70,7 @@ impl Connection {
         }
     }
 
-    /// Everything written so far has left: the answer, if there was one.
+    /// Notes that everything written so far has left: the answer, if there was one.
     pub(crate) fn flushed(&self) {
         let mut state = lock(&self.state);
         if state.phase == Phase::Answer {
@@ -176,7 +176,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// What a lock guards here is whole after every statement, so a panic elsewhere does not spoil it.
+/// Locks a mutex, also after a panic: the data of this module is consistent after every statement.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,7 +12,7 @@ use std::thread;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
-/// As much as the main thread has: documents may be nested deeply.
+/// Bytes of a thread's stack, as many as the main thread has: documents may be nested deeply.
 const STACK: usize = 8 << 20;
 /// Reviews after which a thread forgets what it shares between them, so that memory stays bounded.
 const MAX_SHARED_REVIEWS: usize = 1000;
@@ -83,7 +83,7 @@ impl EngineThreads {
     /// Starts the threads.
     ///
     /// # Errors
-    /// That the system has no thread to give.
+    /// Fails if the system cannot start a thread.
     pub(crate) fn start(config: &Arc<CurrentConfig>, decide: Decide) -> io::Result<Self> {
         let ordinary = Lane::start("review", MAX_ORDINARY_REVIEWS, config, decide)?;
         let large = Lane::start("large-review", MAX_LARGE_REVIEWS, config, decide)?;

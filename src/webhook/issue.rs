@@ -21,7 +21,7 @@ const AUTHORITY_KEY: &str = "ca.crt";
 pub(crate) struct Request<'a> {
     /// Name of the Service.
     pub(crate) service: &'a str,
-    /// Its namespace.
+    /// Namespace of the Service.
     pub(crate) namespace: &'a str,
     /// Days for which the certificate is valid.
     pub(crate) days: u32,
@@ -40,7 +40,7 @@ pub(crate) struct Issued {
 /// Makes an authority and has it issue a certificate.
 ///
 /// # Errors
-/// Those of rcgen: a name that is none of DNS, no randomness.
+/// Returns the errors of rcgen: the name is no DNS name, or the system has no randomness.
 pub(crate) fn issue(request: &Request<'_>) -> Result<Issued, rcgen::Error> {
     let Request { service, namespace, days, now } = *request;
     let name = format!("{service}.{namespace}.svc");
@@ -71,7 +71,7 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Issued, rcgen::Error> {
 /// Writes a Secret for the server, and the `caBundle` of its webhook configuration: the new authority, then those of before.
 ///
 /// # Errors
-/// That the Secret cannot be written as YAML.
+/// Fails if the Secret cannot be written as YAML.
 pub(crate) fn manifest(request: &Request<'_>, issued: Issued, old: &str) -> anyhow::Result<String> {
     let Request { service, namespace, .. } = *request;
     let bundle = ByteString([&*issued.authority, old].concat().into_bytes());

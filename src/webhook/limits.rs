@@ -1,24 +1,24 @@
-//! Limits, which hold whatever a caller sends: callers are not authenticated.
+//! Limits for requests, since callers are not authenticated.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// For the TLS handshake.
+/// Time for the TLS handshake.
 pub(crate) const MAX_HANDSHAKE_TIME: Duration = Duration::from_secs(5);
-/// For the head of a request, from its first byte.
+/// Time for the head of a request, from its first byte.
 pub(crate) const MAX_HEAD_TIME: Duration = Duration::from_secs(10);
-/// For the body of a request, from the end of the head.
+/// Time for the body of a request, from the end of the head.
 pub(crate) const MAX_BODY_TIME: Duration = Duration::from_secs(5);
-/// For the client to read the answer.
+/// Time for the client to read the answer.
 pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
-/// Between two requests. kube-apiserver keeps idle connections for 90 s; a request that it sends while the server closes the
+/// Time between two requests. kube-apiserver keeps idle connections for 90 s; a request that it sends while the server closes the
 /// connection is lost, so the server is never the first.
 pub(crate) const MAX_IDLE_TIME: Duration = Duration::from_secs(180);
-/// For a review to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
+/// Time for a review to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
 /// API server's timeout.
 pub(crate) const MAX_WAIT_TIME: Duration = Duration::from_secs(1);
-/// For what is in flight when the drain is over.
+/// Time for reviews in flight when the drain is over.
 pub(crate) const MAX_FINISH_TIME: Duration = Duration::from_secs(10);
 
 /// Bytes of a request's head.
@@ -29,7 +29,7 @@ pub(crate) const MAX_BODY: usize = 7 << 20;
 pub(crate) const MAX_ORDINARY_BODY: usize = 512 << 10;
 /// Bytes of all bodies in flight.
 const MAX_BODIES: usize = 16 << 20;
-/// Of them, bytes of large bodies: the rest is left to pods as people write them.
+/// Bytes of all large bodies in flight: the rest is left to pods as people write them.
 const MAX_LARGE_BODIES: usize = 12 << 20;
 
 /// Connections to the port with the hooks.
@@ -39,7 +39,7 @@ pub(crate) const MAX_PLAIN_CONNECTIONS: usize = 64;
 
 /// Reviews that are not large in the engine at once.
 pub(crate) const MAX_ORDINARY_REVIEWS: usize = 7;
-/// Large ones.
+/// Large reviews in the engine at once.
 pub(crate) const MAX_LARGE_REVIEWS: usize = 1;
 
 /// The bytes of all bodies in flight.
@@ -59,7 +59,7 @@ pub(crate) struct Body {
 /// Two classes of reviews, so that large ones cannot take everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
-    /// As pods are.
+    /// The size of nearly all pods.
     Ordinary,
     /// More than [`MAX_ORDINARY_BODY`], or a body whose head does not tell the length.
     Large,

@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-/// Between two looks.
+/// The time between two readings of the files.
 const INTERVAL: Duration = Duration::from_secs(5);
 /// Certificate and key may have been read from both sides of a swap: an error counts only if it lasts.
 const SECOND_LOOK: Duration = Duration::from_millis(100);
@@ -93,7 +93,7 @@ impl Reload {
     /// Starts the thread. `pem` is what the current certificate was read from.
     ///
     /// # Errors
-    /// That the system has no thread to give.
+    /// Fails if the system cannot start a thread.
     pub(crate) fn start(self, pem: Pem) -> io::Result<()> {
         self.show_expiry();
         let work = move || {
@@ -138,7 +138,7 @@ impl Reload {
 /// The content of a file as it was last seen.
 struct Seen<C> {
     source: Source,
-    /// In use, or found to be of no use.
+    /// The content in use, or one that was found to be invalid.
     content: Option<C>,
     error: Option<String>,
 }

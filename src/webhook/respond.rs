@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::time::timeout;
 
-/// What the requests of all connections share.
+/// Shared by the requests of all connections.
 pub(crate) struct Hooks {
     pub(crate) engine: EngineThreads,
     pub(crate) bodies: Arc<Bodies>,

@@ -31,7 +31,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
-/// Between two looks at the times of connections.
+/// The time between two checks of the phases of connections.
 const TICK: Duration = Duration::from_millis(500);
 
 /// Arguments of the server.
@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     pub(crate) certificate_files: CertificateFiles,
     /// The configuration at the start.
     pub(crate) config: Config,
-    /// Its file; none where it has none.
+    /// The file of the configuration; none if all settings have their defaults.
     pub(crate) configuration_file: Option<ConfigurationFile>,
     pub(crate) drain: Duration,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Settings {
 /// Serves until a signal ends it.
 ///
 /// # Errors
-/// What keeps it from starting: the certificate, a port.
+/// Fails if the certificate cannot be used, or a port cannot be opened.
 pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
     let Settings { listen, metrics_listen, certificate_files, config, configuration_file, drain } = settings;
     let pem = certificate_files.read().map_err(anyhow::Error::msg)?;

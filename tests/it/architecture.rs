@@ -36,7 +36,7 @@ fn code(text: &str) -> String {
     regex_lite::Regex::new(pattern).unwrap().replace_all(text, " ").into_owned()
 }
 
-/// The code without what `#[cfg(test)]` stands in front of.
+/// The code without items behind `#[cfg(test)]`.
 fn without_tests(code: &str) -> String {
     let mut kept = String::new();
     let mut rest = code;
@@ -57,7 +57,7 @@ fn without_tests(code: &str) -> String {
     kept + rest
 }
 
-/// Every path of the code that begins with `crate` or `super`, groups in braces opened.
+/// Every path of the code that begins with `crate` or `super`, with groups in braces expanded.
 fn paths(code: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for start in regex_lite::Regex::new(r"\b(?:crate|super)::").unwrap().find_iter(code) {
@@ -84,7 +84,7 @@ fn open<'c>(code: &'c str, before: &str, found: &mut BTreeSet<String>) -> &'c st
     rest.strip_prefix('}').unwrap_or(rest)
 }
 
-/// Who names whom, without itself and without what is no module.
+/// The modules that each module names, without itself and without names that are no modules.
 fn imports(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
     let modules = modules(root);
     let target = |module: &str, path: &str| {

@@ -2,7 +2,7 @@
 //!
 //! - `input.yaml` (or `.json`): the manifest
 //! - `config.yaml`: the configuration, if it is not the default one
-//! - `command`: further flags, as they would be typed, behind `uninject` where that is meant
+//! - `command`: further flags, as a user types them, behind `uninject` if the case is about that
 //! - `expected.diff`: what `--diff` shows, with agents folded
 //! - `expected.report`: one line per pod template: decision, resource, message; below it help and warnings
 //!
@@ -27,16 +27,16 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One folder.
+/// One case: a folder.
 pub(crate) struct Case {
     pub(crate) name: String,
     folder: PathBuf,
-    /// File name of the manifest.
+    /// The file name of the manifest.
     file: String,
     pub(crate) text: String,
     /// The text of its configuration.
     pub(crate) configuration: Option<String>,
-    /// Its flags.
+    /// The flags of `command`.
     pub(crate) command: String,
     pub(crate) sets: Vec<String>,
     namespace: Option<String>,
@@ -122,7 +122,7 @@ impl Case {
     }
 }
 
-/// What cannot be seen otherwise: `␍` before a line feed, `␉` for a tab, `·` for a blank at the end of a line, `⟦BOM⟧`.
+/// Makes invisible characters visible: `␍` before a line feed, `␉` for a tab, `·` for a blank at the end of a line, `⟦BOM⟧`.
 fn visible(text: &str) -> String {
     let mut shown = String::new();
     for line in text.split_inclusive('\n') {
@@ -203,7 +203,7 @@ fn folded(diff: &str, agents: &[(&str, Agent)]) -> String {
     folded + rest
 }
 
-/// One line per pod template, below it what else is to be said of it, then what belongs to none.
+/// The report: one line per pod template, below it its help and warnings; then the findings without a template.
 fn report(text: &str, injection: &Injection) -> String {
     let mut lines = Renderer::new(Colour::Never);
     let mut report = String::new();
@@ -236,7 +236,7 @@ fn report(text: &str, injection: &Injection) -> String {
     report
 }
 
-/// `Deployment/shop/web`, and `Deployment/web` where no namespace is named.
+/// The name of a resource: `Deployment/shop/web`, or `Deployment/web` without a namespace.
 fn named(identity: &Identity) -> String {
     match &identity.namespace {
         Some(namespace) => format!("{}/{namespace}/{}", identity.kind, identity.name),
@@ -273,7 +273,7 @@ fn cases_give_what_they_say_within_the_laws() {
     assert!(missing.is_empty(), "no case has {}", missing.join(", "));
 }
 
-/// A kind without a case may have its templates elsewhere than we think.
+/// Without a case, a kind of the table could have its templates elsewhere.
 #[test]
 fn every_known_kind_has_a_case() {
     let mut without: BTreeSet<(String, String)> =
@@ -288,7 +288,7 @@ fn every_known_kind_has_a_case() {
     assert_eq!(without, BTreeSet::new());
 }
 
-/// What `unknown-kind` says is to be added is added: then the template gets its agent.
+/// The line that the help of `unknown-kind` shows is added to the configuration: then the template gets its agent.
 #[test]
 fn the_line_for_an_unknown_kind_makes_it_known() {
     let mut lines = 0;
@@ -322,20 +322,20 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
     assert!(lines > 3, "{lines}");
 }
 
-/// Reasons that no text has by itself.
+/// Reasons without a case.
 const ELSEWHERE: [Reason; 6] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::KustomizePatch,
     Reason::UnreadableFile,
     Reason::NoResources,
-    // Below.
+    // The decision of `uninject` about a template without an agent.
     Reason::NotInjected,
-    // A mistake of this program.
+    // A bug of this program.
     Reason::VerifyFailed,
 ];
 
-/// Two configurations for each case, both ways.
+/// Each case converges with each other configuration, whichever of the two comes first.
 #[test]
 fn cases_converge_under_another_configuration() {
     let mut wrong = String::new();

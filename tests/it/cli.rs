@@ -77,7 +77,7 @@ fn changes_that_an_error_holds_back_are_not_reported() {
         "metadata:\n      labels:",
         "metadata:\n      annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:",
     );
-    // Under `annotated`, only a text with our prefix may ask for something.
+    // Under `annotated`, only a text with the prefix of the injector's annotations can request an agent.
     let broken = format!("# agent-injector.contrib.mackerel.io\n{BROKEN}");
     let files = [("a.yaml", WEB), ("b.yaml", &opted_out), ("c.yaml", &injected), ("d.yaml", &*broken)];
     for args in [&["inject", "-i"][..], &["inject"]] {
@@ -231,7 +231,7 @@ fn behind_an_open_block_scalar_no_other_file_can_stand() {
 
     let last = folder.run(&["inject", "b.yaml", "a.yaml"]);
     assert_eq!((last.code, last.stdout.as_str()), (Some(0), &*format!("{}---\n{open}", injected())));
-    // By itself, it is nobody's business.
+    // As the only input, the text is followed by no document.
     assert_eq!(folder.run(&["inject", "a.yaml"]).stdout, open);
     assert_eq!(folder.run(&["inject", "-i", "a.yaml", "b.yaml"]).code, Some(0));
 }

@@ -1,4 +1,4 @@
-//! Commands as a user types them and what they print: `tests/cmd`. `TRYCMD=overwrite` writes what is printed now.
+//! Commands as a user types them, and their output: `tests/cmd`. `TRYCMD=overwrite` writes the output anew.
 
 #[test]
 fn commands_print_what_the_pages_say() {

@@ -1,5 +1,5 @@
-//! `tests/configs/{valid,invalid}/<rule>.yaml`, one file per rule. Beside each invalid one stands what the user reads,
-//! beside each valid one the settings it makes that are not the defaults. `UPDATE_EXPECTED=1` writes those files anew.
+//! `tests/configs/{valid,invalid}/<rule>.yaml`, one file per rule. Beside each invalid one is the message for the user,
+//! beside each valid one its settings that are not the defaults. `UPDATE_EXPECTED=1` writes those files anew.
 
 use crate::json_schema::broken;
 use mackerel_agent_injector::annotations::{self, Annotation};
@@ -87,8 +87,7 @@ fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
     })
 }
 
-/// One setting by every door: its path, the value as text, the same in a configuration file, and by annotation where there
-/// is one.
+/// One setting by every source: its path, the value as text, the same in a configuration file, and by annotation if there is one.
 pub(crate) type Door = (&'static str, &'static str, &'static str, Option<(&'static str, &'static str)>);
 
 pub(crate) const DOORS: &[Door] = &[
@@ -243,7 +242,7 @@ fn a_setting_means_the_same_by_every_door() {
 
         if let Some((name, value)) = by_annotation {
             let key = format!("{}{name}", annotations::PREFIX);
-            // A key is one of a ConfigMap, which somebody has to name.
+            // A key needs a ConfigMap, which another setting names.
             let named = |key: &str| from_yaml("named.yaml", &file.replace("{key: a}", key));
             let (base, wanted) = match *path {
                 "agent.config.configMapKeyRef.key" => (named("{name: b}"), values(&named("{name: b, key: a}"))),
@@ -417,7 +416,7 @@ fn the_schema_accepts_the_example_and_every_valid_configuration() {
     }
 }
 
-/// What an editor can see without our checks: names, types, choices, patterns.
+/// The schema refuses wrong names, types, choices and patterns, which editors show without the injector.
 #[test]
 fn the_schema_refuses_what_it_can_describe() {
     let schema = schema();

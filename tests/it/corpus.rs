@@ -1,4 +1,4 @@
-//! Other people's manifests and suites, unpacked once into `target/corpus`.
+//! The corpus: manifests of public repositories, and public suites, unpacked once into `target/corpus`.
 //!
 //! The corpus is no part of the repository. It is looked for where `MACKEREL_CORPUS` points (a folder that holds
 //! `manifests.tar.xz` and `suites.tar.xz`), else in `../shared/corpus`. A test that does not find it says so on stderr,
@@ -21,7 +21,7 @@ pub(crate) fn suite(name: &str, test: &str) -> Option<PathBuf> {
     unpacked("suites", test).map(|root| root.join(name))
 }
 
-/// Names and bytes of files, read one after the other.
+/// The names and bytes of files, read one after the other.
 pub(crate) struct Files {
     root: PathBuf,
     names: std::vec::IntoIter<String>,

@@ -1,6 +1,6 @@
-//! The laws over other people's manifests, and a census of what becomes of them: `tests/census.txt`.
+//! The laws over the manifests of the corpus, and a census of the decisions: `tests/census.txt`.
 //!
-//! Each manifest is met in four ways: as it is; with every other template asking for the agent; as the items of a
+//! Each manifest is tested in four ways: as it is; with an annotation for the agent in every other template; as the items of a
 //! ResourceList; and, a repository at a time, as the stream that Helm prints. `UPDATE_CENSUS=1 cargo test corpus_laws`
 //! writes the census anew.
 
@@ -21,15 +21,15 @@ use std::path::Path;
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
 
-/// What became of the texts of one way.
+/// The results of all texts in one direction, counted.
 #[derive(Debug, Default)]
 struct Census {
     texts: usize,
     /// Pod templates that the independent reader sees.
     templates: usize,
-    /// Those of them that are whole, in texts that both read.
+    /// Those of them that are whole, in texts that both readers can read.
     whole: usize,
-    /// Pod templates by what was decided, of those the reason of YAML or the annotation.
+    /// The number of pod templates by decision; a refusal with its general message.
     decided: BTreeMap<String, usize>,
     /// Texts in which a template was refused, or a document that may hold one.
     refused: Vec<String>,
@@ -65,7 +65,7 @@ impl Census {
     }
 }
 
-/// A text, and the configurations it is held against.
+/// A text of the corpus.
 pub(crate) struct Subject {
     name: String,
     pub(crate) text: String,
@@ -113,7 +113,7 @@ fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
 /// A document as libyaml reads it.
 struct Document<'t> {
     text: &'t str,
-    /// Of one that may hold templates.
+    /// The value of a document that may hold templates.
     value: Option<Value>,
     is_readable: bool,
 }
@@ -126,7 +126,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// Compares the templates we see with those that libyaml's reader sees, and counts the decisions.
+/// Compares the injector's templates with those of the independent reader, and counts the decisions.
 fn take_count(name: &str, documents: &[Document<'_>], injection: &Injection, census: &mut Census) {
     let readable = documents.iter().all(|document| document.is_readable);
     let found = documents.iter().filter_map(|document| document.value.as_ref()).flat_map(independent_reader::wholes);
@@ -174,7 +174,7 @@ fn take_count(name: &str, documents: &[Document<'_>], injection: &Injection, cen
         }
     }
     for finding in &injection.findings {
-        // What libyaml cannot read either holds no template that anybody could want.
+        // A document that libyaml cannot read either holds no template.
         let nobody_reads = finding.offset.is_none_or(|offset| {
             let mut end = 0;
             let document = documents.iter().find(|document| {
@@ -195,7 +195,7 @@ fn general(message: &str) -> String {
     message.split('`').enumerate().map(|(index, part)| if index % 2 == 0 { part } else { "…" }).collect()
 }
 
-/// Law 3 once more, as libyaml reads both texts. Its scalars are those of YAML 1.2, which the law does not care about.
+/// Checks law 3 by libyaml's reading of both texts. libyaml reads scalars by YAML 1.2, which makes no difference to the law.
 fn independent_third_law(name: &str, before: Vec<Document<'_>>, lawful: &laws::Lawful, census: &mut Census) {
     let after = independent_reader::documents(&lawful.text);
     if before.len() != after.len() {
@@ -220,12 +220,12 @@ fn independent_third_law(name: &str, before: Vec<Document<'_>>, lawful: &laws::L
     }
 }
 
-/// Every way that a manifest is met.
+/// The four ways in which a manifest is tested.
 fn as_it_is(name: &str, text: &str) -> Option<Subject> {
     Some(Subject { name: name.to_owned(), text: text.to_owned() })
 }
 
-/// Every other template gets the annotation that asks.
+/// Adds the annotation for the agent to every other template.
 fn asking(name: &str, text: &str) -> Option<Subject> {
     let mut out = String::with_capacity(text.len());
     let mut count = name.len();
@@ -327,7 +327,7 @@ fn as_helm_prints(name: &str, text: &str) -> Option<String> {
     (!stream.is_empty()).then_some(stream)
 }
 
-/// Both of the machine's cores; what comes first stays first.
+/// Does the work on two threads; the results are in the order of the items.
 fn census_of(subjects: &[Subject], config: &Config, pairs: &[Config]) -> Census {
     let half = |odd: usize| {
         move || -> Vec<Census> {
@@ -403,7 +403,7 @@ fn cut(text: &str) -> &str {
     text.char_indices().nth(4000).map_or(text, |(at, _)| &text[..at])
 }
 
-/// Holds the census against `tests/census.txt`.
+/// Compares the census with `tests/census.txt`.
 fn compare(seen: &str, injected: &[(&str, usize)], wrong: &mut Vec<String>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/census.txt");
     let expected = std::fs::read_to_string(&path).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Nothing is accepted without effect: each setting, as it is tried by every door, changes what an injection gives or says.
+//! No setting is without effect: each one changes the result or the report of an injection.
 
 use crate::configs::{DOORS, values};
 use crate::laws::INJECT;
@@ -6,7 +6,7 @@ use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
 use yaml_json_patch::edit;
 
-/// Pods of all the kinds that settings speak of.
+/// Pods of every kind that a setting is about.
 const PODS: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -55,8 +55,8 @@ metadata: {name: c}
 d: [{spec: {containers: [{name: x, image: x}]}}]
 ";
 
-/// What these are for shows elsewhere: what a refusal does to a run in its front end, and what a version does in the cases
-/// of native sidecars and of permissions.
+/// Settings whose effect is tested elsewhere: `onError` with the front ends, `kubernetesVersion` in the cases of native sidecars
+/// and of permissions.
 const ELSEWHERE: [&str; 2] = ["onError", "kubernetesVersion"];
 
 fn given(config: &Config) -> String {

@@ -1,4 +1,4 @@
-//! `explain`: what it says to people, to programs and to tools of code review.
+//! `explain`: its output for people, for programs and for tools of code review.
 
 use crate::program::{Folder, Ran, WEB};
 use serde_json::{Value, json};
@@ -217,7 +217,7 @@ fn a_stream_is_explained_as_files_are_and_strict_takes_warnings_for_errors() {
     assert!(nothing.stderr.contains("no such file"), "{}", nothing.stderr);
 }
 
-/// The Secret may stand in another file than the pods.
+/// The Secret may be in another file than the pods.
 #[test]
 fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     let web = SHOP.split("---").next().unwrap();
@@ -235,7 +235,7 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     assert_eq!((strict.code, folder.read("b/web.yaml").as_str()), (Some(2), web), "{}", strict.stderr);
 }
 
-/// What `qos: keep` adds has no setting, and is an amount of the agent all the same.
+/// Resources that `qos: keep` adds are listed too, although no setting has them.
 #[test]
 fn amounts_are_those_of_the_pod() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}\n";
@@ -269,7 +269,7 @@ fn what_to_do_is_said_at_the_first_of_many() {
     assert_eq!((of("[immutable-template]"), of("  help: delete the one")), (2, 1), "{}", ran.stdout);
 }
 
-/// Who asks for nothing but wait-for sees what that was made from, and nobody is told of permissions.
+/// A pod that only waits shows the hosts and settings of its init container, and no permissions.
 #[test]
 fn wait_for_comes_with_its_hosts_and_settings() {
     let folder = Folder::with(&[("web.yaml", WAITS)]);

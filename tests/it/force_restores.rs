@@ -1,4 +1,4 @@
-//! `--force` makes whole again what somebody took away from an agent: it is then the one that goes in anew.
+//! `--force` restores an agent from which a user has removed any part: it is then the one that a fresh injection adds.
 
 use crate::cases::{self, Case};
 use crate::laws::{applied, placed};
@@ -9,7 +9,7 @@ use serde_json::Value;
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
 
-/// Without the records, which also say what stood there before, and what Kubernetes takes where nothing is said.
+/// A value without records, which also hold the layout of before, and without `false`, which is Kubernetes' default.
 fn unrecorded(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
@@ -22,7 +22,7 @@ fn unrecorded(mut value: Value) -> Value {
     value
 }
 
-/// What the only document says.
+/// The value of the only document; none if there are more.
 fn says(text: &str) -> Option<Value> {
     let mut documents = documents(text);
     let (document, None) = (documents.next()?, documents.next()) else { return None };
@@ -30,7 +30,7 @@ fn says(text: &str) -> Option<Value> {
     yaml::to_json(&tree, tree.root()?).ok()
 }
 
-/// Pointers to everything that is ours and below it, but for the names that tell that it is.
+/// Collects the pointers to every injected object and to everything below it.
 fn ours(value: &Value, at: &str, is_injected: bool, found: &mut Vec<String>) {
     let mut below = |token: &str, child: &Value| {
         let named = |child: &Value| {
@@ -61,7 +61,7 @@ fn without(value: &Value, pointer: &str) -> Value {
     value
 }
 
-/// Takes away part after part, and forces the agent back. Gives how often.
+/// Removes one part after the other, and restores the agent by `--force`. Returns the number of parts.
 fn forced(case: &Case) -> usize {
     let options = placed(&case.text, case.options);
     let first = inject(&case.text, &case.config, options);
@@ -92,7 +92,7 @@ fn forced(case: &Case) -> usize {
 
 #[test]
 fn what_is_forced_back_is_whole() {
-    // What carries a name of ours in a case's input is not always ours.
+    // An input that has one of the injector's names already may be hand-written.
     let begins = |case: &&Case| {
         case.options.direction == Direction::Inject
             && !case.text.contains("/record")

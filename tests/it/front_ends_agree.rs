@@ -1,4 +1,4 @@
-//! Law 5: the same manifest and configuration give the same pods by every door: a file, stdin as Helm prints it, and the
+//! Law 5: the same manifest and configuration give the same pods through every front end: a file, stdin as Helm prints it, and the
 //! items of a ResourceList with the configuration as functionConfig.
 
 use crate::corpus_laws::as_resource_list;
@@ -9,7 +9,7 @@ use proptest::prelude::{any, prop};
 use proptest::test_runner::{Config as Runs, TestRunner};
 use serde_json::Value;
 
-/// What a door gave: whether it refused, and the templates that came out.
+/// The result of a front end: true if it refused, and the templates of its output.
 #[derive(Debug, PartialEq)]
 struct Given {
     refused: bool,
@@ -21,7 +21,7 @@ fn templates(text: &str) -> Vec<(Template, Value)> {
     values.flat_map(|value| independent_reader::pods(&value)).collect()
 }
 
-/// Tries every door. None where the manifest cannot be the items of a list, or libyaml does not read it.
+/// Runs every front end. None if the manifest cannot be the items of a list, or libyaml does not read it.
 fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Result<(), String>> {
     // Blank input and function calls are the stream's own business; an item of a list always has its line's end.
     if text.trim().is_empty() || text.contains("ResourceList") || !text.ends_with('\n') {

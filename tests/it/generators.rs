@@ -15,7 +15,7 @@ impl<'b> Tape<'b> {
         Self { bytes: bytes.iter() }
     }
 
-    /// Below `count`; the first choice is the plainest.
+    /// A number below `count`; 0 is the plainest choice.
     fn pick(&mut self, count: usize) -> usize {
         self.bytes.next().map_or(0, |byte| usize::from(*byte) % count)
     }
@@ -30,13 +30,13 @@ impl<'b> Tape<'b> {
     }
 }
 
-/// What a manifest says.
+/// The value of a node of a generated manifest.
 #[derive(Clone)]
 enum Node {
     Map(Vec<(&'static str, Node)>),
     Seq(Vec<Node>),
     Text(&'static str),
-    /// Written as it is: a number, a quoted string.
+    /// Text that is written as it is: a number, a quoted string.
     Raw(&'static str),
     /// A literal or folded scalar, header and lines.
     Block(&'static str, &'static [&'static str]),
@@ -288,7 +288,7 @@ fn containers(tape: &mut Tape<'_>, at_least: usize) -> Node {
     Node::Seq((0..count).map(|index| container(tape, names[index % names.len()])).collect())
 }
 
-/// An agent without a record, somewhere in one of the lists, perhaps with a volume that bears a name of ours.
+/// Adds an agent without a record to one of the lists, perhaps with a volume that has one of the injector's names.
 fn agent_of_others(tape: &mut Tape<'_>, spec: &mut Vec<(&'static str, Node)>) {
     let list = tape.one_of(&["containers", "containers", "initContainers"]);
     let volume = tape.one_of(&["cache", "mackerel-agent-tmp"]);
@@ -476,7 +476,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// What stands behind a colon or a dash, to the end of its last line.
+    /// Writes the text behind a colon or a dash, to the end of its last line.
     fn value(&mut self, node: &Node, indent: usize, behind_key: bool) {
         let empty = matches!(node, Node::Map(entries) if entries.is_empty())
             || matches!(node, Node::Seq(items) if items.is_empty());

@@ -1,4 +1,4 @@
-//! Hostile input: a clear answer, soon, and memory in proportion.
+//! Hostile input: a clear answer, without delay, with memory in proportion to the input.
 
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
@@ -78,7 +78,7 @@ fn tens_of_thousands_of_anchors_and_aliases() {
     assert!(yaml::read_fast(&format!("{anchors}{aliases}")).is_none(), "each would be searched for among all");
 }
 
-/// What takes a step for each pair of them would take minutes here.
+/// An algorithm that takes a step for each pair of them would take minutes here.
 #[test]
 fn many_of_what_is_looked_at_in_search_of_templates() {
     let of_each = |count: usize, what: &dyn Fn(usize) -> String| (0..count).map(what).collect::<String>();

@@ -1,4 +1,4 @@
-//! Another pair of eyes: pod templates as a reader sees them that shares no line with ours, and a table of its own.
+//! Pod templates as an independent reader sees them: it shares no code with the injector, and has a table of kinds of its own.
 
 use serde_json::{Map, Value};
 use serde_yaml as libyaml;
@@ -27,7 +27,7 @@ pub(crate) fn documents(text: &str) -> Vec<&str> {
     cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]).collect()
 }
 
-/// What libyaml reads, with merge keys carried out. None where it refuses, and where JSON cannot say it.
+/// Reads a document by libyaml and carries out merge keys. None if libyaml refuses it, or JSON cannot express it.
 pub(crate) fn read(document: &str) -> Option<Value> {
     let document = document.strip_prefix('\u{feff}').unwrap_or(document);
     let mut value: libyaml::Value = libyaml::from_str(document).ok()?;
@@ -124,7 +124,7 @@ pub(crate) fn wholes(document: &Value) -> Vec<(Template, Whole)> {
         .collect()
 }
 
-/// What a pod template is.
+/// A whole pod template, or one in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whole {
     Whole,
@@ -151,7 +151,7 @@ struct Found<'v> {
     resource: &'v Value,
 }
 
-/// `inherited` is what the items of a typed list, such as a PodList, are where they do not say it.
+/// `inherited` is the type of items of a typed list, such as a PodList, that have none.
 fn resources<'v>(value: &'v Value, inherited: (&str, &str), found: &mut Vec<Found<'v>>) {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     let version = text("apiVersion").unwrap_or(inherited.0);
@@ -188,7 +188,7 @@ fn resources<'v>(value: &'v Value, inherited: (&str, &str), found: &mut Vec<Foun
     }
 }
 
-/// Where a kind keeps its pod templates, written down a second time.
+/// The places of the pod templates of a kind, written independently of the injector's table.
 fn places(group: &str, kind: &str) -> &'static [&'static str] {
     match (group, kind) {
         ("", "Pod") | ("serving.knative.dev", "Revision") => &[""],

@@ -1,9 +1,9 @@
-//! As much of JSON Schema, and of OpenAPI's dialect of it, as our own schema uses. A validator crate would bring forty others along and switch
-//! serde_json's `float_roundtrip` on in every test, which the program is built without.
+//! A validator for the part of JSON Schema, and of OpenAPI's dialect of it, that the configuration's schema uses. A validator
+//! crate would bring forty others along, and switch on serde_json's `float_roundtrip`, without which the program is built.
 
 use serde_json::Value;
 
-/// What a value breaks, each with its place; an unknown keyword is broken by everything.
+/// Returns the keywords that a value violates, each with its place. Every value violates a keyword that is unknown here.
 pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     let Some(keywords) = schema.as_object() else {
         return if *schema == Value::Bool(true) { Vec::new() } else { vec![format!("{at}: nothing may stand here")] };

@@ -135,7 +135,7 @@ fn a_config_map_and_an_empty_function_config_work() {
     }
 }
 
-/// Taken for absent, the configuration would be the default one: the agent would go in where somebody said that it must not.
+/// If these settings were ignored, the default configuration would inject agents that the user has disabled.
 #[test]
 fn a_config_map_whose_settings_stand_elsewhere_is_an_error() {
     for (settings, told) in [

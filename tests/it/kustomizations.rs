@@ -1,4 +1,4 @@
-//! Files that a kustomization of the input names as patches: nothing but the files themselves tells it, so no case can.
+//! Files that a kustomization of the input names as patches. They need a folder of files, so they cannot be cases.
 
 use crate::program::{Folder, WEB};
 use crate::tools;
@@ -32,7 +32,7 @@ fn package() -> Folder {
     Folder::with(&files)
 }
 
-/// What `inject -v` says of the patch.
+/// The line of `inject -v` about the patch.
 fn decision(folder: &Folder, paths: &[&str]) -> String {
     let ran = folder.run(&[&["inject", "-v", "--diff"], paths].concat());
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -1,7 +1,7 @@
-//! The laws, stated once: cases, corpus, generated manifests and the fuzz target all ask here.
+//! The laws, written once: for cases, corpus, generated manifests and the fuzz target.
 //!
 //! First, untouched is identical; second, idempotent and convergent; third, the patch is the product; fourth, reversible.
-//! The fifth, that front ends agree, needs front ends and stands with their tests.
+//! The fifth, that front ends agree, needs front ends: see `front_ends_agree`.
 
 use json_patch::Patch;
 use mackerel_agent_injector::config::{Config, Sources, load};
@@ -35,7 +35,7 @@ const fn all_that_shows(direction: Direction) -> Options {
     options
 }
 
-/// With the place for permissions that a text has: items of a ResourceList, else documents.
+/// Options with the place for permissions in a text: items of a ResourceList, else documents.
 pub(crate) fn placed(text: &str, mut options: Options) -> Options {
     options.permissions = if is_call(text) { Permissions::Items } else { Permissions::Documents };
     options
@@ -44,7 +44,7 @@ pub(crate) fn placed(text: &str, mut options: Options) -> Options {
 /// Injects, and checks laws 1 to 4 on the way.
 ///
 /// # Errors
-/// What is broken, in a sentence that begins with the law.
+/// Describes the violation, in a sentence that begins with the law.
 pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
     let lawful = patched(text, config, options)?;
     permissions_stand_in_front(text, &lawful, config, options)?;
@@ -55,7 +55,7 @@ pub(crate) fn check(text: &str, config: &Config, options: Options) -> Result<Law
     Ok(lawful)
 }
 
-/// What a configuration makes of a text.
+/// The result of a text under a configuration.
 #[derive(Debug)]
 pub(crate) struct Made<'c> {
     pub(crate) by: &'c Config,
@@ -70,20 +70,20 @@ pub(crate) fn made<'c>(text: &str, by: &'c Config) -> Result<Made<'c>, String> {
     Ok(Made { by, lawful: patched(text, by, INJECT)? })
 }
 
-/// Law 2 for two configurations: what the first one did to a text does not show in what the second one gives.
+/// Checks law 2 for two configurations: the second one gives the same text, whether or not the first one ran before it.
 ///
 /// # Errors
 /// As [`check`].
 pub(crate) fn converges(text: &str, first: &Made<'_>, second: &Made<'_>) -> Result<(), String> {
-    // A place that the second one does not know cannot be looked at by it.
+    // The second configuration does not look at templates in places that it does not know.
     let knows_places = first.by.value("podTemplates") == second.by.value("podTemplates");
-    // Where an agent was there before, somebody may have moved it, or changed its image.
+    // A user may have moved an agent of before, or changed its image.
     if !knows_places || carries_record(text) {
         return Ok(());
     }
     let at_once = &second.lawful;
     let after = patched(&first.lawful.text, second.by, INJECT)?;
-    // The fine print: an agent that must stay where it is no longer wanted.
+    // The exception: an agent that cannot be removed although it is no longer wanted.
     let stays = |outcome: &Outcome| {
         outcome.decision.reason.class() == Class::Refused
             || outcome.warnings.iter().any(|warning| warning.reason == Reason::StillInjected)
@@ -97,7 +97,7 @@ pub(crate) fn converges(text: &str, first: &Made<'_>, second: &Made<'_>) -> Resu
     Ok(())
 }
 
-/// True when an agent of ours may be in a text already.
+/// True if a text may hold an injected agent already.
 pub(crate) fn carries_record(text: &str) -> bool {
     records(text) > 0
 }
@@ -111,7 +111,7 @@ pub(crate) fn fault(injection: &Injection) -> Option<&Finding> {
     injection.findings.iter().find(|finding| finding.reason == Reason::VerifyFailed)
 }
 
-/// Laws 1 and 3 for one run.
+/// Injects or uninjects once, within laws 1 and 3.
 fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, String> {
     let injection = inject(text, config, placed(text, options));
     if let Some(fault) = fault(&injection) {
@@ -126,7 +126,7 @@ fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, Stri
     Ok(Lawful { injection, text: after })
 }
 
-/// The edits, applied here on our own, so that this does not rest on what is tested.
+/// Applies edits without the code under test.
 pub(crate) fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
     let mut after = String::new();
     let mut at = 0;
@@ -143,7 +143,7 @@ pub(crate) fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
     Ok(after)
 }
 
-/// Law 1: a first injection takes no byte away but those of a null that becomes a parent.
+/// Checks law 1: a first injection removes no byte but those of a null that becomes a parent.
 fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     let changes = |outcome: &&Outcome| !outcome.patch.is_empty();
     if injection.outcomes.iter().filter(changes).any(|outcome| outcome.decision.reason != Reason::Injected)
@@ -158,14 +158,14 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     }
 }
 
-/// False where permissions of an earlier run gave way: with one that is missing, all are written anew.
+/// False if permissions of an earlier run were replaced: if one is missing, all are written anew.
 fn only_first(text: &str, injection: &Injection) -> bool {
     let mut changes = injection.permissions.iter().map(|(change, _)| *change);
     injection.permissions.is_empty()
         || !holds_generated_objects(text) && changes.all(|change| change == PermissionChange::Added)
 }
 
-/// Law 1 for permissions that are documents: behind them stands what an injection without them gives.
+/// Checks law 1 for permissions that are documents: the text behind them is that of an injection without permissions.
 fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, options: Options) -> Result<(), String> {
     if with.injection.permissions.is_empty() || !only_first(text, &with.injection) || is_call(text) {
         return Ok(());
@@ -180,7 +180,7 @@ fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, option
     Err(format!("law 1: behind the permissions stands something else\n{}", with.text))
 }
 
-/// A document of ours that is no workload, which law 3 does not speak of.
+/// True for a document of generated permissions alone, about which law 3 says nothing.
 fn is_permission(document: &str) -> bool {
     let Ok(tree) = yaml::read(document) else { return false };
     // Items may be permissions among others.
@@ -195,7 +195,7 @@ fn is_generated_object(object: &Value) -> bool {
         && record.as_str().is_some_and(|record| record.starts_with("v1;rbac"))
 }
 
-/// Permissions of an earlier run, also among the items of lists.
+/// True if a text holds permissions of an earlier run, also among the items of lists.
 fn holds_generated_objects(text: &str) -> bool {
     let is_injected =
         |document: &str| match yaml::read(document).map_err(|error| error.to_string()).and_then(|tree| json(&tree)) {
@@ -206,13 +206,13 @@ fn holds_generated_objects(text: &str) -> bool {
     documents(text).map(|document| &text[document.span]).filter(may_be).any(is_injected)
 }
 
-/// Two manifests that no marker parts.
+/// True for two manifests without a marker between them.
 fn holds_more(tree: &Tree<'_>, root: NodeId) -> bool {
     let count = |wanted: &str| tree.entries(root).filter(|(key, _)| tree.is_key(*key, wanted)).count();
     ["apiVersion", "kind", "metadata"].into_iter().any(|wanted| count(wanted) > 1)
 }
 
-/// Without the items that are permissions, also of the lists in a list.
+/// A value without the items that are permissions, also of the lists in a list.
 fn without_permissions(mut object: Value) -> Value {
     if let Some(items) = object.get_mut("items").and_then(Value::as_array_mut) {
         items.retain(|item| !is_generated_object(item));
@@ -223,8 +223,8 @@ fn without_permissions(mut object: Value) -> Value {
     object
 }
 
-/// Law 3, by reading both texts as a whole: the patches of the outcomes, applied to what the documents say, give what the
-/// new documents say. A document that nothing is said of is the same to the byte.
+/// Checks law 3 on both texts as a whole: the patches of the outcomes, applied to the values of the documents, give the values
+/// of the new documents. A document without an outcome is the same to the byte.
 fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result<(), String> {
     let has_permissions = !injection.permissions.is_empty();
     let is_empty = |document: &str| {
@@ -250,9 +250,9 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
         }
         let (text, result) = (&before[old.clone()], &after[new]);
         if here.is_empty() {
-            // Whether its bytes are the same, laws 2 and 4 tell where permissions come and go around it.
+            // If permissions come and go around it, laws 2 and 4 compare its bytes.
             let says = |text: &str| yaml::read(text).ok().and_then(|tree| Some(without_permissions(json(&tree).ok()?)));
-            // What stands in front of a stream's first `---` is a document of its own behind permissions.
+            // Behind permissions, the text in front of a stream's first `---` is a document of its own.
             let is_in_front = |one: &str, other: &str| {
                 one.strip_suffix(other).is_some_and(|rest| is_empty(rest) && rest.ends_with(['\n', '\r']))
             };
@@ -297,7 +297,7 @@ fn apply(resource: &mut Value, patch: &Patch) -> Result<(), String> {
     json_patch::patch(resource, patch).map_err(|error| format!("law 3: the patch does not fit: {error}"))
 }
 
-/// JSON Pointer from `node` to the resource that begins at `offset`, through lists.
+/// The JSON Pointer from `node` to the resource that begins at `offset`, through lists.
 pub(crate) fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: &str) -> Option<String> {
     if tree.span(node).start == offset {
         return Some(pointer.to_owned());
@@ -308,7 +308,7 @@ pub(crate) fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: 
         .find_map(|(index, item)| pointer_to(tree, item, offset, &format!("{pointer}/items/{index}")))
 }
 
-/// Law 2: a second run finds nothing to do, and says so.
+/// Checks law 2: a second run changes nothing, and reports so.
 fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> Result<(), String> {
     // Of the same text, the same again.
     let another = (first.text != text).then(|| inject(&first.text, config, placed(&first.text, options)));
@@ -320,7 +320,7 @@ fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> 
             first.text
         ));
     }
-    // A note is made when an agent goes in.
+    // Notes are about agents that this run injects.
     let is_told = |remark: &&Remark| remark.finding.reason.class() != Class::Note;
     let seen = |injection: &Injection| {
         (injection.outcomes.len(), injection.findings.len(), injection.remarks.iter().filter(is_told).count())
@@ -342,22 +342,22 @@ fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> 
     Ok(())
 }
 
-/// Law 4: uninject gives the bytes back.
+/// Checks law 4: uninject gives the bytes back.
 fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) -> Result<(), String> {
     let mut uninject = UNINJECT;
     uninject.hand_edits = options.hand_edits;
     let origin = patched(text, config, uninject)?;
     let another = if injected.text == text { None } else { Some(patched(&injected.text, config, uninject)?) };
     let back = another.as_ref().unwrap_or(&origin);
-    // What was taken over is not given back, but it is taken out.
+    // An adopted agent is not restored, but removed.
     if injected.injection.outcomes.iter().any(|outcome| outcome.decision.reason == Reason::Adopted) {
         let is_out = |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Removed | Reason::NotInjected);
-        // One that uninject leaves in the text as it came is none of ours: it stands under a key that only looks like ours.
+        // A record that uninject leaves in the original text is not the injector's: only its key looks so.
         let out = back.injection.outcomes.iter().all(is_out) && records(&back.text) <= records(&origin.text);
         let done = out || stays(&back.injection);
         return if done { Ok(()) } else { Err(format!("law 4: of an adopted agent stays\n{}", back.text)) };
     }
-    // What carried our record before comes back without.
+    // A text that had records before loses them.
     let had_records = origin.injection.outcomes.iter().any(|outcome| outcome.decision.reason != Reason::NotInjected)
         || !origin.injection.permissions.is_empty();
     if !had_records && !origin.injection.edits.is_empty() {
@@ -369,7 +369,7 @@ fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) ->
     Ok(())
 }
 
-/// A template whose agent somebody edited keeps it.
+/// True if a template keeps an agent that was edited by hand.
 fn stays(uninjection: &Injection) -> bool {
     uninjection.outcomes.iter().any(|outcome| outcome.decision.reason.class() == Class::Refused)
 }
@@ -379,7 +379,7 @@ pub(crate) fn configuration(file: Option<&str>, sets: &[String], namespace: Opti
     consistent(file, sets, namespace).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
-/// As [`configuration`], where settings may contradict each other.
+/// Like [`configuration`], but returns an error if settings contradict each other.
 pub(crate) fn consistent(file: Option<&str>, sets: &[String], namespace: Option<&str>) -> Result<Config, String> {
     let mut sources = file.map_or_else(Sources::default, |text| Sources::of_text("config.yaml", text)).with_set(sets);
     if let Some(namespace) = namespace {
@@ -388,7 +388,7 @@ pub(crate) fn consistent(file: Option<&str>, sets: &[String], namespace: Option<
     load(&sources).map_err(|wrong| wrong.iter().map(ToString::to_string).collect())
 }
 
-/// Settings that differ from the default ones in everything that shows in a pod.
+/// Settings that differ from the default ones in everything that a pod shows.
 const OTHERS: [&str; 6] = [
     "{sidecar: native, waitFor: {image: a, position: first, annotations: [com.baeldung/wait-for-it]}, agent: {displayName: \"a: b\", memo: \"1\\n2\", ignoreContainer: '^(a|b)$', logLevel: DEBUG}}",
     "{sidecar: container, kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
@@ -400,7 +400,7 @@ const OTHERS: [&str; 6] = [
     "{namespace: shop, kubernetesVersion: '1.33', rbac: {generate: true, allowNodesProxy: true}}",
 ];
 
-/// Those, as configurations.
+/// Configurations with those settings.
 pub(crate) fn others() -> Vec<Config> {
     OTHERS.into_iter().map(of_spec).collect()
 }
@@ -412,7 +412,7 @@ pub(crate) fn of_spec(spec: &str) -> Config {
     configuration(Some(&format!("{object}\nspec:\n  {spec}\n")), &[], None)
 }
 
-/// What the fuzz target does with a text: the laws hold for whatever it is. Its length chooses the configuration.
+/// Checks the laws over any text, as the fuzz target does. The text's length chooses the configuration.
 pub(crate) fn hold_for_any_text(text: &str) {
     static CONFIGS: LazyLock<Vec<Config>> = LazyLock::new(|| others().into_iter().chain([Config::default()]).collect());
     let one = &CONFIGS[text.len() % CONFIGS.len()];

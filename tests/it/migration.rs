@@ -1,6 +1,6 @@
-//! docs/en/migration.md, step by step: what it tells to type is typed, on a copy of the examples, and gives what it says.
+//! docs/en/migration.md, step by step: its commands run on a copy of the examples and print what the page shows.
 //!
-//! `SNAPSHOTS=overwrite cargo test migration` writes the diffs that are to be expected anew.
+//! `SNAPSHOTS=overwrite cargo test migration` writes the expected diffs anew.
 
 use crate::docs::commands::of_page as commands;
 use crate::independent_reader;
@@ -23,7 +23,7 @@ fn examples() -> Folder {
     folder
 }
 
-/// What a command prints. kubectl talks to the API server of the tests; none where there is none.
+/// Runs a command. Returns what it prints; none if it is kubectl and there is no API server for the tests.
 #[track_caller]
 fn typed(folder: &Folder, command: &str) -> Option<String> {
     if let Some(arguments) = command.strip_prefix("kubectl ") {
@@ -52,7 +52,7 @@ fn path() -> std::ffi::OsString {
     std::env::var_os("PATH").unwrap_or_default()
 }
 
-/// All of them succeed, in their order; the last of each way is the check that finds nothing to change.
+/// Runs all commands in their order. They succeed; the last of each way is the check that finds nothing to change.
 #[test]
 fn each_step_does_what_the_page_says() {
     if let Some(cluster) = cluster() {
@@ -78,11 +78,12 @@ fn each_step_does_what_the_page_says() {
     for way in ["original", "by-hand", "label"] {
         agents_are_left_alone_by_the_others(&folder, way);
     }
-    // What the others were told by is still there, but for what the page renames.
+    // The page renames mackerel-operator's annotations.
     assert!(!folder.read("examples/migration/label/manifests/web.yaml").contains("starry.blue/apikey"));
 }
 
-/// What keeps the original's webhook away from a pod, and mackerel-operator's policy from one of its own.
+/// Every injected pod has the status for which the original's webhook skips it. On the way by label the agent is native too, so
+/// mackerel-operator's policy adds none of its own.
 fn agents_are_left_alone_by_the_others(folder: &Folder, way: &str) {
     let manifests = folder.path(&format!("examples/migration/{way}/manifests"));
     let mut agents = 0;

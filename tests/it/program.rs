@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A Deployment that nobody has injected yet.
+/// A Deployment without an agent.
 pub(crate) const WEB: &str = "\
 apiVersion: apps/v1
 kind: Deployment
@@ -21,7 +21,7 @@ spec:
           image: \"web:1\"
 ";
 
-/// What is said of it at the end of a report, when its agent has gone in.
+/// The end of a report of a run that injects the agent.
 pub(crate) const NEEDED: &str = "needed in the pods' namespace: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n\
      needed by the agents' ServiceAccounts, unless they have them: the permissions that `mackerel-agent-injector rbac` prints\n";
 
@@ -74,7 +74,7 @@ impl Folder {
     }
 }
 
-/// What a run left behind.
+/// The exit code and output of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

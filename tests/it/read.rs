@@ -32,9 +32,9 @@ fn same(whole: &Tree<'_>, a: NodeId, part: &Tree<'_>, b: NodeId, shift: impl Fn(
 }
 
 enum Answer {
-    /// Cut, and found to be what the whole document is.
+    /// The list was cut, and its items equal those of the whole document.
     Cut,
-    /// Not cut, or a piece did not read: to be read as a whole.
+    /// The list must be read as a whole: it was not cut, or a piece did not read.
     Whole,
 }
 
@@ -74,7 +74,7 @@ fn check_cut(text: &str, name: &str) -> Answer {
     Answer::Cut
 }
 
-/// The documents of a text as items whose dashes stand in `column`.
+/// The documents of a text as items of a list, with the dashes in `column`.
 fn as_items(text: &str, column: usize) -> String {
     let mut out = String::new();
     for document in documents(text) {

@@ -1,4 +1,4 @@
-//! What the READMEs say is what the program does.
+//! The READMEs describe the program as it is.
 //!
 //! The tables of the English one are made from the lists in the code; `SNAPSHOTS=overwrite cargo test readme` writes them,
 //! and the diff that opens both. The Japanese one has sentences of its own, for the same ids in the same order.
@@ -40,7 +40,7 @@ fn the_english_tables_are_those_of_the_code() {
     expect("README.md", "| reason | | what to do |\n| --- | --- | --- |\n", &refusals(), "\n");
 }
 
-/// Their sentences stand in the sources of the books.
+/// The sources of the books hold the Japanese sentences.
 #[test]
 fn the_japanese_tables_are_those_of_the_books() {
     let sentences = docs::annotations::sentences();
@@ -73,7 +73,7 @@ fn the_configuration_of_the_function_is_valid() {
     assert!(read.is_ok(), "{read:?}");
 }
 
-/// What is to be copied is what the agent asks for by default, in the types of the API server.
+/// The objects that users copy are those that the agent needs by default, in the types of the API server.
 #[test]
 fn the_objects_for_the_cluster_are_those_that_the_agent_needs() {
     let secret: Secret = serde_yaml::from_str(&read("examples/cluster/secret.yaml")).unwrap();
@@ -109,7 +109,7 @@ fn decisions() -> String {
     })
 }
 
-/// Those of a text; a patch of ours has no faults of its own.
+/// The refusals that a text can cause. The injector's patches have no faults of their own.
 fn refusals() -> String {
     ErrorKind::ALL.iter().filter(|refusal| !refusal.is_fault_of_patch()).fold(String::new(), |mut rows, refusal| {
         let _ = writeln!(rows, "| `{}` | {} | {} |", refusal.word(), refusal.sentence(), refusal.help());

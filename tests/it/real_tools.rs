@@ -1,4 +1,4 @@
-//! kustomize, kubectl, kpt, Helm 3 and Helm 4 run on `examples/`, once with us and once with `cat` in our place:
+//! kustomize, kubectl, kpt, Helm 3 and Helm 4 run on `examples/`, once with the injector and once with `cat` in its place:
 //! the results are equal but for the injection.
 
 use std::collections::BTreeMap;
@@ -205,7 +205,7 @@ fn helm_takes_the_permissions_as_manifests() {
     }
 }
 
-/// Beside what `without` says there is one role with its binding; `uninject` takes all of it out.
+/// `with` has one role and its binding more than `without`; `uninject` removes both.
 #[track_caller]
 fn permits_in_shop(with: &str, without: &str) {
     let is_injected = |document: &&Value| document["kind"].as_str().is_some_and(|kind| kind.starts_with("ClusterRole"));
@@ -233,7 +233,7 @@ fn helm3_template() {
 
     let with = render(&[]);
     same_but_for_the_agent(&with, &plain, &SHOP_CHART_INJECTED);
-    // Helm 3 prints what we print: here uninject gives back each byte.
+    // Helm 3 prints the injector's output as it is: here uninject gives back each byte.
     assert_eq!(ours("uninject", &with), plain);
     assert_eq!(ours("inject", &with), with);
     assert_eq!(count(&with, "# Source: "), count(&plain, "# Source: "));
@@ -285,7 +285,7 @@ fn helm_template_output_dir() {
         let write = ["template", "shop", "examples/helm/shop", "--post-renderer", PROGRAM, "--output-dir"];
         user.runs(&helm, &[&write[..], &["examples/with"]].concat());
         user.without_us().runs(&helm, &[&write[..], &["examples/without"]].concat());
-        // Helm 3 writes the files before it calls us, with nothing on stdin.
+        // Helm 3 writes the files before it calls the injector, with nothing on stdin.
         let file = |folder| user.reads(&format!("{folder}/shop/templates/deployment.yaml"));
         same_but_for_the_agent(&file("with"), &file("without"), injected);
     }
@@ -321,16 +321,16 @@ fn helm_fails_when_we_refuse() {
     }
 }
 
-/// A user with a home folder of their own, a copy of `examples/`, `helm-plugin/` and `webhook/` in it, where they are, and the program on their PATH.
+/// A user with a home folder, which holds copies of `examples/`, `helm-plugin/` and `webhook/`, and with the injector on the PATH.
 pub(crate) struct User {
     folder: Rc<TempDir>,
-    /// The folder on the PATH: `with` us, or `without` us and with `cat` under our name.
+    /// The folder on the PATH: `with` the injector, or `without` it and with `cat` under its name.
     bin: &'static str,
-    /// Variables of their own.
+    /// The user's environment variables.
     variables: Vec<(&'static str, OsString)>,
 }
 
-/// What a run of a tool ended with.
+/// The exit code and output of a tool.
 pub(crate) struct Said {
     pub(crate) code: i32,
     pub(crate) stdout: String,
@@ -361,7 +361,7 @@ impl User {
         Self { folder: Rc::clone(&self.folder), bin: "without", variables: self.variables.clone() }
     }
 
-    /// Puts a program on the PATH, with us and without.
+    /// Adds a program to the PATH.
     pub(crate) fn has(&self, name: &str, program: &Path) {
         let tools = self.path("tools");
         fs::create_dir_all(&tools).unwrap();
@@ -398,7 +398,7 @@ impl User {
         }
     }
 
-    /// Standard output of a run that must succeed.
+    /// Runs a tool, which must succeed. Returns its standard output.
     #[track_caller]
     pub(crate) fn runs(&self, tool: &Path, arguments: &[&str]) -> String {
         let said = self.tries(tool, arguments);
@@ -406,7 +406,7 @@ impl User {
         said.stdout
     }
 
-    /// What a run prints, or what it says when it fails.
+    /// Runs a tool. Returns its standard output, or its standard error if it fails.
     pub(crate) fn prints(&self, tool: &Path, arguments: &[&str]) -> Result<String, String> {
         let said = self.tries(tool, arguments);
         if said.code == 0 { Ok(said.stdout) } else { Err(said.stderr) }
@@ -429,7 +429,7 @@ impl User {
             .collect()
     }
 
-    /// Writes an annotation into the pod template of that file that we must refuse.
+    /// Writes an annotation that the injector must refuse into the pod template of this file.
     pub(crate) fn asks_badly(&self, file: &str) {
         let (head, tail) =
             ("  template:\n    metadata:\n", "      annotations: {agent-injector.contrib.mackerel.io/inject: maybe}\n");
@@ -441,7 +441,7 @@ impl User {
 }
 
 impl Said {
-    /// The tool failed and showed what we said.
+    /// Panics unless the tool failed and showed the injector's message.
     #[track_caller]
     pub(crate) fn says_why_on_stderr(&self) {
         assert_ne!(self.code, 0);
@@ -449,7 +449,7 @@ impl Said {
     }
 }
 
-/// A folder and what is in it.
+/// Copies a folder and its content.
 pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -467,7 +467,7 @@ fn count(text: &str, part: &str) -> usize {
     text.matches(part).count()
 }
 
-/// What our `inject` or `uninject` makes of a text.
+/// The text that the injector's `inject` or `uninject` prints.
 #[track_caller]
 pub(crate) fn ours(command: &str, text: &str) -> String {
     let mut ours = Command::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"));
@@ -479,8 +479,8 @@ pub(crate) fn ours(command: &str, text: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// `injected` are the workloads that have one agent each in `with`, as `Kind/name` and the list it stands in, sorted.
-/// Without what we add, and after `uninject`, `with` says what `without` says.
+/// Panics unless `with` equals `without`, once the agents are removed from it and also after `uninject`. `injected` are the
+/// workloads of `with` that have one agent each, as `Kind/name` and the list with the agent, sorted.
 #[track_caller]
 pub(crate) fn same_but_for_the_agent(with: &str, without: &str, injected: &[&str]) {
     let expected = documents(without);
@@ -510,7 +510,7 @@ pub(crate) fn documents(text: &str) -> Vec<Value> {
     documents.filter(|document| !document.is_null()).collect()
 }
 
-/// Removes what we add, wherever it stands, with the list or map that it alone was in. Independent of the record.
+/// Removes every part of an injection, with a list or map that holds nothing else. Does not read the record.
 fn take_agents_out(value: &mut Value, owner: &str, agents: &mut Vec<String>) {
     match value {
         Value::Mapping(map) => {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The one pinned tool of that name whose version starts with `version`, say `("helm", "4.")`.
 ///
-/// Where it is not installed: a panic in CI; elsewhere `None`, said on standard error with a running count.
+/// If it is not installed: panics in CI; elsewhere returns `None`, and prints a running count on standard error.
 pub(crate) fn find(name: &str, version: &str) -> Option<PathBuf> {
     let pinned: Vec<&str> = include_str!("../tools/versions")
         .lines()
@@ -25,7 +25,7 @@ pub(crate) fn find(name: &str, version: &str) -> Option<PathBuf> {
     None
 }
 
-/// Whether the system has these programs. `.ci/run` installs them where CI is set.
+/// True if these programs are on the PATH. `.ci/run` installs them if `CI` is set.
 #[cfg(unix)]
 pub(crate) fn on_path(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -47,7 +47,7 @@ pub(crate) fn missing(what: &str, remedy: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED: {what} missing, {remedy} ({count} skipped so far)");
 }
 
-/// Where `tests/tools/install` puts the tools.
+/// The folder into which `tests/tools/install` installs the tools.
 fn folder() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable("MACKEREL_TOOLS") {

@@ -2,7 +2,7 @@
 //! null = empty.
 //!
 //! Here the tools are imitated: libyaml's emitter, the same with sorted keys (kustomize, `kubectl get -o yaml`), and JSON.
-//! The real ones stand in `uninject_after_reprint_by_tools`.
+//! `uninject_after_reprint_by_tools` has the real ones.
 
 use crate::laws::{self, configuration};
 use crate::{cases, corpus, independent_reader};
@@ -54,7 +54,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Without what is null or empty.
+/// A value without members that are null or empty.
 pub(crate) fn bare(value: Value) -> Option<Value> {
     match value {
         Value::Null => None,
@@ -81,14 +81,14 @@ fn said(text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Holds law 4 for every tool; says how many of them could be tried.
+/// Checks law 4 for every tool. Returns the number of tools that can print the text.
 ///
 /// # Errors
-/// What came back instead.
+/// Describes the difference if another text came back.
 pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
     let injection = inject(text, config, laws::placed(text, laws::INJECT));
     let injected = edit::apply(text, &injection.edits);
-    // What was refused for its layout need not be, in another one.
+    // A template that is refused for its layout may be edited in another layout.
     let uneditable: Vec<&Outcome> =
         injection.outcomes.iter().filter(|outcome| outcome.decision.reason == Reason::Uneditable).collect();
     let was_refused = |outcome: &Outcome| {

@@ -1,7 +1,7 @@
-//! Law 4 behind the tools themselves: kustomize, kubectl, kpt, Helm 3 and Helm 4 print the cases, as they are and injected;
-//! what `uninject` makes of the one is what the tool makes of the other, up to absent = null = empty.
+//! Law 4 after real tools: kustomize, kubectl, kpt, Helm 3 and Helm 4 print the cases, plain and injected. `uninject` turns the
+//! printed injected case into the printed plain one, up to absent = null = empty.
 //!
-//! A tool gets all cases in one call. Those that it cannot print at all are named, with why, and held to it.
+//! A tool gets all cases in one call. Cases that a tool cannot print are listed with the reason, and tested to be so.
 
 use crate::cases;
 use crate::independent_reader;
@@ -19,8 +19,7 @@ use std::path::{Path, PathBuf};
 use yaml_json_patch as yaml;
 use yaml_json_patch::edit;
 
-/// Go's YAML readers take no directive of YAML 1.2 and no control character in a comment, and the second document here is
-/// none.
+/// Cases that Go's YAML readers refuse: directives of YAML 1.2, control characters in comments, and an invalid second document.
 const NO_YAML_TO_GO: [&str; 4] = [
     "yaml/directive",
     "yaml/invalid-yaml-in-the-second-document",
@@ -86,10 +85,10 @@ fn pairs() -> (Vec<Pair>, Config) {
 /// Writes cases, each a name and a text, into a folder of their own.
 type LaysOut = fn(&Path, &[(&str, &str)]);
 
-/// What stands between a text and the tool's way of printing it.
+/// A tool that prints a text in its own way.
 struct Printer<'p> {
     lays_out: LaysOut,
-    /// Calls the tool on that folder: its name, and what it prints.
+    /// Calls the tool on the folder of this name. Returns what it prints.
     prints: &'p dyn Fn(&str) -> Result<String, String>,
 }
 
@@ -103,7 +102,7 @@ impl Printer<'_> {
         (self.prints)(folder)
     }
 
-    /// `changed`: what the tool prints as another kind or with other containers than it has, whether we are there or not.
+    /// Checks law 4. `changed` are cases that the tool prints as another kind or with other containers, injected or not.
     fn holds_law_4(&self, user: &User, left_out: &[&str], changed: &[&str]) {
         let (mut pairs, places) = pairs();
         for (number, name) in changed.iter().enumerate() {
@@ -146,7 +145,7 @@ fn comes_back(injected: &str, plain: &str, places: &Config, cases: usize) {
     assert_eq!(left.len(), right.len());
 }
 
-/// As Kubernetes reads it, without what is null or empty.
+/// A document as Kubernetes reads it, without members that are null or empty.
 fn said(document: &str) -> Option<Value> {
     let tree = yaml::read(document).unwrap_or_else(|error| panic!("{error}\n{document}"));
     let value =

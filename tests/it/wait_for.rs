@@ -21,9 +21,9 @@ fn closed() -> (TcpStream, String) {
     (stream, address)
 }
 
-/// Long enough for whatever must happen, and not waited for.
+/// A timeout that is long enough for every event that must happen.
 const PATIENT: [&str; 4] = ["--timeout", "10m", "--interval", "10ms"];
-/// For what never happens.
+/// A timeout for events that never happen.
 const SHORT: [&str; 4] = ["--timeout", "300ms", "--interval", "10ms"];
 
 #[test]
@@ -60,7 +60,7 @@ fn a_host_that_opens_later_is_waited_for() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     lines.next().unwrap().unwrap();
-    // The first host has been told: now the second is tried, and refused, at least once.
+    // The first host has answered: now the second is tried, and refused, at least once.
     std::thread::sleep(Duration::from_millis(300));
     // Another test may have got that port for a moment.
     let _late = std::iter::repeat_with(|| TcpListener::bind(&later)).find_map(Result::ok).unwrap();

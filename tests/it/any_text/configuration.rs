@@ -30,11 +30,11 @@ fn show<'t>(diagnostics: &[Diagnostic<'t>]) {
     }
 }
 
-/// Every setting that was given, as text.
+/// Sets every setting of a configuration again, as text.
 fn set_again(config: &Config) {
     let text = |path: &str| match config.value(path) {
         None | Some(serde_json::Value::Null) => {
-            // Only within Kubernetes' own types does the word stand for nothing; elsewhere the empty text does.
+            // Only Kubernetes' own types read `null` as no value; for other settings the empty text is no value.
             let is_kubernetes = path.starts_with("agent.resources") || path.starts_with("agent.securityContext");
             (if is_kubernetes { "null" } else { "" }).to_owned()
         }

@@ -1,6 +1,6 @@
 //! `annotations.md` of both books: every annotation, from `src/annotations.rs` and the doc comments of the settings.
 //!
-//! `docs/annotations.yaml` has the Japanese sentences, each beside the English one that it says, and an example of each.
+//! `docs/annotations.yaml` has the Japanese sentences, each beside the English one that it translates, and an example of each.
 
 use super::configuration::{self, Entry};
 use super::page::root;
@@ -15,10 +15,10 @@ struct Words {
     title: &'static str,
     introduction: &'static str,
     sets: &'static str,
-    /// Where the default begins in the sentence about a setting, with its choices behind it.
+    /// The words with which the default begins in the sentence about a setting; its choices follow.
     default: &'static str,
     full_stop: &'static str,
-    /// Of a sentence with another one behind it.
+    /// The end of a sentence that another one follows.
     end: &'static str,
 }
 
@@ -71,7 +71,7 @@ spec:
           image: web:1
 ";
 
-/// What `docs/annotations.yaml` says, in the order of the code.
+/// The entries of `docs/annotations.yaml`, in the order of the code.
 pub(crate) fn sentences() -> Vec<Value> {
     let text = fs::read_to_string(root().join("docs/annotations.yaml")).unwrap();
     let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
@@ -113,7 +113,7 @@ fn page(words: &Words, language: &str, said: &[String]) -> String {
     page
 }
 
-/// As it is written into a manifest, where every value has to be a string.
+/// A value as a manifest has it, where annotations are strings.
 fn quoted(value: &str) -> String {
     let is_string = serde_yaml::from_str::<Value>(value).is_ok_and(|read| read.is_string());
     if is_string && !value.contains(": ") { value.to_owned() } else { format!("\"{value}\"") }
@@ -130,7 +130,7 @@ fn the_japanese_page_is_in_step() {
     super::expect(JAPANESE.file, &page(&JAPANESE, "ja", &configuration::japanese(&configuration::all())));
 }
 
-/// What we write ourselves has no example; everything else has one that is accepted.
+/// Every annotation has an example that is accepted, but for the two that the injector writes.
 #[test]
 fn each_example_can_be_set() {
     for (annotation, sentence) in Annotation::ALL.iter().zip(sentences()) {

@@ -1,4 +1,4 @@
-//! mdBook builds both books, and what it makes holds together.
+//! mdBook builds both books, and the links of the built pages lead somewhere.
 
 use super::LANGUAGES;
 use super::page::{all, root};

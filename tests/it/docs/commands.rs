@@ -11,11 +11,11 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-/// What the first line of a block says.
+/// The mark in the first line of a block.
 enum Mark {
-    /// It cannot be run here, in either language.
+    /// The block cannot be run here, in either language.
     Needs,
-    /// Which `helm` it means.
+    /// The version of `helm` that the block is for.
     Helm(&'static str),
 }
 
@@ -36,7 +36,7 @@ fn is_shell(block: &Block) -> bool {
     ["", "sh"].contains(&&*block.language)
 }
 
-/// Without comments, lines that go on joined, and with single blanks.
+/// Commands without comments, with continued lines joined, and with single blanks.
 fn commands(block: &Block) -> Vec<String> {
     let joined = block.text.replace("\\\n", " ");
     let code = joined.lines().map(|line| match line.find("# ").filter(|at| *at == 0 || line[..*at].ends_with(' ')) {
@@ -47,7 +47,7 @@ fn commands(block: &Block) -> Vec<String> {
     words.filter(|line| !line.is_empty()).collect()
 }
 
-/// All that a page tells to type.
+/// All commands that a page shows.
 pub(crate) fn of_page(path: &str) -> Vec<String> {
     Page::read(path).blocks().iter().filter(|block| is_shell(block)).flat_map(commands).collect()
 }
@@ -85,7 +85,8 @@ fn the_configurations_shown_are_valid() {
     assert!(shown > 4);
 }
 
-/// Those of the migration and of the examples have tests of their own; those for maintainers need the sources.
+/// Runs the commands of all pages but those of the migration and the examples, which have tests of their own, and those for
+/// maintainers, which need the sources.
 #[test]
 fn the_commands_shown_do_what_is_shown() {
     let others = ["docs/en/migration.md", "docs/ja/migration.md", "CONTRIBUTING.md", "RELEASE.md", "docs/README.md"];
@@ -95,7 +96,7 @@ fn the_commands_shown_do_what_is_shown() {
     assert!(blocks > 20, "{blocks}");
 }
 
-/// How many blocks were run.
+/// Runs the blocks of a page. Returns their number.
 fn run(page: &Page) -> usize {
     let folder = Folder::with(&[]);
     for copied in ["examples", "helm-plugin"] {
@@ -115,7 +116,7 @@ fn run(page: &Page) -> usize {
     ran
 }
 
-/// What a block prints; none where it cannot be run here.
+/// Runs a block. Returns what it prints; none if it cannot be run here.
 fn shell(page: &Page, block: &Block, folder: &Folder) -> Option<String> {
     let place = format!("{}:{}", page.path, block.line);
     let helm = match Mark::of(block) {
@@ -154,7 +155,7 @@ fn shell(page: &Page, block: &Block, folder: &Folder) -> Option<String> {
     Some(printed)
 }
 
-/// Equal; a line `…` stands for any number of lines.
+/// Compares output with the page, where a line `…` stands for any number of lines.
 fn is_like(printed: &str, shown: &str) -> bool {
     let mut rest: Vec<&str> = printed.lines().collect();
     let parts: Vec<Vec<&str>> =

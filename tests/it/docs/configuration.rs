@@ -1,7 +1,7 @@
 //! `configuration.md` of both books: every setting, from the doc comments that the schema carries.
 //!
-//! The Japanese sentences stand in `docs/config/reference.ja.yaml`, each beside the English one that it says, so that it is
-//! seen when the English has changed.
+//! `docs/config/reference.ja.yaml` has the Japanese sentences, each beside the English one that it translates, so that a test
+//! fails when the English has changed.
 
 use super::page::root;
 use mackerel_agent_injector::annotations::Annotation;
@@ -12,13 +12,13 @@ use std::fs;
 
 /// One setting, or a group of them.
 pub(super) struct Entry {
-    /// Dotted, below `spec`.
+    /// The dotted path below `spec`.
     pub(super) path: String,
     schema: Value,
 }
 
 impl Entry {
-    /// What the doc comments say.
+    /// The text of the doc comment.
     pub(super) fn sentence(&self) -> &str {
         self.schema["description"].as_str().unwrap()
     }
@@ -33,7 +33,7 @@ impl Entry {
     }
 }
 
-/// Every setting in the order of the table, groups before what is in them.
+/// Every setting in the order of the table, groups before their members.
 fn entries(schema: &Value, inside: &str, found: &mut Vec<Entry>) {
     for (name, setting) in schema["properties"].as_object().unwrap() {
         let entry = Entry { path: format!("{inside}{name}"), schema: setting.clone() };
@@ -52,7 +52,7 @@ pub(super) fn all() -> Vec<Entry> {
     found
 }
 
-/// What may stand there, as an index into the words of a language.
+/// The type of a setting, as an index into the words of a language.
 fn kind(schema: &Value) -> usize {
     let types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],
@@ -122,7 +122,7 @@ fn page(language: &Language, entries: &[Entry], sentences: &[String]) -> String 
     page
 }
 
-/// Of each setting, in the order of [`all`].
+/// The Japanese sentence of each setting, in the order of [`all`].
 pub(super) fn japanese(entries: &[Entry]) -> Vec<String> {
     let text = fs::read_to_string(root().join("docs/config/reference.ja.yaml")).unwrap();
     let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();

@@ -38,7 +38,7 @@ fn leads_somewhere(page: &Page, link: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// With `.` and `..` carried out; none above the root.
+/// A path with `.` and `..` resolved; none above the root.
 fn join(folder: &Path, link: &str) -> Option<String> {
     let mut joined = PathBuf::new();
     for part in folder.join(link).components() {
@@ -55,7 +55,7 @@ fn join(folder: &Path, link: &str) -> Option<String> {
     Some(joined.to_str().unwrap().replace('\\', "/"))
 }
 
-/// In the books paths stand between backticks, since a book has no links to what is not in it.
+/// The books name paths between backticks: a book has no links to files outside of it.
 #[test]
 fn paths_that_the_books_name_exist() {
     let folders = ["docs/", "examples/", "krm-fn/", "helm-plugin/", "tests/", "src/"];

@@ -5,20 +5,20 @@ use std::path::{Path, PathBuf};
 
 /// A page and where it lies.
 pub(crate) struct Page {
-    /// Below the root of the repository.
+    /// The path below the root of the repository.
     pub(crate) path: String,
     text: String,
 }
 
-/// What stands between two fences.
+/// A fenced block.
 pub(crate) struct Block {
-    /// The first line's, from 1.
+    /// The number of its first line, from 1.
     pub(crate) line: usize,
-    /// Behind the opening fence.
+    /// The word behind the opening fence.
     pub(crate) language: String,
-    /// Without the indentation of the fence.
+    /// Its text, without the indentation of the fence.
     pub(crate) text: String,
-    /// Nothing but blank lines stands between it and the block before it.
+    /// True if only blank lines are between it and the block before it.
     pub(crate) follows: bool,
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Every page that is read by people, in a fixed order.
+/// Every page for users, in a fixed order.
 pub(crate) fn all() -> Vec<Page> {
     let mut paths: Vec<PathBuf> = markdown(root());
     for folder in ["docs", "examples", "krm-fn", "helm-plugin"] {
@@ -58,7 +58,7 @@ impl Page {
         Self { path: path.replace('\\', "/"), text }
     }
 
-    /// One of the books holds it.
+    /// True if one of the books holds the page.
     pub(crate) fn is_of_a_book(&self) -> bool {
         super::LANGUAGES.iter().any(|language| self.path.starts_with(&format!("docs/{language}/")))
     }
@@ -106,7 +106,7 @@ impl Page {
         prose
     }
 
-    /// What may follow a `#` in a link to this page, as forges and mdBook make it of the headings.
+    /// The anchors of the headings, as forges and mdBook make them: a link names one behind `#`.
     pub(crate) fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for (_, line) in self.prose() {
@@ -121,7 +121,7 @@ impl Page {
         anchors
     }
 
-    /// Where its links lead, each with the line.
+    /// The targets of the links, each with its line.
     pub(crate) fn links(&self) -> Vec<(usize, String)> {
         let mut links = Vec::new();
         for (number, line) in self.prose() {
@@ -133,7 +133,7 @@ impl Page {
         links
     }
 
-    /// What stands between backticks, each with the line.
+    /// The code between backticks, each with its line.
     pub(crate) fn code(&self) -> Vec<(usize, &str)> {
         let prose = self.prose();
         let spans =

@@ -1,7 +1,7 @@
 //! `reasons.md` of both books: every decision and warning, with cause, example and what to do.
 //!
-//! `docs/reasons.yaml` has the sentences in both languages. The example is what the program says of a case of `tests/cases`, or
-//! of a folder of the repository where it is not about a manifest.
+//! `docs/reasons.yaml` has the sentences in both languages. The example is the program's message about a case of `tests/cases`,
+//! or about a folder of the repository if the reason is not about a manifest.
 
 use super::page::root;
 use crate::program::Folder;
@@ -21,9 +21,9 @@ struct Words {
     cause: &'static str,
     example: &'static str,
     remedy: &'static str,
-    /// How a sentence begins that begins with a small letter in a table.
+    /// Turns a sentence of a table, which begins with a small letter, into one of its own.
     begin: fn(&str) -> String,
-    /// Between the name of a case and a setting of it.
+    /// The word between the name of a case and one of its settings.
     with: &'static str,
     full_stop: &'static str,
     colon: &'static str,
@@ -115,7 +115,7 @@ const JAPANESE: Words = Words {
     parentheses: ["（", "）"],
 };
 
-/// What `docs/reasons.yaml` says, in the order of the code.
+/// The entries of `docs/reasons.yaml`, in the order of the code.
 pub(crate) fn sentences() -> Vec<Value> {
     let text = fs::read_to_string(root().join("docs/reasons.yaml")).unwrap();
     let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
@@ -128,7 +128,7 @@ pub(crate) fn sentences() -> Vec<Value> {
     sentences
 }
 
-/// Where the example comes from, and what the program says there of this id.
+/// The origin of the example, and the program's message of this id in it.
 fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
     let id = reason.id();
     let (name, said) = match (sentence["case"].as_str(), sentence["run"].as_str()) {
@@ -159,7 +159,7 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
             (format!("mackerel-agent-injector {run}"), said)
         }
         (None, None) => {
-            // It says that we made a mistake of which we do not know.
+            // It reports a bug of the program, and no known bug has an example.
             assert_eq!(reason, Reason::VerifyFailed, "{id} lacks an example");
             return None;
         }
@@ -167,13 +167,13 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
     };
     let mut lines = said.lines().skip_while(|line| !line.contains(&format!("[{id}]")));
     let first = lines.next().unwrap_or_else(|| panic!("{id}: not said by {name}, but:\n{said}"));
-    // The excerpt below an error: lines of the text stand behind their numbers.
+    // The excerpt below an error: lines of the text, each behind its number.
     let is_excerpt = |line: &&str| line.starts_with(' ') || line.contains(" | ");
     let block: Vec<&str> = std::iter::once(first).chain(lines.take_while(is_excerpt)).map(str::trim_end).collect();
     Some((name, block.join("\n")))
 }
 
-/// What it writes to standard error.
+/// Runs the program. Returns its standard error.
 fn says(folder: &Path, arguments: &str) -> String {
     says_of(Path::new("/dev/null"), folder, arguments)
 }
@@ -188,7 +188,7 @@ fn says_of(stdin: &Path, folder: &Path, arguments: &str) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// Where there is such a letter.
+/// Capitalizes the first letter, in scripts that have capitals.
 fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()

@@ -1,4 +1,4 @@
-//! Those that change or judge manifests on their way to a cluster: their files, run as far as they can be here.
+//! Examples for tools that change or check manifests on their way to a cluster: their files, run as far as possible here.
 
 use super::{Commands, EXAMPLES, read, types, yaml};
 use crate::docs::page::Page;
@@ -55,7 +55,7 @@ fn the_workflow_fails_until_every_manifest_has_its_agent() {
     assert_eq!(step(check).code, 0);
 }
 
-/// With an archive as a release has it, and with another one.
+/// The step `Install` takes an archive as a release has it, and refuses another one.
 #[test]
 fn the_workflow_installs_the_archive_that_it_names_and_no_other() {
     if !tools::on_path(&["curl", "sha256sum"]) {
@@ -208,7 +208,7 @@ fn flux_reads_the_artifact_that_is_pushed_for_it() {
     assert!(push.contains(&format!("\nflux push artifact {artifact} ")), "{artifact}");
 }
 
-/// As copied into a shell that goes on after errors.
+/// Runs commands as a user who copies them into a shell, which goes on after errors.
 #[test]
 fn a_failed_build_is_seen_before_flux_prunes() {
     let example = EXAMPLES.iter().find(|example| example.folder() == "flux").unwrap();

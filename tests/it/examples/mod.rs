@@ -1,4 +1,4 @@
-//! `examples/`: what each README tells to type is typed, and gives the diff that stands beside it.
+//! `examples/`: the commands of each README are run, and give the diff beside it.
 //!
 //! `UPDATE_EXAMPLES=1 cargo test --test it examples` writes the diffs anew.
 
@@ -17,42 +17,44 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A diff of an example, and how the commands of its README come by it.
+/// A diff of an example, and its source in the commands of the README.
 #[derive(Debug)]
 pub(crate) struct Example {
-    /// Its file below `examples/`. The README in that folder links it in the paragraph before the commands.
+    /// The diff's file below `examples/`. The README in that folder links it in the paragraph before the commands.
     pub(crate) diff: &'static str,
-    /// What must be there besides us.
+    /// Programs that the commands call besides the injector.
     programs: &'static [Program],
     shows: Shows,
-    /// The configuration that knows the kinds, where ours by default does not.
+    /// The configuration that knows the kinds, if the default one does not.
     pub(crate) configuration: Option<&'static str>,
 }
 
 /// A program that the commands call.
 #[derive(Debug, Clone, Copy)]
 enum Program {
-    /// Its name, and what its version begins with.
+    /// The name of a tool that `tests/tools/install` installs, and the beginning of its version.
     Pinned(&'static str, &'static str),
-    /// `docker`, with our image.
+    /// `docker`, with the injector's image.
     Docker,
 }
 
-/// What the diff is of.
+/// The source of the diff.
 #[derive(Debug, Clone, Copy)]
 enum Shows {
-    /// It is what the commands print. Its paths begin in this folder.
+    /// The commands print it. Its paths begin in this folder.
     Printed(&'static str),
-    /// What they print with `cat` in our place becomes what they print with us.
+    /// The output of the commands: with `cat` in the injector's place, and with the injector.
     Rendered,
-    /// The files that they leave in this folder, likewise.
+    /// The files that the commands write into this folder: with `cat`, and with the injector.
     Left(&'static str),
 }
 
-/// Whether the commands find us, or `cat` under our name.
+/// The program that the commands find under the injector's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Us {
+    /// The injector.
     There,
+    /// `cat`.
     Away,
 }
 
@@ -84,10 +86,10 @@ const fn of(diff: &'static str, programs: &'static [Program], shows: Shows) -> E
     Example { diff, programs, shows, configuration: None }
 }
 
-/// Folders without commands of ours to run, or with a test of their own.
+/// Folders without commands that are run here, or with a test of their own.
 const OTHER_FOLDERS: [&str; 4] = ["cluster", "migration", "webhook-helm", "webhook-kustomize"];
 
-/// What an example shows: a manifest's name, and its text without us and with us.
+/// A manifest of an example: its name, and its text without and with the injector.
 pub(crate) type Shown = (String, String, String);
 
 impl Example {
@@ -104,7 +106,7 @@ impl Example {
         commands
     }
 
-    /// A user who has the programs. None, and said so, where one is missing.
+    /// A user who has the programs. None, with a line on standard error, if one is missing.
     fn user(&self) -> Option<User> {
         let user = match self.programs.iter().any(|program| matches!(program, Program::Docker)) {
             true => image::user_of_image()?,
@@ -118,7 +120,7 @@ impl Example {
         Some(user)
     }
 
-    /// What the commands print, and the folder in which they were typed.
+    /// Runs the commands. Returns what they print, and the folder in which they ran.
     fn typed(&self, us: Us) -> Option<(String, User)> {
         let user = self.user()?;
         let user = if us == Us::Away { user.without_us() } else { user };
@@ -141,7 +143,7 @@ impl Example {
         Some(diff.collect())
     }
 
-    /// The manifests themselves. None, and said so, where a program is missing.
+    /// The manifests themselves. None, with a line on standard error, if a program is missing.
     pub(crate) fn shown(&self) -> Option<Vec<Shown>> {
         match self.shows {
             Shows::Printed(folder) => Some(self.patched(folder)),
@@ -178,14 +180,14 @@ impl Example {
     }
 }
 
-/// Commands in a README, and the paragraph before them.
+/// A block of commands in a README, and the paragraph before it.
 struct Commands {
     introduction: String,
     typed: String,
 }
 
 impl Commands {
-    /// Those of a folder's README, in their order.
+    /// The blocks of a folder's README, in their order.
     fn of(folder: &str) -> Vec<Self> {
         let page = Page::read(&format!("examples/{folder}/README.md"));
         let prose = page.prose();
@@ -242,7 +244,7 @@ fn each_example_gives_its_diff() {
     assert!(wrong.is_empty(), "UPDATE_EXAMPLES=1 writes them anew\n{}", wrong.join("\n"));
 }
 
-/// No folder, no diff and no command that is shown goes without a test, unless its first line says what it needs.
+/// Every folder, diff and block of commands has a test, unless the first line of the block names a need of its own.
 #[test]
 fn nothing_shown_goes_without_a_test() {
     let of_the_table: BTreeSet<String> = EXAMPLES.iter().map(|example| example.diff.to_owned()).collect();
@@ -295,7 +297,7 @@ fn kubernetes_takes_what_is_to_be_applied() {
     }
 }
 
-/// The agent and our annotations are still there once the API server has read the resource by its schema.
+/// The agent and the injector's annotations are still there once the API server has read the resource by its schema.
 #[test]
 fn kubernetes_keeps_the_agent_of_a_custom_resource() {
     let Some(cluster) = cluster() else { return };

@@ -1,4 +1,5 @@
-//! What Kubernetes took before it takes with our agent, in a namespace as strict as before and without a warning more.
+//! The API server accepts, with the agent, every object that it accepts without it: in a namespace as strict as before, and
+//! without a warning more.
 
 use super::cluster::{RESTRICTED, UNENFORCED, cluster, for_each};
 use super::injected::{hardened, paired, pairs};
@@ -46,7 +47,7 @@ fn kubernetes_accepts_the_cases() {
     }
 }
 
-/// What each example shows, without us and with us.
+/// The manifests of each example, without and with the agent.
 #[test]
 fn kubernetes_accepts_the_examples() {
     let Some(cluster) = cluster() else { return };
@@ -85,7 +86,7 @@ fn kubernetes_accepts_the_examples() {
 }
 
 /// The container of the webhook that this program follows, as that one writes it. If a cluster took it, the tests beside
-/// this one would tell us nothing.
+/// this one would show nothing.
 #[test]
 fn kubernetes_refuses_the_container_of_the_original_injector() {
     let Some(cluster) = cluster() else { return };

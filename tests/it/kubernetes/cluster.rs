@@ -15,37 +15,37 @@ use ureq::Agent;
 
 /// A cluster without nodes and controllers: what is created stays as it is.
 pub(crate) struct Cluster {
-    /// Of `kubectl proxy`.
+    /// The address of `kubectl proxy`.
     address: String,
     http: Agent,
     kubectl: PathBuf,
     folder: PathBuf,
-    /// Namespace and name of those that there are.
+    /// Namespace and name of the ServiceAccounts that have been created.
     service_accounts: Mutex<BTreeSet<(String, String)>>,
-    /// All ends when its standard input does, that is with this process.
+    /// The script that runs the programs. It ends them when its standard input ends, that is with this process.
     _programs: Child,
 }
 
-/// What the API server said of an object.
+/// The API server's answer to an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It takes it.
+    /// The API server accepts it.
     Accepted {
-        /// As it would store it, with its defaults.
+        /// The object as the API server would store it, with its defaults.
         object: Value,
-        /// What it would have otherwise.
+        /// The API server's warnings.
         warnings: BTreeSet<String>,
     },
-    /// It does not, for that reason.
+    /// The API server refuses it, for this reason.
     Refused(String),
 }
 
-/// Whether what is created is there afterwards.
+/// A dry run, or one that stores the objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Run {
-    /// All checks, and nothing is stored.
+    /// The API server makes all its checks and stores nothing.
     Dry,
-    /// It is.
+    /// The API server stores the object.
     Wet,
 }
 
@@ -66,10 +66,10 @@ pub(crate) const UNENFORCED: &str = "warns-of-restricted";
 /// A namespace that neither enforces nor warns.
 pub(crate) const SILENT: &str = "silent";
 
-/// How long the programs have, on a machine that is busy with other things.
+/// The most time that the programs may take to start, on a machine that is busy with other things.
 const START: Duration = Duration::from_secs(180);
 
-/// None, and said so, where a program is missing.
+/// The API server of all tests. None, with a line on standard error, if a program is missing.
 pub(crate) fn cluster() -> Option<&'static Cluster> {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     let etcd = tools::find("etcd", "")?;
@@ -100,7 +100,7 @@ impl Cluster {
         let mut programs = Command::new("sh");
         programs.arg(script).arg(&folder).args([etcd, kube_apiserver, kubectl]).args([of_etcd, of_kube_apiserver]);
         programs.env("HOME", &folder).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // Not in our process group: an interrupt of the terminal would end the script before it has tidied up.
+        // Not in the process group of the tests: an interrupt of the terminal would end the script before it has tidied up.
         let programs = programs.process_group(0).spawn().unwrap();
 
         let http = Agent::config_builder()
@@ -176,7 +176,7 @@ impl Cluster {
         self.create_and_get(run, namespace, object, WHOLE)
     }
 
-    /// Whether it would take the object, and what it warns of then.
+    /// Creates an object as a dry run. Returns the API server's warnings.
     pub(crate) fn would_take(&self, namespace: &str, object: &Value) -> Answer {
         match self.create_and_get(Run::Dry, namespace, object, METADATA) {
             Verdict::Accepted { warnings, .. } => Ok(warnings),
@@ -195,13 +195,13 @@ impl Cluster {
         self.post_and_get(&format!("{path}{}", run.parameter()), "application/json", &object.to_string(), accept)
     }
 
-    /// The same with the text as it is, which the API server reads by itself.
+    /// Creates an object from its YAML text, as a dry run.
     pub(crate) fn create_text(&self, collection: &str, namespace: &str, text: &str) -> Verdict {
         let path = collection.replace("{namespace}", namespace);
         self.post(&format!("{path}{}", Run::Dry.parameter()), "application/yaml", text)
     }
 
-    /// Whether a ServiceAccount may read that part of the nodes.
+    /// True if a ServiceAccount may get this subresource of the nodes.
     pub(crate) fn may_get(&self, namespace: &str, service_account: &str, part: &str) -> bool {
         let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
             "user": user(namespace, service_account),
@@ -232,12 +232,12 @@ impl Cluster {
         }
     }
 
-    /// What to give to programs that speak to it themselves.
+    /// The kubeconfig for programs that call the API server themselves.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.folder.join("kubeconfig")
     }
 
-    /// What the Job controller would say of each Job of the namespace that says nothing yet: that it is done.
+    /// Marks each Job of the namespace without a condition as complete, as the Job controller would.
     pub(crate) fn complete_jobs(&self, namespace: &str) {
         let path = format!("{}/apis/batch/v1/namespaces/{namespace}/jobs", self.address);
         let jobs: Value =
@@ -287,7 +287,7 @@ impl Run {
     }
 }
 
-/// How many requests run at a time: the API server has the machine's cores to itself while we wait.
+/// The number of requests at a time: the API server has the machine's cores to itself while the tests wait.
 const THREADS: usize = 4;
 
 /// Does that for each, several at a time; the results are in the order of the items.
@@ -300,10 +300,10 @@ pub(crate) fn for_each<I: Sync, R: Send>(items: &[I], what: impl Fn(&I) -> R + S
     (0..items.len()).filter_map(|index| parts[index % THREADS].next()).collect()
 }
 
-/// Where Pods are created.
+/// The path of the collection of Pods.
 pub(crate) const PODS: &str = "/api/v1/namespaces/{namespace}/pods";
 
-/// Where objects of this kind are created. None for what Kubernetes itself does not have, or has no longer.
+/// The path of the collection of an object's kind. None for a kind that Kubernetes does not have, or has no longer.
 pub(crate) fn collection(object: &Value) -> Option<&'static str> {
     let text = |key: &str| object.get(key).and_then(Value::as_str);
     Some(match (text("apiVersion")?, text("kind")?) {
@@ -349,7 +349,7 @@ fn warning(header: &str) -> String {
     text.strip_suffix('"').unwrap_or(text).replace("\\\"", "\"")
 }
 
-/// The API server wants a key and signs nothing with it here. Anybody may know this one: it is the number 1.
+/// A key for the API server, which signs nothing with it here. It need not be secret: it is the number 1.
 fn service_account_key() -> String {
     let label = "EC PRIVATE KEY";
     let number = "MDECAQEEIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABoAoGCCqGSM49AwEH";

@@ -1,4 +1,4 @@
-//! The pod templates of Jobs and Pods cannot be changed once they are in a cluster, and our report says so before.
+//! The pod templates of Jobs and Pods cannot be changed once they are in a cluster, and the injector's report warns of it.
 
 use super::cluster::{Cluster, cluster};
 use crate::laws::{INJECT, UNINJECT, of_spec};
@@ -10,12 +10,12 @@ use yaml_json_patch::edit;
 
 const CONTAINERS: &str = "containers: [{name: main, image: \"main:1\"}]";
 
-/// What we do to a manifest that is in a cluster already.
+/// A change to a manifest that is in the cluster already.
 struct Change {
     what: &'static str,
-    /// What is in the cluster.
+    /// The manifest in the cluster.
     first: String,
-    /// What we make of it.
+    /// The manifest after the change.
     second: String,
     warnings: Vec<Reason>,
 }
@@ -38,7 +38,7 @@ fn changes(manifest: &str) -> [Change; 3] {
     [injected, updated, removed]
 }
 
-/// Does as a user would with a manifest: `kubectl apply`, or another command of its kind.
+/// Runs a command of kubectl on a manifest, as a user would.
 fn kubectl(cluster: &Cluster, command: &[&str], namespace: &str, manifest: &str) -> Result<(), String> {
     let arguments = [command, &["--namespace", namespace, "--filename", "-"]].concat();
     let (succeeded, _, said) = cluster.kubectl(&arguments, manifest);
@@ -70,13 +70,13 @@ fn kubernetes_refuses_to_change_the_template_of_a_job_or_a_pod() {
             kubectl(cluster, &["apply"], &namespace, &first).unwrap();
             let refused = kubectl(cluster, &["apply"], &namespace, &second).err().unwrap_or_default();
             assert!(refused.contains(says), "{kind} {what}: {refused}");
-            // What our help says to do.
+            // The command that the help of the warning names.
             assert_eq!(kubectl(cluster, &["replace", "--force"], &namespace, &second), Ok(()), "{kind} {what}");
         }
     }
 }
 
-/// What is refused above is refused for being immutable, and for nothing else.
+/// The changes that are refused for other kinds are accepted here, so these kinds' immutability is the only reason.
 #[test]
 fn kubernetes_changes_the_template_of_a_deployment() {
     let Some(cluster) = cluster() else { return };

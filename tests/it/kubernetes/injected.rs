@@ -1,4 +1,4 @@
-//! Resources with and without our agent, as Kubernetes reads them.
+//! Resources with and without the agent, as Kubernetes reads them.
 
 use crate::laws::{self, carries_record};
 use mackerel_agent_injector::config::Config;
@@ -12,18 +12,18 @@ use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
 use yaml_json_patch::edit;
 
-/// A resource twice.
+/// A resource without and with the agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Pair {
     /// `Deployment/web`.
     pub(crate) name: String,
-    /// Without our agent.
+    /// Without the agent.
     pub(crate) before: Value,
-    /// With it, in at least one template.
+    /// With the agent, in at least one template.
     pub(crate) after: Value,
-    /// JSON Pointers of the templates that have it.
+    /// JSON Pointers of the templates that have the agent.
     pub(crate) templates: Vec<String>,
-    /// The document that the resource is, without and with the agent, if it is one by itself.
+    /// The resource's document, without and with the agent, unless the resource is an item of a list.
     pub(crate) texts: Option<[String; 2]>,
 }
 
@@ -37,11 +37,11 @@ impl Pair {
     }
 }
 
-/// What a configuration makes of a text: the resources that carry our agent then, and what they were before.
+/// The resources of a text that have the injected agent under this configuration, each without and with it.
 pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<Pair> {
     let after = edit::apply(text, &inject(text, config, options).edits);
     if options.foreign_agents == ForeignAgents::Adopt {
-        // Warnings about the container that was taken over are no ground to stand on.
+        // Warnings about the adopted container must not excuse warnings about the agent.
         paired(&without_agent(&after, config), &after, config)
     } else if carries_record(text) {
         paired(&without_agent(text, config), &after, config)
@@ -50,7 +50,7 @@ pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<Pair> 
     }
 }
 
-/// The resources that carry our agent in one text, and what they are in the other.
+/// The resources that have the agent in the text `after`, each with its state in the text `before`.
 pub(crate) fn paired(before: &str, after: &str, config: &Config) -> Vec<Pair> {
     let [(before, _), (after, injection)] = [before, after].map(|text| {
         let injection = inject(text, config, laws::INJECT);
@@ -60,7 +60,7 @@ pub(crate) fn paired(before: &str, after: &str, config: &Config) -> Vec<Pair> {
     let decided = injection.outcomes.chunk_by(|one, next| one.offset == next.offset);
     let pair = |((before, after), decided): ((Read, Read), &[Outcome])| {
         let (Some((before, text_before)), Some((after, text_after))) = (before, after) else { return None };
-        // What somebody edited by hand is theirs.
+        // An agent that was edited by hand is not judged.
         let templates = decided.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done);
         let templates: Vec<String> = templates
             .map(|outcome| outcome.template.clone())
@@ -150,7 +150,7 @@ pub(crate) fn completed(resource: &Value, name: &str) -> Value {
     resource
 }
 
-/// The Pod with containers of its own that "restricted" has nothing to say about. Ours, and the Pod itself, are as they were.
+/// A Pod whose own containers comply with "restricted". The agent's container, and the Pod itself, are unchanged.
 pub(crate) fn hardened(pod: &Value) -> Value {
     let mut pod = pod.clone();
     for list in ["containers", "initContainers", "ephemeralContainers"] {

@@ -1,4 +1,4 @@
-//! Holds an injected object against what it was before.
+//! Compares the API server's answers to an object without and with the agent.
 
 use super::cluster::{Answer, Cluster, RESTRICTED, SILENT, UNENFORCED, collection};
 use super::injected::{Pair, completed, hardened};
@@ -8,16 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Mutex;
 
-/// How an object is shown to Kubernetes.
+/// The form in which the API server gets an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Way {
-    /// A template as a Pod where "restricted" is enforced, which took it before.
+    /// A template as a Pod where "restricted" is enforced, which accepted it before.
     Restricted,
     /// A template as a Pod where nothing is enforced, since "restricted" refused it before.
     Unenforced,
-    /// The same once more, where "restricted" is enforced, with containers of its own that it takes.
+    /// The same template where "restricted" is enforced, with its own containers made to comply.
     Hardened,
-    /// A template as a Pod under a configuration that gives up "restricted" for our container: nothing is enforced.
+    /// A template as a Pod under a configuration with which the agent's container does not comply with "restricted": nothing is
+    /// enforced.
     GivenUp,
     /// A workload, with all that a manifest has.
     Workload,
@@ -35,23 +36,23 @@ impl fmt::Display for Way {
     }
 }
 
-/// What Kubernetes said of many objects.
+/// The API server's answers to many objects, counted.
 #[derive(Debug, Default)]
 pub(super) struct Census {
-    /// How many it took before, and how many of those with our agent.
+    /// The number of accepted objects, without the agent and with it.
     accepted: BTreeMap<Way, (usize, usize)>,
-    /// Pods, and workloads, that it refuses without our agent too.
+    /// The numbers of pods and of workloads that the API server refuses without the agent too.
     invalid: (usize, usize),
     wrong: Vec<String>,
 }
 
 impl Census {
-    /// How many were taken with our agent.
+    /// The number of objects that were accepted with the agent.
     pub(super) fn accepted(&self, way: Way) -> usize {
         self.accepted.get(&way).map_or(0, |(_, after)| *after)
     }
 
-    /// Templates that were taken before.
+    /// The number of templates that were accepted before.
     pub(super) fn valid(&self) -> usize {
         [Way::Restricted, Way::Unenforced, Way::GivenUp]
             .iter()
@@ -60,7 +61,7 @@ impl Census {
             .sum()
     }
 
-    /// Panics where something was taken before and is not with our agent.
+    /// Panics if an object was accepted before and is not with the agent.
     #[track_caller]
     pub(super) fn nothing_is_wrong(&self) {
         let shown: Vec<&str> = self.wrong.iter().take(20).map(String::as_str).collect();
@@ -102,14 +103,14 @@ impl fmt::Display for Census {
     }
 }
 
-/// What was accepted before injection.
+/// An object that the API server accepted before the injection: its namespace and warnings.
 #[derive(Debug, Clone)]
 pub(super) struct Ground {
     namespace: &'static str,
     warnings: BTreeSet<String>,
 }
 
-/// Whether a configuration takes from our container what "restricted" asks of it, as it may.
+/// True if a configuration changes settings of the agent's container that "restricted" demands.
 fn gives_up_restricted(config: &Config) -> bool {
     let [given, default] = [config, &Config::default()].map(|config| {
         ["allowPrivilegeEscalation", "capabilities", "runAsNonRoot", "seccompProfile"]
@@ -118,8 +119,7 @@ fn gives_up_restricted(config: &Config) -> bool {
     given != default
 }
 
-/// Asks the API server, and does not ask twice: under most configurations an object is what it was before, and what another
-/// configuration makes of it.
+/// Asks the API server about each object once: many configurations give the same objects, and all have the same ones before.
 pub(super) struct Judge {
     cluster: &'static Cluster,
     known: Mutex<BTreeMap<(&'static str, String), Answer>>,
@@ -148,7 +148,7 @@ impl Judge {
     /// The injected object on the same ground.
     ///
     /// # Errors
-    /// Why it is refused, or the warnings that it has and the object did not have before.
+    /// Returns the reason of the refusal, or the warnings that the object did not have before.
     pub(super) fn holds(&self, ground: &Ground, after: &Value) -> Result<(), String> {
         let warnings = self.ask(ground.namespace, after).map_err(|why| format!("refused: {why}"))?;
         let new: Vec<&String> = warnings.difference(&ground.warnings).collect();

@@ -1,4 +1,4 @@
-//! A real API server judges what we make: would it take the pods and workloads, what does it warn of, what does it store?
+//! A real API server judges injected objects: it accepts, warns of and stores them.
 
 mod accepts;
 pub(crate) mod cluster;

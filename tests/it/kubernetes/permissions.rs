@@ -1,4 +1,4 @@
-//! What `rbac` prints is taken by the API server, and permits what the agent asks for and nothing else.
+//! The API server accepts the output of `rbac`, which permits the agent's requests and nothing else.
 
 use super::cluster::{Cluster, cluster, user};
 use crate::program::Folder;
@@ -81,7 +81,7 @@ fn kubernetes_permits_each_service_account_what_its_own_agents_ask_for() {
     }
 }
 
-/// Where users are told how to ask.
+/// Documents that show users how to ask the API server for the agent's permissions.
 const DOCUMENTS: [&str; 5] = [
     "README.md",
     "README.ja.md",

@@ -1,4 +1,4 @@
-//! A thousand pod templates of other people, of every kind, without our agent and with it.
+//! A thousand pod templates of the corpus, of every kind, without the agent and with it.
 //!
 //! `UPDATE_CENSUS=1 cargo test kubernetes` writes the census anew: `tests/census-kubernetes.txt`.
 
@@ -24,7 +24,7 @@ struct Candidate {
     kind: String,
     file: String,
     document: String,
-    /// Which one of those that are injected in its document.
+    /// Its index among the injected resources of its document.
     index: usize,
 }
 
@@ -68,7 +68,7 @@ fn candidates(files: Files) -> Vec<Candidate> {
     }
 }
 
-/// FNV-1a: the same everywhere and always.
+/// The FNV-1a hash, which is the same on every machine.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
@@ -138,7 +138,7 @@ fn kubernetes_accepts_a_sample_of_the_corpus() {
     compare(&seen);
 }
 
-/// Holds the census against the one that is kept.
+/// Compares the census with `tests/census-kubernetes.txt`.
 fn compare(seen: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/census-kubernetes.txt");
     if std::env::var_os("UPDATE_CENSUS").is_some() {

@@ -1,5 +1,5 @@
-//! What `kubectl get` gives back of an injected workload, and law 4 over it: without our agent, it is what the API server
-//! makes of the workload that was never injected.
+//! Law 4 over injected workloads as `kubectl get` prints them: without the agent, each is as the API server stores the workload
+//! that was never injected.
 
 use super::accepts::{kinds_of_sidecar, to_be_accepted};
 use super::cluster::{Cluster, Run, Verdict, cluster, collection, for_each, without_identity};
@@ -16,7 +16,7 @@ use yaml_json_patch::edit;
 const KINDS: &str =
     "pods,podtemplates,replicationcontrollers,deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs";
 
-/// What `kubectl get -o yaml` prints of a namespace: one List.
+/// The List that `kubectl get -o yaml` prints for a namespace.
 fn printed(cluster: &Cluster, namespace: &str) -> String {
     let (succeeded, text, said) = cluster.kubectl(&["get", KINDS, "--namespace", namespace, "--output", "yaml"], "");
     assert!(succeeded, "{said}");
@@ -84,7 +84,7 @@ fn kubernetes_gives_back_what_uninject_understands() {
     let created = created.into_iter().filter(|created| *created).count();
 
     let stored = printed(cluster, injected);
-    // Defaults and another order of keys are nobody's edits.
+    // Defaults and another order of keys do not count as edits by hand.
     let removal = inject(&stored, &Config::default(), UNINJECT);
     let others: Vec<String> = removal
         .outcomes

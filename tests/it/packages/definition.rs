@@ -1,4 +1,4 @@
-//! `krm-fn/definition.yaml`: the function as catalogs describe it, with the OpenAPI schema of the configuration. What stands
+//! `krm-fn/definition.yaml`: the function as catalogs describe it, with the OpenAPI schema of the configuration. The text
 //! above the schema is written by hand; `UPDATE_EXPECTED=1 cargo test definition` writes the schema anew.
 
 use super::static_program::root;
@@ -42,7 +42,7 @@ fn open_api(json_schema: &Value) -> Value {
                     schema.insert("nullable".to_owned(), true.into());
                 }
             }
-            // Absent and null are the same to us, and a default of null means nothing to others.
+            // The injector reads null as absent, and a default of null means nothing to catalogs.
             ("default", Value::Null) => {}
             ("properties", Value::Object(properties)) => {
                 let properties: Map<_, _> =
@@ -102,7 +102,7 @@ fn the_schema_judges_as_that_of_config_schema() {
     assert!(faulty > 10);
 }
 
-/// Where something is wrong, without the words for it.
+/// The place of an error, without its message.
 fn place(said: &str) -> String {
     said.split_once(": ").unwrap().0.to_owned()
 }

@@ -21,7 +21,7 @@ pub(super) struct Packages {
     pub(super) keyring: String,
 }
 
-/// Made once for all tests. None, and said so, where a program for it is missing.
+/// The packages, made once for all tests. None, with a line on standard error, if a program for them is missing.
 pub(super) fn packages() -> Option<&'static Packages> {
     static PACKAGES: OnceLock<Option<Packages>> = OnceLock::new();
     PACKAGES.get_or_init(make).as_ref()
@@ -70,13 +70,13 @@ fn make() -> Option<Packages> {
 }
 
 impl Packages {
-    /// That of a name; `suffix` is what stands between version and `.tgz`.
+    /// The archive of a name; `suffix` follows the version.
     fn archive(&self, name: &str, suffix: &str) -> String {
         self.folder.join(format!("{name}-{VERSION}{suffix}.tgz")).to_str().unwrap().to_owned()
     }
 
-    /// Somebody who has installed the plugins of that Helm, below a folder with a blank in its name, and has no program of
-    /// ours on the PATH. The plugins hold all platforms, or this one alone.
+    /// A user who has installed the plugins of this Helm, below a folder with a blank in its name, and has no injector on the
+    /// PATH. The plugins hold all platforms, or this one alone.
     pub(super) fn user(&self, helm: &Path, suffix: &str) -> User {
         let user = User::new();
         fs::remove_file(user.path("with").join(PROGRAM)).unwrap();
@@ -107,12 +107,12 @@ fn is_helm3(helm: &Path) -> bool {
     helm.to_string_lossy().contains("helm-3")
 }
 
-/// What that Helm takes for `--post-renderer`.
+/// The value of `--post-renderer` for this Helm.
 pub(super) fn post_renderer(user: &User, helm: &Path) -> String {
     if is_helm3(helm) { user.runs(helm, &["mackerel", "path"]).trim_end().to_owned() } else { PROGRAM.to_owned() }
 }
 
-/// Both Helms, where they are.
+/// Both Helms, if they are installed.
 pub(super) fn helms() -> impl Iterator<Item = PathBuf> {
     ["3.", "4."].into_iter().filter_map(|version| tools::find("helm", version))
 }

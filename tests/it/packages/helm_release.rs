@@ -72,7 +72,7 @@ impl Release<'_> {
         })
     }
 
-    /// What the cluster holds.
+    /// The workloads of the namespace as `kubectl get` prints them.
     fn workloads(&self) -> String {
         let get = ["get", WORKLOADS, "--output=yaml", "--namespace", self.namespace];
         let (succeeded, stdout, stderr) = self.cluster.kubectl(&get, "");
@@ -80,7 +80,7 @@ impl Release<'_> {
         stdout
     }
 
-    /// The workloads that have an agent, as `Kind/name` and the list that it stands in.
+    /// The workloads that have an agent, as `Kind/name` and the list with the agent.
     fn agents(&self) -> Vec<String> {
         let mut agents = Vec::new();
         for (name, spec) in self.templates(&self.workloads()) {

@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// As the examples name it.
+/// The name of the image in the examples.
 const IMAGE: &str = concat!("localhost/mackerel-agent-injector:", env!("CARGO_PKG_VERSION"));
 
-/// What finds the image in its store: variables of podman and buildah.
+/// The store that holds the image, as environment variables for podman and buildah.
 struct Store {
     variables: Vec<(&'static str, PathBuf)>,
     id: String,
 }
 
-/// The image, built once for all tests. None, and said so, where the programs for it are missing.
+/// The image, built once for all tests. None, with a line on standard error, if the programs for it are missing.
 fn image() -> Option<&'static Store> {
     static IMAGE_BUILT: OnceLock<Option<Store>> = OnceLock::new();
     IMAGE_BUILT.get_or_init(build).as_ref()
@@ -56,14 +56,14 @@ fn build() -> Option<Store> {
     Some(Store { variables, id })
 }
 
-/// Somebody who has the image and a `docker`, which is podman; without us, a `docker` that runs `cat`.
+/// A user who has the image and a `docker`, which is podman; without the injector, a `docker` that runs `cat`.
 pub(crate) fn user_of_image() -> Option<User> {
     let user = user(image()?);
     symlink(root().join("tests/tools/identity"), user.path("without/docker")).unwrap();
     Some(user)
 }
 
-/// Somebody who has the image and a `docker`, which is podman.
+/// A user who has the image and a `docker`, which is podman.
 fn user(store: &Store) -> User {
     let user = store.variables.iter().fold(User::new(), |user, (variable, value)| user.with(variable, value.clone()));
     let docker = user.path("with/docker");
@@ -73,7 +73,7 @@ fn user(store: &Store) -> User {
     user.with("KPT_FN_RUNTIME", "podman").with("KRM_FN_RUNTIME", "podman")
 }
 
-/// What `kustomize build --enable-alpha-plugins` and kpt run, and Kubernetes with `runAsNonRoot`.
+/// As `kustomize build --enable-alpha-plugins` and kpt run the image, and Kubernetes with `runAsNonRoot`.
 #[test]
 fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program() {
     let Some(store) = image() else { return };

@@ -124,7 +124,7 @@ fn the_same_programs_give_the_same_files() {
     assert_eq!(compared, 5);
 }
 
-/// No manifest of the tests, no example: the sources, and what people read about them.
+/// The package of crates.io holds the sources and the documents for users, and neither tests nor examples.
 #[test]
 fn the_crate_holds_no_test_data() {
     let mut list = Command::new(env!("CARGO"));

@@ -4,7 +4,7 @@ use crate::tools;
 use std::path::Path;
 use std::process::Command;
 
-/// None, and said so, where Cargo has linked the program as the system does by default.
+/// The program. None, with a line on standard error, if Cargo has linked it dynamically.
 pub(super) fn static_program() -> Option<&'static Path> {
     // The flag that links the program so links this one too.
     if !cfg!(target_feature = "crt-static") {
@@ -18,7 +18,7 @@ pub(super) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Runs one of the repository's scripts, which must succeed; what it printed.
+/// Runs one of the repository's scripts, which must succeed. Returns what it prints.
 #[track_caller]
 pub(super) fn script(command: &mut Command) -> String {
     let output = command.current_dir(root()).output().unwrap();

@@ -39,7 +39,7 @@ fn workflows_take_one_toolchain_and_the_oldest_that_is_promised() {
     assert_eq!(toolchains.len(), 1, "{toolchains:?}");
 }
 
-/// Actions of others are pinned by the hash of a commit, with the version that it had.
+/// Actions of other repositories are pinned by the hash of a commit, with its version in a comment.
 #[test]
 fn actions_are_pinned_by_hash() {
     let mut pinned = 0;
@@ -55,7 +55,7 @@ fn actions_are_pinned_by_hash() {
     assert!(pinned >= 4);
 }
 
-/// Nothing is granted to a whole workflow but reading the code, and each job of a release asks for what it needs.
+/// A workflow as a whole may only read the code; each job of a release requests the permissions that it needs.
 #[test]
 fn permissions_are_the_least() {
     for (name, text) in workflows() {

@@ -31,7 +31,7 @@ fn chart() -> PathBuf {
     root().join("webhook/chart")
 }
 
-/// Both Helms, where they are installed.
+/// Both Helms, if they are installed.
 fn helms() -> impl Iterator<Item = PathBuf> {
     ["3.", "4."].into_iter().filter_map(|version| tools::find("helm", version))
 }
@@ -71,7 +71,8 @@ fn name(object: &Value) -> String {
     format!("{}/{}", object["kind"].as_str().unwrap(), object["metadata"]["name"].as_str().unwrap())
 }
 
-/// What both Helms make of it, which is the same. None, and said so, where there is no Helm.
+/// The chart as both Helms render it with these values: the same for both. None, with a line on standard error, if no Helm is
+/// installed.
 fn rendered(sets: &[&str]) -> Option<Rendered> {
     let mut all = helms().map(|helm| render(&helm, sets).unwrap_or_else(|said| panic!("{sets:?}: {said}")));
     let first = all.next()?;
@@ -81,7 +82,7 @@ fn rendered(sets: &[&str]) -> Option<Rendered> {
     Some(Rendered(first))
 }
 
-/// What both Helms say against it.
+/// Returns the error of each Helm.
 fn refused(sets: &[&str]) -> Vec<String> {
     helms().map(|helm| render(&helm, sets).map(|_| sets).expect_err("it is rendered")).collect()
 }

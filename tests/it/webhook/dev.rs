@@ -12,14 +12,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Skaffold's own schema, which lies beside the corpus where there is one.
+/// Skaffold's own schema, beside the corpus; none without the corpus.
 fn skaffold_schema() -> Option<Value> {
     let corpus = std::env::var_os("MACKEREL_CORPUS").map_or_else(|| root().join("../shared/corpus"), PathBuf::from);
     let text = fs::read_to_string(corpus.join("../schemas/skaffold-v4beta13.json")).ok()?;
     Some(serde_json::from_str(&text).unwrap())
 }
 
-/// What a value breaks in a schema with definitions.
+/// Returns the violations of a schema with definitions.
 fn violations(root: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
     if let Some(name) = schema["$ref"].as_str() {
         return violations(root, root.pointer(name.trim_start_matches('#')).unwrap(), value, at);
@@ -69,7 +69,7 @@ fn skaffold_takes_its_configuration_with_and_without_the_profile() {
     assert_eq!(violations(&schema, &schema, &skaffold, "").len(), 1);
 }
 
-/// None, and said so, where a tool is missing.
+/// Runs `webhook/dev/up`. None, with a line on standard error, if a tool is missing.
 fn up(mode: &[&str], input: &str) -> Option<(bool, String)> {
     for (name, version) in [("etcd", ""), ("kube-apiserver", ""), ("kubectl", ""), ("helm", "4.")] {
         tools::find(name, version)?;

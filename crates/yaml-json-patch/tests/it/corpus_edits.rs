@@ -1,4 +1,4 @@
-//! Other people's manifests: something is added to every pod template, checked as JSON, and taken out again.
+//! Manifests of the corpus: a member is added to every pod template, checked as JSON, and removed again.
 
 use crate::corpus;
 use crate::splice::visible;
@@ -103,7 +103,7 @@ fn patch(operations: &[Value]) -> Patch {
     serde_json::from_value(Value::Array(operations.to_vec())).unwrap()
 }
 
-/// Adds, checks, takes out again. The refusal, if one of the two steps is refused.
+/// Adds a value, checks the result and removes the value again. Returns the refusal if one of the two steps is refused.
 fn there_and_back(text: &str, tree: &Tree<'_>, change: &Change, name: &str) -> Option<ErrorKind> {
     let add = patch(&change.add);
     let cache = Cache::default();

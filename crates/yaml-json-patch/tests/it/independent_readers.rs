@@ -5,7 +5,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle};
 use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
 
-/// Kinds, values and what stands before them, in the order of the text.
+/// Kinds, values, anchors and tags, in the order of the text.
 fn tree_events(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
     let before = format!("{}{}", u8::from(tree.anchor(id).is_some()), u8::from(tree.tag(id).is_some()));
     match tree.kind(id) {

@@ -15,7 +15,7 @@ fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// Every place of a document, with what stands there.
+/// Every pointer of a document, with its value.
 fn places(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
     found.push((path.to_owned(), value.clone()));
     match value {
@@ -49,7 +49,7 @@ fn new_value(tape: &mut Tape<'_>) -> Value {
     }
 }
 
-/// Adds something new, and says how to take it out again.
+/// Adds a value, and returns the operation that removes it again.
 fn addition(tape: &mut Tape<'_>, document: &Value, serial: usize) -> Option<(Value, Value)> {
     let mut found = Vec::new();
     places(document, "", &mut found);

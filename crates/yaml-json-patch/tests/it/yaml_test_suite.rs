@@ -90,7 +90,7 @@ fn expected(test_event: &str) -> Vec<Vec<String>> {
             }
         }
     }
-    // `---` and nothing else is a null to the suite, no root to us.
+    // `---` and nothing else is a null to the suite; this reader has no root then.
     documents.retain(|document| document != &["=VAL :"]);
     documents
 }
@@ -132,12 +132,12 @@ fn the_reference_reader_gives_the_suites_events() {
     let mut wrong = Vec::new();
     for case in &cases {
         let mut input = case.input.clone();
-        // Here go-yaml, and so we, read no line break where the text has none; the suite does.
+        // As go-yaml, this reader reads no line break where the text has none; the suite does.
         if ["JEF9/02", "L24T/01"].contains(&case.name.as_str()) {
             input.push('\n');
         }
         let result = read_all(&input);
-        // Refused by the letter of YAML 1.2, read by go-yaml and so by us: see the module docs of the reference reader, and
+        // Refused by the letter of YAML 1.2, read by go-yaml and so by this reader: see the module docs of the reference reader, and
         // of what it does with quotes.
         if ["9C9N", "QB6E"].contains(&case.name.as_str()) {
             assert!(result.is_ok(), "{}", case.name);

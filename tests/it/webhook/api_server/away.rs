@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a pod takes, and whether it has the agent.
+/// Creates a pod as a dry run. Returns the time that it took, and true if the pod has the agent.
 fn timed(webhook: &Webhook) -> (Duration, bool) {
     let started = Instant::now();
     match webhook.create(&plain_pod()) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// It listens on a port of its own until the process ends.
+/// Starts a balancer, which listens on a port of its own until the process ends.
 pub(super) struct Balancer {
     pub(super) port: u16,
     endpoints: Arc<Mutex<Vec<SocketAddr>>>,

@@ -37,7 +37,8 @@ fn comparable(pod: &Value) -> String {
     format!("{pod:#}")
 }
 
-/// Creates pods through the webhook, and those of the injected manifest past it: differences, and how many were compared.
+/// Creates pods through the webhook, and the pods of the injected manifest without it. Returns the differences, and the number of
+/// compared pods.
 fn compare(webhook: &Webhook, pods: &[Twice]) -> (Vec<String>, usize) {
     let compared = for_each(pods, |(name, before, after)| {
         let past = webhook.cluster.create(Run::Dry, SILENT, after);

@@ -20,12 +20,12 @@ struct Webhook {
     cluster: &'static Cluster,
     balancer: Balancer,
     files: Files,
-    /// The namespace whose pods go through it.
+    /// The namespace whose pods the webhook reviews.
     namespace: String,
 }
 
 impl Webhook {
-    /// Registers a webhook for the pods of a namespace of this name. None, and said so, where a program is missing.
+    /// Registers a webhook for the pods of a namespace of this name. None, with a line on standard error, if a program is missing.
     fn register(name: &str) -> Option<Self> {
         let cluster = cluster()?;
         let files = certificate(&Folder::with(&[]), &[]);
@@ -68,7 +68,7 @@ impl Webhook {
         Server::start_in(folder, self.files.authority.clone(), arguments)
     }
 
-    /// What becomes of a pod that is created, and is not stored.
+    /// Creates a pod as a dry run.
     fn create(&self, pod: &Value) -> Verdict {
         self.cluster.create(Run::Dry, &self.namespace, pod)
     }

@@ -63,7 +63,7 @@ fn creating(webhook: &Webhook, rate: u32, meanwhile: impl FnOnce(&Created)) -> C
 #[test]
 fn no_pod_is_missed_while_replicas_are_replaced() {
     let Some(webhook) = Webhook::register("rollout") else { return };
-    // Endpoints are told of a replica that ends a second after it was asked to.
+    // The time after which endpoints leave out a replica that ends.
     const LATE: Duration = Duration::from_secs(1);
     let start = || webhook.server(&["--drain=3s"], &[]);
     let mut replicas = vec![start(), start()];

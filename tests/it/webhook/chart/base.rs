@@ -1,4 +1,4 @@
-//! `webhook/base`, the chart without Helm, in an overlay that gives the certificate.
+//! `webhook/base`, the chart without Helm, in an overlay that adds the certificate.
 
 use super::{RELEASE, objects, root, run};
 use crate::tools;

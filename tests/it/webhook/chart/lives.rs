@@ -24,7 +24,7 @@ impl Server {
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];
         let arguments: Vec<String> = strings(&container["args"])
             .map(|argument| {
-                // Its files stand below our folder.
+                // The container's files are below the folder of the test.
                 match argument.split_once("=/") {
                     Some((flag, path)) => format!("{flag}={}", folder.path(path).display()),
                     None => argument.to_owned(),
@@ -44,7 +44,7 @@ impl Server {
         server
     }
 
-    /// Whether it has taken a changed certificate.
+    /// True if the server has reloaded its certificate so many times.
     fn has_reloaded(&self, release: &Release<'_>, times: usize) -> bool {
         let metrics = ureq::get(format!("http://127.0.0.1:{}/metrics", release.ports[1])).call();
         let metrics = metrics.unwrap().body_mut().read_to_string().unwrap();
@@ -118,7 +118,7 @@ fn base64(text: &str) -> Vec<u8> {
 }
 
 impl Release<'_> {
-    /// Whether a pod that is created now gets the agent.
+    /// True if a pod that is created now gets the agent.
     fn injects(&self) -> bool {
         match self.creates(&pod(&json!({}))) {
             Verdict::Accepted { object, .. } => object.to_string().contains("mackerel/mackerel-container-agent"),
@@ -126,7 +126,7 @@ impl Release<'_> {
         }
     }
 
-    /// What `webhook certificate` makes for the Service, applied: the Secret's data.
+    /// Applies the Secret that `webhook certificate` prints for the Service. Returns its data.
     fn issue(&self, secret: &str, old: Option<&str>) -> Value {
         let folder = Folder::with(&[("old.pem", old.unwrap_or_default())]);
         let mut arguments = vec!["webhook", "certificate", "--service", NAME, "--namespace", &self.namespace];
@@ -293,7 +293,7 @@ fn definition(kind: &str, plural: &str) -> Value {
     })
 }
 
-/// With the Secret and the CA of others, to which Helm's upgrades do nothing.
+/// Helm's upgrades leave a Secret and a CA alone that other tools made.
 #[test]
 fn cert_manager_and_openshift_write_certificate_and_ca_and_helm_leaves_them_alone() {
     let Some(cluster) = cluster() else { return };

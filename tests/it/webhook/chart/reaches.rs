@@ -1,5 +1,5 @@
-//! Who reaches the webhook, and whom the policy shows: told by a webhook that nobody serves and that fails, which refuses all that
-//! reach it.
+//! The pods that reach the webhook, and those that the policy warns of. No server runs and `failurePolicy` is `Fail`, so the API
+//! server refuses every pod that reaches the webhook.
 
 use super::helms;
 use super::release::{NAME, Release, deployment, pod};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const GENERATED: &str = "tls.mode=generated,policy.enabled=false";
 
-/// Whether the API server could not ask the webhook, and refused therefore.
+/// True if the API server refused because it could not call the webhook.
 fn asked(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Refused(why) if why.contains("failed calling webhook"))
 }
@@ -28,7 +28,7 @@ fn with_always_all_pods_but_those_of_the_servers_and_of_the_system() {
         release.until("a pod is asked about", || asked(&release.creates(&wanted)));
         assert!(!asked(&release.creates(&pod(&json!({})))), "a pod without the label");
 
-        // Nobody serves, and still the servers and what the cluster runs on can start.
+        // No server runs, and still the webhook's own pods and those of the system can start.
         let server = server_pod(&release, "team", "web");
         let verdict = release.creates(&server);
         assert!(taken(&verdict), "{verdict:?}");
@@ -44,7 +44,7 @@ fn with_always_all_pods_but_those_of_the_servers_and_of_the_system() {
     }
 }
 
-/// Whether it was taken without a warning.
+/// True if the API server accepted the object without a warning.
 fn taken(verdict: &Verdict) -> bool {
     matches!(verdict, Verdict::Accepted { warnings, .. } if warnings.is_empty())
 }

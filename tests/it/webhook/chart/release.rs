@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 pub(super) const NAME: &str = "mackerel-agent-injector";
 
-/// How long the API server may take to notice a webhook, and the server a file.
+/// The most time that the API server takes to notice a webhook, and the webhook's server to notice a file.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A release in a namespace of its own. It is about that namespace alone, since other tests use the cluster meanwhile.
 pub(super) struct Release<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) namespace: String,
-    /// Where the server is to listen: for the API server, and without TLS.
+    /// The ports of the server: the one that the API server calls, and the one without TLS.
     pub(super) ports: [u16; 2],
     helm: &'a Path,
     user: User,
@@ -37,7 +37,7 @@ impl<'a> Release<'a> {
         Self { cluster, label: namespace.clone(), namespace, ports, helm, user }
     }
 
-    /// Installs or upgrades it with these `--set` beside those of the test. Nothing waits for pods: there are no nodes.
+    /// Installs or upgrades the release with these `--set` beside those of the test. Helm does not wait for pods: there are no nodes.
     #[track_caller]
     pub(super) fn upgrade(&self, sets: &[&str]) {
         let [port, metrics] = self.ports;
@@ -127,7 +127,7 @@ impl<'a> Release<'a> {
         self.cluster.create(Run::Dry, &self.namespace, object)
     }
 
-    /// Waits until something holds that the API server or the server learns by and by.
+    /// Waits until a condition holds: the API server and the webhook's server notice changes late.
     #[track_caller]
     pub(super) fn until(&self, what: &str, holds: impl Fn() -> bool) {
         let started = Instant::now();

@@ -1,4 +1,4 @@
-//! What the values make of the objects.
+//! The rendered objects, by values.
 
 use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, name, rendered};
 use mackerel_agent_injector::annotations::PREFIX;

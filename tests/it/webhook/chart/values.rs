@@ -1,4 +1,4 @@
-//! Values: their schema, and what the chart says against wrong ones.
+//! Values: their schema, and the chart's errors for wrong ones.
 
 use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, objects, refused, rendered, root, run};
 use mackerel_agent_injector::config::schema;
@@ -23,7 +23,7 @@ fn the_schema_has_that_of_the_configuration_as_config_schema_prints_it() {
     assert!(fs::read_to_string(path).unwrap() == expected, "`UPDATE_EXPECTED=1 cargo test chart` writes it anew");
 }
 
-/// Names of maps that the chart gives on as they are.
+/// Names of maps that the chart copies as they are.
 const FREE: [&str; 4] = ["/resources", "/livenessProbe", "/readinessProbe", "/config"];
 
 fn names(value: &Value, at: &str, found: &mut BTreeSet<String>) {

@@ -36,7 +36,7 @@ impl Response {
     }
 }
 
-/// What a client that trusts these authorities asks of TLS.
+/// The TLS configuration of a client that trusts these authorities.
 pub(crate) fn trusting(authorities: &str) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authorities.as_bytes()).map(Result::unwrap));
@@ -109,7 +109,7 @@ impl Client {
         self.receive()
     }
 
-    /// One response, by its length.
+    /// Reads one response, by its length.
     pub(crate) fn receive(&mut self) -> io::Result<Response> {
         let head = loop {
             if let Some(end) = self.received.windows(4).position(|window| window == b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! Hostile clients: what they may take, and what the others notice of it.
+//! Hostile clients: the resources that they can take, and the effect on other clients.
 
 use crate::webhook::server::client::{Client, Transport, post_head, trusting};
 use crate::webhook::server::{REVIEW, Server, decision, is_long, scaled, until};
@@ -147,7 +147,7 @@ fn large_bodies_leave_memory_and_time_for_others() {
                 let (server, body) = (&server, if number % 10 == 0 { &list } else { &large });
                 scope.spawn(move || {
                     for _ in 0..10 {
-                        // The API server does as it is told.
+                        // The API server tries again after that time.
                         match server.connect().try_post("/mutate", body.as_bytes()) {
                             Ok(response) if response.status == 429 => {
                                 assert_eq!(response.header("retry-after"), Some("1"));

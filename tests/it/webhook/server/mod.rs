@@ -41,7 +41,7 @@ pub(crate) struct Server {
     authority: String,
 }
 
-/// Files of one certificate.
+/// The files of one certificate.
 pub(crate) struct Files {
     pub(crate) certificate: String,
     pub(crate) key: String,
@@ -124,7 +124,7 @@ impl Server {
         Client::new(Transport::tls(self.address, &self.authority))
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a connection of its own.
     pub(crate) fn post(&self, path: &str, body: &str) -> Response {
         self.connect().post(path, body.as_bytes())
     }
@@ -153,7 +153,7 @@ impl Server {
         until(&format!("{name} {value}"), || self.metric(name) == Some(value));
     }
 
-    /// Events with this message so far.
+    /// The number of events with this message so far.
     pub(crate) fn events(&self, message: &str) -> Vec<Value> {
         self.log.lock().unwrap().iter().filter(|event| event["message"] == message).cloned().collect()
     }

@@ -25,7 +25,7 @@ const JSON: &str = "POST /mutate HTTP/1.1\r\nHost: a\r\nContent-Type: applicatio
 /// A header that the server does not read to its end.
 const LONG_HEADER: &str = "a header of 1 MB";
 
-/// Name, request, statuses that are right.
+/// A malformed request: its name, its text, and the statuses that are right.
 fn malformed() -> Vec<(&'static str, Vec<u8>, u16)> {
     let raw = |text: &str| text.as_bytes().to_vec();
     let changed = |from: &str, to: &str| {
