@@ -198,7 +198,7 @@ fn conflicting(AnnotationConflict { first, others, violation }: AnnotationConfli
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{KubeletConnection, SidecarKind, Sources, load};
+    use crate::config::{KubeletConnection, Sources, load};
 
     fn given<'a>(pairs: &'a [(String, &'a str)]) -> Vec<Given<'a>> {
         pairs.iter().enumerate().map(|(index, (key, value))| (key.as_str(), *value, index)).collect()
@@ -257,49 +257,6 @@ mod tests {
         let InvalidAnnotations { first, others } = overlay(&config, &given(&pairs)).unwrap_err();
         assert_eq!((first.key.as_str(), first.offset, others.len()), (pairs[1].0.as_str(), 1, 0));
         assert!(first.message.ends_with("says `other`, and `agent-injector.contrib.mackerel.io/api-key-secret-name`, which means the same, says `key`"));
-    }
-
-    #[test]
-    fn each_new_annotation_sets_its_setting() {
-        let config = Config::default();
-        let spec = on(
-            &config,
-            &[
-                ("api-key-secret-key", "key"),
-                ("image", "r.example.com/agent@sha256:00"),
-                ("kubelet-port", "1250"),
-                ("kubelet-insecure-tls", "True"),
-                ("agent-config-configmap-name", "agent"),
-                ("agent-config-configmap-key", "agent.yaml"),
-                ("cpu-request", "0.02"),
-                ("cpu-limit", "100m"),
-                ("memory-request", "100Mi"),
-                ("memory-limit", "200Mi"),
-                ("sidecar", "native"),
-                ("display-name", "shop $(MACKEREL_KUBERNETES_POD_NAME)"),
-                ("memo", "shop"),
-                ("host-status-on-start", "standby"),
-                ("ignore-container", "^proxy$"),
-                ("log-level", "DEBUG"),
-            ],
-        )
-        .spec;
-        assert_eq!(spec.api_key.secret_key_ref.key, "key");
-        assert_eq!(spec.agent.image, "r.example.com/agent@sha256:00");
-        assert_eq!(spec.agent.image_pull_policy.as_str(), "IfNotPresent");
-        assert_eq!(spec.kubelet_connection(), KubeletConnection::Tls { port: 1250, insecure: true });
-        assert_eq!(spec.agent.config.config_map_key_ref.key, "agent.yaml");
-        assert_eq!(spec.sidecar, SidecarKind::Native);
-        assert_eq!(spec.agent.display_name.as_deref(), Some("shop $(MACKEREL_KUBERNETES_POD_NAME)"));
-        assert_eq!(spec.agent.memo.as_deref(), Some("shop"));
-        assert_eq!(spec.agent.host_status_on_start.map(|status| status.as_str()), Some("standby"));
-        assert_eq!(spec.agent.ignore_container.as_deref(), Some("^proxy$"));
-        assert_eq!(spec.agent.log_level.map(|level| level.as_str()), Some("DEBUG"));
-        let resources = serde_json::json!(spec.agent.resources);
-        let expected = serde_json::json!({
-            "limits": {"cpu": "100m", "memory": "200Mi"}, "requests": {"cpu": "0.02", "memory": "100Mi"},
-        });
-        assert_eq!(resources, expected);
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub(crate) use function_config::FunctionConfig;
 use crate::diagnostic::Severity;
 use crate::inject::Injection;
 use crate::manifest::list::{self, Cut};
+use crate::manifest::prefilter::is_empty;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
 use results::{EarlierResults, FunctionResult, block, function_results};
@@ -78,12 +79,6 @@ pub fn is_call(text: &str) -> bool {
         // Its root is indented or otherwise unusual.
         None => yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root))),
     }
-}
-
-/// Nothing but comments, blank lines, directives and markers.
-fn is_empty(document: &str) -> bool {
-    let means_nothing = |line: &str| line.is_empty() || line.starts_with(['#', '%']) || ["---", "..."].contains(&line);
-    document.trim_start_matches('\u{feff}').lines().all(|line| means_nothing(line.trim()))
 }
 
 impl<'t> Call<'t> {

@@ -1,5 +1,6 @@
 //! Documents of a stream, which is cut at each `---` or `...` at the beginning of a line: no scalar holds one there.
 
+use crate::block_scalar::line_end;
 use memchr::memmem;
 use std::ops::Range;
 
@@ -56,7 +57,7 @@ impl Iterator for Documents<'_> {
                 }
                 (_, Some(end)) => {
                     self.ends.step();
-                    break next_line(self.text, end);
+                    break line_end(self.text.as_bytes(), end).1;
                 }
                 _ => break self.text.len(),
             }
@@ -110,17 +111,6 @@ fn is_prefix(text: &str) -> bool {
             || line.trim_start_matches([' ', '\t']).starts_with('#')
             || line.trim_matches([' ', '\t']).is_empty()
     })
-}
-
-/// The beginning of the line after the one that holds `at`.
-fn next_line(text: &str, at: usize) -> usize {
-    let bytes = text.as_bytes();
-    let rest = bytes.get(at..).unwrap_or_default();
-    match memchr::memchr2(b'\n', b'\r', rest) {
-        None => bytes.len(),
-        Some(found) if rest[found] == b'\r' && rest.get(found + 1) == Some(&b'\n') => at + found + 2,
-        Some(found) => at + found + 1,
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! `text.len() + 1`: the start of the line after the last one ([`super::edits`] turns it into a real place again).
 
 use super::error::{ErrorKind, SpliceError};
+use crate::block_scalar;
 
 pub(crate) struct Lines<'t> {
     pub(crate) text: &'t str,
@@ -82,18 +83,13 @@ impl<'t> Lines<'t> {
 
     /// The first break at or behind `at`, else the text's end.
     pub(crate) fn line_end(&self, at: usize) -> usize {
-        let rest = self.bytes().get(at..).unwrap_or_default();
-        memchr::memchr2(b'\n', b'\r', rest).map_or(self.text.len(), |found| at + found)
+        block_scalar::line_end(self.bytes(), at).0
     }
 
     /// The start of the line behind the one that holds `at`.
     fn next(&self, at: usize) -> usize {
-        let end = self.line_end(at);
-        match self.byte(end) {
-            None => self.end().max(end),
-            Some(b'\r') if self.byte(end + 1) == Some(b'\n') => end + 2,
-            Some(_) => end + 1,
-        }
+        let (end, next) = block_scalar::line_end(self.bytes(), at);
+        if next > end { next } else { self.end().max(end) }
     }
 
     /// The start of the line behind the one on which content ends at `at`: at most a comment follows on it.
