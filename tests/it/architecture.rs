@@ -3,23 +3,28 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The files of a folder and of the folders in it.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() { &mut folders } else { &mut files }.push(path);
+        }
+    }
+    files
+}
 
 /// The modules of a source folder, each with its code: no comments, no strings, no tests.
 fn modules(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let name = path.strip_prefix(root).unwrap().with_extension("").to_str().unwrap().replace(['/', '\\'], "::");
-            let module = name.strip_suffix("::mod").unwrap_or(&name).to_owned();
-            if !matches!(&*module, "lib" | "main") {
-                found.insert(module, without_tests(&code(&fs::read_to_string(path).unwrap())));
-            }
+    for path in files(root) {
+        let name = path.strip_prefix(root).unwrap().with_extension("").to_str().unwrap().replace(['/', '\\'], "::");
+        let module = name.strip_suffix("::mod").unwrap_or(&name).to_owned();
+        if !matches!(&*module, "lib" | "main") {
+            found.insert(module, without_tests(&code(&fs::read_to_string(path).unwrap())));
         }
     }
     found
@@ -171,19 +176,35 @@ fn no_files_name_each_other() {
 #[test]
 fn no_file_is_long() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for folder in ["src", "crates/yaml-json-patch/src"] {
-        let mut folders = vec![root.join(folder)];
-        while let Some(folder) = folders.pop() {
-            for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
-                if path.is_dir() {
-                    folders.push(path);
-                } else {
-                    let lines = fs::read_to_string(&path).unwrap().lines().count();
-                    assert!(lines <= 600, "{} has {lines} lines", path.display());
-                }
+    for path in ["src", "crates/yaml-json-patch/src"].iter().flat_map(|folder| files(&root.join(folder))) {
+        let lines = fs::read_to_string(&path).unwrap().lines().count();
+        assert!(lines <= 600, "{} has {lines} lines", path.display());
+    }
+}
+
+/// The rule of CONTRIBUTING.md, for the first line of each doc comment.
+#[test]
+fn a_doc_comment_begins_with_a_noun_phrase_or_a_verb() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let question = regex_lite::Regex::new("^//[/!] (What|Where|How|Who|Whose|Whether|Of) ").unwrap();
+    let mut wrong = Vec::new();
+    for path in ["src", "tests", "benches/speed", "benches/peers/src", "crates"]
+        .iter()
+        .flat_map(|folder| files(&root.join(folder)))
+    {
+        if path.extension().is_none_or(|extension| extension != "rs") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        let mut before = "";
+        for (index, line) in text.lines().map(str::trim_start).enumerate() {
+            if question.is_match(line) && !before.starts_with("///") && !before.starts_with("//!") {
+                wrong.push(format!("{}:{}: {line}", path.display(), index + 1));
             }
+            before = line;
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
