@@ -187,4 +187,14 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
     let refused = |annotations: &Value| matches!(release.creates(&pod(annotations)), Verdict::Refused(why) if why.contains(missing));
     release.until("a pod that asks is refused", || refused(&inject("True")));
     assert!(!refused(&json!({})) && !refused(&inject("false")));
+
+    // What the servers read does not change the policy; an upgrade does. Helm 4 leaves the edits of others alone unless told.
+    let disabled =
+        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {injection: disabled}\n";
+    release.patch("configmap", NAME, &json!({"data": {"agent-injector.yaml": disabled}}));
+    assert!(refused(&inject("True")));
+    let chart = super::chart();
+    let upgrade = ["upgrade", NAME, chart.to_str().unwrap(), "--reset-then-reuse-values", "--force-conflicts"];
+    release.helm(&[&upgrade[..], &["--set", "config.injection=disabled"]].concat());
+    release.until("a pod that asks is created", || !refused(&inject("True")));
 }
