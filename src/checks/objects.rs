@@ -25,7 +25,7 @@ pub(super) struct Named<'r> {
 }
 
 /// The maximum number of names of one kind to search a text for.
-const LOOKED_FOR: usize = 16;
+const MAX_FINDERS: usize = 16;
 
 impl<'r> Named<'r> {
     /// Collects the names that the agents of the outcomes need.
@@ -42,7 +42,7 @@ impl<'r> Named<'r> {
             of_kind.entry(*kind).or_default().insert(name);
         }
         let finders = |names: BTreeSet<&'r str>| {
-            (names.len() <= LOOKED_FOR).then(|| names.into_iter().map(|name| Finder::new(name.as_bytes())).collect())
+            (names.len() <= MAX_FINDERS).then(|| names.into_iter().map(|name| Finder::new(name.as_bytes())).collect())
         };
         let finders = of_kind.into_iter().map(|(kind, names)| (kind, finders(names))).collect();
         Self { names, finders }

@@ -1,4 +1,4 @@
-//! From one text to edits and outcomes.
+//! The pipeline from one text to edits and outcomes.
 //!
 //! - `plan`: what is to change in one piece of text, a document or a list's item, and why. It writes nothing.
 //! - `apply`: the edits that the plan takes, spliced and verified

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::rc::Rc;
 
-/// Everything about one pod template of one resource.
+/// The outcome of one pod template of one resource.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Outcome {

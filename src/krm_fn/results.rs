@@ -29,7 +29,7 @@ struct ResultResource<'r> {
     file: Option<&'r (String, Option<i64>)>,
 }
 
-/// Everything worth a result, in order of the text.
+/// The findings worth a result, in order of the text.
 pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>> {
     let reported = injection.diagnostics().filter(|reported| is_worth_a_result(reported.finding.reason));
     reported.map(FunctionResult::new).collect()

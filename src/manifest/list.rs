@@ -42,7 +42,7 @@ pub struct Cut {
     /// The bytes of each item in the document, from the beginning of its dash's line to that of the next. They follow
     /// one another without a gap.
     pub items: Vec<Range<usize>>,
-    /// Everything but the items.
+    /// The document without the items.
     envelope: String,
     /// Offset of the key `items`, the same in document and envelope.
     key: usize,

@@ -26,7 +26,7 @@ pub(crate) struct Resource {
 }
 
 /// The maximum depth of lists inside lists. Real input nests two deep.
-const LIST_DEPTH: usize = 8;
+const MAX_LIST_DEPTH: usize = 8;
 
 /// Every resource below `root`, with the items in place of a list, in order of the text. Items that are no mappings
 /// (`null`) are left out. `inherited` is the type of items that a typed list around `root` gives.
@@ -39,7 +39,7 @@ pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> 
 /// Like [`resources`], including those that Kubernetes does not see because of duplicate keys.
 pub(crate) fn with_hidden(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     let mut found = Vec::new();
-    let around = Around { inherited, depth: LIST_DEPTH, duplicate: None, is_hidden: false };
+    let around = Around { inherited, depth: MAX_LIST_DEPTH, duplicate: None, is_hidden: false };
     collect(tree, root, String::new(), around, &mut found);
     found
 }

@@ -37,7 +37,7 @@ impl Edit {
 /// The edits must be sorted, must not overlap, and must fit the original, as all that this crate returns do.
 ///
 /// # Panics
-/// When they are not and do not.
+/// When edits are not sorted, overlap or lie outside the text.
 pub fn pieces<'a>(original: &'a str, edits: &'a [Edit]) -> impl Iterator<Item = &'a str> {
     let ends = edits.iter().map(|edit| edit.range.start).chain([original.len()]);
     let starts = [0].into_iter().chain(edits.iter().map(|edit| edit.range.end));

@@ -75,7 +75,7 @@ pub(crate) struct Properties {
     pub(crate) start: u32,
     /// Name without `&`.
     pub(crate) anchor: Option<Range<u32>>,
-    /// As written, with `!`.
+    /// The tag as written, with `!`.
     pub(crate) tag: Option<Range<u32>>,
     /// An alias refers to this anchor.
     pub(crate) aliased: bool,

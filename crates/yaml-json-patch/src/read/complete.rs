@@ -88,7 +88,7 @@ struct OpenCollection {
 /// Anchor and tag of the node to come, as spans.
 #[derive(Default)]
 struct Before {
-    /// With the `&`.
+    /// The span of the anchor, with the `&`.
     anchor: Option<Range<usize>>,
     anchor_id: usize,
     tag: Option<Range<usize>>,
@@ -107,7 +107,7 @@ impl Before {
 struct TreeBuilder<'t> {
     tree: Tree<'t>,
     open: Vec<OpenCollection>,
-    /// Everything before it has been accounted for.
+    /// The place up to which the text has been matched with events.
     cursor: usize,
     /// granit's anchor id and the node that bears it, ids ascending.
     anchors: Vec<(usize, u32)>,
@@ -352,7 +352,7 @@ impl TreeBuilder<'_> {
         Ok(())
     }
 
-    /// A node has come to its end.
+    /// Notes the end of a node.
     fn done(&mut self) {
         if let Some(parent) = self.open.last_mut()
             && parent.kind == Kind::Mapping

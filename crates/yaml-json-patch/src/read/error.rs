@@ -70,9 +70,9 @@ struct ErrorLocator<'t> {
 
 /// A plain scalar that goes on over several lines, with a colon on the last of them.
 enum SeveralLines {
-    /// Its first line was meant as a key.
+    /// The user meant its first line as a key.
     Key { start: usize },
-    /// It is a value already, and the last line is not.
+    /// It is a value, and the user did not mean the last line as a part of it.
     Value { last_line: usize },
 }
 

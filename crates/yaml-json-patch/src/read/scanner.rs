@@ -186,7 +186,7 @@ impl Scan<'_> {
         }
     }
 
-    /// From the start of a line within quotes to its content, or to its break where it is blank.
+    /// Steps from the start of a line within quotes to its content, or to its break if the line is blank.
     fn further_line(self, at: usize, parent: usize) -> Option<usize> {
         let content = self.spaces(at);
         match self.byte(content)? {

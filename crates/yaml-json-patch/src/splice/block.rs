@@ -19,7 +19,7 @@ struct BlockStyle {
     kind: Kind,
     /// The column of its keys or dashes.
     column: usize,
-    /// Behind its dashes.
+    /// The number of blanks behind its dashes; 0 in a mapping.
     gap: usize,
 }
 

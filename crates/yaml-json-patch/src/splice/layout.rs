@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 /// The layout of new block collections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// From a key to the dashes of its sequence: 0 when they are flush.
+    /// Columns from a key to the dashes of its sequence: 0 when they are flush.
     pub(crate) sequence_offset: usize,
-    /// From a dash to what follows it, at least 1.
+    /// The number of blanks behind a dash, at least 1.
     pub(crate) dash_gap: usize,
-    /// From a key to the keys of its mapping.
+    /// Columns from a key to the keys of its mapping.
     pub(crate) indent: usize,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn first(tree: &Tree<'_>, node: NodeId) -> usize {
     tree.entries(node).next().map_or(tree.span(node).start, |(key, _)| tree.outer_start(key))
 }
 
-/// From a dash to what follows it, in the first item that begins on the line of its dash.
+/// The number of blanks behind a dash, in the first item that begins on the line of its dash.
 pub(crate) fn gap(tree: &Tree<'_>, lines: &Lines<'_>, sequence: NodeId) -> usize {
     let gap = |item: NodeId| {
         let span = tree.outer_start(item)..tree.span(item).end;

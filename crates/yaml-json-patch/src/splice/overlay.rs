@@ -14,7 +14,7 @@ use std::rc::Rc;
 pub(crate) enum Overlay {
     /// A document without a node.
     Nothing,
-    /// As it is.
+    /// A node of the text, unchanged.
     Old(NodeId),
     /// A mapping of the text, something in it changed. Old members keep their order.
     Map { node: NodeId, members: Vec<OverlayMember> },

@@ -10,9 +10,9 @@ use std::rc::Rc;
 /// A member or an item of the text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Element {
-    /// Its beginning: the key with its anchor and tag, the dash, or in brackets the item.
+    /// The beginning of the element: the key with its anchor and tag, the dash, or in brackets the item.
     pub(crate) start: usize,
-    /// Behind the colon or the dash; none where there is neither.
+    /// The place behind the colon or the dash; none where there is neither.
     pub(crate) mark: Option<usize>,
     pub(crate) key: Option<NodeId>,
     pub(crate) value: NodeId,
@@ -24,7 +24,7 @@ pub(crate) struct Element {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SpliceStep<'o> {
     Keep(usize),
-    /// Something inside it changes.
+    /// The element stays, and a part of it changes.
     Descend(usize, &'o Overlay),
     Remove(usize),
     /// Replaces the value of a member, or an item.

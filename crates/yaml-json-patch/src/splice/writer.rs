@@ -23,7 +23,7 @@ pub(crate) struct Writer<'a, 't> {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Slot {
     Root,
-    /// Behind a colon or a dash that ends here, or right at the place of a flow item.
+    /// The place behind a colon or a dash that ends here, or the place of a flow item.
     Behind(usize),
 }
 

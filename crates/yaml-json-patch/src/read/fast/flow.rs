@@ -5,7 +5,7 @@ use crate::tree::{Kind, NONE, Style};
 
 /// A collection from its opening bracket, on one line or several. Gives where it ends.
 ///
-/// It calls itself for a collection within: not deeper than [`FastReader::begin`] allows.
+/// Calls itself for a collection within: not deeper than [`FastReader::begin`] allows.
 pub(super) fn collection(reader: &mut FastReader<'_>, at: usize) -> Option<usize> {
     let mapping = reader.scan.byte(at) == Some(b'{');
     let (kind, closing) = if mapping { (Kind::Mapping, b'}') } else { (Kind::Sequence, b']') };
