@@ -193,6 +193,44 @@ fn argo_cd_gets_its_plugin_by_the_component() {
     assert!(taken && !said.contains("Warning"), "{said}");
 }
 
+/// The program is in the PATH of the repo-server, and comes from the image that holds it.
+#[test]
+fn argo_cd_gets_the_program_by_an_init_container() {
+    let Some(kustomize) = tools::find("kustomize", "5.8.") else { return };
+    let user = User::new();
+    let folder = user.path("examples/argocd");
+    let settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\n";
+    fs::write(folder.join("kustomization.yaml"), "resources: [install.yaml]\ncomponents: [build-options]\n").unwrap();
+    fs::write(folder.join("install.yaml"), format!("{REPO_SERVER}---\n{settings}")).unwrap();
+    let built = user.runs(&kustomize, &["build", "examples/argocd"]);
+    let objects = crate::real_tools::documents(&built);
+    let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+    let options = of_kind("ConfigMap")["data"]["kustomize.buildOptions"].as_str().unwrap();
+    assert_eq!(options, "--enable-alpha-plugins --enable-exec");
+
+    let pod = &of_kind("Deployment")["spec"]["template"]["spec"];
+    let named = |list: &Value, name: &str| {
+        list.as_sequence().unwrap().iter().find(|entry| entry["name"] == name).unwrap().clone()
+    };
+    let copy = named(&pod["initContainers"], "mackerel-agent-injector");
+    let plugin = yaml(&read("argocd/plugin/argocd-repo-server.yaml"));
+    assert_eq!(copy["image"], plugin["spec"]["template"]["spec"]["containers"][0]["image"]);
+    let [program, from, to] = [0, 1, 2].map(|word| copy["command"][word].as_str().unwrap());
+    assert_eq!(program, "cp");
+    let target = read("argocd/Dockerfile").lines().last().unwrap().rsplit(' ').next().unwrap().to_owned();
+    assert_eq!(from, format!("{target}mackerel-agent-injector"));
+    assert_eq!(to, format!("{}/", copy["volumeMounts"][0]["mountPath"].as_str().unwrap()));
+    let server = named(&pod["containers"], "argocd-repo-server");
+    let mount = named(&server["volumeMounts"], "mackerel-agent-injector");
+    assert_eq!((mount["mountPath"].as_str().unwrap(), mount["subPath"].as_str()), (from, from.rsplit('/').next()));
+    assert_eq!(server["volumeMounts"].as_sequence().unwrap().len(), 3);
+
+    let Some(cluster) = cluster() else { return };
+    cluster.namespace("argocd", &json!({}));
+    let (taken, _, said) = cluster.kubectl(&["apply", "--dry-run=server", "--filename", "-"], &built);
+    assert!(taken && !said.contains("Warning"), "{said}");
+}
+
 // Flux
 
 #[test]
