@@ -2,13 +2,14 @@
 //!
 //! `UPDATE_EXPECTED=1 cargo test --test it docs` writes the generated pages of both books.
 
-pub(crate) mod annotations;
+mod annotations;
 mod books;
+mod cli;
 pub(crate) mod commands;
 mod configuration;
 mod links;
 pub(crate) mod page;
-pub(crate) mod reasons;
+mod reasons;
 
 use std::fs;
 

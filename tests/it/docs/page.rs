@@ -58,6 +58,14 @@ impl Page {
         Self { path: path.replace('\\', "/"), text }
     }
 
+    /// Replaces a text that occurs once in the file.
+    pub(crate) fn replace(&self, old: &str, new: &str) {
+        let path = root().join(&self.path);
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.matches(old).count(), 1, "{}: {old}", self.path);
+        fs::write(path, text.replacen(old, new, 1)).unwrap();
+    }
+
     /// True if one of the books holds the page.
     pub(crate) fn is_of_a_book(&self) -> bool {
         super::LANGUAGES.iter().any(|language| self.path.starts_with(&format!("docs/{language}/")))

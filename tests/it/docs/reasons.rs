@@ -11,6 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use yaml_json_patch::ErrorKind;
 
 struct Words {
     file: &'static str,
@@ -21,6 +22,8 @@ struct Words {
     cause: &'static str,
     example: &'static str,
     remedy: &'static str,
+    /// The line above the table of `uneditable`, and two heads of the table.
+    uneditable: [&'static str; 3],
     /// Turns a sentence of a table, which begins with a small letter, into one of its own.
     begin: fn(&str) -> String,
     /// The word between the name of a case and one of its settings.
@@ -75,6 +78,7 @@ const ENGLISH: Words = Words {
     cause: "Why",
     example: "Example",
     remedy: "What to do",
+    uneditable: ["The first word of the message is one of these:", "reason", "what to do"],
     begin: capital,
     with: ", with ",
     full_stop: ".",
@@ -106,6 +110,7 @@ const JAPANESE: Words = Words {
     cause: "原因",
     example: "例",
     remedy: "対処",
+    uneditable: ["メッセージの最初の語は、次のいずれかです。", "理由", "対処"],
     // kubelet and mirror pod are written small there too.
     begin: str::to_owned,
     with: "、設定: ",
@@ -218,9 +223,31 @@ fn page(words: &Words) -> String {
                 write!(page, "```text\n{block}\n```\n").unwrap();
             }
             write!(page, "\n**{}**{} {}\n", words.remedy, words.colon, said("remedy")).unwrap();
+            if *reason == Reason::Uneditable {
+                page.push_str(&uneditable(words));
+            }
         }
     }
     page
+}
+
+/// Tables the reasons of `uneditable`; `docs/uneditable.yaml` has the Japanese sentences.
+fn uneditable(words: &Words) -> String {
+    let text = fs::read_to_string(root().join("docs/uneditable.yaml")).unwrap();
+    let japanese: Vec<Value> = serde_yaml::from_str(&text).unwrap();
+    let kinds: Vec<_> = ErrorKind::ALL.iter().filter(|kind| !kind.is_fault_of_patch()).collect();
+    let known: Vec<_> = japanese.iter().map(|entry| entry["word"].as_str().unwrap()).collect();
+    assert_eq!(known, kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>(), "docs/uneditable.yaml");
+    let [introduction, reason, remedy] = words.uneditable;
+    let mut table = format!("\n{introduction}\n\n| {reason} | | {remedy} |\n| --- | --- | --- |\n");
+    for (kind, entry) in kinds.iter().zip(&japanese) {
+        let (sentence, help) = match words.language {
+            "ja" => (entry["ja"].as_str().unwrap(), entry["remedy"].as_str().unwrap()),
+            _ => (kind.sentence(), kind.help()),
+        };
+        writeln!(table, "| `{}` | {sentence} | {help} |", kind.word()).unwrap();
+    }
+    table
 }
 
 #[test]

@@ -1,0 +1,201 @@
+//! `cli.md` of both books: every command with its options, as `-h` prints them.
+//!
+//! `docs/cli.yaml` has the Japanese sentences, each beside the English one.
+
+use super::page::root;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::process::Command;
+
+struct Words {
+    file: &'static str,
+    title: &'static str,
+    introduction: &'static str,
+    everywhere: [&'static str; 2],
+    examples: &'static str,
+    full_stop: &'static str,
+}
+
+const ENGLISH: Words = Words {
+    file: "docs/en/cli.md",
+    title: "CLI reference",
+    introduction: "Options have the same meaning in each command that takes them.\n\n\
+                   If there is an error, no file is changed and nothing is printed to stdout. Without `--check`, `inject --diff` exits with `0` even if there are changes, unlike `diff`. If `--check` finds no \
+                   resources, it succeeds with the warning [`no-resources`](reasons.md#no-resources). With `--strict` it fails.\n\n\
+                   Diagnostics and the summary are written to stderr. In the summary, `without pod template` counts resources that have \
+                   none, such as Services, and custom resources of an unknown kind \
+                   ([`unknown-template`](reasons.md#unknown-template)).\n\n\
+                   Directories are searched recursively for `*.yaml`, `*.yml` and `*.json`. Hidden files, symbolic links and the \
+                   `templates/` of Helm charts are skipped. So are files in `.gitignore` (inside a Git repository) or `.ignore`. \
+                   `git apply` accepts a diff if the paths are relative to the current directory.",
+    everywhere: ["Global options", "All commands accept these options."],
+    examples: "Examples:",
+    full_stop: ".",
+};
+
+const JAPANESE: Words = Words {
+    file: "docs/ja/cli.md",
+    title: "CLI リファレンス",
+    introduction: "同じ名前のオプションは、どのコマンドでも同じ意味です。\n\n\
+                   エラーがあれば、ファイルの変更も標準出力への出力も行いません。`--check` を付けない `inject --diff` は、`diff` と違い、差分があっても `0` で終了します。`--check` の対象にリソースがなければ、\
+                   警告 [`no-resources`](reasons.md#no-resources) を出して成功します。`--strict` を付けると失敗します。\n\n\
+                   メッセージと集計は標準エラー出力に出ます。集計の `without pod template` は、Service のように Pod テンプレートを持たないリソースと、\
+                   未対応の kind のカスタムリソース（[`unknown-template`](reasons.md#unknown-template)）の数です。\n\n\
+                   ディレクトリは再帰的に探索し、`*.yaml`、`*.yml`、`*.json` を読みます。隠しファイル、シンボリックリンク、Helm チャートの `templates/` はスキップします。\
+                   `.gitignore`（Git リポジトリの中）や `.ignore` に挙げたファイルもスキップします。\
+                   diff を `git apply` に渡せるのは、カレントディレクトリからの相対パスを指定したときです。",
+    everywhere: ["共通オプション", "どのコマンドでも使えます。"],
+    examples: "例:",
+    full_stop: "。",
+};
+
+/// Commands that the help of the program hides.
+const HIDDEN: [&str; 1] = ["wait-for"];
+
+/// The help of one command.
+struct Help {
+    /// The words after the program's name; empty for the program itself.
+    command: String,
+    about: String,
+    usage: String,
+    /// Arguments and options, each with its sentence.
+    options: Vec<(String, String)>,
+    everywhere: Vec<(String, String)>,
+    commands: Vec<(String, String)>,
+    examples: String,
+    remarks: Vec<String>,
+}
+
+impl Help {
+    fn of(command: &str) -> Self {
+        let program = Command::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"))
+            .args(command.split_whitespace())
+            .arg("-h")
+            .output()
+            .unwrap();
+        assert!(program.status.success(), "{command}: {}", String::from_utf8_lossy(&program.stderr));
+        let text = String::from_utf8(program.stdout).unwrap();
+        let mut paragraphs = text.split("\n\n").map(str::trim_end);
+        let mut help = Self {
+            command: command.to_owned(),
+            about: joined(paragraphs.next().unwrap()),
+            usage: String::new(),
+            options: Vec::new(),
+            everywhere: Vec::new(),
+            commands: Vec::new(),
+            examples: String::new(),
+            remarks: Vec::new(),
+        };
+        for paragraph in paragraphs {
+            let (heading, below) = paragraph.split_once('\n').unwrap_or((paragraph, ""));
+            match heading {
+                _ if heading.starts_with("Usage: ") => {
+                    help.usage = dedented(&paragraph.replacen("Usage:", "      ", 1))
+                }
+                "Arguments:" | "Options:" => help.options.extend(items(below)),
+                "Global options:" => help.everywhere = items(below),
+                "Commands:" => help.commands = items(below),
+                "Examples:" => help.examples = dedented(below),
+                _ => help.remarks.push(joined(paragraph)),
+            }
+        }
+        help.options.retain(|(name, _)| !name.starts_with("-h,"));
+        help.commands.retain(|(name, _)| name != "help");
+        help
+    }
+
+    /// Returns the sentences that need a Japanese one.
+    fn sentences(&self) -> impl Iterator<Item = &str> {
+        let options = self.options.iter().chain(&self.everywhere).map(|(_, sentence)| sentence.as_str());
+        std::iter::once(self.about.as_str()).chain(options).chain(self.remarks.iter().map(String::as_str))
+    }
+}
+
+/// Splits a list of the help into names and sentences; a sentence may continue on the next line.
+fn items(text: &str) -> Vec<(String, String)> {
+    let mut items: Vec<(String, String)> = Vec::new();
+    for line in text.lines() {
+        let content = line.trim_start();
+        if line.len() - content.len() > 6 {
+            let (_, sentence) = items.last_mut().unwrap();
+            *sentence = format!("{sentence} {content}").trim_start().to_owned();
+        } else {
+            let (name, sentence) = content.split_once("  ").unwrap_or((content, ""));
+            items.push((name.to_owned(), sentence.trim_start().to_owned()));
+        }
+    }
+    items
+}
+
+fn joined(paragraph: &str) -> String {
+    paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}
+
+fn dedented(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the help of the program and of its commands, in order.
+fn all() -> Vec<Help> {
+    fn add(command: &str, found: &mut Vec<Help>) {
+        let help = Help::of(command);
+        let below: Vec<String> = help.commands.iter().map(|(name, _)| format!("{command} {name}")).collect();
+        found.push(help);
+        for command in below {
+            add(command.trim(), found);
+        }
+    }
+    let mut found = Vec::new();
+    add("", &mut found);
+    for command in HIDDEN {
+        add(command, &mut found);
+    }
+    assert!(found.len() > 12);
+    found
+}
+
+fn page(words: &Words, commands: &[Help], said: impl Fn(&str) -> String) -> String {
+    let mut page = format!("# {}\n\n{}\n", words.title, words.introduction);
+    for help in commands {
+        let name = if help.command.is_empty() { env!("CARGO_PKG_NAME") } else { &help.command };
+        write!(page, "\n## `{name}`\n\n{}{}\n", said(&help.about), words.full_stop).unwrap();
+        for remark in &help.remarks {
+            write!(page, "\n{}\n", said(remark)).unwrap();
+        }
+        write!(page, "\n```text\n{}\n```\n", help.usage).unwrap();
+        page.push_str(&table(&help.options, &said));
+        if !help.examples.is_empty() {
+            write!(page, "\n{}\n\n```text\n{}\n```\n", words.examples, help.examples).unwrap();
+        }
+    }
+    let [heading, sentence] = words.everywhere;
+    write!(page, "\n## {heading}\n\n{sentence}\n{}", table(&commands[0].everywhere, &said)).unwrap();
+    page
+}
+
+fn table(options: &[(String, String)], said: impl Fn(&str) -> String) -> String {
+    let rows =
+        options.iter().map(|(name, sentence)| format!("| `{}` | {} |\n", name.replace(", ", "`, `"), said(sentence)));
+    if options.is_empty() { String::new() } else { format!("\n| | |\n| --- | --- |\n{}", rows.collect::<String>()) }
+}
+
+#[test]
+fn the_english_page_is_the_help_of_the_program() {
+    super::expect(ENGLISH.file, &page(&ENGLISH, &all(), str::to_owned));
+}
+
+#[test]
+fn the_japanese_page_is_in_step() {
+    let commands = all();
+    let text = fs::read_to_string(root().join("docs/cli.yaml")).unwrap();
+    let written: Vec<Value> = serde_yaml::from_str(&text).unwrap();
+    let japanese: BTreeMap<&str, &str> =
+        written.iter().map(|entry| (entry["en"].as_str().unwrap(), entry["ja"].as_str().unwrap())).collect();
+    let said: BTreeSet<&str> = commands.iter().flat_map(Help::sentences).collect();
+    let missing: Vec<_> = said.iter().filter(|sentence| !japanese.contains_key(*sentence)).collect();
+    let gone: Vec<_> = japanese.keys().filter(|sentence| !said.contains(*sentence)).collect();
+    assert!(missing.is_empty() && gone.is_empty(), "docs/cli.yaml lacks {missing:#?} and has {gone:#?} in excess");
+    super::expect(JAPANESE.file, &page(&JAPANESE, &commands, |sentence| japanese[sentence].to_owned()));
+}
