@@ -75,7 +75,7 @@ fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {
         let is_filled = |entry: &DataEntry| entry.value.as_ref().is_none_or(|value| !value.is_empty());
         let has = |key: &String| object.entries.iter().any(|entry| entry.key == *key && is_filled(entry));
         let (part, offset) = (object.input, object.offset);
-        if requirement.need.key.as_ref().is_none_or(has) {
+        if object.is_source || requirement.need.key.as_ref().is_none_or(has) {
             return Presence::Present { part, offset };
         }
         presence = Presence::WithoutKey;

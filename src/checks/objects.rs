@@ -7,7 +7,7 @@ use crate::inject::outcome::Remark;
 use crate::manifest::identity::Identity;
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::related::{Location, RelatedKind, Source};
-use crate::manifest::resource::{file, item_types, resources};
+use crate::manifest::resource::{file, item_types, resources, text};
 use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
@@ -82,6 +82,8 @@ pub(crate) struct Object {
     /// Offset in its text.
     pub(crate) offset: usize,
     pub(crate) entries: Vec<DataEntry>,
+    /// True if a controller makes the Secret from this resource, so its keys are unknown.
+    pub(crate) is_source: bool,
 }
 
 /// A key with its value: of a Secret, ConfigMap or ServiceAccount, or a quota's `hard`.
@@ -184,9 +186,17 @@ fn object(
         }
         node = items.child(tree, node, token)?;
     }
-    let resource = resources(tree, node, &inherited).into_iter().next()?;
-    if resource.gvk.as_ref().is_some_and(|gvk| !gvk.group.is_empty()) {
-        return None;
+    let mut resource = resources(tree, node, &inherited).into_iter().next()?;
+    // The path to the name of the Secret that a controller makes; by default it is that of the resource.
+    let named_by: Option<&[&str]> = match resource.gvk.as_ref().map(|gvk| (&*gvk.group, &*gvk.kind)) {
+        None | Some(("", _)) => None,
+        Some(("external-secrets.io", "ExternalSecret")) => Some(&["spec", "target"]),
+        Some(("bitnami.com", "SealedSecret")) => Some(&["spec", "template", "metadata"]),
+        Some(_) => return None,
+    };
+    let target = named_by.and_then(|path| path.iter().try_fold(node, |node, key| tree.member(node, key)));
+    if let Some(name) = target.and_then(|target| text(tree, target, "name")) {
+        resource.identity.name = name;
     }
     let namespace = resource.identity.namespace_or(config.spec.namespace.as_ref()).cloned();
     if !named.has(location.kind, namespace.as_deref(), &resource.identity.name) {
@@ -200,6 +210,7 @@ fn object(
         identity: resource.identity,
         offset: location.piece.start + tree.span(node).start,
         entries: Vec::new(),
+        is_source: named_by.is_some(),
     };
     match location.kind {
         RelatedKind::Holds(Source::Secret) => {

@@ -235,6 +235,35 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     assert_eq!((strict.code, folder.read("b/web.yaml").as_str()), (Some(2), web), "{}", strict.stderr);
 }
 
+#[test]
+fn an_external_or_sealed_secret_of_the_input_counts_as_the_secret() {
+    for (source, is_there) in [
+        (
+            "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: mackerel-container-agent}\n",
+            true,
+        ),
+        (
+            "apiVersion: external-secrets.io/v1beta1\nkind: ExternalSecret\nmetadata: {name: key}\nspec:\n  target: {name: mackerel-container-agent}\n",
+            true,
+        ),
+        (
+            "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: mackerel-container-agent}\nspec: {target: {name: another}}\n",
+            false,
+        ),
+        ("apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: mackerel-container-agent}\n", true),
+        (
+            "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: key}\nspec: {template: {metadata: {name: mackerel-container-agent}}}\n",
+            true,
+        ),
+        ("apiVersion: example.com/v1\nkind: SealedSecret\nmetadata: {name: mackerel-container-agent}\n", false),
+    ] {
+        let folder = Folder::with(&[("key.yaml", source), ("web.yaml", WEB)]);
+        let ran = folder.run(&["inject", "--check", "."]);
+        assert_eq!(!ran.stderr.contains("(not in the input)"), is_there, "{source}{}", ran.stderr);
+        assert!(!ran.stderr.contains("missing-key"), "{source}{}", ran.stderr);
+    }
+}
+
 /// Resources that `qos: keep` adds are listed too, although no setting has them.
 #[test]
 fn amounts_are_those_of_the_pod() {
