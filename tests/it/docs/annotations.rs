@@ -25,11 +25,11 @@ struct Words {
 const ENGLISH: Words = Words {
     file: "docs/en/annotations.md",
     title: "Annotations",
-    introduction: "Annotations are for what one pod template has of its own; everything else goes into the \
-                   [configuration](configuration.md), which they override. They stand on the **pod template**, not on the workload: \
-                   there they do nothing, and a warning says so (`misplaced-annotation`). Each begins with \
-                   `agent-injector.contrib.mackerel.io/`. Values are strings, so write numbers and `true` in quotes. What the agent's \
-                   own configuration file says wins over all of them: see [`agent.config`](configuration.md#agentconfig).",
+    introduction: "Annotations override the [configuration](configuration.md) for a single workload. Set them on the \
+                   **pod template** (`spec.template.metadata.annotations`). On the workload itself they have no effect and cause the \
+                   warning `misplaced-annotation`. Each name begins with `agent-injector.contrib.mackerel.io/`. Values are strings: write \
+                   numbers and `true` in quotes. The agent's own configuration file wins over all annotations: see \
+                   [`agent.config`](configuration.md#agentconfig).",
     sets: "Sets",
     default: "Default: ",
     full_stop: ".",
@@ -39,8 +39,8 @@ const ENGLISH: Words = Words {
 const JAPANESE: Words = Words {
     file: "docs/ja/annotations.md",
     title: "アノテーション",
-    introduction: "その Pod テンプレートだけの事情を書くためのものです。全体に共通することは[設定](configuration.md)に書いてください。アノテーションは設定より優先されます。\
-                   書く場所はワークロードではなく **Pod テンプレート**です。ワークロードに書いても効果はなく、その旨を警告します（`misplaced-annotation`）。どれも接頭辞 \
+    introduction: "アノテーションは、1 つのワークロードについて[設定](configuration.md)を上書きします。書く場所は **Pod テンプレート**（`spec.template.metadata.annotations`）です。\
+                   ワークロードに書いても効果はなく、警告 `misplaced-annotation` が出ます。どれも接頭辞 \
                    `agent-injector.contrib.mackerel.io/` が付きます。値は文字列なので、数値や `true` は引用符で囲んでください。\
                    ただし、エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。",
     sets: "対応する設定:",

@@ -82,12 +82,12 @@ struct Language {
 const ENGLISH: Language = Language {
     file: "docs/en/configuration.md",
     title: "Configuration reference",
-    introduction: "Every setting below `spec`, by its dotted path: so it is written for `--set` and in the data of a ConfigMap. Where an \
-                   annotation is named, it sets the same for one pod template, with the prefix `agent-injector.contrib.mackerel.io/`: \
-                   see [Annotations](annotations.md). What the agent's own configuration file says \
-                   ([`agent.config`](#agentconfig)) wins over settings and annotations. `mackerel-agent-injector config example` prints all of it as a configuration, \
-                   `mackerel-agent-injector config schema` the JSON Schema for editors.",
-    kinds: ["one of these words", "text", "whole number", "`true` or `false`", "list", "mapping", "quantity"],
+    introduction: "This page lists every setting below `spec` by its dotted path. Use the same path for `--set` and in the data of a \
+                   ConfigMap. If an annotation is named, it sets the same for one pod template: see [Annotations](annotations.md). The \
+                   agent's own configuration file ([`agent.config`](#agentconfig)) wins over settings and annotations. \
+                   `mackerel-agent-injector config example` prints all settings as a configuration. `mackerel-agent-injector config schema` \
+                   prints the JSON Schema for editors.",
+    kinds: ["enum", "text", "whole number", "`true` or `false`", "list", "mapping", "quantity"],
     annotation: "annotation",
 };
 
@@ -95,11 +95,11 @@ const JAPANESE: Language = Language {
     file: "docs/ja/configuration.md",
     title: "設定リファレンス",
     introduction: "`spec` の下のすべての設定です。見出しのドット区切りのパスは、`--set` や ConfigMap の data にそのまま使えます。アノテーション名のあるものは、\
-                   接頭辞 `agent-injector.contrib.mackerel.io/` を付けて Pod テンプレートに書くと、そのテンプレートだけに効きます（[アノテーション](annotations.md)）。\
+                   同じことを 1 つの Pod テンプレートだけに指定できます（[アノテーション](annotations.md)）。\
                    エージェント自身の設定ファイル（[`agent.config`](#agentconfig)）に書かれた値は、設定よりもアノテーションよりも優先されます。\
                    すべての設定を設定ファイルの形にしたものは `mackerel-agent-injector config example` で、エディター用の JSON Schema は \
                    `mackerel-agent-injector config schema` で出力できます。",
-    kinds: ["次の語のどれか", "文字列", "整数", "`true` か `false`", "リスト", "マッピング", "量"],
+    kinds: ["列挙型", "文字列", "整数", "`true` か `false`", "リスト", "マッピング", "量"],
     annotation: "アノテーション",
 };
 
