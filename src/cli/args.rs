@@ -40,7 +40,7 @@ pub(crate) struct Common {
     /// Configuration file [env: MACKEREL_AGENT_INJECTOR_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Set one field below `spec`, such as `agent.image=IMAGE` or `agent.roles=[a:b, c:d]`; repeatable
+    /// Set one field below `spec`, such as `agent.image=IMAGE` or `agent.roles=[shop:web, shop:api]`; repeatable
     #[arg(long, global = true, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     /// Namespace for resources without `metadata.namespace`
@@ -72,9 +72,6 @@ Examples:
         /// Adopt agent containers that this tool did not inject, in place
         #[arg(long)]
         adopt: bool,
-        /// Treat warnings as errors
-        #[arg(long)]
-        strict: bool,
     },
     /// Remove injected agents and restore the original manifests
     #[command(after_help = "\
@@ -269,6 +266,9 @@ pub(crate) struct InjectArgs {
     /// Overwrite or remove agents that were modified after injection
     #[arg(long)]
     pub(crate) force: bool,
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Print errors only
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,

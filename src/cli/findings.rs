@@ -174,8 +174,13 @@ mod tests {
 
     #[test]
     fn resources_are_named_as_kpt_names_them() {
-        let identity =
-            Identity { api_version: "apps/v1".into(), kind: "Deployment".into(), namespace: None, name: "web".into() };
+        let identity = Identity {
+            api_version: "apps/v1".into(),
+            kind: "Deployment".into(),
+            namespace: None,
+            name: "web".into(),
+            is_generated: false,
+        };
         assert_eq!(resource(&identity), "apps/v1/Deployment/web");
         assert_eq!(resource(&Identity { namespace: Some("prod".into()), ..identity }), "apps/v1/Deployment/prod/web");
     }

@@ -35,8 +35,13 @@ pub(crate) struct NotText {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// True if a line begins with `apiVersion:` or `kind:`. Tells a broken manifest from another file.
+/// True if a line begins with `apiVersion:` or `kind:`, or if the text has both as keys of JSON. Tells a broken manifest from
+/// another file.
 pub(crate) fn shows_manifest(bytes: &[u8]) -> bool {
+    let has = |key: &str| memchr::memmem::find(bytes, key.as_bytes()).is_some();
+    if has("\"apiVersion\"") && has("\"kind\"") {
+        return true;
+    }
     let shows = |line: &[u8]| line.starts_with(b"apiVersion:") || line.starts_with(b"kind:");
     shows(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes))
         || memchr::memchr_iter(b'\n', bytes).any(|at| bytes.get(at + 1..).is_some_and(shows))
@@ -137,11 +142,13 @@ mod tests {
     }
 
     #[test]
-    fn tells_manifests_by_their_first_column() {
-        for manifest in ["apiVersion: v1\n", "# x\nkind: Pod", "\u{feff}kind: Pod"] {
+    fn tells_manifests_by_their_keys() {
+        for manifest in
+            ["apiVersion: v1\n", "# x\nkind: Pod", "\u{feff}kind: Pod", "{\"kind\": \"Pod\", \"apiVersion\""]
+        {
             assert!(shows_manifest(manifest.as_bytes()), "{manifest:?}");
         }
-        for other in ["", "a: 1\n  kind: Pod\n", "kinds: 1\n"] {
+        for other in ["", "a: 1\n  kind: Pod\n", "kinds: 1\n", "{\"kind\": \"tsconfig\", // a comment"] {
             assert!(!shows_manifest(other.as_bytes()), "{other:?}");
         }
     }

@@ -96,10 +96,9 @@ pub fn run() -> ExitCode {
     within(verbosity, &common, |messages| match command {
         None if io::stdin().is_terminal() => Ok(help(None)),
         None => stdin::answer(EntryPoint::Helm, RunRequest::default(), &common, messages),
-        Some(Command::Inject { over, adopt, strict }) => {
+        Some(Command::Inject { over, adopt }) => {
             let options = Options {
                 foreign_agents: if adopt { ForeignAgents::Adopt } else { ForeignAgents::Respect },
-                warnings: if strict { Warnings::Refuse } else { Warnings::Tell },
                 ..Options::default()
             };
             run_on_paths("inject", asked(&over, options), &common, messages)
@@ -139,6 +138,7 @@ fn asked(over: &InjectArgs, options: Options) -> (&[PathBuf], RunRequest<'_>) {
     let mode = OutputMode::from(over);
     let options = Options {
         hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
+        warnings: if over.strict { Warnings::Refuse } else { Warnings::Tell },
         patches: if matches!(mode, OutputMode::Patches) { Patches::Keep } else { Patches::Drop },
         ..options
     };

@@ -7,6 +7,7 @@
 //! [`engine::inject`](crate::engine::inject) calls it; writing is the caller's part.
 
 mod apply;
+mod earlier_run;
 mod injection;
 pub(crate) mod outcome;
 mod pipeline;

@@ -6,7 +6,7 @@ use crate::inject::apply::{Applied, Applier};
 use crate::inject::injection::Injection;
 use crate::inject::outcome::Notes;
 use crate::inject::plan::{PiecePlan, Planner, Root};
-use crate::inject::refusal::correction;
+use crate::inject::refusal::{SEPARATE_THEM, correction, is_json_stream};
 use crate::inject::severity::SeverityPolicy;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::second_key;
@@ -124,7 +124,9 @@ impl Pipeline<'_> {
                 tree.recycle(&mut self.buffer);
             }
             Err(_) if prefilter::is_empty(text) => {}
-            Err(_) if is_passed => self.injection.without_template += 1,
+            Err(_) if is_passed && (self.direction == Direction::Inject || self.wants_nothing_of(text)) => {
+                self.injection.without_template += 1;
+            }
             Err(error) => self.unreadable(&error, text, base),
         }
     }
@@ -200,8 +202,11 @@ impl Pipeline<'_> {
             let message = format!("a document that is not valid YAML was passed by: {}", error.message);
             Finding::new(Reason::UnreadableDocument, message, offset, "")
         } else {
-            let message = format!("not valid YAML: {}", error.message);
-            Finding::new(Reason::Uneditable, message, offset, "").with_help(correction(text))
+            let (what, help) = match is_json_stream(text) {
+                true => ("several JSON documents, one after the other", SEPARATE_THEM),
+                false => (&*error.message, correction(text)),
+            };
+            Finding::new(Reason::Uneditable, format!("not valid YAML: {what}"), offset, "").with_help(help)
         });
     }
 

@@ -7,10 +7,12 @@ use crate::agent::existing::ExistingInjection;
 use crate::agent::kubelet_access::{RbacSubject, service_account};
 use crate::config::Config;
 use crate::decide::DecisionContext;
+use crate::inject::earlier_run::{self, earlier_templates};
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::refusal::{duplicate_key, refuse};
-use crate::inject::template_form;
-use crate::inject::unknown_kind::{self, RequestSearch, unknown_kind};
+use crate::inject::template_form::{self, Formed, has_record};
+use crate::inject::unknown_kind::{self, KeySearch, unknown_kind};
+use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys;
 use crate::manifest::identity::Identity;
 use crate::manifest::kustomization::NamedPatch;
@@ -21,7 +23,7 @@ use crate::manifest::workloads::{FoundTemplate, Table};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
 use crate::reconcile::{Action, reconcile};
-use crate::report::Class;
+use crate::report::{Class, Finding};
 use json_patch::Patch;
 use kube_core::TypeMeta;
 use std::rc::Rc;
@@ -60,15 +62,19 @@ pub(crate) struct Planner<'c> {
     patch: Option<&'c NamedPatch>,
     table: Table<'c>,
     agents: Agents,
-    /// Finds templates of unknown kinds; none if agents are removed, since no annotation requests that.
-    search: Option<RequestSearch>,
+    /// Finds requests in templates of unknown kinds; absent where agents are removed.
+    requests: Option<KeySearch>,
+    /// Finds agents of earlier runs in templates that are not known.
+    records: KeySearch,
 }
 
 impl<'c> Planner<'c> {
     /// Plans for the pieces of `text`.
     pub(crate) fn new(text: &str, patch: Option<&'c NamedPatch>, config: &'c Config, options: Options) -> Self {
-        let search = (options.direction == Direction::Inject).then(|| RequestSearch::new(text));
-        Self { config, options, patch, table: config.workloads(), agents: Agents::default(), search }
+        let requests = || KeySearch::new(text, &[Annotation::Inject, Annotation::WaitFor]);
+        let requests = (options.direction == Direction::Inject).then(requests);
+        let records = KeySearch::new(text, &[Annotation::Record]);
+        Self { config, options, patch, table: config.workloads(), agents: Agents::default(), requests, records }
     }
 
     /// True for a kind that holds a pod template in some group.
@@ -102,7 +108,20 @@ impl<'c> Planner<'c> {
             (None, None) => false,
             (Some(_), _) => duplicate_keys::may_be(tree, resource.node, &resource.identity, group, kind),
         };
-        let found = self.table.templates(tree, resource.node, is_of);
+        let mut found = self.table.templates(tree, resource.node, is_of);
+        let earlier = self.earlier_templates(tree, resource, &found.found);
+        if self.options.direction == Direction::Uninject {
+            found.duplicate =
+                found.duplicate.or_else(|| earlier.iter().find_map(|one| earlier_run::duplicate(tree, one)));
+            found.found.extend(earlier.into_iter().map(|Formed { pointer, node, ancestors, .. }| FoundTemplate {
+                pointer,
+                node,
+                ancestors,
+            }));
+        } else {
+            plan.remarks
+                .extend(earlier_run::warning(tree, resource, &earlier).map(|finding| remark(tree, resource, finding)));
+        }
         if found.found.is_empty() && !resource.is_hidden {
             plan.without_template += 1;
             plan.remarks.extend(self.remark(tree, resource));
@@ -177,9 +196,25 @@ impl<'c> Planner<'c> {
 
     /// False where the text of a resource shows that there is nothing to say about templates of an unknown kind.
     pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
-        let Some(search) = &self.search else { return false };
-        (search.may_find(text) || unknown_kind::may_be(kind, api_version, self.config))
-            && template_form::may_be_in(text)
+        let may_ask = |requests: &KeySearch| {
+            (requests.may_find(text) || unknown_kind::may_be(kind, api_version, self.config))
+                && template_form::may_be_in(text)
+        };
+        self.records.may_find(text) || self.requests.as_ref().is_some_and(may_ask)
+    }
+
+    /// Returns the templates of an earlier run that are none of the `known` ones.
+    fn earlier_templates(&self, tree: &Tree<'_>, resource: &Resource, known: &[FoundTemplate]) -> Vec<Formed> {
+        // An alias has been looked at where its anchor stands.
+        let text = tree.text().get(tree.span(resource.node)).filter(|_| !resource.is_hidden);
+        let records = text.map_or(0, |text| self.records.count(text));
+        // The record of a ClusterRole is about permissions.
+        if records == 0 || resource.identity.api_version.starts_with("rbac.authorization.k8s.io/") {
+            return Vec::new();
+        }
+        let known: Vec<NodeId> = known.iter().map(|found| tree.alias_target(found.node)).collect();
+        let of_known = known.iter().filter(|template| has_record(tree, **template)).count();
+        if records > of_known { earlier_templates(tree, resource, &known) } else { Vec::new() }
     }
 
     /// A finding about a resource without a known pod template.
@@ -187,16 +222,20 @@ impl<'c> Planner<'c> {
         // The resource of an alias has been looked at in the place of its anchor.
         let text = tree.text().get(tree.span(resource.node))?;
         let Identity { api_version, kind, .. } = &resource.identity;
-        if !self.may_remark(kind, Some(api_version), text) {
+        if self.requests.is_none() || !self.may_remark(kind, Some(api_version), text) {
             return None;
         }
         let (finding, unknown) = unknown_kind(tree, resource, self.context())?;
-        Some(Remark {
-            identity: resource.identity.clone(),
-            offset: tree.span(resource.node).start,
-            file: file(tree, resource.node),
-            finding,
-            unknown,
-        })
+        Some(Remark { unknown, ..remark(tree, resource, finding) })
+    }
+}
+
+fn remark(tree: &Tree<'_>, resource: &Resource, finding: Finding) -> Remark {
+    Remark {
+        identity: resource.identity.clone(),
+        offset: tree.span(resource.node).start,
+        file: file(tree, resource.node),
+        finding,
+        unknown: None,
     }
 }

@@ -11,6 +11,9 @@ use yaml_json_patch::{ErrorKind, NodeId, Tree};
 /// The help for a document that cannot be read, where nothing else is known of it.
 pub(crate) const CORRECT_IT: &str = "correct the document";
 
+/// The help for JSON documents one after the other.
+pub(crate) const SEPARATE_THEM: &str = "write a line `---` between them, or one file for each";
+
 /// The help for a document that Kubernetes cannot read.
 pub(crate) fn correction(text: &str) -> &'static str {
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
@@ -21,6 +24,16 @@ pub(crate) fn correction(text: &str) -> &'static str {
     } else {
         CORRECT_IT
     }
+}
+
+/// Returns true for JSON documents one after the other, as `kubectl … --output json >>` writes them. kubectl reads them all, and
+/// YAML is over after the first.
+pub(crate) fn is_json_stream(text: &str) -> bool {
+    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    let is_object = |text: &str| text.trim_start().starts_with('{');
+    is_object(text)
+        && matches!(documents.next(), Some(Ok(_)))
+        && text.get(documents.byte_offset()..).is_some_and(is_object)
 }
 
 /// The refusal of a resource with a duplicate key.

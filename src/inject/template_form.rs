@@ -1,5 +1,7 @@
-//! Mappings in the form of a pod template, at any place: with containers in their `spec`.
+//! Mappings in the form of a pod template, at any place: with containers in their `spec`, or with the record of an injection
+//! beside it.
 
+use crate::mackerel::annotations::Annotation;
 use crate::manifest::template_path::{Step, TemplatePath};
 use crate::manifest::workloads::containers;
 use memchr::memmem;
@@ -23,18 +25,37 @@ pub(crate) struct Formed {
     pub(crate) path: TemplatePath,
     /// The mapping.
     pub(crate) node: NodeId,
+    /// The nodes above it, one for each token of the pointer, the resource first.
+    pub(crate) ancestors: Vec<NodeId>,
 }
 
-/// Returns the mappings of that form in a resource, itself included, in order of the text. Aliases are not followed, since
+/// Returns the mappings with containers in a resource, itself included, in order of the text. Aliases are not followed, since
 /// their anchors are visited.
 pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
-    let mut search = FormSearch { tree, found: Vec::new() };
+    search(tree, resource, |tree, node| containers(tree, node).is_some())
+}
+
+/// Returns the mappings with a record, in the same way.
+pub(crate) fn recorded(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
+    search(tree, resource, has_record)
+}
+
+/// Returns true for a template that carries the record of an injection.
+pub(crate) fn has_record(tree: &Tree<'_>, template: NodeId) -> bool {
+    let path = ["metadata", "annotations", Annotation::Record.key()];
+    path.into_iter().try_fold(template, |node, key| tree.member(node, key)).is_some()
+}
+
+fn search(tree: &Tree<'_>, resource: NodeId, is_it: fn(&Tree<'_>, NodeId) -> bool) -> Vec<Formed> {
+    let mut search = FormSearch { tree, is_it, ancestors: Vec::new(), found: Vec::new() };
     search.look(tree.alias_target(resource), &mut Vec::new(), String::new());
     search.found
 }
 
 struct FormSearch<'a, 't> {
     tree: &'a Tree<'t>,
+    is_it: fn(&Tree<'_>, NodeId) -> bool,
+    ancestors: Vec<NodeId>,
     found: Vec<Formed>,
 }
 
@@ -44,10 +65,12 @@ impl FormSearch<'_, '_> {
         match tree.kind(node) {
             Kind::Mapping => {
                 // A template that a merge key brings is looked at in its own place.
-                if tree.get(node, "spec").is_some() && containers(tree, node).is_some() {
+                if tree.get(node, "spec").is_some() && (self.is_it)(tree, node) {
                     let path = TemplatePath { steps: steps.clone() };
-                    self.found.push(Formed { pointer: pointer.clone(), path, node });
+                    let ancestors = self.ancestors.clone();
+                    self.found.push(Formed { pointer: pointer.clone(), path, node, ancestors });
                 }
+                self.ancestors.push(node);
                 for (key, value) in tree.entries(node) {
                     // A path has no other name for a key that is a star, nor one for the empty key.
                     let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*")) else { continue };
@@ -59,12 +82,15 @@ impl FormSearch<'_, '_> {
                     self.look(value, steps, format!("{pointer}/{}", escape(&key)));
                     steps.pop();
                 }
+                self.ancestors.pop();
             }
             Kind::Sequence => {
                 steps.push(Step::Each);
+                self.ancestors.push(node);
                 for (index, item) in tree.items(node).enumerate() {
                     self.look(item, steps, format!("{pointer}/{index}"));
                 }
+                self.ancestors.pop();
                 steps.pop();
             }
             Kind::Scalar | Kind::Alias => {}

@@ -8,7 +8,7 @@ use crate::agent::wait_for::asks_for_nothing;
 use crate::config::{Config, InjectionMode};
 use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
-use crate::inject::template_form::{Formed, MAX_CANDIDATES, formed};
+use crate::inject::template_form::{Formed, MAX_CANDIDATES, formed, has_record};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::{Resource, text};
@@ -18,28 +18,32 @@ use crate::report::{Finding, Reason};
 use memchr::memmem::Finder;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 
-/// Tells whether a text can hold a template that asks at all, so that nothing is read for it in vain.
+/// A search for annotations in a text, so that nothing is read for them in vain.
 #[derive(Debug)]
-pub(crate) struct RequestSearch {
-    keys: [Finder<'static>; 2],
+pub(crate) struct KeySearch {
+    keys: Vec<Finder<'static>>,
     anywhere: bool,
 }
 
-impl RequestSearch {
+impl KeySearch {
     /// One look at a whole stream; where it finds nothing, no part of the stream is looked at again.
-    pub(crate) fn new(stream: &str) -> Self {
-        let keys = [Annotation::Inject, Annotation::WaitFor].map(|annotation| Finder::new(annotation.key()));
-        Self { anywhere: is_in(&keys, stream), keys }
+    pub(crate) fn new(stream: &str, annotations: &[Annotation]) -> Self {
+        let keys: Vec<_> = annotations.iter().map(|annotation| Finder::new(annotation.key())).collect();
+        Self { anywhere: keys.iter().any(|key| key.find(stream.as_bytes()).is_some()), keys }
     }
 
-    /// False: nothing in this part of the stream asks.
+    /// Returns false if none of them is in this part of the stream.
     pub(crate) fn may_find(&self, part: &str) -> bool {
-        self.anywhere && is_in(&self.keys, part)
+        self.anywhere && self.keys.iter().any(|key| key.find(part.as_bytes()).is_some())
     }
-}
 
-fn is_in(keys: &[Finder<'static>], text: &str) -> bool {
-    keys.iter().any(|key| key.find(text.as_bytes()).is_some())
+    /// Returns the number of their occurrences in this part of the stream.
+    pub(crate) fn count(&self, part: &str) -> usize {
+        if !self.anywhere {
+            return 0;
+        }
+        self.keys.iter().map(|key| key.find_iter(part.as_bytes()).count()).sum()
+    }
 }
 
 /// True where an unknown kind may hold a template that does not ask and would get an agent all the same. False: a document
@@ -166,8 +170,9 @@ fn nothing_says((group, kind): &GroupKind) -> String {
 fn candidates(tree: &Tree<'_>, resource: &Resource, context: DecisionContext<'_>) -> Vec<Candidate> {
     let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
     let asks_or_not = may_be(kind, Some(api_version), context.config) && owned(tree, resource.node).is_none();
-    // A resource that is its own template has no path that could be configured.
-    let formed = formed(tree, resource.node).into_iter().filter(|formed| !formed.path.steps.is_empty());
+    // A resource that is its own template has no path that could be configured. An agent of an earlier run has its own warning.
+    let is_open = |formed: &Formed| !formed.path.steps.is_empty() && !has_record(tree, formed.node);
+    let formed = formed(tree, resource.node).into_iter().filter(is_open);
     let (asking, others): (Vec<_>, Vec<_>) =
         formed.map(|formed| (asks(tree, formed.node), formed)).partition(|(asks, _)| asks.is_some());
     let mut looked_at: Vec<_> = asking.into_iter().chain(others).take(MAX_CANDIDATES).collect();
@@ -204,10 +209,10 @@ fn help(kind: &GroupKind, paths: &[String]) -> String {
 }
 
 /// Paths that one line of configuration names. A kind with more has no fixed form.
-const MAX_PATHS: usize = 10;
+pub(crate) const MAX_PATHS: usize = 10;
 
 /// `podTemplates: [{group: example.com, kind: App, path: spec.template}]`
-fn line((group, kind): &GroupKind, paths: &[String]) -> String {
+pub(crate) fn line((group, kind): &GroupKind, paths: &[String]) -> String {
     let word = |text: &str| quote(text, Context::Flow).into_owned();
     let entries =
         paths.iter().map(|path| format!("{{group: {}, kind: {}, path: {}}}", word(group), word(kind), word(path)));

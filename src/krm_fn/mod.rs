@@ -293,7 +293,13 @@ mod tests {
 
     fn outcome(decision: Finding) -> Outcome {
         Outcome {
-            identity: Identity { api_version: "v1".into(), kind: "Pod".into(), namespace: None, name: "a".into() },
+            identity: Identity {
+                api_version: "v1".into(),
+                kind: "Pod".into(),
+                namespace: None,
+                name: "a".into(),
+                is_generated: false,
+            },
             template: String::new(),
             offset: 0,
             file: None,

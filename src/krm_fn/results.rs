@@ -158,7 +158,13 @@ mod tests {
 
     #[test]
     fn lines_say_what_the_values_say() {
-        let identity = Identity { api_version: "v1".into(), kind: "Pod".into(), namespace: None, name: "0x1".into() };
+        let identity = Identity {
+            api_version: "v1".into(),
+            kind: "Pod".into(),
+            namespace: None,
+            name: "0x1".into(),
+            is_generated: false,
+        };
         let file = ("a: b.yaml".to_owned(), Some(12));
         let resource = ResultResource { identity: &identity, pointer: "/spec/0", file: Some(&file) };
         let about_pod = FunctionResult {

@@ -1,10 +1,10 @@
 //! The identity of a resource: API version, kind, namespace and name.
 
-use serde::Serialize;
+use serde::ser::SerializeStruct as _;
+use serde::{Serialize, Serializer};
 
 /// API version, kind, namespace and name, as the manifest has them.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub struct Identity {
     /// For example `apps/v1`.
@@ -12,10 +12,25 @@ pub struct Identity {
     /// For example `Deployment`.
     pub kind: String,
     /// `metadata.namespace`; not the configuration's `namespace`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub namespace: Option<String>,
     /// `metadata.name`, else `metadata.generateName`, else empty.
     pub name: String,
+    /// True if the name is a `metadata.generateName`, to which the API server adds a suffix.
+    pub is_generated: bool,
+}
+
+impl Serialize for Identity {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Identity", 4)?;
+        fields.serialize_field("apiVersion", &self.api_version)?;
+        fields.serialize_field("kind", &self.kind)?;
+        match &self.namespace {
+            Some(namespace) => fields.serialize_field("namespace", namespace)?,
+            None => fields.skip_field("namespace")?,
+        }
+        fields.serialize_field(if self.is_generated { "generateName" } else { "name" }, &self.name)?;
+        fields.end()
+    }
 }
 
 impl Identity {

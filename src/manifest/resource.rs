@@ -141,11 +141,13 @@ pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
 fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
     let metadata = tree.member(mapping, "metadata");
     let field = |key| metadata.and_then(|m| text(tree, m, key)).filter(|value| !value.is_empty());
+    let (name, prefix) = (field("name"), field("generateName"));
     Identity {
         api_version: types.api_version,
         kind: types.kind,
         namespace: field("namespace"),
-        name: field("name").or_else(|| field("generateName")).unwrap_or_default(),
+        is_generated: name.is_none() && prefix.is_some(),
+        name: name.or(prefix).unwrap_or_default(),
     }
 }
 

@@ -183,6 +183,7 @@ fn changes(existing: &Existing, wanted: &[Wanted]) -> Vec<(PermissionChange, Ide
             kind: text(&object["kind"]),
             namespace: None,
             name: text(&object["metadata"]["name"]),
+            is_generated: false,
         }
     };
     let before = |wanted: &Wanted| -> Vec<&Managed> {

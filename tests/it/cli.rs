@@ -8,7 +8,7 @@ const CONFIG_MAP: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: sett
 const IMAGE: &str = "image: mackerel/mackerel-container-agent";
 
 /// The Deployment with the agent, as `inject -` gives it.
-fn injected() -> String {
+pub(crate) fn injected() -> String {
     let ran = Folder::with(&[]).run_with(&["inject", "-"], WEB);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.stdout.contains(IMAGE));

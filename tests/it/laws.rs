@@ -322,10 +322,14 @@ fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> 
     }
     // Notes are about agents that this run injects.
     let is_told = |remark: &&Remark| remark.finding.reason.class() != Class::Note;
-    let seen = |injection: &Injection| {
-        (injection.outcomes.len(), injection.findings.len(), injection.remarks.iter().filter(is_told).count())
+    let seen = |injection: &Injection| (injection.findings.len(), injection.remarks.iter().filter(is_told).count());
+    let counts = [again, &first.injection].map(|injection| injection.outcomes.len());
+    // Where only a record shows a template, it is none any more without it.
+    let same_templates = match options.direction {
+        Direction::Uninject => counts[0] <= counts[1],
+        _ => counts[0] == counts[1],
     };
-    if seen(again) != seen(&first.injection) {
+    if !same_templates || seen(again) != seen(&first.injection) {
         return Err("law 2: a second run sees other templates".to_owned());
     }
     for (one, two) in first.injection.outcomes.iter().zip(&again.outcomes) {

@@ -36,6 +36,7 @@ mod kustomizations;
 mod laws;
 #[cfg(unix)]
 mod migration;
+mod nothing_is_lost;
 #[cfg(unix)]
 mod packages;
 mod post_renderer;
