@@ -1,6 +1,6 @@
 //! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
-use crate::config::{AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation};
+use crate::config::{AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation, role_list};
 use crate::diagnostic::closest::closest;
 use std::borrow::Cow;
 
@@ -86,7 +86,7 @@ fn annotated(
         known.iter().filter_map(|given| differs_from_its_alias(given, &known)).collect();
     reset_overridden(&mut annotated, annotations);
     for (annotation, path, (key, value, offset)) in known {
-        let value = if annotation == Annotation::Roles { list(value) } else { Cow::Borrowed(value) };
+        let value = if annotation == Annotation::Roles { Cow::Owned(role_list(value)) } else { Cow::Borrowed(value) };
         let violations = annotated.set(path, &value, key, offset);
         found.extend(violations.into_iter().map(|violation| invalid(key, offset, violation)));
     }
@@ -142,12 +142,6 @@ fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
     for asked in Annotation::ALL.iter().filter(|asked| has(**asked)).filter_map(|asked| asked.setting()) {
         annotated.remove_variables_of(asked);
     }
-}
-
-/// Converts the original injector's list `a:b, c:d` to JSON.
-fn list(value: &str) -> Cow<'_, str> {
-    let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
-    Cow::Owned(serde_json::Value::from_iter(items).to_string())
 }
 
 /// A key that looks like one of the injector's annotations but is none.
@@ -221,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_original_six_keep_their_meaning() {
-        let config = configured("{agent: {roles: [a:b], config: {location: 'https://x/y'}}}");
+        let config = configured("{agent: {roles: [shop:api], config: {location: 'https://x/y'}}}");
         let spec = on(&config, &[("roles", "web:app, db:main ,")]).spec;
         assert_eq!(spec.agent.roles.iter().map(ToString::to_string).collect::<Vec<_>>(), ["web:app", "db:main"]);
         assert!(on(&config, &[("roles", "")]).spec.agent.roles.is_empty());

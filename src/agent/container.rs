@@ -45,7 +45,7 @@ pub(crate) struct AgentShape {
 pub(crate) enum Token {
     /// The ServiceAccount admission plugin, which mounts it into every container; or none is needed.
     Mounted,
-    /// An injected volume, since the pod turns that off.
+    /// An injected volume, because the pod turns that off or the configuration asks for one.
     Projected,
 }
 
@@ -443,7 +443,9 @@ fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
     };
     let source = |volume: Volume| match volume {
         Volume::Tmp => Some(("emptyDir", tmp.clone())),
-        Volume::Token => (of_token == Token::Projected).then(|| ("projected", token())),
+        Volume::Token => {
+            (of_token == Token::Projected).then(|| ("projected", token(spec.agent.token.expiration_seconds)))
+        }
         // A missing ConfigMap must not keep the pod from starting.
         Volume::Config => {
             let name = spec.agent.config.config_map_key_ref.name.as_ref()?;
@@ -459,11 +461,12 @@ fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
         .collect()
 }
 
-/// Returns the volume source that the ServiceAccount admission plugin would mount. 3607 seconds is the one lifetime that the API
-/// server extends for clients which read the token once, as the agent does.
-fn token() -> Value {
+/// Returns the volume source that the ServiceAccount admission plugin would mount. The agent reads its token once. API servers
+/// extend the default lifetime of 3607 seconds to a year for such clients, unless `--service-account-extend-token-expiration` is
+/// off, as on AKS with the OIDC issuer.
+fn token(expiration_seconds: u32) -> Value {
     json!({"sources": [
-        {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+        {"serviceAccountToken": {"path": "token", "expirationSeconds": expiration_seconds}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
         {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
     ]})

@@ -32,8 +32,8 @@ settings! {
         "ignoreContainer" ignore_container: Option<String> = None, GoRegexp;
         /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
         "logLevel" log_level: Option<LogLevel> = None;
-        /// The URL of the Mackerel API (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
-        "apiBase" api_base: Option<String> = None, HttpUrl;
+        /// The URL of the Mackerel API, without a path (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
+        "apiBase" api_base: Option<String> = None, ApiUrl;
         /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`.
         "hostIdStore" host_id_store: HostIdStore = HostIdStore::File;
         /// The agent's own configuration file, from a ConfigMap or from a path or URL.
@@ -44,8 +44,40 @@ settings! {
         "resources" resources: ResourceRequirements = default_resources();
         /// A Kubernetes SecurityContext, merged with the default field by field; `null` removes a field (OpenShift: `runAsUser: null`). Default: one that satisfies Pod Security "restricted".
         "securityContext" security_context: SecurityContext = default_security_context();
+        /// The token by which the agent reads from the kubelet.
+        "token" token: AgentToken = AgentToken::default();
         /// The agent's scratch space, an emptyDir at /var/tmp.
         "tmp" tmp: Tmp = Tmp::default();
+    }
+}
+
+settings! {
+    /// The token of the pod's ServiceAccount, as the agent gets it.
+    pub(crate) struct AgentToken {
+        /// When the agent's container gets its own volume with a token. Default: `auto`.
+        "mount" mount: TokenMount = TokenMount::Auto;
+        /// The lifetime of the token in that volume, in seconds, at least 600. Another value than the default implies `mount: always`. The API server may shorten it. Default: `3607`, which API servers extend to a year unless they are told not to.
+        "expirationSeconds" expiration_seconds: u32 = DEFAULT_TOKEN_LIFETIME, TokenLifetime;
+    }
+}
+
+/// The one lifetime that the API server extends, for clients which read the token once, as the agent does.
+const DEFAULT_TOKEN_LIFETIME: u32 = 3607;
+
+impl AgentToken {
+    /// Returns true if every agent that needs a token gets its own volume.
+    pub(crate) fn is_always_mounted(&self) -> bool {
+        self.mount == TokenMount::Always || self.expiration_seconds != DEFAULT_TOKEN_LIFETIME
+    }
+}
+
+string_enum! {
+    /// The mount of the agent's token.
+    pub(crate) enum TokenMount {
+        /// If the pod sets `automountServiceAccountToken: false`; else Kubernetes mounts one into every container
+        Auto = "auto",
+        /// In every pod, unless the agent uses the read-only port
+        Always = "always",
     }
 }
 

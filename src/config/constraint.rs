@@ -21,8 +21,10 @@ pub(crate) enum Constraint {
     Image,
     /// A URL or path from which the agent reads its configuration.
     ConfigLocation,
-    /// An HTTP URL.
-    HttpUrl,
+    /// The URL of an HTTP API. The agent drops a path.
+    ApiUrl,
+    /// The lifetime of a ServiceAccount's token, in seconds.
+    TokenLifetime,
     /// A Go regular expression.
     GoRegexp,
     /// The full name of a label or annotation: `[prefix/]name`.
@@ -58,10 +60,13 @@ impl Constraint {
                 ["http://", "https://", "s3://", "file:///", "/"].iter().any(|start| text.starts_with(start))
                     && is_unbroken(text)
             }
-            Constraint::HttpUrl => {
+            Constraint::ApiUrl => {
                 let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-                rest.is_some_and(|host| !host.is_empty() && !host.starts_with('/')) && is_unbroken(text)
+                let host = rest.map(|rest| rest.strip_suffix('/').unwrap_or(rest));
+                host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#'])) && is_unbroken(text)
             }
+            // The API server refuses less.
+            Constraint::TokenLifetime => text.parse::<u32>().is_ok_and(|seconds| seconds >= 600),
             Constraint::MetadataName => match text.split_once('/') {
                 Some((prefix, name)) => is_subdomain(prefix) && is_qualified(name),
                 None => is_qualified(text),
@@ -102,7 +107,11 @@ impl Constraint {
                 "where the agent finds its configuration",
                 Some("write a URL that begins with `https://`, `http://` or `s3://`, or an absolute path"),
             ),
-            Constraint::HttpUrl => ("an HTTP URL", Some("write for example `https://api.mackerelio.com/`")),
+            Constraint::ApiUrl => (
+                "an HTTP URL without a path",
+                Some("write for example `https://api.mackerelio.com/`; the agent would drop a path"),
+            ),
+            Constraint::TokenLifetime => ("at least 600", Some("Kubernetes gives no token for less than ten minutes")),
             Constraint::GoRegexp => ("a Go regular expression", None),
             Constraint::MetadataName => (
                 "the name of a label or annotation",
@@ -138,7 +147,11 @@ impl Constraint {
             Constraint::DataKey => pattern("^[A-Za-z0-9._-]{1,253}$"),
             Constraint::Image => pattern("^([^/:@\\s]\\S*)?$"),
             Constraint::ConfigLocation => pattern("^((https?://|s3://|file:///|/)\\S*)?$"),
-            Constraint::HttpUrl => pattern("^(https?://[^/\\s]\\S*)?$"),
+            Constraint::ApiUrl => pattern("^(https?://[^/?#\\s]+/?)?$"),
+            Constraint::TokenLifetime => {
+                schema.insert("minimum".to_owned(), 600.into());
+                None
+            }
             Constraint::MetadataName => pattern("^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
             Constraint::LabelValue => pattern("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
             Constraint::Group => pattern("^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$"),
@@ -208,9 +221,9 @@ mod tests {
                 &["", "x.conf", "ftp://x", "https://a b"],
             ),
             (
-                Constraint::HttpUrl,
-                &["https://api.mackerelio.com/", "http://x"],
-                &["", "api.mackerelio.com", "https://", "https:///x"],
+                Constraint::ApiUrl,
+                &["https://api.mackerelio.com/", "http://x", "http://[::1]:8080"],
+                &["", "api.mackerelio.com", "https://", "https:///x", "https://x/api", "https://x/?a"],
             ),
             (Constraint::GoRegexp, &["^istio-proxy$"], &["", "*", "(?=a)"]),
             (Constraint::MetadataName, &["a", "com.baeldung/wait-for-it"], &["", "a/b/c", "/a", "a/", "A/b", &long]),

@@ -2,16 +2,20 @@
 
 use crate::config::Config;
 use crate::config::origin::Origin;
+use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::select::{KindPattern, NamespacePattern, is_system_namespace};
-use crate::config::spec::{Platform, SidecarKind};
+use crate::config::setting::Setting as _;
+use crate::config::spec::{Platform, SidecarKind, Spec};
+use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
-use crate::mackerel::env::{EnvOverride, VARIABLES};
+use crate::mackerel::env::{EnvOverride, VARIABLES, Variable};
 use crate::mackerel::names::is_agent_image;
 use crate::manifest::dotted_path as path;
 use crate::manifest::quantity::nanos;
+use std::collections::BTreeMap;
 
 /// A conflict between settings.
 pub(crate) struct Conflict {
@@ -179,9 +183,40 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
                 format!("`{setting}` has no effect beside {item}, which is {}", given.name),
                 "take one of them away",
             )),
-            EnvOverride::IfUnset | EnvOverride::Allowed => {}
+            EnvOverride::IfUnset | EnvOverride::Allowed => {
+                let wrong = given.value.as_deref().and_then(|value| wrong_value(variable, value));
+                found.extend(wrong.map(|violation| {
+                    let what = format!("{item} is {}: it {}", given.name, violation.what);
+                    Conflict { paths: vec!["agent.env".to_owned()], violation: Violation { what, ..violation } }
+                }));
+            }
         }
     }
+}
+
+/// Rejects a variable's value that its setting would not take: the agent exits on most of them. An empty value unsets a variable,
+/// and one with a reference to another variable is not known here.
+fn wrong_value(variable: &Variable, value: &str) -> Option<Violation> {
+    if value.is_empty() || value.contains("$(") {
+        return None;
+    }
+    let (setting, value) = match variable.setting {
+        // A group, of which the variable has one part.
+        "apiKey" | "platform" => return None,
+        "agent.config" => ("agent.config.location", value.to_owned()),
+        "agent.roles" => ("agent.roles", role_list(value)),
+        setting => (setting, value.to_owned()),
+    };
+    let mut context = ReadContext::new(SourceKind::Annotation { key: variable.name }, BTreeMap::new());
+    let value = ConfigValue::Text { text: &value, spans: SpanMap::Within(0..0) };
+    Spec::default().set(&path::parts(setting), &value, &mut context);
+    context.errors.into_iter().map(|error| error.violation).next()
+}
+
+/// Converts `a:b, c:d`, the form of annotations and of the agent's variable, to JSON.
+pub(crate) fn role_list(value: &str) -> String {
+    let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
+    serde_json::Value::from_iter(items).to_string()
 }
 
 fn resources(config: &Config, found: &mut Vec<Conflict>) {

@@ -60,6 +60,7 @@ mod value;
 mod version;
 mod violation;
 
+pub(crate) use cross_checks::role_list;
 pub(crate) use template_config::{AnnotationConflict, TemplateConfig};
 pub(crate) use violation::Violation;
 

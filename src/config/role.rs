@@ -1,4 +1,8 @@
 //! Mackerel roles.
+//!
+//! Mackerel allows names of services of 2 to 63 letters, digits, hyphens and underscores that begin with a letter or digit
+//! (<https://mackerel.io/api-docs/entry/services>). Its API documentation gives no rule for the names of roles: they are taken to
+//! follow the same one.
 
 use crate::config::scalar::Scalar;
 use crate::config::violation::Violation;
@@ -20,16 +24,23 @@ impl fmt::Display for Role {
 
 impl Scalar for Role {
     fn parse(text: &str) -> Result<Self, Violation> {
-        // The agent does not trim names: the API refuses `shop: web`, and the agent exits.
+        // The API refuses other names, and the agent then exits.
         let is_name = |name: &str| {
-            !name.is_empty() && !name.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, ':' | ','))
+            (2..=63).contains(&name.len())
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+                && !name.starts_with(['-', '_'])
         };
-        match text.split_once(':') {
+        let help = match text.split_once(':') {
             Some((service, role)) if is_name(service) && is_name(role) => {
-                Ok(Role { service: service.to_owned(), role: role.to_owned() })
+                return Ok(Role { service: service.to_owned(), role: role.to_owned() });
             }
-            _ => Err(Violation::new(format!("must be a role, found `{text}`")).with_help("write it as `service:role`")),
-        }
+            Some(_) if text.contains(['[', ']', '"']) => "write `service:role`, without brackets and inner quotes",
+            Some((service, role)) if !service.is_empty() && !role.is_empty() => {
+                "Mackerel allows 2 to 63 letters, digits, `-` and `_` on each side of the colon; the first is a letter or digit"
+            }
+            _ => "write it as `service:role`",
+        };
+        Err(Violation::new(format!("must be a role, found `{text}`")).with_help(help))
     }
 
     fn json(&self) -> Json {
@@ -37,6 +48,6 @@ impl Scalar for Role {
     }
 
     fn schema() -> Json {
-        json!({"type": "string", "pattern": "^[^:,\\s]+:[^:,\\s]+$"})
+        json!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{1,62}:[A-Za-z0-9][A-Za-z0-9_-]{1,62}$"})
     }
 }

@@ -57,7 +57,14 @@ use serde_json::{Value as Json, json};
 /// Returns the violation about a word that is none of the choices.
 pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
     let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    let help = closest(text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+    let is_cloud = ["aks", "eks", "gke"].iter().any(|cloud| text.eq_ignore_ascii_case(cloud));
+    let help = match closest(text, words.iter().copied()) {
+        Some(word) => Some(format!("did you mean `{word}`?")),
+        None if is_cloud && words.contains(&"eks-fargate") => {
+            Some("for nodes of AKS, EKS or GKE write `kubernetes`".to_owned())
+        }
+        None => None,
+    };
     Violation { what: format!("must be one of {}, found `{text}`", listed.join(", ")), help }
 }
 

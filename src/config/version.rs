@@ -36,7 +36,12 @@ impl Scalar for KubernetesVersion {
         let mut parts = plain.splitn(3, '.');
         let (major, minor) = (parts.next().and_then(number), parts.next().and_then(number));
         match (major, minor, parts.next().is_none_or(is_patch)) {
-            (Some(major), Some(minor), true) => Ok(KubernetesVersion { major, minor }),
+            // `1.30` without quotes is the number 1.3. No cluster of a version below 1.10 is left.
+            (Some(1), Some(minor @ 1..10), true) => {
+                Err(Violation::new(format!("must be a version from 1.10 on, found `{text}`"))
+                    .with_help(format!("for Kubernetes 1.{minor}0 write `\"1.{minor}0\"`, in quotes")))
+            }
+            (Some(major @ 1..), Some(minor), true) => Ok(KubernetesVersion { major, minor }),
             _ => Err(Violation::new(format!("must be a Kubernetes version, found `{text}`"))
                 .with_help("write it as `major.minor`, for example `1.33`")),
         }
@@ -47,7 +52,7 @@ impl Scalar for KubernetesVersion {
     }
 
     fn schema() -> Json {
-        json!({"type": "string", "pattern": "^v?[0-9]+\\.[0-9]+(\\.[0-9]+([-+].*)?)?$"})
+        json!({"type": "string", "pattern": "^v?(1\\.[1-9][0-9]+|[2-9]\\.[0-9]+)(\\.[0-9]+([-+].*)?)?$"})
     }
 }
 
@@ -75,10 +80,15 @@ mod tests {
             ("1.", None),
             ("one.two", None),
             ("1.29+", None),
+            ("1.3", None),
+            ("v1.9.4", None),
+            ("0.21", None),
         ] {
             let read = KubernetesVersion::parse(text).ok();
             assert_eq!(read.map(|version| (version.major, version.minor)), expected, "{text}");
         }
         assert!(KubernetesVersion { major: 1, minor: 9 } < KubernetesVersion::NATIVE_SIDECARS);
+        let help = KubernetesVersion::parse("1.3").unwrap_err().help;
+        assert_eq!(help.as_deref(), Some("for Kubernetes 1.30 write `\"1.30\"`, in quotes"));
     }
 }

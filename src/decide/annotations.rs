@@ -9,7 +9,7 @@ use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template;
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
-use yaml_json_patch::NodeId;
+use yaml_json_patch::{Kind, NodeId};
 
 impl<'a> Evaluation<'a, '_> {
     /// Returns the template's annotations whose values are strings.
@@ -40,10 +40,20 @@ impl<'a> Evaluation<'a, '_> {
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.
     #[cold]
     pub(super) fn not_a_string(&self, annotation: &pod_template::PodAnnotation) -> Finding {
+        let items =
+            self.template.metadata.and_then(|metadata| self.tree.member(metadata, "annotations")).and_then(|all| {
+                let list = self.tree.alias_target(self.tree.member(all, &annotation.key)?);
+                let items = self.tree.items(list).map(|item| Some(self.tree.scalar(item)?.into_owned()));
+                (self.tree.kind(list) == Kind::Sequence).then(|| items.collect::<Option<Vec<_>>>())
+            });
+        let help = match items {
+            Some(Some(items)) => format!("write it as one string: `\"{}\"`", items.join(",")),
+            Some(None) => "write it as one string, with commas between its items".to_owned(),
+            None => "put it in quotes".to_owned(),
+        };
         let message = format!("the value of the annotation `{}` is not a string", annotation.key);
         let pointer = self.annotation_pointer(&annotation.key);
-        Finding::new(Reason::InvalidAnnotation, message, annotation.value_offset, &pointer)
-            .with_help("put it in quotes")
+        Finding::new(Reason::InvalidAnnotation, message, annotation.value_offset, &pointer).with_help(help)
     }
 
     /// Warns about annotations of the workload, or of anything between it and the template: users of all injectors make

@@ -7,8 +7,11 @@ use crate::report::Reason;
 
 impl Evaluation<'_, '_> {
     pub(super) fn token(&mut self, config: &Config) -> Token {
-        if !config.spec.kubelet_connection().needs_token() || self.template.automount != Some(false) {
+        if !config.spec.kubelet_connection().needs_token() {
             return Token::Mounted;
+        }
+        if self.template.automount != Some(false) {
+            return if config.spec.agent.token.is_always_mounted() { Token::Projected } else { Token::Mounted };
         }
         let message = "the pod turns its ServiceAccount's token off; a volume gives one to the agent alone";
         self.warn_at("automountServiceAccountToken", Reason::TokenAutomountOff, message, None);

@@ -127,8 +127,13 @@ pub(crate) const DOORS: &[Door] = &[
     ("apiKey.secretKeyRef.key", "007", "{apiKey: {secretKeyRef: {key: '007'}}}", Some(("api-key-secret-key", "007"))),
     ("agent.image", "r:5000/a:1.0", "{agent: {image: 'r:5000/a:1.0'}}", Some(("image", "r:5000/a:1.0"))),
     ("agent.imagePullPolicy", "Never", "{agent: {imagePullPolicy: Never}}", None),
-    ("agent.roles", "[a:b, c:d]", "{agent: {roles: ['a:b', 'c:d']}}", Some(("roles", "a:b,c:d"))),
-    ("agent.roles", "a:b", "{agent: {roles: ['a:b']}}", Some(("roles", "a:b"))),
+    (
+        "agent.roles",
+        "[shop:web, shop:db]",
+        "{agent: {roles: ['shop:web', 'shop:db']}}",
+        Some(("roles", "shop:web,shop:db")),
+    ),
+    ("agent.roles", "shop:web", "{agent: {roles: ['shop:web']}}", Some(("roles", "shop:web"))),
     (
         "agent.config.configMapKeyRef.name",
         "a",
@@ -205,6 +210,8 @@ pub(crate) const DOORS: &[Door] = &[
         "{agent: {securityContext: {seccompProfile: {localhostProfile: a}}}}",
         None,
     ),
+    ("agent.token.mount", "always", "{agent: {token: {mount: always}}}", None),
+    ("agent.token.expirationSeconds", "86400", "{agent: {token: {expirationSeconds: 86400}}}", None),
     ("agent.tmp.sizeLimit", "null", "{agent: {tmp: {sizeLimit: null}}}", None),
     ("agent.tmp.sizeLimit", "1Gi", "{agent: {tmp: {sizeLimit: 1Gi}}}", None),
     ("waitFor.image", "r:5000/a:1.0", "{waitFor: {image: 'r:5000/a:1.0'}}", None),
@@ -310,9 +317,9 @@ fn a_bad_argument_is_named_with_its_number() {
         (&["=a"], "--set #1: error: there is no setting ``"),
         (&["agent=a"], "--set #1: error: `agent` must be a mapping, found a string"),
         (&["agent="], "--set #1: error: `agent` has no value"),
-        (&["agent.roles=a:b,c:d"], "--set #1: error: `agent.roles` must be a list, found a string"),
-        (&["agent.roles=[a:b, web]"], "--set #1: error: `agent.roles[1]` must be a role, found `web`"),
-        (&["agent.roles=[a:b"], "--set #1: error: `agent.roles` is not valid YAML: this bracket is never closed"),
+        (&["agent.roles=aa:bb,cc:dd"], "--set #1: error: `agent.roles` must be a list, found a string"),
+        (&["agent.roles=[aa:bb, web]"], "--set #1: error: `agent.roles[1]` must be a role, found `web`"),
+        (&["agent.roles=[aa:bb"], "--set #1: error: `agent.roles` is not valid YAML: this bracket is never closed"),
         (&["kubelet.port=many"], "--set #1: error: `kubelet.port` must be a whole number up to 65535, found `many`"),
         (&["agent.env=[{name: A, valeu: b}]"], "--set #1: error: `agent.env[0]` has no field `valeu`"),
         (&["agent.securityContext.runAsUsr=1"], "--set #1: error: `agent.securityContext` has no field `runAsUsr`"),
@@ -346,14 +353,14 @@ fn a_bad_argument_is_named_with_its_number() {
 #[test]
 fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     let file = format!(
-        "{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {{namespace: a, agent: {{image: a, roles: [a:a]}}}}}}"
+        "{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {{namespace: a, agent: {{image: a, roles: [aa:aa]}}}}}}"
     );
-    let set = ["agent.image=b", "namespace=b", "agent.image=c", "agent.roles=[b:b]"].map(str::to_owned);
+    let set = ["agent.image=b", "namespace=b", "agent.image=c", "agent.roles=[bb:bb]"].map(str::to_owned);
     let sources = Sources::of_text("c.yaml", &file);
     let config = load(&sources.with_set(&set).with_namespace("c")).unwrap();
     assert_eq!(config.value("agent.image"), Some("c".into()));
     assert_eq!(config.value("namespace"), Some("c".into()));
-    assert_eq!(config.value("agent.roles"), Some(json!(["b:b"])));
+    assert_eq!(config.value("agent.roles"), Some(json!(["bb:bb"])));
     assert!(matches!(config.origin("agent.image"), Origin::Argument { number: 3, .. }));
     assert_eq!(*config.origin("namespace"), Origin::Namespace);
     assert_eq!(*config.origin("agent.memo"), Origin::Default);
