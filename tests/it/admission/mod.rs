@@ -30,7 +30,12 @@ pub(crate) fn review(object: &Value) -> Value {
 
 /// The answer to a review under a configuration, and its body.
 pub(crate) fn answer(hook: Hook, review: &Value, config: &Config) -> (Answer, Value) {
-    let answer = Reviewer::new(config).answer(hook, review.to_string().as_bytes()).unwrap();
+    answer_of(&Reviewer::new(config), hook, review)
+}
+
+/// The same by a reviewer that may have answered other reviews.
+pub(crate) fn answer_of(reviewer: &Reviewer<'_>, hook: Hook, review: &Value) -> (Answer, Value) {
+    let answer = reviewer.answer(hook, review.to_string().as_bytes()).unwrap();
     let body: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(body["response"]["uid"], review["request"]["uid"]);
     assert_eq!(body["response"]["auditAnnotations"]["decision"], answer.decision);

@@ -171,6 +171,23 @@ impl Cluster {
         }
     }
 
+    /// Creates or changes an object, as the owner of the fields that it has.
+    #[track_caller]
+    pub(crate) fn apply(&self, object: &Value) {
+        let address = format!("{}{}?fieldManager=tests&force=true", self.address, path(object));
+        let request = self.http.patch(address).header("Content-Type", "application/apply-patch+yaml");
+        let mut answer = request.send(object.to_string()).unwrap();
+        let said = answer.body_mut().read_to_string().unwrap();
+        assert!(answer.status().is_success(), "{said}");
+    }
+
+    /// The object of this `apiVersion` and `kind`, name and namespace, if it is there.
+    pub(crate) fn get(&self, object: &Value) -> Option<Value> {
+        let mut answer = self.http.get(format!("{}{}", self.address, path(object))).call().unwrap();
+        let text = answer.body_mut().read_to_string().unwrap();
+        answer.status().is_success().then(|| serde_json::from_str(&text).unwrap())
+    }
+
     /// Creates an object of a kind that [`collection`] knows, in this namespace whatever it says itself.
     pub(crate) fn create(&self, run: Run, namespace: &str, object: &Value) -> Verdict {
         self.create_and_get(run, namespace, object, WHOLE)
@@ -298,6 +315,18 @@ pub(crate) fn for_each<I: Sync, R: Send>(items: &[I], what: impl Fn(&I) -> R + S
         threads.into_iter().map(|thread| thread.join().unwrap().into_iter()).collect()
     });
     (0..items.len()).filter_map(|index| parts[index % THREADS].next()).collect()
+}
+
+/// The path of an object.
+fn path(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let (version, name) = (text("/apiVersion").unwrap(), text("/metadata/name").unwrap());
+    let api = if version.contains('/') { "apis" } else { "api" };
+    let kind = text("/kind").unwrap().to_lowercase();
+    let kinds = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"));
+    let namespace =
+        text("/metadata/namespace").map_or_else(String::new, |namespace| format!("namespaces/{namespace}/"));
+    format!("/{api}/{version}/{namespace}{kinds}/{name}")
 }
 
 /// The path of the collection of Pods.

@@ -39,23 +39,29 @@ impl Pair {
 
 /// The resources of a text that have the injected agent under this configuration, each without and with it.
 pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<Pair> {
-    let after = edit::apply(text, &inject(text, config, options).edits);
+    let injection = inject(text, config, options);
+    let after = edit::apply(text, &injection.edits);
     if options.foreign_agents == ForeignAgents::Adopt {
         // Warnings about the adopted container must not excuse warnings about the agent.
         paired(&without_agent(&after, config), &after, config)
     } else if carries_record(text) {
         paired(&without_agent(text, config), &after, config)
+    } else if injection.edits.is_empty() {
+        Vec::new()
     } else {
-        paired(text, &after, config)
+        paired_with(text, &injection, &after, config)
     }
 }
 
 /// The resources that have the agent in the text `after`, each with its state in the text `before`.
 pub(crate) fn paired(before: &str, after: &str, config: &Config) -> Vec<Pair> {
-    let [(before, _), (after, injection)] = [before, after].map(|text| {
-        let injection = inject(text, config, laws::INJECT);
-        (resources(text, &injection), injection)
-    });
+    paired_with(before, &inject(before, config, laws::INJECT), after, config)
+}
+
+/// The same, where the injection of the first text is known.
+fn paired_with(before: &str, of_before: &Injection, after: &str, config: &Config) -> Vec<Pair> {
+    let injection = inject(after, config, laws::INJECT);
+    let (before, after) = (resources(before, of_before), resources(after, &injection));
     assert_eq!(before.len(), after.len(), "an injection loses resources");
     let decided = injection.outcomes.chunk_by(|one, next| one.offset == next.offset);
     let pair = |((before, after), decided): ((Read, Read), &[Outcome])| {

@@ -7,6 +7,8 @@ mod lives;
 mod reaches;
 mod release;
 mod rendered;
+#[cfg(feature = "webhook")]
+mod server;
 mod values;
 
 use crate::real_tools::documents;
@@ -34,6 +36,13 @@ fn chart() -> PathBuf {
 /// Both Helms, if they are installed.
 fn helms() -> impl Iterator<Item = PathBuf> {
     ["3.", "4."].into_iter().filter_map(|version| tools::find("helm", version))
+}
+
+/// Runs a test with both Helms at once: most of its time is waiting.
+#[cfg(feature = "webhook")]
+fn with_helms(test: impl Fn(&Path) + Sync) {
+    let helms: Vec<_> = helms().collect();
+    std::thread::scope(|scope| helms.iter().for_each(|helm| drop(scope.spawn(|| test(helm)))));
 }
 
 /// Runs a tool that needs no cluster: standard output, or standard error where it fails.

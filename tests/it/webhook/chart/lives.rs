@@ -1,131 +1,13 @@
 //! Releases of each `tls.mode` from their installation to their end, with a server that runs as the Deployment says.
 
-use super::helms;
-use super::release::{NAME, Release, pod};
+use super::release::{NAME, Release};
+use super::server::{Server, base64};
+use super::{helms, with_helms};
 use crate::kubernetes::cluster::{RESTRICTED, Run, Verdict, cluster};
 use crate::program::{Folder, Ran};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
-use std::process::{Child, Stdio};
-
-/// The server, run as the kubelet would, from the objects that the API server has.
-struct Server {
-    folder: Folder,
-    process: Child,
-}
-
-impl Server {
-    fn start(release: &Release<'_>) -> Self {
-        let folder = Folder::with(&[]);
-        place_volumes(release, folder.root());
-        let deployment = release.get("deployment", NAME).unwrap();
-        let container = &deployment["spec"]["template"]["spec"]["containers"][0];
-        let arguments: Vec<String> = strings(&container["args"])
-            .map(|argument| {
-                // The container's files are below the folder of the test.
-                match argument.split_once("=/") {
-                    Some((flag, path)) => format!("{flag}={}", folder.path(path).display()),
-                    None => argument.to_owned(),
-                }
-            })
-            .collect();
-        let mut command = folder.command(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-        for variable in container["env"].as_array().into_iter().flatten() {
-            command.env(variable["name"].as_str().unwrap(), variable["value"].as_str().unwrap());
-        }
-        let log = fs::File::create(folder.path("log")).unwrap();
-        let process = command.stdin(Stdio::null()).stderr(log).spawn().unwrap();
-        let server = Self { folder, process };
-        let probe = &container["readinessProbe"]["httpGet"];
-        let ready = format!("http://127.0.0.1:{}{}", release.ports[1], probe["path"].as_str().unwrap());
-        release.until("the server is ready", || ureq::get(&ready).call().is_ok());
-        server
-    }
-
-    /// True if the server has reloaded its certificate so many times.
-    fn has_reloaded(&self, release: &Release<'_>, times: usize) -> bool {
-        let metrics = ureq::get(format!("http://127.0.0.1:{}/metrics", release.ports[1])).call();
-        let metrics = metrics.unwrap().body_mut().read_to_string().unwrap();
-        let mut lines = metrics.lines().filter(|line| line.ends_with(&format!(" {times}")));
-        lines.any(|line| line.contains("_reloads_total{") && line.contains("certificate") && line.contains("done"))
-    }
-
-    fn log(&self) -> String {
-        self.folder.read("log")
-    }
-
-    /// Does what the kubelet does when a Secret or ConfigMap has changed.
-    fn update_volumes(&self, release: &Release<'_>) {
-        place_volumes(release, self.folder.root());
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn strings(list: &Value) -> impl Iterator<Item = &str> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str)
-}
-
-/// Writes the files of the Deployment's volumes below the folder.
-fn place_volumes(release: &Release<'_>, root: &Path) {
-    let deployment = release.get("deployment", NAME).unwrap();
-    let pod = &deployment["spec"]["template"]["spec"];
-    for mount in pod["containers"][0]["volumeMounts"].as_array().unwrap() {
-        let volume = pod["volumes"].as_array().unwrap().iter().find(|volume| volume["name"] == mount["name"]).unwrap();
-        let files: BTreeMap<String, Vec<u8>> = match (&volume["secret"], &volume["configMap"]) {
-            (Value::Null, map) => {
-                let map = release.get("configmap", map["name"].as_str().unwrap()).unwrap();
-                let files = map["data"].as_object().unwrap().iter();
-                files.map(|(name, text)| (name.clone(), text.as_str().unwrap().into())).collect()
-            }
-            (secret, _) => {
-                let secret = release.get("secret", secret["secretName"].as_str().unwrap()).unwrap();
-                let files = secret["data"].as_object().unwrap().iter();
-                files.map(|(name, text)| (name.clone(), base64(text.as_str().unwrap()))).collect()
-            }
-        };
-        let folder = root.join(mount["mountPath"].as_str().unwrap().trim_start_matches('/'));
-        fs::create_dir_all(&folder).unwrap();
-        for (name, bytes) in files {
-            // At once, as the kubelet's links do.
-            fs::write(folder.join("new"), bytes).unwrap();
-            fs::rename(folder.join("new"), folder.join(name)).unwrap();
-        }
-    }
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    let digit = |byte: u8| match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').map(digit).collect();
-    let bytes = digits.chunks(4).flat_map(|digits| {
-        let number = digits.iter().fold(0, |number, digit| number << 6 | u32::from(*digit)) << (6 * (4 - digits.len()));
-        number.to_be_bytes()[1..digits.len()].to_vec()
-    });
-    bytes.collect()
-}
 
 impl Release<'_> {
-    /// True if a pod that is created now gets the agent.
-    fn injects(&self) -> bool {
-        match self.creates(&pod(&json!({}))) {
-            Verdict::Accepted { object, .. } => object.to_string().contains("mackerel/mackerel-container-agent"),
-            Verdict::Refused(why) => panic!("{why}"),
-        }
-    }
-
     /// Applies the Secret that `webhook certificate` prints for the Service. Returns its data.
     fn issue(&self, secret: &str, old: Option<&str>) -> Value {
         let folder = Folder::with(&[("old.pem", old.unwrap_or_default())]);
@@ -194,8 +76,8 @@ fn certificates(bundle: &str) -> usize {
 #[test]
 fn generated_keeps_its_certificate_and_renews_it_without_a_missed_pod() {
     let Some(cluster) = cluster() else { return };
-    for helm in helms() {
-        let release = Release::new(cluster, &helm, "generated");
+    with_helms(|helm| {
+        let release = Release::new(cluster, helm, "generated");
         release.upgrade(&[]);
         let server = Server::start(&release);
         release.until("pods are injected", || release.injects());
@@ -235,7 +117,7 @@ fn generated_keeps_its_certificate_and_renews_it_without_a_missed_pod() {
         release.upgrade(&["tls.generated.renew=again"]);
         assert_eq!(certificates(&release.ca_bundle()), 2);
         assert!(release.injects(), "{}", server.log());
-    }
+    });
 }
 
 #[test]
@@ -256,8 +138,8 @@ fn the_configuration_arrives_without_a_restart() {
 #[test]
 fn provided_takes_the_certificate_that_the_program_makes() {
     let Some(cluster) = cluster() else { return };
-    for helm in helms() {
-        let release = Release::new(cluster, &helm, "provided");
+    with_helms(|helm| {
+        let release = Release::new(cluster, helm, "provided");
         let data = release.issue("my-tls", None);
         let mode = |ca: &Value| {
             format!("tls.mode=provided,tls.provided.secretName=my-tls,tls.provided.caBundle={}", ca.as_str().unwrap())
@@ -276,7 +158,7 @@ fn provided_takes_the_certificate_that_the_program_makes() {
         server.update_volumes(&release);
         release.until("the new certificate is served", || server.has_reloaded(&release, 1));
         assert!(release.injects(), "{}", server.log());
-    }
+    });
 }
 
 /// A kind of cert-manager's, as far as the API server must know it.
@@ -297,11 +179,11 @@ fn definition(kind: &str, plural: &str) -> Value {
 #[test]
 fn cert_manager_and_openshift_write_certificate_and_ca_and_helm_leaves_them_alone() {
     let Some(cluster) = cluster() else { return };
-    for helm in helms() {
+    with_helms(|helm| {
         for mode in ["cert-manager", "openshift"] {
-            let release = Release::new(cluster, &helm, mode);
+            let release = Release::new(cluster, helm, mode);
             for (kind, plural) in [("Certificate", "certificates"), ("Issuer", "issuers")] {
-                release.apply(&definition(kind, plural));
+                cluster.apply(&definition(kind, plural));
                 release.until("the API server knows the kind", || {
                     release.kubectl(&["get", &format!("{plural}.cert-manager.io")], "").0
                 });
@@ -314,7 +196,7 @@ fn cert_manager_and_openshift_write_certificate_and_ca_and_helm_leaves_them_alon
             release.until("pods are injected", || release.injects());
             release.upgrades_and_rolls_back(&[&set]);
         }
-    }
+    });
 }
 
 #[test]
@@ -336,8 +218,8 @@ fn its_pods_are_accepted_where_pod_security_restricted_is_enforced() {
 #[test]
 fn its_notes_say_what_must_exist_and_what_to_restart() {
     let Some(cluster) = cluster() else { return };
-    for helm in helms() {
-        let release = Release::new(cluster, &helm, "notes");
+    with_helms(|helm| {
+        let release = Release::new(cluster, helm, "notes");
         release.upgrade(&["config.apiKey.secretKeyRef.name=team-key,config.injection=annotated"]);
         let notes = release.helm(&["get", "notes", NAME]);
         for part in [
@@ -348,5 +230,5 @@ fn its_notes_say_what_must_exist_and_what_to_restart() {
         ] {
             assert!(notes.contains(part), "{part}, in:\n{notes}");
         }
-    }
+    });
 }

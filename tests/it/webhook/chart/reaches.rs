@@ -20,28 +20,27 @@ fn inject(value: &str) -> Value {
 #[test]
 fn with_always_all_pods_but_those_of_the_servers_and_of_the_system() {
     let Some(cluster) = cluster() else { return };
-    for helm in helms() {
-        let release = Release::new(cluster, &helm, "always");
-        release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail", "webhook.objectSelector.matchLabels.team=web"]);
-        let mut wanted = pod(&json!({}));
-        wanted["metadata"]["labels"] = json!({"team": "web"});
-        release.until("a pod is asked about", || asked(&release.creates(&wanted)));
-        assert!(!asked(&release.creates(&pod(&json!({})))), "a pod without the label");
+    let Some(helm) = helms().last() else { return };
+    let release = Release::new(cluster, &helm, "always");
+    release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail", "webhook.objectSelector.matchLabels.team=web"]);
+    let mut wanted = pod(&json!({}));
+    wanted["metadata"]["labels"] = json!({"team": "web"});
+    release.until("a pod is asked about", || asked(&release.creates(&wanted)));
+    assert!(!asked(&release.creates(&pod(&json!({})))), "a pod without the label");
 
-        // No server runs, and still the webhook's own pods and those of the system can start.
-        let server = server_pod(&release, "team", "web");
-        let verdict = release.creates(&server);
-        assert!(taken(&verdict), "{verdict:?}");
-        cluster.namespace("kube-system", &json!({}));
-        let label = format!("chart-test={}", release.namespace);
-        assert!(release.kubectl(&["label", "namespace", "kube-system", &label, "--overwrite"], "").0);
-        assert!(!asked(&cluster.create(Run::Dry, "kube-system", &wanted)), "a pod of the system");
-        let verdict = cluster.create(Run::Dry, RESTRICTED, &server);
-        assert!(taken(&verdict), "{verdict:?}");
+    // No server runs, and still the webhook's own pods and those of the system can start.
+    let server = server_pod(&release, "team", "web");
+    let verdict = release.creates(&server);
+    assert!(taken(&verdict), "{verdict:?}");
+    cluster.namespace("kube-system", &json!({}));
+    let label = format!("chart-test={}", release.namespace);
+    assert!(release.kubectl(&["label", "namespace", "kube-system", &label, "--overwrite"], "").0);
+    assert!(!asked(&cluster.create(Run::Dry, "kube-system", &wanted)), "a pod of the system");
+    let verdict = cluster.create(Run::Dry, RESTRICTED, &server);
+    assert!(taken(&verdict), "{verdict:?}");
 
-        release.upgrade(&[GENERATED, "webhook.objectSelector.matchLabels.team=web"]);
-        release.until("an upgrade mends it", || !asked(&release.creates(&wanted)));
-    }
+    release.upgrade(&[GENERATED, "webhook.objectSelector.matchLabels.team=web"]);
+    release.until("an upgrade mends it", || !asked(&release.creates(&wanted)));
 }
 
 /// True if the API server accepted the object without a warning.
@@ -63,87 +62,78 @@ fn server_pod(release: &Release<'_>, label: &str, value: &str) -> Value {
 #[test]
 fn with_annotated_those_that_have_an_annotation_of_ours_or_of_wait_for() {
     let Some(cluster) = cluster() else { return };
-    for helm in helms() {
-        let release = Release::new(cluster, &helm, "annotated");
-        let annotated = "config.injection=annotated,config.waitFor.annotations={example.com/wait}";
-        release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail", annotated]);
-        release.until("a pod is asked about", || asked(&release.creates(&pod(&inject("true")))));
-        for (annotations, expected) in [
-            (inject("treu"), true),
-            (json!({"agent-injector.contrib.mackerel.io/wait-for": "db:5432"}), true),
-            (json!({"example.com/wait": "db:5432"}), true),
-            (json!({"example.com/waiting": "db:5432"}), false),
-            (json!({}), false),
-        ] {
-            assert_eq!(asked(&release.creates(&pod(&annotations))), expected, "{annotations}");
-        }
-        let mut bare = pod(&json!({}));
-        bare["metadata"].as_object_mut().unwrap().remove("annotations");
-        assert!(!asked(&release.creates(&bare)));
+    let Some(helm) = helms().last() else { return };
+    let release = Release::new(cluster, &helm, "annotated");
+    let annotated = "config.injection=annotated,config.waitFor.annotations={example.com/wait}";
+    release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail", annotated]);
+    release.until("a pod is asked about", || asked(&release.creates(&pod(&inject("true")))));
+    for (annotations, expected) in [
+        (inject("treu"), true),
+        (json!({"agent-injector.contrib.mackerel.io/wait-for": "db:5432"}), true),
+        (json!({"example.com/wait": "db:5432"}), true),
+        (json!({"example.com/waiting": "db:5432"}), false),
+        (json!({}), false),
+    ] {
+        assert_eq!(asked(&release.creates(&pod(&annotations))), expected, "{annotations}");
     }
+    let mut bare = pod(&json!({}));
+    bare["metadata"].as_object_mut().unwrap().remove("annotations");
+    assert!(!asked(&release.creates(&bare)));
 }
 
 #[test]
 fn workloads_that_a_person_creates_or_changes() {
     let Some(cluster) = cluster() else { return };
-    for helm in helms() {
-        let release = Release::new(cluster, &helm, "workloads");
-        let mut cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "cron"}, "spec": {
-            "schedule": "0 0 * * *", "jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "Never"}}}},
-        }});
-        cron["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"] =
-            pod(&json!({}))["spec"]["containers"].clone();
-        release.apply(&deployment("before"));
-        release.apply(&cron);
-        release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail,workloads=wait-for"]);
-        release.until("a workload is asked about", || asked(&release.creates(&deployment("web"))));
+    let Some(helm) = helms().last() else { return };
+    let release = Release::new(cluster, &helm, "workloads");
+    let mut cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "cron"}, "spec": {
+        "schedule": "0 0 * * *", "jobTemplate": {"spec": {"template": {"spec": {"restartPolicy": "Never"}}}},
+    }});
+    cron["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"] =
+        pod(&json!({}))["spec"]["containers"].clone();
+    release.apply(&deployment("before"));
+    release.apply(&cron);
+    release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail,workloads=wait-for"]);
+    release.until("a workload is asked about", || asked(&release.creates(&deployment("web"))));
 
-        let mut owned = deployment("owned");
-        owned["metadata"]["ownerReferences"] =
-            json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}]);
-        assert!(!asked(&release.creates(&owned)), "its owner was asked about");
+    let mut owned = deployment("owned");
+    owned["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}]);
+    assert!(!asked(&release.creates(&owned)), "its owner was asked about");
 
-        let image =
-            |image: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}});
-        let template = |kind: &str| {
-            if kind == "cronjob" { json!({"spec": {"jobTemplate": image("web:2")}}) } else { image("web:2") }
-        };
-        let as_user = |user: &'static str| vec![format!("--as={user}"), "--as-group=system:masters".to_owned()];
-        let controller = "system:serviceaccount:kube-system:deployment-controller";
-        let argo = "system:serviceaccount:argocd:argocd-application-controller";
-        for (kind, name, patch, user, expected) in [
-            ("deployment", "before", template("deployment"), vec![], true),
-            ("deployment", "before", json!({"metadata": {"annotations": {"a": "b"}}}), vec![], true),
-            ("deployment", "before", json!({"metadata": {"labels": {"a": "b"}}}), vec![], false),
-            ("deployment", "before", json!({"spec": {"replicas": 3}}), vec![], false),
-            (
-                "deployment",
-                "before",
-                json!({"metadata": {"annotations": {"revision": "1"}}}),
-                as_user(controller),
-                false,
-            ),
-            (
-                "deployment",
-                "before",
-                json!({"metadata": {"annotations": {"revision": "2"}}}),
-                as_user("system:kube-controller-manager"),
-                false,
-            ),
-            ("deployment", "before", template("deployment"), as_user(argo), true),
-            ("cronjob", "cron", json!({"spec": {"schedule": "1 1 * * *"}}), vec![], false),
-            ("cronjob", "cron", template("cronjob"), vec![], true),
-        ] {
-            let patch = format!("--patch={patch}");
-            let mut arguments = vec!["patch", kind, name, "--type=strategic", &patch];
-            arguments.extend(user.iter().map(String::as_str));
-            let (succeeded, said) = release.kubectl(&arguments, "");
-            assert_eq!(
-                (succeeded, said.contains("failed calling webhook")),
-                (!expected, expected),
-                "{arguments:?}: {said}"
-            );
-        }
+    let image =
+        |image: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}});
+    let template = |kind: &str| {
+        if kind == "cronjob" { json!({"spec": {"jobTemplate": image("web:2")}}) } else { image("web:2") }
+    };
+    let as_user = |user: &'static str| vec![format!("--as={user}"), "--as-group=system:masters".to_owned()];
+    let controller = "system:serviceaccount:kube-system:deployment-controller";
+    let argo = "system:serviceaccount:argocd:argocd-application-controller";
+    for (kind, name, patch, user, expected) in [
+        ("deployment", "before", template("deployment"), vec![], true),
+        ("deployment", "before", json!({"metadata": {"annotations": {"a": "b"}}}), vec![], true),
+        ("deployment", "before", json!({"metadata": {"labels": {"a": "b"}}}), vec![], false),
+        ("deployment", "before", json!({"spec": {"replicas": 3}}), vec![], false),
+        ("deployment", "before", json!({"metadata": {"annotations": {"revision": "1"}}}), as_user(controller), false),
+        (
+            "deployment",
+            "before",
+            json!({"metadata": {"annotations": {"revision": "2"}}}),
+            as_user("system:kube-controller-manager"),
+            false,
+        ),
+        ("deployment", "before", template("deployment"), as_user(argo), true),
+        ("cronjob", "cron", json!({"spec": {"schedule": "1 1 * * *"}}), vec![], false),
+        ("cronjob", "cron", template("cronjob"), vec![], true),
+    ] {
+        let patch = format!("--patch={patch}");
+        let mut arguments = vec!["patch", kind, name, "--type=strategic", &patch];
+        arguments.extend(user.iter().map(String::as_str));
+        let (succeeded, said) = release.kubectl(&arguments, "");
+        assert_eq!(
+            (succeeded, said.contains("failed calling webhook")),
+            (!expected, expected),
+            "{arguments:?}: {said}"
+        );
     }
 }
 

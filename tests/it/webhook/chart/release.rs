@@ -69,11 +69,12 @@ impl<'a> Release<'a> {
         (succeeded, stdout + &stderr)
     }
 
-    /// Applies an object.
+    /// Applies an object of the namespace.
     #[track_caller]
     pub(super) fn apply(&self, object: &Value) {
-        let (succeeded, said) = self.kubectl(&["apply", "--filename=-"], &object.to_string());
-        assert!(succeeded, "{said}");
+        let mut object = object.clone();
+        object["metadata"]["namespace"] = self.namespace.as_str().into();
+        self.cluster.apply(&object);
     }
 
     /// Changes an object as another program than Helm does.
@@ -87,8 +88,15 @@ impl<'a> Release<'a> {
 
     /// An object, if it is there.
     pub(super) fn get(&self, kind: &str, name: &str) -> Option<Value> {
-        let (succeeded, said) = self.kubectl(&["get", kind, name, "--output=json"], "");
-        succeeded.then(|| serde_json::from_str(&said).unwrap())
+        let (version, namespace) = match kind {
+            "deployment" => ("apps/v1", Some(&*self.namespace)),
+            "mutatingwebhookconfiguration" | "validatingwebhookconfiguration" => {
+                ("admissionregistration.k8s.io/v1", None)
+            }
+            _ => ("v1", Some(&*self.namespace)),
+        };
+        let metadata = json!({"name": name, "namespace": namespace});
+        self.cluster.get(&json!({"apiVersion": version, "kind": kind, "metadata": metadata}))
     }
 
     /// The kinds of webhook configurations that there are, with the configurations.
