@@ -181,6 +181,12 @@ impl Cluster {
         assert!(answer.status().is_success(), "{said}");
     }
 
+    /// Deletes an object, if it is there.
+    #[cfg(feature = "webhook")]
+    pub(crate) fn delete(&self, object: &Value) {
+        let _ = self.http.delete(format!("{}{}", self.address, path(object))).call();
+    }
+
     /// The object of this `apiVersion` and `kind`, name and namespace, if it is there.
     pub(crate) fn get(&self, object: &Value) -> Option<Value> {
         let mut answer = self.http.get(format!("{}{}", self.address, path(object))).call().unwrap();

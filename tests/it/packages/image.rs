@@ -56,6 +56,14 @@ fn build() -> Option<Store> {
     Some(Store { variables, id })
 }
 
+/// podman with the image in its store. None, with a line on standard error, if a program for it is missing.
+#[cfg(feature = "webhook")]
+pub(crate) fn podman() -> Option<Command> {
+    let mut podman = Command::new("podman");
+    podman.envs(image()?.variables.iter().cloned());
+    Some(podman)
+}
+
 /// A user who has the image and a `docker`, which is podman; without the injector, a `docker` that runs `cat`.
 pub(crate) fn user_of_image() -> Option<User> {
     let user = user(image()?);

@@ -3,6 +3,8 @@
 mod base;
 mod documents;
 #[cfg(feature = "webhook")]
+mod image;
+#[cfg(feature = "webhook")]
 mod lives;
 mod reaches;
 mod release;
@@ -23,7 +25,7 @@ const RELEASE: [&str; 3] = ["mackerel-agent-injector", "--namespace", "mackerel"
 /// Modes that render without a cluster.
 const PROVIDED: &str = "tls.mode=provided,tls.provided.secretName=server,tls.provided.caBundle=QUJD";
 const CERT_MANAGER: &str = "tls.mode=cert-manager";
-const OPENSHIFT: &str = "tls.mode=openshift";
+pub(super) const OPENSHIFT: &str = "tls.mode=openshift";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -82,7 +84,7 @@ fn name(object: &Value) -> String {
 
 /// The chart as both Helms render it with these values: the same for both. None, with a line on standard error, if no Helm is
 /// installed.
-fn rendered(sets: &[&str]) -> Option<Rendered> {
+pub(super) fn rendered(sets: &[&str]) -> Option<Rendered> {
     let mut all = helms().map(|helm| render(&helm, sets).unwrap_or_else(|said| panic!("{sets:?}: {said}")));
     let first = all.next()?;
     if let Some(second) = all.next() {
@@ -96,10 +98,10 @@ fn refused(sets: &[&str]) -> Vec<String> {
     helms().map(|helm| render(&helm, sets).map(|_| sets).expect_err("it is rendered")).collect()
 }
 
-struct Rendered(Vec<Value>);
+pub(super) struct Rendered(Vec<Value>);
 
 impl Rendered {
-    fn of_kind(&self, kind: &str) -> Option<&Value> {
+    pub(super) fn of_kind(&self, kind: &str) -> Option<&Value> {
         let mut found = self.0.iter().filter(|object| object["kind"] == kind);
         let first = found.next();
         assert!(found.next().is_none(), "two of {kind}");

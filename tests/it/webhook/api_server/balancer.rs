@@ -2,30 +2,39 @@
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// Starts a balancer, which listens on a port of its own until the process ends.
 pub(super) struct Balancer {
     pub(super) port: u16,
-    endpoints: Arc<Mutex<Vec<SocketAddr>>>,
+    endpoints: Arc<Mutex<Endpoints>>,
+}
+
+#[derive(Default)]
+struct Endpoints {
+    all: Vec<SocketAddr>,
+    /// The number of connections since they were set.
+    turn: usize,
+}
+
+impl Endpoints {
+    fn next(&mut self) -> Option<SocketAddr> {
+        self.turn += 1;
+        self.all.get((self.turn - 1) % self.all.len().max(1)).copied()
+    }
 }
 
 impl Balancer {
     pub(super) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let endpoints: Arc<Mutex<Vec<SocketAddr>>> = Arc::default();
-        let (chosen, turn) = (Arc::clone(&endpoints), AtomicUsize::new(0));
+        let endpoints: Arc<Mutex<Endpoints>> = Arc::default();
+        let chosen = Arc::clone(&endpoints);
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
-                let endpoints = chosen.lock().unwrap().clone();
                 // Without endpoints, and to one that is gone, the connection is refused.
-                let Some(endpoint) = endpoints.get(turn.fetch_add(1, Ordering::Relaxed) % endpoints.len().max(1))
-                else {
-                    continue;
-                };
+                let Some(endpoint) = chosen.lock().unwrap().next() else { continue };
                 if let Ok(server) = TcpStream::connect(endpoint) {
                     join(&client, &server);
                 }
@@ -34,16 +43,17 @@ impl Balancer {
         Self { port, endpoints }
     }
 
+    /// Replaces the endpoints. The next connection goes to the first of them.
     pub(super) fn set(&self, endpoints: Vec<SocketAddr>) {
-        *self.endpoints.lock().unwrap() = endpoints;
+        *self.endpoints.lock().unwrap() = Endpoints { all: endpoints, turn: 0 };
     }
 
     pub(super) fn remove(&self, endpoint: SocketAddr) {
-        self.endpoints.lock().unwrap().retain(|other| *other != endpoint);
+        self.endpoints.lock().unwrap().all.retain(|other| *other != endpoint);
     }
 
     pub(super) fn add(&self, endpoint: SocketAddr) {
-        self.endpoints.lock().unwrap().push(endpoint);
+        self.endpoints.lock().unwrap().all.push(endpoint);
     }
 }
 

@@ -6,7 +6,7 @@ use crate::corpus;
 use crate::kubernetes::cluster::{Run, SILENT, Verdict, for_each, without_identity};
 use crate::kubernetes::injected::pairs;
 use crate::laws::{INJECT, carries_record};
-use crate::webhook::server::scaled;
+use crate::webhook::server::{scaled, until};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::options::Options;
 use serde_json::{Value, json};
@@ -135,7 +135,7 @@ fn the_api_server_makes_the_pods_of_the_corpus() {
 }
 
 #[test]
-fn a_limit_range_and_another_webhook_leave_the_agent_as_it_is() {
+fn a_limit_range_leaves_the_agent_as_it_is() {
     let Some(webhook) = Webhook::register("law5-defaults") else { return };
     let server = webhook.server(&[], &[]);
     webhook.balancer.set(vec![server.address]);
@@ -146,18 +146,15 @@ fn a_limit_range_and_another_webhook_leave_the_agent_as_it_is() {
     let manifest = plain_pod().to_string();
     let [(name, before, after)] = &pods("plain", &manifest, &config, INJECT)[..] else { panic!("one pod") };
     for namespace in [&*webhook.namespace, past] {
-        webhook.apply(
+        webhook.cluster.apply(
             &json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits", "namespace": namespace},
             "spec": {"limits": [{"type": "Container", "default": {"cpu": "500m", "memory": "1Gi"},
                 "defaultRequest": {"cpu": "100m", "memory": "32Mi"}}]}}),
         );
     }
-    let object = |namespace: &str, pod: &Value| match webhook.cluster.create(Run::Dry, namespace, pod) {
-        Verdict::Accepted { object, .. } => object,
-        Verdict::Refused(why) => panic!("{why}"),
-    };
+    let object = |namespace: &str, pod: &Value| object(&webhook, namespace, pod);
     let cpu = |pod: &Value| pod.pointer("/spec/containers/1/resources/limits/cpu").cloned();
-    crate::webhook::server::until("the LimitRange has an effect", || {
+    until("the LimitRange has an effect", || {
         [&*webhook.namespace, past].iter().all(|namespace| cpu(&object(namespace, after)) == Some("500m".into()))
     });
     let [through, brought, expected] =
@@ -166,13 +163,108 @@ fn a_limit_range_and_another_webhook_leave_the_agent_as_it_is() {
     assert!(through == expected && brought == expected, "{name}\n{through}\n{brought}\n{expected}");
 }
 
+/// A pod as it would be stored in a namespace.
+#[track_caller]
+fn object(webhook: &Webhook, namespace: &str, pod: &Value) -> Value {
+    match webhook.cluster.create(Run::Dry, namespace, pod) {
+        Verdict::Accepted { object, .. } => object,
+        Verdict::Refused(why) => panic!("{why}"),
+    }
+}
+
+/// The variable of [`other_webhook`].
+const VARIABLE: &str = "ZONE";
+
+/// Applies a policy that sets a variable in each container of these namespaces, as another webhook would. The API server
+/// evaluates it before the webhook of the test, and with `IfNeeded` also after it.
+fn other_webhook(webhook: &Webhook, reinvocation: &str, namespaces: [&str; 2]) {
+    let name = namespaces[0];
+    let selector = json!({"matchExpressions": [
+        {"key": "kubernetes.io/metadata.name", "operator": "In", "values": namespaces},
+    ]});
+    let list = |list: &str, from: &str| {
+        format!(
+            "{list}: {from}.map(c, Object.spec.{list}{{name: c.name, \
+             env: [Object.spec.{list}.env{{name: '{VARIABLE}', value: 'a'}}]}})"
+        )
+    };
+    let lists = [
+        list("containers", "object.spec.containers"),
+        list("initContainers", "object.spec.?initContainers.orValue([])"),
+    ];
+    let policy = |kind: &str, spec: Value| {
+        let kind = format!("MutatingAdmissionPolicy{kind}");
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "spec": spec})
+    };
+    webhook.cluster.apply(&policy(
+        "",
+        json!({
+            "reinvocationPolicy": reinvocation,
+            "matchConstraints": {"namespaceSelector": selector, "resourceRules": [
+                {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]},
+            ]},
+            "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {
+                "expression": format!("Object{{spec: Object.spec{{{}}}}}", lists.join(", ")),
+            }}],
+        }),
+    ));
+    webhook.cluster.apply(&policy("Binding", json!({"policyName": name})));
+}
+
+/// Removes the variable from the containers with such names. Returns the number of those that had it.
+fn take_variable(pod: &mut Value, is_of: impl Fn(&str) -> bool) -> usize {
+    let mut taken = 0;
+    for list in ["containers", "initContainers"] {
+        for container in pod["spec"].get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+            let name = container["name"].as_str().unwrap().to_owned();
+            if let (true, Some(env)) = (is_of(&name), container.get_mut("env").and_then(Value::as_array_mut)) {
+                let before = env.len();
+                env.retain(|variable| variable["name"] != VARIABLE);
+                taken += before - env.len();
+            }
+        }
+    }
+    taken
+}
+
+#[test]
+fn another_webhook_that_sets_a_variable_in_each_container() {
+    for (name, reinvocation) in [("law5-again", "IfNeeded"), ("law5-before", "Never")] {
+        let Some(webhook) = Webhook::register(name) else { return };
+        let server = webhook.server(&[], &[]);
+        webhook.balancer.set(vec![server.address]);
+        webhook.wait();
+        let past = format!("{name}-past");
+        webhook.cluster.namespace(&past, &json!({}));
+        other_webhook(&webhook, reinvocation, [name, &past]);
+        let mut native = plain_pod();
+        native["spec"]["restartPolicy"] = "Never".into();
+        for pod in [plain_pod(), native] {
+            let [(_, before, after)] = &pods(name, &pod.to_string(), &Config::default(), INJECT)[..] else {
+                panic!("one pod")
+            };
+            let is_set = |namespace: &str| take_variable(&mut object(&webhook, namespace, before), |_| true) > 0;
+            until("the policy has an effect", || is_set(&webhook.namespace) && is_set(&past));
+            let [through, brought, mut expected] =
+                [(&*webhook.namespace, before), (&*webhook.namespace, after), (&*past, after)]
+                    .map(|(namespace, pod)| object(&webhook, namespace, pod));
+            assert_eq!(comparable(&brought), comparable(&expected), "a pod that brings the agent");
+            if reinvocation == "Never" {
+                // The agent was not there when the policy was evaluated.
+                assert_eq!(take_variable(&mut expected, |name| name == "mackerel-container-agent"), 1);
+            }
+            assert_eq!(comparable(&through), comparable(&expected), "{reinvocation}");
+        }
+    }
+}
+
 #[test]
 fn a_service_account_that_mounts_no_token_leaves_the_agent_with_one() {
     let Some(webhook) = Webhook::register("law5-automount") else { return };
     let server = webhook.server(&[], &[]);
     webhook.balancer.set(vec![server.address]);
     webhook.wait();
-    webhook.apply(&json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
+    webhook.cluster.apply(&json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
         "metadata": {"name": "tokenless", "namespace": webhook.namespace}}));
     let mut pod = plain_pod();
     pod["spec"]["serviceAccountName"] = "tokenless".into();

@@ -32,7 +32,7 @@ impl Webhook {
         let webhook = Self { cluster, balancer: Balancer::start(), files, namespace: name.to_owned() };
         cluster.namespace(SERVICE.0, &json!({}));
         cluster.namespace(name, &json!({"webhook": name}));
-        webhook.apply(&json!({"apiVersion": "v1", "kind": "Service",
+        webhook.cluster.apply(&json!({"apiVersion": "v1", "kind": "Service",
             "metadata": {"name": SERVICE.1, "namespace": SERVICE.0},
             "spec": {"type": "ExternalName", "externalName": "localhost"}}));
         webhook.configure(&webhook.files.authority);
@@ -41,7 +41,7 @@ impl Webhook {
 
     /// Writes the webhook configuration with this bundle of authorities.
     fn configure(&self, authorities: &str) {
-        self.apply(&json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
+        self.cluster.apply(&json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "MutatingWebhookConfiguration",
         "metadata": {"name": self.namespace},
         "webhooks": [{
             "name": "mutate.agent-injector.contrib.mackerel.io",
@@ -53,12 +53,6 @@ impl Webhook {
                 "caBundle": ByteString(authorities.as_bytes().to_vec()),
             },
         }]}));
-    }
-
-    fn apply(&self, object: &Value) {
-        let arguments = ["apply", "--server-side", "--force-conflicts", "--filename", "-"];
-        let (succeeded, _, said) = self.cluster.kubectl(&arguments, &object.to_string());
-        assert!(succeeded, "{said}");
     }
 
     /// A server with the certificate; it is no endpoint yet.
@@ -86,8 +80,8 @@ impl Webhook {
 
 impl Drop for Webhook {
     fn drop(&mut self) {
-        let kind = "mutatingwebhookconfigurations";
-        self.cluster.kubectl(&["delete", kind, &self.namespace, "--ignore-not-found"], "");
+        self.cluster.delete(&json!({"apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "MutatingWebhookConfiguration", "metadata": {"name": self.namespace}}));
     }
 }
 

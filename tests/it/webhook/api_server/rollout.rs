@@ -29,8 +29,9 @@ impl Created {
 }
 
 /// Creates pods, at most that many a second, while `meanwhile` runs. It is given the number so far.
-fn creating(webhook: &Webhook, rate: u32, meanwhile: impl FnOnce(&Created)) -> Created {
+fn creating(webhook: &Webhook, rate: usize, meanwhile: impl FnOnce(&Created)) -> Created {
     const THREADS: u32 = 4;
+    let pause = Duration::from_secs(1) * THREADS / u32::try_from(rate).unwrap();
     let (created, is_over) = (Created::default(), AtomicBool::new(false));
     struct End<'a>(&'a AtomicBool);
     impl Drop for End<'_> {
@@ -49,7 +50,7 @@ fn creating(webhook: &Webhook, rate: u32, meanwhile: impl FnOnce(&Created)) -> C
                         Verdict::Refused(_) => &created.rejected,
                     }
                     .fetch_add(1, Ordering::Relaxed);
-                    thread::sleep((Duration::from_secs(1) * THREADS / rate).saturating_sub(started.elapsed()));
+                    thread::sleep(pause.saturating_sub(started.elapsed()));
                 }
             });
         }
@@ -71,7 +72,7 @@ fn no_pod_is_missed_while_replicas_are_replaced() {
     webhook.wait();
     let mut ending: Vec<Server> = Vec::new();
     let wanted = scaled(10_000);
-    let created = creating(&webhook, 1_000, |created| {
+    let created = creating(&webhook, scaled(1_000), |created| {
         let mut replacements = 0;
         while replacements < 10 || created.all() < wanted {
             let new = start();
