@@ -1,9 +1,11 @@
 //! The cause of each decision, as data that [`text`], JSON and [`sarif`] show.
 
+mod hosts;
 mod permitted;
 pub(crate) mod sarif;
 pub(crate) mod text;
 
+pub(crate) use hosts::HostCount;
 pub(crate) use permitted::PermissionView;
 
 use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
@@ -35,6 +37,8 @@ pub(crate) struct Explanation {
     pub(crate) needed: Vec<RequirementView>,
     /// Permissions that the agents need.
     pub(crate) permissions: Vec<PermissionView>,
+    /// Hosts that the agents make in Mackerel.
+    pub(crate) mackerel: HostCount,
     /// Resources without a pod template.
     pub(crate) without_pod_template: usize,
 }
@@ -210,6 +214,7 @@ pub(crate) fn explain(
         findings: Vec::new(),
         needed: Vec::new(),
         permissions: Vec::new(),
+        mackerel: HostCount::of(&[]),
         without_pod_template: 0,
     };
     let taken =
@@ -248,6 +253,7 @@ pub(crate) fn explain(
     explanation.needed =
         requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, &mut lines)).collect();
     explanation.permissions = permitted::permitted(&shown, config);
+    explanation.mackerel = HostCount::of(&shown);
     explanation
 }
 

@@ -52,6 +52,9 @@ pub(crate) fn text(explanation: &Explanation) -> String {
         let gap = if text.is_empty() { "" } else { "\n" };
         line(&mut text, &format!("{gap}{totals}"));
     }
+    if let Some(hosts) = explanation.mackerel.line() {
+        line(&mut text, &hosts);
+    }
     text
 }
 

@@ -18,6 +18,7 @@ use crate::manifest::identity::Identity;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
+use crate::manifest::replicas::replicas;
 use crate::manifest::resource::{Resource, file, with_hidden};
 use crate::manifest::workloads::{FoundTemplate, Table};
 use crate::options::{Direction, Explanations, Options};
@@ -172,6 +173,7 @@ impl<'c> Planner<'c> {
                 about: reconciled.about,
                 warnings: reconciled.warnings,
                 token_of,
+                replicas: explains.then(|| replicas(tree, resource)).flatten(),
                 rbac_subject,
                 needs: reconciled.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
                 agent: reconciled.agent.filter(|_| explains),

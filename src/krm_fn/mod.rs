@@ -311,6 +311,7 @@ mod tests {
             token_of: None,
             agent: None,
             wait_for: None,
+            replicas: None,
             rbac_subject: None,
             patch: json_patch::Patch::default(),
         }

@@ -14,6 +14,7 @@ pub mod prefilter;
 pub(crate) mod qos;
 pub(crate) mod quantity;
 pub(crate) mod related;
+pub(crate) mod replicas;
 pub(crate) mod resource;
 pub(crate) mod strategic_merge;
 pub(crate) mod template_path;

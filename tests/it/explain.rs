@@ -91,6 +91,7 @@ to be permitted, as the command `rbac` prints it; without it an agent reports no
   nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do
 
 1 would be injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
+Mackerel hosts: 1, one for each replica
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
     assert_eq!((ran.code, &*ran.stderr), (Some(2), ""), "what would be refused is trouble");
@@ -233,6 +234,34 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     assert!(ran.stderr.contains("(in the input, without that key)\n"), "{}", ran.stderr);
     let strict = folder.run(&["inject", "--strict", "-i", "."]);
     assert_eq!((strict.code, folder.read("b/web.yaml").as_str()), (Some(2), web), "{}", strict.stderr);
+}
+
+/// The manifest of a CronJob does not say how many pods there will be.
+#[test]
+fn hosts_are_counted_by_replicas() {
+    let three = WEB.replace("spec:\n  template", "spec:\n  replicas: 3\n  template");
+    let report = WEB.replace("Deployment", "DaemonSet");
+    let none = WEB
+        .replace("name: web\nspec", "name: off\nspec")
+        .replace("labels:", "annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:");
+    for (texts, hosts) in [
+        (&[WEB][..], "Mackerel hosts: 1, one for each replica\n"),
+        (&[WEB, &three, &none], "Mackerel hosts: 4, one for each replica\n"),
+        (
+            &[&three, &report],
+            "Mackerel hosts: 3, one for each replica; unknown for 1 template without a number of replicas\n",
+        ),
+        (&[&report], "Mackerel hosts: unknown for 1 template without a number of replicas\n"),
+    ] {
+        let stream = texts.join("---\n");
+        let ran = Folder::with(&[]).run_with(&["explain", "-"], &stream);
+        assert!(ran.stdout.ends_with(hosts), "{}", ran.stdout);
+    }
+    let off = Folder::with(&[]).run_with(&["explain", "-"], &none);
+    assert!(!off.stdout.contains("Mackerel hosts"), "{}", off.stdout);
+    let json = Folder::with(&[]).run_with(&["explain", "-o", "json", "-"], format!("{three}---\n{report}"));
+    let json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(json["mackerel"], json!({"hosts": 3, "unknownTemplates": 1}));
 }
 
 #[test]
