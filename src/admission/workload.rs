@@ -72,10 +72,11 @@ impl Reviewer<'_> {
             |group: &str, kind: &str| resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind);
         let found = self.table.templates(tree, resource.node, is_of).found;
         let template = |found: crate::manifest::workloads::FoundTemplate| {
-            let mut view = PodTemplate { ancestors: found.ancestors, ..PodTemplate::view(tree, found.node) };
+            let pointer = found.pointer.clone();
+            let mut view = PodTemplate::of_found(tree, found);
             let existing = ExistingInjection::take_from(&mut view, tree);
-            let report = decide(tree, resource, &found.pointer, &view, self.context());
-            Template { pointer: found.pointer, view, existing, report }
+            let report = decide(tree, resource, &pointer, &view, self.context());
+            Template { pointer, view, existing, report }
         };
         found.into_iter().map(template).collect()
     }

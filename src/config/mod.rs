@@ -123,7 +123,8 @@ impl Config {
 
     /// Returns the kinds with pod templates: the built-in ones and those of `podTemplates`.
     pub(crate) fn workloads(&self) -> Table<'_> {
-        Table::new(self.spec.pod_templates.iter().map(|place| (&*place.group, &*place.kind, &place.path)))
+        let paths = self.spec.pod_templates.iter();
+        Table::new(paths.map(|place| (&*place.group, &*place.kind, &place.path, place.completes)))
     }
 
     /// Returns true if the configuration, `--set` or an annotation gives the setting, even with the default's value. Explicit

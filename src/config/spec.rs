@@ -36,7 +36,7 @@ settings! {
         "qos" qos: Qos = Qos::Warn;
         /// The init container that the annotation `wait-for` asks for, with or without the agent. Which templates are looked at is for `select` and `injection: disabled` to say, as for the agent.
         "waitFor" wait_for: WaitForSettings = WaitForSettings::default();
-        /// Further kinds with pod templates, beside the built-in ones. A list, replaced as a whole. Default: none.
+        /// Further kinds with pod templates, beside the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.
         "podTemplates" pod_templates: Vec<PodTemplatePath> = Vec::new();
         /// The permissions of the agent, added to the output.
         "rbac" rbac: Rbac = Rbac::default();
@@ -78,7 +78,7 @@ string_enum! {
 string_enum! {
     /// The kind of the agent's container.
     pub(crate) enum SidecarKind {
-        /// Native where the template's restartPolicy is Never or OnFailure, so that the pod completes; else a container
+        /// Native where the pod completes, by its restartPolicy (Never or OnFailure) or its kind (such as JobSet); else a container
         Auto = "auto",
         /// An init container with `restartPolicy: Always`: starts before the app and ends after it
         Native = "native",

@@ -20,6 +20,8 @@ settings! {
         "kind" kind: String = String::new(), Kind;
         /// Path from the resource to the pod template, dotted (`spec.template`, a dot within a key as `\.`) or as JSON Pointer (`/spec/template`); `*` stands for every item of a list and every member of a map.
         "path" path: TemplatePath = TemplatePath::default();
+        /// True if the pods run to completion although the template has no `restartPolicy`, so that `sidecar: auto` injects a native sidecar. Default: `false`.
+        "completes" completes: bool = false;
     }
 }
 

@@ -7,9 +7,10 @@ use crate::mackerel::names::Sidecar;
 use crate::report::Reason;
 
 impl Evaluation<'_, '_> {
-    /// Chooses the kind of sidecar. `auto` looks at the restart policy alone, so that every front end and a webhook agree.
+    /// Chooses the kind of sidecar. `auto` follows the restart policy that the pod will have, so that every front end and a webhook
+    /// agree.
     pub(super) fn native_sidecar(&mut self, config: &Config) -> Result<Sidecar, Decision> {
-        let completes = matches!(self.template.restart_policy.as_deref(), Some("Never" | "OnFailure"));
+        let completes = self.template.completes;
         let old = config.spec.kubernetes_version < KubernetesVersion::NATIVE_SIDECARS;
         let version = config.spec.kubernetes_version;
         match config.spec.sidecar {

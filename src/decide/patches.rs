@@ -2,6 +2,7 @@
 
 use crate::config::PodTemplatePath;
 use crate::decide::Evaluation;
+use crate::manifest::known_kinds::may_lack_images;
 use crate::manifest::strategic_merge::{self, Images, PatchEvidence};
 use crate::report::{Finding, Reason};
 
@@ -21,8 +22,8 @@ impl Evaluation<'_, '_> {
     pub(super) fn looks_like_a_patch(&self) -> Option<Finding> {
         let is_this =
             |place: &PodTemplatePath| place.group == self.group() && place.kind == self.resource.identity.kind;
-        let configured = self.config.spec.pod_templates.iter().any(is_this);
-        let images = if configured { Images::Optional } else { Images::Required };
+        let may_lack_images = may_lack_images(self.group()) || self.config.spec.pod_templates.iter().any(is_this);
+        let images = if may_lack_images { Images::Optional } else { Images::Required };
         let (message, help, node, pointer) =
             match strategic_merge::evidence(self.tree, self.resource, self.template, images)? {
                 PatchEvidence::Directive(key) => (

@@ -3,7 +3,7 @@
 //! `uninject` takes them out. `inject` leaves them, and warns.
 
 use crate::inject::template_form::{Formed, recorded};
-use crate::inject::unknown_kind::{GroupKind, MAX_PATHS, line};
+use crate::inject::unknown_kind::{GroupKind, line, places};
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::field_path::field_path;
 use crate::manifest::resource::Resource;
@@ -32,20 +32,16 @@ pub(crate) fn warning(tree: &Tree<'_>, resource: &Resource, earlier: &[Formed]) 
     let kind: GroupKind = (gvk.group.clone(), gvk.kind.clone());
     let with_agent: Vec<&Formed> = earlier.iter().filter(|formed| containers(tree, formed.node).is_some()).collect();
     let first = with_agent.first()?;
-    let mut paths: Vec<String> = Vec::new();
-    for path in with_agent.iter().map(|formed| formed.path.to_string()).filter(|path| !path.is_empty()) {
-        if paths.len() < MAX_PATHS && !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
+    let with_path = with_agent.iter().copied().filter(|formed| !formed.path.steps.is_empty());
+    let places = places(tree, &kind, with_path);
     let place = match field_path(&first.pointer) {
         place if place.is_empty() => String::new(),
         place => format!(" at {place}"),
     };
     let message =
         format!("the agent of an earlier run stays: the kind {} is not known to hold a pod template{place}", kind.1);
-    let help = match (paths.is_empty(), kind.0.is_empty()) {
-        (false, false) => format!("add to the configuration: `{}`, or run `uninject`", line(&kind, &paths)),
+    let help = match (places.is_empty(), kind.0.is_empty()) {
+        (false, false) => format!("add to the configuration: `{}`, or run `uninject`", line(&kind, &places)),
         _ => "to remove it, run `uninject`".to_owned(),
     };
     let offset = tree.span(first.node).start;

@@ -118,22 +118,20 @@ impl<'c> Planner<'c> {
                 pointer,
                 node,
                 ancestors,
+                completes: false,
             }));
         } else {
             plan.remarks
                 .extend(earlier_run::warning(tree, resource, &earlier).map(|finding| remark(tree, resource, finding)));
         }
-        if found.found.is_empty() && !resource.is_hidden {
-            plan.without_template += 1;
-            plan.remarks.extend(self.remark(tree, resource));
+        // What a duplicate key hides is no template of another place.
+        let may_have_more = resource.duplicate.is_none() && found.duplicate.is_none();
+        if !resource.is_hidden && (found.found.is_empty() || may_have_more) {
+            plan.without_template += usize::from(found.found.is_empty());
+            plan.remarks.extend(self.remark(tree, resource, &found.found));
         }
-        let templates: Vec<(String, PodTemplate)> = found
-            .found
-            .into_iter()
-            .map(|FoundTemplate { pointer, node, ancestors }| {
-                (pointer, PodTemplate { ancestors, ..PodTemplate::view(tree, node) })
-            })
-            .collect();
+        let with_pointer = |found: FoundTemplate| (found.pointer.clone(), PodTemplate::of_found(tree, found));
+        let templates: Vec<(String, PodTemplate)> = found.found.into_iter().map(with_pointer).collect();
         let within = || templates.iter().find_map(|(_, template)| template.second_key(tree));
         let duplicate = resource.duplicate.or(found.duplicate).or_else(within);
         let file = file(tree, resource.node);
@@ -219,15 +217,16 @@ impl<'c> Planner<'c> {
         if records > of_known { earlier_templates(tree, resource, &known) } else { Vec::new() }
     }
 
-    /// A finding about a resource without a known pod template.
-    fn remark(&self, tree: &Tree<'_>, resource: &Resource) -> Option<Remark> {
+    /// A finding about pod templates of a resource that are not `known`.
+    fn remark(&self, tree: &Tree<'_>, resource: &Resource, known: &[FoundTemplate]) -> Option<Remark> {
         // The resource of an alias has been looked at in the place of its anchor.
         let text = tree.text().get(tree.span(resource.node))?;
         let Identity { api_version, kind, .. } = &resource.identity;
-        if self.requests.is_none() || !self.may_remark(kind, Some(api_version), text) {
+        let may_be_more = known.is_empty() || unknown_kind::is_custom(resource);
+        if self.requests.is_none() || !may_be_more || !self.may_remark(kind, Some(api_version), text) {
             return None;
         }
-        let (finding, unknown) = unknown_kind(tree, resource, self.context())?;
+        let (finding, unknown) = unknown_kind(tree, resource, known, self.context())?;
         Some(Remark { unknown, ..remark(tree, resource, finding) })
     }
 }

@@ -10,10 +10,10 @@ use crate::decide::controller_owned::owned;
 use crate::decide::{Decision, DecisionContext, decide};
 use crate::inject::template_form::{Formed, MAX_CANDIDATES, formed, has_record};
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::pod_template::{PodTemplate, completes_by_policy};
 use crate::manifest::resource::{Resource, text};
 use crate::manifest::strategic_merge::{self, Images};
-use crate::manifest::workloads::containers;
+use crate::manifest::workloads::{FoundTemplate, containers};
 use crate::report::{Finding, Reason};
 use memchr::memmem::Finder;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
@@ -49,7 +49,7 @@ impl KeySearch {
 /// True where an unknown kind may hold a template that does not ask and would get an agent all the same. False: a document
 /// of which this is known needs not be read for it.
 pub(crate) fn may_be(kind: &str, api_version: Option<&str>, config: &Config) -> bool {
-    let is_looked_at = |group: &str| is_custom(group) && !is_for_tools(group);
+    let is_looked_at = |group: &str| group.contains('.') && !is_for_tools(group);
     config.spec.injection == InjectionMode::Always
         && !is_well_known(kind)
         && api_version.is_none_or(|api_version| is_looked_at(group(api_version)))
@@ -60,9 +60,9 @@ fn is_well_known(kind: &str) -> bool {
     matches!(kind, "Service" | "ConfigMap" | "Secret")
 }
 
-/// A custom resource's group has a dot; the groups of Kubernetes that have one hold no workloads.
-fn is_custom(group: &str) -> bool {
-    group.contains('.')
+/// Returns true for a custom resource. Its group has a dot; the groups of Kubernetes that have one hold no workloads.
+pub(crate) fn is_custom(resource: &Resource) -> bool {
+    resource.gvk.as_ref().is_some_and(|gvk| gvk.group.contains('.'))
 }
 
 /// The API group of an `apiVersion`.
@@ -90,18 +90,46 @@ fn is_for_tools(group: &str) -> bool {
 pub(crate) struct UnknownTemplates {
     pub(crate) kind: GroupKind,
     resources: usize,
-    paths: Vec<String>,
+    places: Vec<TemplatePlace>,
+}
+
+/// A place of pod templates in resources of one kind.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TemplatePlace {
+    path: String,
+    /// Its pods seem to run to completion.
+    completes: bool,
+}
+
+/// Returns the places of templates in a resource of this kind.
+pub(crate) fn places<'f>(
+    tree: &Tree<'_>,
+    kind: &GroupKind,
+    formed: impl IntoIterator<Item = &'f Formed>,
+) -> Vec<TemplatePlace> {
+    let mut places = Vec::new();
+    for formed in formed {
+        let beside = formed.ancestors.last().and_then(|holder| completes_by_policy(tree, *holder));
+        let completes = beside.unwrap_or_else(|| is_named_after_work(&kind.1));
+        add_place(&mut places, TemplatePlace { path: formed.path.to_string(), completes });
+    }
+    places
+}
+
+/// Adds a place, unless it is there or there are too many. Items of one list have the same path.
+fn add_place(places: &mut Vec<TemplatePlace>, place: TemplatePlace) {
+    if let Some(known) = places.iter_mut().find(|known| known.path == place.path) {
+        known.completes |= place.completes;
+    } else if places.len() < MAX_PATHS {
+        places.push(place);
+    }
 }
 
 impl UnknownTemplates {
     /// Adds later resources of the same kind.
     pub(crate) fn absorb(&mut self, later: Self) {
         self.resources += later.resources;
-        for path in later.paths {
-            if self.paths.len() < MAX_PATHS && !self.paths.contains(&path) {
-                self.paths.push(path);
-            }
-        }
+        later.places.into_iter().for_each(|place| add_place(&mut self.places, place));
     }
 
     pub(crate) fn message(&self) -> String {
@@ -113,7 +141,7 @@ impl UnknownTemplates {
     }
 
     pub(crate) fn help(&self) -> String {
-        format!("if it does, {}", help(&self.kind, &self.paths))
+        format!("if it does, {}", help(&self.kind, &self.places))
     }
 }
 
@@ -128,24 +156,18 @@ struct Candidate {
     asks: Option<ComponentSet>,
 }
 
-/// Returns the warning or note about a resource in which no pod template is known; none where the configuration would skip its
-/// templates if they were known.
+/// Returns the warning or note about the pod templates of a resource that are not `known`; none where the configuration would
+/// skip them if they were.
 pub(crate) fn unknown_kind(
     tree: &Tree<'_>,
     resource: &Resource,
+    known: &[FoundTemplate],
     context: DecisionContext<'_>,
 ) -> Option<(Finding, Option<UnknownTemplates>)> {
     let gvk = resource.gvk.as_ref()?;
     let kind = (gvk.group.clone(), gvk.kind.clone());
-    let candidates = candidates(tree, resource, context);
-    let mut paths = Vec::new();
-    for candidate in &candidates {
-        let path = candidate.formed.path.to_string();
-        // Items of one list have the same path.
-        if paths.len() < MAX_PATHS && !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
+    let candidates = candidates(tree, resource, known, context);
+    let places = places(tree, &kind, candidates.iter().map(|candidate| &candidate.formed));
     let asking = candidates.iter().find_map(|candidate| Some((candidate, candidate.asks?)));
     if let Some((Candidate { formed, template, .. }, what)) = asking {
         let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
@@ -153,10 +175,10 @@ pub(crate) fn unknown_kind(
         let offset = annotation.unwrap_or(tree.span(formed.node).start);
         let message = format!("a pod template asks for {}, but {}", what.subject(), nothing_says(&kind));
         let finding = Finding::new(Reason::UnknownKind, message, offset, &formed.pointer);
-        return Some((finding.with_help(help(&kind, &paths)), None));
+        return Some((finding.with_help(help(&kind, &places)), None));
     }
     let Formed { pointer, node, .. } = &candidates.first()?.formed;
-    let unknown = UnknownTemplates { kind, resources: 1, paths };
+    let unknown = UnknownTemplates { kind, resources: 1, places };
     let finding = Finding::new(Reason::UnknownTemplate, unknown.message(), tree.span(*node).start, pointer);
     Some((finding.with_help(unknown.help()), Some(unknown)))
 }
@@ -166,12 +188,20 @@ fn nothing_says((group, kind): &GroupKind) -> String {
     format!("nothing says that the kind {kind} of {group} holds one there")
 }
 
-/// The values in a resource that would get a component if its kind were known.
-fn candidates(tree: &Tree<'_>, resource: &Resource, context: DecisionContext<'_>) -> Vec<Candidate> {
+/// The values in a resource that would get a component if their places were known.
+fn candidates(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    known: &[FoundTemplate],
+    context: DecisionContext<'_>,
+) -> Vec<Candidate> {
     let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
     let asks_or_not = may_be(kind, Some(api_version), context.config) && owned(tree, resource.node).is_none();
     // A resource that is its own template has no path that could be configured. An agent of an earlier run has its own warning.
-    let is_open = |formed: &Formed| !formed.path.steps.is_empty() && !has_record(tree, formed.node);
+    let is_known = |node: NodeId| known.iter().any(|template| tree.alias_target(template.node) == node);
+    let is_open = |formed: &Formed| {
+        !formed.path.steps.is_empty() && !has_record(tree, formed.node) && !is_known(formed.node)
+    };
     let formed = formed(tree, resource.node).into_iter().filter(is_open);
     let (asking, others): (Vec<_>, Vec<_>) =
         formed.map(|formed| (asks(tree, formed.node), formed)).partition(|(asks, _)| asks.is_some());
@@ -201,21 +231,30 @@ fn names_an_image(tree: &Tree<'_>, template: NodeId) -> bool {
     items.any(|item| ["name", "image"].into_iter().all(|key| text(tree, item, key).is_some()))
 }
 
-fn help(kind: &GroupKind, paths: &[String]) -> String {
+/// Returns true if one of the words in the name of a kind stands for work that ends.
+fn is_named_after_work(kind: &str) -> bool {
+    let is_word =
+        |word: &str| kind.split(word).skip(1).any(|behind| !behind.starts_with(|next: char| next.is_ascii_lowercase()));
+    ["Job", "Run", "Task", "Workflow"].into_iter().any(is_word)
+}
+
+fn help(kind: &GroupKind, places: &[TemplatePlace]) -> String {
     if !kind.0.is_empty() {
-        return format!("add to the configuration: `{}`", line(kind, paths));
+        return format!("add to the configuration: `{}`", line(kind, places));
     }
     "is its `apiVersion` right? A kind that is not Kubernetes' own has an API group, such as example.com/v1".to_owned()
 }
 
 /// Paths that one line of configuration names. A kind with more has no fixed form.
-pub(crate) const MAX_PATHS: usize = 10;
+const MAX_PATHS: usize = 10;
 
 /// `podTemplates: [{group: example.com, kind: App, path: spec.template}]`
-pub(crate) fn line((group, kind): &GroupKind, paths: &[String]) -> String {
+pub(crate) fn line((group, kind): &GroupKind, places: &[TemplatePlace]) -> String {
     let word = |text: &str| quote(text, Context::Flow).into_owned();
-    let entries =
-        paths.iter().map(|path| format!("{{group: {}, kind: {}, path: {}}}", word(group), word(kind), word(path)));
+    let entries = places.iter().map(|TemplatePlace { path, completes }| {
+        let completes = if *completes { ", completes: true" } else { "" };
+        format!("{{group: {}, kind: {}, path: {}{completes}}}", word(group), word(kind), word(path))
+    });
     format!("podTemplates: [{}]", entries.collect::<Vec<_>>().join(", "))
 }
 

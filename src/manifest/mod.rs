@@ -5,6 +5,7 @@ pub(crate) mod duplicate_keys;
 pub(crate) mod field_path;
 pub(crate) mod identity;
 pub(crate) mod item_cache;
+pub mod known_kinds;
 pub(crate) mod kustomization;
 mod lines;
 pub mod list;

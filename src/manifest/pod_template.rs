@@ -2,6 +2,7 @@
 
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::resource::text;
+use crate::manifest::workloads::FoundTemplate;
 use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// One annotation of the template.
@@ -97,8 +98,8 @@ pub(crate) struct PodTemplate {
     pub(crate) volumes: Vec<PodVolume>,
     /// All pull secrets.
     pub(crate) pull_secrets: Vec<PullSecret>,
-    /// `spec.restartPolicy`
-    pub(crate) restart_policy: Option<String>,
+    /// True if its pods run to completion: by its restart policy, else by its kind.
+    pub(crate) completes: bool,
     /// `spec.automountServiceAccountToken`; none if its ServiceAccount decides.
     pub(crate) automount: Option<bool>,
     /// `spec.hostNetwork: true`
@@ -146,7 +147,7 @@ impl PodTemplate {
             containers,
             volumes,
             pull_secrets,
-            restart_policy: spec.and_then(|spec| text(tree, spec, "restartPolicy")),
+            completes: spec.and_then(|spec| completes_by_policy(tree, spec)) == Some(true),
             automount: is_set("automountServiceAccountToken"),
             host_network: is_set("hostNetwork") == Some(true),
             windows,
@@ -154,6 +155,15 @@ impl PodTemplate {
                 .iter()
                 .any(|list| has_entries(tree, below(below(spec, "resources"), list))),
         }
+    }
+
+    /// Builds the view of a template that was found in its resource.
+    pub(crate) fn of_found(tree: &Tree<'_>, found: FoundTemplate) -> Self {
+        let FoundTemplate { node, ancestors, completes, .. } = found;
+        let spec = || tree.member(node, "spec").and_then(|spec| completes_by_policy(tree, spec));
+        // Kubeflow's jobs state the policy beside the template, and overwrite the one within it.
+        let policy = ancestors.last().and_then(|holder| completes_by_policy(tree, *holder)).or_else(spec);
+        Self { completes: policy.unwrap_or(completes), ancestors, ..Self::view(tree, node) }
     }
 
     /// The first duplicate key in the template, its `metadata` or its `spec` that is refused.
@@ -166,6 +176,15 @@ impl PodTemplate {
     /// The annotation with this key, the last one if there are several.
     pub(crate) fn annotation(&self, key: &str) -> Option<&PodAnnotation> {
         self.annotations.iter().rev().find(|annotation| annotation.key == key)
+    }
+}
+
+/// Returns true if the `restartPolicy` of a mapping lets pods complete, and nothing if there is none of a pod.
+pub(crate) fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
+    match &*text(tree, holder, "restartPolicy")? {
+        "Never" | "OnFailure" | "ExitCode" => Some(true),
+        "Always" => Some(false),
+        _ => None,
     }
 }
 

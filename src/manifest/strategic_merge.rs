@@ -22,7 +22,7 @@ pub(crate) enum PatchEvidence<'a> {
 pub(crate) enum Images {
     /// Every container must name one.
     Required,
-    /// The controller of a kind from `podTemplates` may fill them in, as Elastic's and Grafana's do.
+    /// A controller may fill them in, as Elastic's, Grafana's and Spark's do.
     Optional,
 }
 

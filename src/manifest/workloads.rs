@@ -1,57 +1,21 @@
-//! The table of workloads: group, kind, and JSON Pointer of the pod template.
-//!
-//! Group and kind both count: a Volcano `Job` is not a batch `Job`, a Knative `Service` is not a core one. The version does
-//! not: `extensions/v1beta1` Deployments have their template at the same path as `apps/v1`.
+//! The pod templates of a resource, at the built-in and the configured paths.
 
 use crate::manifest::duplicate_keys::{occurrences, second_key};
+use crate::manifest::known_kinds::KNOWN_KINDS;
 use crate::manifest::template_path::{Step, TemplatePath};
 use std::collections::{HashMap, HashSet};
 use yaml_json_patch::lookup::Member;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{Kind, NodeId, Tree};
 
-/// Group, kind and pointer of every built-in path, from the projects' API types.
-const BUILT_IN: &[(&str, &str, &str)] = &[
-    ("", "Pod", ""),
-    ("", "PodTemplate", "/template"),
-    ("", "ReplicationController", "/spec/template"),
-    ("apps", "ReplicaSet", "/spec/template"),
-    ("apps", "Deployment", "/spec/template"),
-    ("apps", "StatefulSet", "/spec/template"),
-    ("apps", "DaemonSet", "/spec/template"),
-    // Served until Kubernetes 1.15; old manifests and charts still carry it.
-    ("extensions", "ReplicaSet", "/spec/template"),
-    ("extensions", "Deployment", "/spec/template"),
-    ("extensions", "DaemonSet", "/spec/template"),
-    ("batch", "Job", "/spec/template"),
-    ("batch", "CronJob", "/spec/jobTemplate/spec/template"),
-    ("apps.openshift.io", "DeploymentConfig", "/spec/template"),
-    // OpenShift 3 served it without a group, as `v1`.
-    ("", "DeploymentConfig", "/spec/template"),
-    ("argoproj.io", "Rollout", "/spec/template"),
-    ("serving.knative.dev", "Service", "/spec/template"),
-    // A Revision's own spec is the PodSpec: like a Pod, it is its own template.
-    ("serving.knative.dev", "Revision", ""),
-    ("apps.kruise.io", "CloneSet", "/spec/template"),
-    ("apps.kruise.io", "StatefulSet", "/spec/template"),
-    ("apps.kruise.io", "DaemonSet", "/spec/template"),
-    ("apps.kruise.io", "BroadcastJob", "/spec/template"),
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "/spec/leaderWorkerTemplate/leaderTemplate"),
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet", "/spec/leaderWorkerTemplate/workerTemplate"),
-    ("jobset.x-k8s.io", "JobSet", "/spec/replicatedJobs/*/template/spec/template"),
-];
-
-/// Group and kind of every built-in path.
-pub fn built_in_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
-    BUILT_IN.iter().map(|(group, kind, _)| (*group, *kind))
-}
-
 /// The built-in and the configured paths.
 #[derive(Debug, Clone)]
 pub(crate) struct Table<'c> {
-    /// Group, kind and path.
-    configured: Vec<(&'c str, &'c str, &'c TemplatePath)>,
+    configured: Vec<ConfiguredPath<'c>>,
 }
+
+/// A path of `podTemplates`: group, kind, path, and true if its pods run to completion.
+pub(crate) type ConfiguredPath<'c> = (&'c str, &'c str, &'c TemplatePath, bool);
 
 /// The path from a resource to its pod templates, or the rest of it.
 #[derive(Debug, Clone, Copy)]
@@ -100,15 +64,18 @@ impl<'c> Path<'c> {
 
 impl<'c> Table<'c> {
     /// Creates the table of the built-in and the `configured` paths.
-    pub(crate) fn new(configured: impl IntoIterator<Item = (&'c str, &'c str, &'c TemplatePath)>) -> Self {
+    pub(crate) fn new(configured: impl IntoIterator<Item = ConfiguredPath<'c>>) -> Self {
         Self { configured: configured.into_iter().collect() }
     }
 
-    /// Group, kind and path of each.
-    fn places(&self) -> impl Iterator<Item = (&'c str, &'c str, Path<'c>)> {
-        let built_in = BUILT_IN.iter().map(|(group, kind, path)| (*group, *kind, Path::BuiltIn(path)));
+    /// Group, kind and path of each, and true if its pods run to completion.
+    fn places(&self) -> impl Iterator<Item = (&'c str, &'c str, Path<'c>, bool)> {
+        let built_in =
+            KNOWN_KINDS.iter().map(|(group, kind, path, completes)| (*group, *kind, Path::BuiltIn(path), *completes));
         let configured = self.configured.iter();
-        built_in.chain(configured.map(|(group, kind, path)| (*group, *kind, Path::Configured(&path.steps))))
+        built_in.chain(
+            configured.map(|(group, kind, path, completes)| (*group, *kind, Path::Configured(&path.steps), *completes)),
+        )
     }
 
     /// Returns true if a kind of this name holds a pod template in any group. See [`is_list`](crate::manifest::identity::is_list)
@@ -124,20 +91,22 @@ impl<'c> Table<'c> {
 
     /// Group and kind of every resource that holds a pod template.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = (&'c str, &'c str)> {
-        self.places().map(|(group, kind, _)| (group, kind))
+        self.places().map(|(group, kind, ..)| (group, kind))
     }
 
     /// The pod templates of a resource, of which `is_of` tells group and kind. Places that it does not fill are left out.
     pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, is_of: impl Fn(&str, &str) -> bool) -> Templates {
         let mut finder = TemplateFinder::new(tree);
         let mut all: Vec<FoundTemplate> = Vec::new();
-        for (_, _, way) in self.places().filter(|(group, kind, _)| is_of(group, kind)) {
+        for (_, _, way, completes) in self.places().filter(|(group, kind, ..)| is_of(group, kind)) {
             finder.go(resource, way, String::new());
-            let mut here = std::mem::take(&mut finder.found);
-            // A configured path may repeat a built-in one.
-            let known: HashSet<&str> = all.iter().map(|template| &*template.pointer).collect();
-            here.retain(|template| !known.contains(&*template.pointer));
-            all.append(&mut here);
+            for here in std::mem::take(&mut finder.found) {
+                // A configured path may repeat a built-in one.
+                match all.iter_mut().find(|known| known.pointer == here.pointer) {
+                    Some(known) => known.completes |= completes,
+                    None => all.push(FoundTemplate { completes, ..here }),
+                }
+            }
             // The cached results hold for this path only.
             finder.leads.clear();
             finder.chosen.clear();
@@ -162,6 +131,8 @@ pub(crate) struct FoundTemplate {
     pub(crate) node: NodeId,
     /// The nodes above it, one for each token of the pointer, the resource first.
     pub(crate) ancestors: Vec<NodeId>,
+    /// True if its pods run to completion, whether or not it says so.
+    pub(crate) completes: bool,
 }
 
 /// The list of containers, if the mapping has the form of a pod template.
@@ -201,7 +172,8 @@ impl<'a, 't> TemplateFinder<'a, 't> {
         match way.split() {
             None => {
                 if tree.kind(tree.alias_target(node)) == Kind::Mapping {
-                    self.found.push(FoundTemplate { pointer, node, ancestors: self.ancestors.clone() });
+                    let ancestors = self.ancestors.clone();
+                    self.found.push(FoundTemplate { pointer, node, ancestors, completes: false });
                 }
             }
             Some((PathStep::Key(key), rest)) => {

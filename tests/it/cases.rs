@@ -19,7 +19,7 @@ use mackerel_agent_injector::diagnostic::{Colour, Renderer};
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::inject::Injection;
 use mackerel_agent_injector::inject::{Identity, Outcome};
-use mackerel_agent_injector::manifest::workloads::built_in_kinds;
+use mackerel_agent_injector::manifest::known_kinds::built_in_kinds;
 use mackerel_agent_injector::options::{Direction, ForeignAgents, HandEdits, Options};
 use mackerel_agent_injector::report::{Class, Reason};
 use std::collections::BTreeSet;

@@ -238,21 +238,21 @@ fn behind_an_open_block_scalar_no_other_file_can_stand() {
 
 #[test]
 fn templates_in_one_unknown_kind_are_one_note_with_a_count() {
-    let cluster = "apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {name: NAME}\nspec:\n  headGroupSpec:\n    template:\n      \
+    let cluster = "apiVersion: example.com/v1\nkind: Herd\nmetadata: {name: NAME}\nspec:\n  headGroupSpec:\n    template:\n      \
                    spec:\n        containers: [{name: head, image: ray}]\n";
     let cluster = |name: &str| cluster.replace("NAME", name);
     let folder = Folder::with(&[("a.yaml", &cluster("a")), ("b.yaml", &(cluster("b") + "---\n" + &cluster("c")))]);
-    let line = "podTemplates: [{group: ray.io, kind: RayCluster, path: spec.headGroupSpec.template}]";
+    let line = "podTemplates: [{group: example.com, kind: Herd, path: spec.headGroupSpec.template}]";
     let note = format!(
-        "a.yaml:7:7: info[unknown-template]: ray.io/v1/RayCluster/a spec.headGroupSpec.template: what looks like a pod template \
-         in 3 resources gets no agent: nothing says that the kind RayCluster of ray.io holds one there; if it does, add to the configuration: \
+        "a.yaml:7:7: info[unknown-template]: example.com/v1/Herd/a spec.headGroupSpec.template: what looks like a pod template \
+         in 3 resources gets no agent: nothing says that the kind Herd of example.com holds one there; if it does, add to the configuration: \
          `{line}`\n3 without pod template\n"
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."], &["inject", "-v", "."]] {
         let ran = folder.run(args);
         assert_eq!((ran.code, &*ran.stderr), (Some(0), &*note), "{args:?}");
     }
-    for quiet in ["injection=annotated", "injection=disabled", "select.exclude=[{kind: RayCluster}]"] {
+    for quiet in ["injection=annotated", "injection=disabled", "select.exclude=[{kind: Herd}]"] {
         let ran = folder.run(&["inject", "--set", quiet, "."]);
         assert_eq!((ran.code, &*ran.stderr), (Some(0), "3 without pod template\n"), "{quiet}");
     }

@@ -61,7 +61,7 @@ fn json(value: libyaml::Value) -> Option<Value> {
 
 /// False where the text of a document names no kind that has pod templates, so that it need not be read.
 pub(crate) fn may_hold_templates(document: &str) -> bool {
-    const KINDS: [&str; 19] = [
+    const KINDS: [&str; 46] = [
         "Pod",
         "PodTemplate",
         "ReplicationController",
@@ -79,6 +79,33 @@ pub(crate) fn may_hold_templates(document: &str) -> bool {
         "BroadcastJob",
         "LeaderWorkerSet",
         "JobSet",
+        "Experiment",
+        "AnalysisTemplate",
+        "ClusterAnalysisTemplate",
+        "AnalysisRun",
+        "Configuration",
+        "ContainerSource",
+        "JobSink",
+        "AdvancedCronJob",
+        "UnitedDeployment",
+        "RayCluster",
+        "RayJob",
+        "RayCronJob",
+        "RayService",
+        "ScaledJob",
+        "ClusterTrainingRuntime",
+        "TrainingRuntime",
+        "JAXJob",
+        "MPIJob",
+        "MXJob",
+        "PaddleJob",
+        "PyTorchJob",
+        "TFJob",
+        "XGBoostJob",
+        "JobTemplate",
+        "SparkApplication",
+        "ScheduledSparkApplication",
+        "AutoscalingRunnerSet",
         "List",
         "ResourceList",
     ];
@@ -105,7 +132,8 @@ pub(crate) fn wholes(document: &Value) -> Vec<(Template, Whole)> {
         let lists = ["/spec/containers", "/spec/initContainers"].map(|list| found.pod.pointer(list));
         let mut containers = lists.into_iter().flatten().filter_map(Value::as_array).flatten();
         let filled_in = || {
-            found.resource.pointer("/metadata/annotations/image.openshift.io~1triggers").is_some()
+            found.is_completed
+                || found.resource.pointer("/metadata/annotations/image.openshift.io~1triggers").is_some()
                 || found.resource.to_string().contains(r#""type":"ImageChange""#)
         };
         let directives = ["$patch", "$retainKeys", "$setElementOrder/", "$deleteFromPrimitiveList/"];
@@ -149,6 +177,8 @@ struct Found<'v> {
     template: Template,
     pod: &'v Value,
     resource: &'v Value,
+    /// Its controller fills in images.
+    is_completed: bool,
 }
 
 /// `inherited` is the type of items of a typed list, such as a PodList, that have none.
@@ -174,6 +204,9 @@ fn resources<'v>(value: &'v Value, inherited: (&str, &str), found: &mut Vec<Foun
                         ("*", Value::Array(items)) => {
                             items.iter().enumerate().map(|(index, item)| (format!("{pointer}/{index}"), item)).collect()
                         }
+                        ("*", Value::Object(members)) => {
+                            members.iter().map(|(name, member)| (format!("{pointer}/{name}"), member)).collect()
+                        }
                         _ => value.get(step).map(|child| (format!("{pointer}/{step}"), child)).into_iter().collect(),
                     }
                 })
@@ -184,6 +217,7 @@ fn resources<'v>(value: &'v Value, inherited: (&str, &str), found: &mut Vec<Foun
             template: Template { kind: kind.to_owned(), pointer },
             pod,
             resource: value,
+            is_completed: matches!(group, "actions.github.com" | "sparkoperator.k8s.io" | "trainer.kubeflow.org"),
         }));
     }
 }
@@ -205,6 +239,53 @@ fn places(group: &str, kind: &str) -> &'static [&'static str] {
             &["/spec/leaderWorkerTemplate/leaderTemplate", "/spec/leaderWorkerTemplate/workerTemplate"]
         }
         ("jobset.x-k8s.io", "JobSet") => &["/spec/replicatedJobs/*/template/spec/template"],
+        ("argoproj.io", "Experiment") => &["/spec/templates/*/template"],
+        ("argoproj.io", "AnalysisTemplate" | "ClusterAnalysisTemplate" | "AnalysisRun") => {
+            &["/spec/metrics/*/provider/job/spec/template"]
+        }
+        ("serving.knative.dev", "Configuration") | ("sources.knative.dev", "ContainerSource") => &["/spec/template"],
+        ("sinks.knative.dev", "JobSink") => &["/spec/job/spec/template"],
+        ("apps.kruise.io", "AdvancedCronJob") => {
+            &["/spec/template/jobTemplate/spec/template", "/spec/template/broadcastJobTemplate/spec/template"]
+        }
+        ("apps.kruise.io", "UnitedDeployment") => &[
+            "/spec/template/statefulSetTemplate/spec/template",
+            "/spec/template/advancedStatefulSetTemplate/spec/template",
+            "/spec/template/cloneSetTemplate/spec/template",
+            "/spec/template/deploymentTemplate/spec/template",
+        ],
+        ("ray.io", "RayCluster") => &["/spec/headGroupSpec/template", "/spec/workerGroupSpecs/*/template"],
+        ("ray.io", "RayJob") => &[
+            "/spec/rayClusterSpec/headGroupSpec/template",
+            "/spec/rayClusterSpec/workerGroupSpecs/*/template",
+            "/spec/submitterPodTemplate",
+        ],
+        ("ray.io", "RayCronJob") => &[
+            "/spec/jobTemplate/rayClusterSpec/headGroupSpec/template",
+            "/spec/jobTemplate/rayClusterSpec/workerGroupSpecs/*/template",
+            "/spec/jobTemplate/submitterPodTemplate",
+        ],
+        ("ray.io", "RayService") => {
+            &["/spec/rayClusterConfig/headGroupSpec/template", "/spec/rayClusterConfig/workerGroupSpecs/*/template"]
+        }
+        ("keda.sh", "ScaledJob") => &["/spec/jobTargetRef/template"],
+        ("trainer.kubeflow.org", "ClusterTrainingRuntime" | "TrainingRuntime") => {
+            &["/spec/template/spec/replicatedJobs/*/template/spec/template"]
+        }
+        ("kubeflow.org", "JAXJob") => &["/spec/jaxReplicaSpecs/*/template"],
+        ("kubeflow.org", "MPIJob") => &["/spec/mpiReplicaSpecs/*/template"],
+        ("kubeflow.org", "MXJob") => &["/spec/mxReplicaSpecs/*/template"],
+        ("kubeflow.org", "PaddleJob") => &["/spec/paddleReplicaSpecs/*/template"],
+        ("kubeflow.org", "PyTorchJob") => &["/spec/pytorchReplicaSpecs/*/template"],
+        ("kubeflow.org", "TFJob") => &["/spec/tfReplicaSpecs/*/template"],
+        ("kubeflow.org", "XGBoostJob") => &["/spec/xgbReplicaSpecs/*/template"],
+        ("batch.volcano.sh", "Job") | ("flow.volcano.sh", "JobTemplate") => &["/spec/tasks/*/template"],
+        ("batch.volcano.sh", "CronJob") => &["/spec/jobTemplate/spec/tasks/*/template"],
+        ("sparkoperator.k8s.io", "SparkApplication") => &["/spec/driver/template", "/spec/executor/template"],
+        ("sparkoperator.k8s.io", "ScheduledSparkApplication") => {
+            &["/spec/template/driver/template", "/spec/template/executor/template"]
+        }
+        ("actions.github.com", "AutoscalingRunnerSet") => &["/spec/template", "/spec/listenerTemplate"],
         _ => &[],
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Pair {
 impl Pair {
     /// The templates as Pods, without and with the agent.
     pub(crate) fn pods(&self) -> impl Iterator<Item = (Value, Value)> {
-        let pod = |resource: &Value, template: &str| Some(pod(resource, resource.pointer(template)?));
+        let pod = |resource: &Value, template: &str| Some(pod(resource, template, resource.pointer(template)?));
         self.templates
             .iter()
             .filter_map(move |template| Some((pod(&self.before, template)?, pod(&self.after, template)?)))
@@ -115,10 +115,13 @@ fn resources(text: &str, injection: &Injection) -> Vec<Read> {
 }
 
 /// A template of a resource as a Pod of its own, under a name that fits wherever it goes.
-fn pod(resource: &Value, template: &Value) -> Value {
+fn pod(resource: &Value, pointer: &str, template: &Value) -> Value {
     let mut metadata = template.get("metadata").filter(|metadata| metadata.is_object()).cloned().unwrap_or(json!({}));
     metadata["name"] = "subject".into();
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec")});
+    if let Some(policy) = policy_of_controller(resource, pointer, template) {
+        pod["spec"]["restartPolicy"] = policy.into();
+    }
     // A StatefulSet gives its Pods a volume for each of its claims.
     let claims = resource.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).into_iter().flatten();
     for name in claims.filter_map(|claim| claim["metadata"]["name"].as_str()) {
@@ -129,6 +132,29 @@ fn pod(resource: &Value, template: &Value) -> Value {
         }
     }
     pod
+}
+
+/// The restart policy that a controller gives to the pods of a template: the one beside it, or a default where it has none.
+fn policy_of_controller(resource: &Value, pointer: &str, template: &Value) -> Option<&'static str> {
+    let holder = pointer.rsplit_once('/').and_then(|(holder, _)| resource.pointer(holder));
+    match holder.and_then(|holder| holder["restartPolicy"].as_str()) {
+        Some("Always") => return Some("Always"),
+        Some("Never" | "ExitCode") => return Some("Never"),
+        Some("OnFailure") => return Some("OnFailure"),
+        _ => {}
+    }
+    let group = resource["apiVersion"].as_str().and_then(|version| Some(version.rsplit_once('/')?.0));
+    let completes = match (group.unwrap_or_default(), resource["kind"].as_str().unwrap_or_default()) {
+        ("ray.io", _) => pointer.ends_with("/submitterPodTemplate"),
+        ("actions.github.com", _) => pointer == "/spec/template",
+        ("batch" | "jobset.x-k8s.io" | "keda.sh" | "kubeflow.org" | "trainer.kubeflow.org", _)
+        | ("sparkoperator.k8s.io" | "sinks.knative.dev", _)
+        | ("apps.kruise.io", "BroadcastJob" | "AdvancedCronJob")
+        | ("argoproj.io", "AnalysisTemplate" | "ClusterAnalysisTemplate" | "AnalysisRun")
+        | ("example.com", "Import") => true,
+        _ => false,
+    };
+    (completes && template.pointer("/spec/restartPolicy").is_none_or(Value::is_null)).then_some("OnFailure")
 }
 
 /// The resource with what Kubernetes demands of its kind and a shortened manifest leaves out: a name, and a selector.
