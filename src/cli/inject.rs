@@ -10,13 +10,13 @@ use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows
 use crate::cli::kustomizations::NamedPatches;
 use crate::cli::messages::{Message, Messages, RunOutcome, Verbosity};
 use crate::cli::{Exit, concatenate, diff, in_place, stdout};
-use crate::config::{Config, Rbac};
+use crate::config::{Config, InjectionMode, Rbac};
 use crate::diagnostic::{LineCounter, Severity, visible};
 use crate::engine::inject_part;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::severity::SeverityPolicy;
 use crate::inject::unknown_kind::GroupKind;
-use crate::inject::{CORRECT_IT, Injection};
+use crate::inject::{CORRECT_IT, Injection, asks_for_nothing};
 use crate::manifest::identity::Identity;
 use crate::manifest::kustomization::NamedPatch;
 use crate::options::{Direction, Options, Permissions, Tense};
@@ -243,6 +243,10 @@ impl<'c> Session<'c> {
             Err(Unreadable::NotText(not)) if may_be_other(&not.bytes) => {
                 self.skip_file(messages, &file.path, &not.message)?
             }
+            Err(Unreadable::NotText(not)) if self.may_leave_out(&not.bytes) => {
+                let message = format!("passed over, nothing in it asks for the agent: {}", not.message);
+                self.warn(messages, &name.to_string(), Reason::UnreadableFile, message)?;
+            }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
                 let mut injection = inject_part(&text, patch, self.run.config, self.run.options);
@@ -269,6 +273,16 @@ impl<'c> Session<'c> {
     fn skip_file(&self, messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
         let message = format!("passed over, it does not look like a manifest: {why}");
         self.warn(messages, &path.display().to_string(), Reason::UnreadableFile, message)
+    }
+
+    /// Returns true for a file that asks for nothing, unless stdout would then lack it.
+    fn may_leave_out(&self, bytes: &[u8]) -> bool {
+        let Self { run: RunContext { mode, options, config }, .. } = self;
+        let is_annotated = config.spec.injection == InjectionMode::Annotated;
+        // In UTF-16, every letter of ASCII has a zero beside it.
+        let text = || String::from_utf8_lossy(bytes).replace('\0', "");
+        let is_looked_for = options.direction == Direction::Inject && !matches!(mode, OutputMode::Manifests);
+        is_annotated && is_looked_for && asks_for_nothing(&text(), config)
     }
 
     /// Warns of an input without manifests: a check that reads nothing would always pass.

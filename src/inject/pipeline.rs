@@ -212,14 +212,21 @@ impl Pipeline<'_> {
 
     /// True if no template of a text can be wanted: then a text that cannot be read is no error.
     fn wants_nothing_of(&self, text: &str) -> bool {
-        // JSON may write the slash behind the prefix as `\/`.
-        let has_annotations = || text.contains(annotations::PREFIX.trim_end_matches('/'));
-        let asks_to_wait = || self.config.spec.wait_for.annotations.iter().any(|name| text.contains(&**name));
         match (self.direction, self.config.spec.injection) {
             (Direction::Inject, config::InjectionMode::Always) => false,
-            (Direction::Inject, config::InjectionMode::Annotated) => !has_annotations() && !asks_to_wait(),
+            (Direction::Inject, config::InjectionMode::Annotated) => asks_for_nothing(text, self.config),
             (Direction::Inject, config::InjectionMode::Disabled) => true,
-            (Direction::Uninject, _) => !(has_annotations() && text.contains(Annotation::Record.name())),
+            (Direction::Uninject, _) => !(has_annotations(text) && text.contains(Annotation::Record.name())),
         }
     }
+}
+
+/// Returns true if no template of a text can ask for anything by annotation.
+pub(crate) fn asks_for_nothing(text: &str, config: &Config) -> bool {
+    !has_annotations(text) && !config.spec.wait_for.annotations.iter().any(|name| text.contains(&**name))
+}
+
+fn has_annotations(text: &str) -> bool {
+    // JSON may write the slash behind the prefix as `\/`.
+    text.contains(annotations::PREFIX.trim_end_matches('/'))
 }

@@ -8,6 +8,7 @@
 
 #[cfg(unix)]
 mod admission;
+mod annotated;
 mod any_text;
 mod architecture;
 mod cases;
