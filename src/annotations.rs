@@ -1,7 +1,7 @@
 //! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
 use crate::config::{AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation, role_list};
-use crate::diagnostic::closest::closest;
+use crate::diagnostic::closest::{closest, is_within};
 use std::borrow::Cow;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
@@ -149,25 +149,37 @@ fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
 pub struct UnknownAnnotation {
     /// The key that the user most likely meant.
     pub suggestion: Option<&'static str>,
+    /// True if the name resembles `inject`: with its right name, the annotation would decide about the template.
+    pub is_request: bool,
 }
 
-/// Recognises mistyped keys: unknown names with the right prefix, and known names with a misspelt one.
+/// Edits between our prefix and one that was meant to be it.
+const PREFIX_EDITS: usize = 3;
+
+/// Edits between `inject` and a name that was meant to be it.
+const REQUEST_EDITS: usize = 2;
+
+/// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it or names Mackerel.
 #[must_use]
 pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     let (prefix, name) = key.split_once('/')?;
     let known = PREFIX.trim_end_matches('/');
     if prefix != known {
-        let is_close = prefix.ends_with("mackerel.io") && closest(prefix, [known]).is_some();
-        let meant = Annotation::ALL.iter().find(|meant| is_close && meant.names().any(|of| of == name))?;
-        return Some(UnknownAnnotation { suggestion: Some(meant.key()) });
+        let meant = Annotation::ALL.iter().find(|meant| meant.names().any(|of| of == name))?;
+        let is_meant = prefix.to_ascii_lowercase().contains("mackerel") || is_within(PREFIX_EDITS, prefix, known);
+        return is_meant.then_some(UnknownAnnotation { suggestion: Some(meant.key()), is_request: false });
     }
     if Annotation::of(key).is_some() {
         return None;
     }
+    let inject = Annotation::Inject;
+    if name.to_ascii_lowercase().starts_with(inject.name()) || is_within(REQUEST_EDITS, name, inject.name()) {
+        return Some(UnknownAnnotation { suggestion: Some(inject.key()), is_request: true });
+    }
     let names = Annotation::ALL.iter().flat_map(|annotation| annotation.names());
     let meant =
         closest(name, names).and_then(|name| Annotation::ALL.iter().find(|meant| meant.names().any(|of| of == name)));
-    Some(UnknownAnnotation { suggestion: meant.map(|meant| meant.key()) })
+    Some(UnknownAnnotation { suggestion: meant.map(|meant| meant.key()), is_request: false })
 }
 
 fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> {

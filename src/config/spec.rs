@@ -18,7 +18,7 @@ settings! {
         "namespace" namespace: Option<String> = None, Namespace;
         /// Which of the pod templates are looked at.
         "select" select: Select = Select::default();
-        /// The treatment of hooks and chart tests of Helm: pods of one moment, which seldom want an agent. Default: `skip`.
+        /// The treatment of hooks of Helm and Argo CD and of chart tests: pods of one moment, which seldom want an agent. Default: `skip`.
         "hooks" hooks: Hooks = Hooks::Skip;
         /// The kind of the agent's container. Default: `auto`.
         "sidecar" sidecar: SidecarKind = SidecarKind::Auto;
@@ -66,7 +66,7 @@ string_enum! {
 }
 
 string_enum! {
-    /// The treatment of Helm's hooks and chart tests.
+    /// The treatment of hooks and chart tests.
     pub(crate) enum Hooks {
         /// Leave them alone
         Skip = "skip",

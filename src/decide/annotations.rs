@@ -56,30 +56,38 @@ impl<'a> Evaluation<'a, '_> {
         Finding::new(Reason::InvalidAnnotation, message, annotation.value_offset, &pointer).with_help(help)
     }
 
-    /// Warns about annotations of the workload, or of anything between it and the template: users of all injectors make
-    /// this mistake.
+    /// Warns about annotations of the workload, or of anything between it and the template, and about labels and fields of
+    /// `metadata` with their names: users of all injectors make these mistakes.
     pub(super) fn warn_of_misplaced_annotations(&mut self) {
         let mut at = String::new();
         for (token, holder) in self.at.split('/').skip(1).zip(&self.template.ancestors) {
-            self.warn_of_annotations_of(*holder, &at);
+            self.warn_of_keys_in(*holder, &at, "/metadata/annotations");
+            self.warn_of_keys_in(*holder, &at, "/metadata/labels");
+            self.warn_of_keys_in(*holder, &at, "/metadata");
             at.push('/');
             at.push_str(token);
         }
+        self.warn_of_keys_in(self.template.node, self.at, "/metadata/labels");
+        self.warn_of_keys_in(self.template.node, self.at, "/metadata");
     }
 
-    fn warn_of_annotations_of(&mut self, holder: NodeId, at: &str) {
-        let metadata = self.tree.member(holder, "metadata");
-        let Some(annotations) = metadata.and_then(|metadata| self.tree.member(metadata, "annotations")) else {
-            return;
-        };
-        for (key, _) in self.tree.entries(self.tree.alias_target(annotations)) {
+    /// Warns about our keys in a mapping `within` the holder, which is `at` this place.
+    fn warn_of_keys_in(&mut self, holder: NodeId, at: &str, within: &str) {
+        let mapping = within.split('/').skip(1).try_fold(holder, |node, key| self.tree.member(node, key));
+        let Some(mapping) = mapping else { return };
+        for (key, _) in self.tree.entries(self.tree.alias_target(mapping)) {
             let Some(name) = self.tree.scalar(self.tree.alias_target(key)) else { continue };
-            if !name.starts_with(annotations::PREFIX) || self.template.annotation(&name).is_some() {
+            let is_ours = name.starts_with(annotations::PREFIX) || annotations::unknown(&name).is_some();
+            if !is_ours || self.template.annotation(&name).is_some() {
                 continue;
             }
             let place = if at.is_empty() { self.resource.identity.kind.clone() } else { field_path(at) };
-            let message = format!("`{name}` stands on {place}, where it does nothing");
-            let pointer = format!("{at}/metadata/annotations/{}", yaml_json_patch::pointer::escape(&name));
+            let message = match within {
+                "/metadata/annotations" => format!("`{name}` stands on {place}, where it does nothing"),
+                "/metadata/labels" => format!("`{name}` is a label of {place}, and only works as an annotation"),
+                _ => format!("`{name}` is a field of the metadata of {place}, and only works as an annotation"),
+            };
+            let pointer = format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
             let place = field_path(&format!("{}/metadata/annotations", self.at));
             let help = match annotations::unknown(&name).and_then(|unknown| unknown.suggestion) {
                 Some(meant) => format!("move it to {place}, as `{meant}`"),
@@ -106,9 +114,24 @@ impl<'a> Evaluation<'a, '_> {
         Some(Finding::new(Reason::IdleAnnotation, message, first.offset, &pointer).with_help(help))
     }
 
+    /// Returns the refusal of a template with a mistyped `inject`, which may have been to opt out.
+    pub(super) fn mistyped_request(&self) -> Option<Finding> {
+        let mut annotations = self.template.annotations.iter();
+        let (annotation, unknown) = annotations.find_map(|annotation| {
+            let unknown = annotations::unknown(&annotation.key).filter(|unknown| unknown.is_request)?;
+            Some((annotation, unknown))
+        })?;
+        Some(self.invalid(InvalidAnnotation {
+            key: annotation.key.clone(),
+            offset: annotation.offset,
+            message: format!("`{}` is no annotation of this injector", annotation.key),
+            help: unknown.suggestion.map(|name| format!("did you mean `{name}`?")),
+        }))
+    }
+
     pub(super) fn warn_of_unknown_annotations(&mut self) {
         for annotation in &self.template.annotations {
-            if let Some(unknown) = annotations::unknown(&annotation.key) {
+            if let Some(unknown) = annotations::unknown(&annotation.key).filter(|unknown| !unknown.is_request) {
                 let message = format!("`{}` is no annotation of this injector", annotation.key);
                 let help = unknown.suggestion.map(|name| format!("did you mean `{name}`?"));
                 let pointer = self.annotation_pointer(&annotation.key);

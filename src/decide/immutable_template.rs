@@ -1,11 +1,12 @@
 //! `immutable-template`: kinds whose containers the API server does not let anyone change after creation.
 
+use crate::manifest::release_tools::is_replaced;
 use crate::manifest::resource::{Resource, text};
 use crate::report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
-/// Returns a warning about a change to a resource with an immutable template. With `generateName` every object is new, and
-/// Helm deletes a hook's object before it creates the next one: no warning.
+/// Returns a warning about a change to a resource with an immutable template. With `generateName` every object is new, and a
+/// tool may delete the old object first: no warning.
 pub(crate) fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: usize) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
     let is_immutable = matches!(
@@ -14,11 +15,7 @@ pub(crate) fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: 
     );
     let metadata = tree.member(resource.node, "metadata")?;
     let is_named = text(tree, metadata, "name").is_some_and(|name| !name.is_empty());
-    let is_hook = || {
-        let annotations = tree.member(metadata, "annotations");
-        annotations.is_some_and(|annotations| tree.member(annotations, "helm.sh/hook").is_some())
-    };
-    if !is_immutable || !is_named || is_hook() {
+    if !is_immutable || !is_named || is_replaced(tree, resource.node) {
         return None;
     }
     let message = format!("the containers of a {} cannot be changed once it is in the cluster", gvk.kind);

@@ -10,6 +10,9 @@ use crate::report::{Cause, Finding, Reason};
 impl Evaluation<'_, '_> {
     /// Looks at the `inject` annotation, and without one at the setting `injection`.
     pub(super) fn requested(&mut self) -> Result<(), Decision> {
+        if let Some(refusal) = self.mistyped_request() {
+            return Err(Decision::Refuse(refusal));
+        }
         let inject = self.template.annotation(Annotation::Inject.key());
         if let Some(annotation) = inject.filter(|annotation| annotation.value.is_none()) {
             return Err(Decision::Refuse(self.not_a_string(annotation)));

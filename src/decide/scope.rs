@@ -3,6 +3,7 @@
 
 use crate::config::{Exclusion, Hooks, InjectionMode, KindPattern, is_system_namespace};
 use crate::decide::Evaluation;
+use crate::manifest::release_tools::hook;
 use crate::manifest::resource::text;
 use crate::report::{Cause, Finding, Reason};
 use yaml_json_patch::NodeId;
@@ -78,10 +79,10 @@ impl Evaluation<'_, '_> {
             return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
         }
         if self.config.spec.hooks == Hooks::Skip
-            && let Some(hook) = self.resource_annotation("helm.sh/hook")
+            && let Some(hook) = hook(self.tree, self.resource.node)
         {
             self.cause = Some(Cause::Setting("hooks".into()));
-            let finding = self.finding(Reason::Hook, format!("a Helm hook ({hook})"));
+            let finding = self.finding(Reason::Hook, hook);
             let help = "a hook that waits for its pod would wait for the agent too; `hooks: inject` injects hooks";
             return Some(finding.with_help(help));
         }

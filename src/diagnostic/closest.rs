@@ -14,6 +14,11 @@ pub(crate) fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
     best.map(|(_, candidate)| candidate)
 }
 
+/// Returns true if no more than `edits` letters differ.
+pub(crate) fn is_within(edits: usize, word: &str, other: &str) -> bool {
+    strsim::damerau_levenshtein(&normalize(word), &normalize(other)) <= edits
+}
+
 /// Removes case and separators: `image_pull_policy` and `ImagePullPolicy` are equal.
 pub(crate) fn normalize(name: &str) -> String {
     // A limit, since the distance costs the product of the lengths.

@@ -55,7 +55,7 @@ reasons! {
     Disabled = "disabled", Skipped, "injection is `disabled`";
     NotSelected = "not-selected", Skipped, "the configuration's `select` does not match";
     NamespaceExcluded = "namespace-excluded", Skipped, "the namespace is excluded";
-    Hook = "hook", Skipped, "a Helm hook or test";
+    Hook = "hook", Skipped, "a hook of Helm or Argo CD, or a chart test";
     HelmTemplate = "helm-template", Skipped, "a template of a Helm chart, not yet a manifest";
     MirrorPod = "mirror-pod", Skipped, "a mirror pod belongs to its kubelet";
     Windows = "windows", Skipped, "the pod is for Windows nodes, where neither the agent nor wait-for runs";

@@ -166,8 +166,10 @@ fn whoever_applies_a_workload_is_warned() {
     assert_eq!(warnings(&deployment(none.clone(), none.clone(), none.clone())), Vec::<String>::new());
     let misplaced = deployment(annotated("inject", "true"), none.clone(), none.clone());
     assert_eq!(warnings(&misplaced), ["misplaced-annotation"]);
-    let unknown = deployment(none.clone(), annotated("injct", "true"), none.clone());
+    let unknown = deployment(none.clone(), annotated("role", "shop:web"), none.clone());
     assert_eq!(warnings(&unknown), ["unknown-annotation"]);
+    let mistyped = deployment(none.clone(), annotated("injct", "false"), none.clone());
+    assert_eq!(warnings(&mistyped), ["invalid-annotation"]);
     let invalid = deployment(none.clone(), annotated("inject", "maybe"), none);
     assert_eq!(warnings(&invalid), ["invalid-annotation"]);
 }
