@@ -1,7 +1,10 @@
 //! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
-use crate::config::{AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation, role_list};
+use crate::config::{
+    AnnotationConflict, Config, Kubelet, Platform, Scalar, TemplateConfig, Violation, WarningId, role_list,
+};
 use crate::diagnostic::closest::{closest, is_within};
+use crate::report::ReasonSet;
 use std::borrow::Cow;
 
 pub use crate::mackerel::annotations::{Annotation, PREFIX};
@@ -56,6 +59,19 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
             Err(invalid(key, offset, Violation::new(what).with_help("write `\"true\"` or `\"false\"`, in quotes")))
         }
     }
+}
+
+/// Returns the warnings that the annotation `ignore-warnings` acknowledges.
+///
+/// # Errors
+/// If it names an id that is no warning, or one that cannot be ignored.
+pub(crate) fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, InvalidAnnotation> {
+    let Some((key, value, offset)) = find(annotations, Annotation::IgnoreWarnings) else {
+        return Ok(ReasonSet::default());
+    };
+    let ids = value.split(',').map(str::trim).filter(|id| !id.is_empty());
+    let reasons: Result<ReasonSet, _> = ids.map(|id| WarningId::parse(id).map(|id| id.0)).collect();
+    reasons.map_err(|violation| invalid(key, offset, violation))
 }
 
 /// Returns the configuration for one template: its annotations override `config`. Annotations without a setting, such as

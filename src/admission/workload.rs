@@ -6,8 +6,10 @@ use crate::admission::{Reviewer, Verdict, operations};
 use crate::agent::components::Components;
 use crate::agent::existing::ExistingInjection;
 use crate::decide::{Decision, DecisionReport, decide};
+use crate::inject::severity::SeverityPolicy;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
+use crate::options::Options;
 use crate::reconcile::patch::{ListPositions, TemplatePatch, insertion};
 use crate::report::{Class, Finding, Reason};
 use std::rc::Rc;
@@ -41,7 +43,9 @@ impl Reviewer<'_> {
                     Some(refusal)
                 }
             };
-            warnings.extend(refusal.into_iter().chain(report.warnings.into_iter().filter(concerns_the_author)));
+            let policy = SeverityPolicy::of(self.context().config, Options::default());
+            let told = |warning: &Finding| concerns_the_author(warning) && !policy.is_acknowledged(warning);
+            warnings.extend(refusal.into_iter().chain(report.warnings.into_iter().filter(told)));
         }
         let nothing = || Finding::new(Reason::Unchanged, "nothing to warn about", 0, "");
         let decision = decision.or_else(|| warnings.first().cloned()).unwrap_or_else(nothing);

@@ -2,7 +2,7 @@
 
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
 use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
-use crate::cli::messages::Messages;
+use crate::cli::messages::{Messages, ShowWhen};
 use crate::cli::{AlreadyReported, Exit, stdout, variable};
 use crate::config::{Base, Config, Sources, example, load, schema};
 use crate::diagnostic::Diagnostic;
@@ -31,7 +31,8 @@ pub(crate) fn of_call(
         anyhow::bail!("the ResourceList has a functionConfig and `--config` is given too; leave one of them away");
     }
     if variable(CONFIG_VARIABLE).is_some() {
-        messages.note(format!("info: {CONFIG_VARIABLE} is ignored, because the ResourceList has a functionConfig"))?;
+        let line = format!("info: {CONFIG_VARIABLE} is ignored, because the ResourceList has a functionConfig");
+        messages.note(line, ShowWhen::Always)?;
     }
     // Users cannot see stdin of a function: places are those of the configuration's own text.
     let file = function_config.file();

@@ -54,7 +54,8 @@ pub(crate) fn add(
     let reason = finding.reason;
     if severity == Severity::Info {
         if !reported.is_decision() {
-            return messages.note(style.line(finding, severity, subject));
+            let show_when = if reported.is_acknowledged { ShowWhen::OnRequest } else { ShowWhen::Always };
+            return messages.note(style.line(finding, severity, subject), show_when);
         }
         // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
         let show_when = match (direction, reason) {

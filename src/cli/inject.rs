@@ -8,7 +8,7 @@ use crate::cli::explain::{self, ExplainRequest};
 use crate::cli::findings::{self, MessageStyle, NamedText, resource};
 use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
 use crate::cli::kustomizations::NamedPatches;
-use crate::cli::messages::{Message, Messages, RunOutcome, Verbosity};
+use crate::cli::messages::{Message, Messages, RunOutcome, ShowWhen, Verbosity};
 use crate::cli::{Exit, concatenate, diff, in_place, stdout};
 use crate::config::{Config, InjectionMode, Rbac};
 use crate::diagnostic::{LineCounter, Severity, visible};
@@ -197,12 +197,13 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
     }
     for folder in &found.chart_templates {
         let reason = Reason::HelmTemplate;
-        messages.note(format!(
+        let line = format!(
             "{}: info[{}]: {}; render the chart first, for example with `helm template`",
             folder.display(),
             reason.id(),
             reason.sentence()
-        ))?;
+        );
+        messages.note(line, ShowWhen::Always)?;
     }
     let patches = NamedPatches::of(&found.kustomizations);
     let mut gathered = Session::new(run);
@@ -292,7 +293,11 @@ impl<'c> Session<'c> {
 
     /// A warning about an input as a whole.
     fn warn(&self, messages: &mut Messages, name: &str, reason: Reason, message: String) -> io::Result<()> {
-        let finding = Finding { reason, message, help: None, offset: None, pointer: String::new() };
+        let finding = Finding { offset: None, ..Finding::new(reason, message, 0, "") };
+        if self.run.severity_policy().is_acknowledged(&finding) {
+            let line = format!("{name}: {}[{}]: {}", Severity::Info.name(), reason.id(), finding.message);
+            return messages.note(visible(&line).into_owned(), ShowWhen::OnRequest);
+        }
         messages.add(self.run.severity_policy().severity(&finding), Some(reason), |severity| {
             let line = match severity {
                 Severity::Error => format!("error[{}]: {name}: {}", reason.id(), finding.message),

@@ -37,7 +37,7 @@ pub(crate) enum Verbosity {
     Orchestrator,
 }
 
-/// Condition for showing a decision.
+/// Condition for showing a decision or note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShowWhen {
     /// With `-v`.
@@ -180,9 +180,11 @@ impl Messages {
     }
 
     /// Adds a note: neither a problem nor a decision about a pod template.
-    pub(crate) fn note(&mut self, line: String) -> io::Result<()> {
+    pub(crate) fn note(&mut self, line: String, show_when: ShowWhen) -> io::Result<()> {
         log(&mut self.log, &line)?;
-        self.notes.push(line);
+        if show_when == ShowWhen::Always || self.verbosity == Verbosity::Resources {
+            self.notes.push(line);
+        }
         Ok(())
     }
 

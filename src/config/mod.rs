@@ -59,6 +59,7 @@ mod template_path;
 mod value;
 mod version;
 mod violation;
+mod warning;
 
 pub(crate) use cross_checks::role_list;
 pub(crate) use template_config::{AnnotationConflict, TemplateConfig};
@@ -67,6 +68,7 @@ pub(crate) use violation::Violation;
 pub(crate) use agent::{AgentSettings, CONFIG_FOLDER};
 pub use example::example;
 pub use origin::Origin;
+pub(crate) use scalar::Scalar;
 pub use schema::schema;
 pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
 pub(crate) use sources::Base;
@@ -76,6 +78,7 @@ pub(crate) use spec::{
 };
 pub(crate) use template_path::PodTemplatePath;
 pub(crate) use version::KubernetesVersion;
+pub(crate) use warning::WarningId;
 
 use crate::manifest::dotted_path as path;
 use crate::manifest::workloads::Table;

@@ -6,6 +6,7 @@ use crate::config::setting::settings;
 use crate::config::string_enum::string_enum;
 use crate::config::template_path::PodTemplatePath;
 use crate::config::version::KubernetesVersion;
+use crate::config::warning::WarningSettings;
 
 settings! {
     /// The settings.
@@ -34,6 +35,8 @@ settings! {
         "agent" agent: AgentSettings = AgentSettings::default();
         /// The treatment of a pod that would lose the class Guaranteed by the agent. Default: `warn`.
         "qos" qos: Qos = Qos::Warn;
+        /// The treatment of warnings.
+        "warnings" warnings: WarningSettings = WarningSettings::default();
         /// The init container that the annotation `wait-for` asks for, with or without the agent. Which templates are looked at is for `select` and `injection: disabled` to say, as for the agent.
         "waitFor" wait_for: WaitForSettings = WaitForSettings::default();
         /// Further kinds with pod templates, beside the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.
@@ -102,6 +105,8 @@ string_enum! {
     pub(crate) enum Qos {
         /// Inject and warn
         Warn = "warn",
+        /// Inject without a warning
+        Allow = "allow",
         /// Raise the agent's requests to its limits, the CPU limit 100m where none is set, so that the pod stays Guaranteed
         Keep = "keep",
         /// Refuse the template

@@ -6,16 +6,21 @@ use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::field_path::field_path;
-use crate::manifest::pod_template;
+use crate::manifest::pod_template::{self, PodTemplate};
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
 use yaml_json_patch::{Kind, NodeId};
 
+/// Returns the annotations of a template whose values are strings.
+pub(super) fn given(template: &PodTemplate) -> Vec<Given<'_>> {
+    let annotations = template.annotations.iter();
+    annotations.filter_map(|given| Some((&*given.key, given.value.as_deref()?, given.value_offset))).collect()
+}
+
 impl<'a> Evaluation<'a, '_> {
     /// Returns the template's annotations whose values are strings.
     pub(super) fn given(&self) -> Vec<Given<'_>> {
-        let annotations = self.template.annotations.iter();
-        annotations.filter_map(|given| Some((&*given.key, given.value.as_deref()?, given.value_offset))).collect()
+        given(self.template)
     }
 
     /// Returns the configuration with the template's annotations applied.

@@ -45,6 +45,7 @@ use crate::agent::components::{ComponentSet, Components};
 use crate::agent::container::AgentShape;
 use crate::agent::plan::Plan;
 use crate::agent::{Agent, Agents};
+use crate::annotations::ignored_warnings;
 use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::Sidecar;
@@ -115,8 +116,18 @@ pub(crate) fn decide(
         evaluation.warn_of_knative(plan);
     }
     let cause = evaluation.cause.take().unwrap_or_else(|| evaluation.cause_of(&decision));
-    let Evaluation { warnings, no_agent, wait_for_cause, .. } = evaluation;
+    let Evaluation { mut warnings, no_agent, wait_for_cause, .. } = evaluation;
+    acknowledge(template, &mut warnings);
     DecisionReport { decision, warnings, cause, no_agent, wait_for_cause }
+}
+
+/// Marks the warnings that the template's annotation acknowledges.
+pub(crate) fn acknowledge(template: &PodTemplate, warnings: &mut [Finding]) {
+    if warnings.is_empty() || template.annotation(Annotation::IgnoreWarnings.key()).is_none() {
+        return;
+    }
+    let ignored = ignored_warnings(&annotations::given(template)).unwrap_or_default();
+    warnings.iter_mut().for_each(|warning| warning.acknowledged |= ignored.contains(warning.reason));
 }
 
 struct Evaluation<'a, 't> {
@@ -185,6 +196,7 @@ impl<'a> Evaluation<'a, '_> {
             return Err(Decision::Skip(skip));
         }
         let config = self.annotated_config().map_err(Decision::Refuse)?;
+        ignored_warnings(&self.given()).map_err(|invalid| Decision::Refuse(self.invalid(invalid)))?;
         let sidecar = self.native_sidecar(&config)?;
         self.permissions(&config).map_err(Decision::Refuse)?;
         let shape = self.shape(&config, sidecar).map_err(Decision::Refuse)?;

@@ -41,7 +41,12 @@ impl Evaluation<'_, '_> {
             let help = format!("{}{otherwise}set `rbac.allowNodesProxy: true`", alternative.unwrap_or_default());
             return Err(finding(Reason::NodesProxyRefused).with_help(help));
         }
-        let warning = Finding { help: alternative.map(str::to_owned), ..finding(Reason::NodesProxy) };
+        // The command `rbac` prints them whatever the configuration allows.
+        let warning = Finding {
+            help: alternative.map(str::to_owned),
+            acknowledged: config.is_explicit("rbac.allowNodesProxy"),
+            ..finding(Reason::NodesProxy)
+        };
         self.warnings.push(warning);
         Ok(())
     }

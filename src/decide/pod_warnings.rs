@@ -1,6 +1,6 @@
 //! `host-network`, `short-termination`, `insecure-tls`: warnings about pods in which the agent works, but not as expected.
 
-use crate::config::{Config, KubeletConnection};
+use crate::config::{Config, KubeletConnection, Origin};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::resource::text;
@@ -37,7 +37,9 @@ impl Evaluation<'_, '_> {
             "the agent does not verify the kubelet's certificate: who answers in the kubelet's place gets its token";
         let finding = self.at_request(self.finding(Reason::InsecureTls, message), Annotation::KubeletInsecureTls);
         let help = "have the kubelets use certificates of the cluster's CA (`serverTLSBootstrap`), and take `insecureTLS` away";
-        self.warnings.push(finding.with_help(help));
+        // What the configuration turns off for all templates is known to its author.
+        let is_configured = !matches!(config.origin("kubelet.insecureTLS"), Origin::Annotation { .. });
+        self.warnings.push(finding.with_help(help).acknowledged_if(is_configured));
     }
 
     /// Warns about a field of the PodSpec, at its offset.

@@ -19,9 +19,10 @@ impl Evaluation<'_, '_> {
         let help = "`qos: keep` raises the agent's requests to its limits";
         match config.spec.qos {
             Qos::Keep => Ok(AgentResources::Guaranteed),
-            Qos::Warn => {
+            Qos::Warn | Qos::Allow => {
                 let message = "the pod is Guaranteed, and with this agent Burstable: it is evicted sooner, and shares its processors";
-                self.warnings.push(self.finding(Reason::QosChanged, message).with_help(help));
+                let warning = self.finding(Reason::QosChanged, message).with_help(help);
+                self.warnings.push(warning.acknowledged_if(config.spec.qos == Qos::Allow));
                 Ok(AgentResources::Configured)
             }
             Qos::Refuse => {

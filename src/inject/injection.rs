@@ -43,6 +43,8 @@ pub struct ReportedFinding<'i> {
     pub finding: &'i Finding,
     /// Its severity in this run.
     pub severity: Severity,
+    /// True for a warning that the configuration or the template has acknowledged.
+    pub is_acknowledged: bool,
     /// The resource that it is about; none where it is about the text.
     pub resource: Option<ResourceRef<'i>>,
     /// The pod template that it is about; none where no pod template is known.
@@ -60,8 +62,7 @@ impl ReportedFinding<'_> {
 impl Injection {
     /// Every finding: of the text, then of each pod template, its decision first, then of other resources.
     pub fn diagnostics(&self) -> impl Iterator<Item = ReportedFinding<'_>> {
-        let reported =
-            |finding| ReportedFinding { finding, severity: self.severity(finding), resource: None, outcome: None };
+        let reported = |finding| self.reported(finding);
         let findings = self.findings.iter().map(reported);
         let of_templates = self.outcomes.iter().flat_map(move |outcome| {
             std::iter::once(&outcome.decision).chain(&outcome.warnings).map(move |finding| ReportedFinding {
@@ -73,10 +74,14 @@ impl Injection {
         findings.chain(of_templates).chain(self.remarks.iter().map(|remark| self.about_resource(remark)))
     }
 
+    fn reported<'i>(&self, finding: &'i Finding) -> ReportedFinding<'i> {
+        let is_acknowledged = self.severity_policy.is_acknowledged(finding);
+        ReportedFinding { finding, severity: self.severity(finding), is_acknowledged, resource: None, outcome: None }
+    }
+
     /// A remark with its severity.
     pub(crate) fn about_resource<'i>(&self, remark: &'i Remark) -> ReportedFinding<'i> {
-        let severity = self.severity(&remark.finding);
-        ReportedFinding { finding: &remark.finding, severity, resource: Some(remark.subject()), outcome: None }
+        ReportedFinding { resource: Some(remark.subject()), ..self.reported(&remark.finding) }
     }
 
     /// Severity of a finding of this injection: `onError` decides about refusals, [`Options`](crate::options::Options) about
@@ -156,6 +161,8 @@ mod tests {
             (bad, &["onError=skip"], Options::default(), &[]),
             (warned, &[], Options::default(), &[]),
             (warned, &[], strict, &[Reason::QosChanged, Reason::ImmutableTemplate]),
+            (warned, &["qos=allow"], strict, &[Reason::ImmutableTemplate]),
+            (warned, &["warnings.ignore=[qos-changed, immutable-template]"], strict, &[]),
             (broken, &[], Options::default(), &[Reason::Uneditable]),
         ] {
             assert_eq!(held_back(text, settings, options), expected, "{text}");

@@ -3,7 +3,7 @@
 use crate::config::{Config, OnError};
 use crate::diagnostic::Severity;
 use crate::options::{Options, Warnings};
-use crate::report::{Class, Finding, Reason};
+use crate::report::{Class, Finding, Reason, ReasonSet};
 
 /// The settings that decide about severities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,24 +12,35 @@ pub(crate) struct SeverityPolicy {
     pub(crate) on_error: OnError,
     /// `--strict`, for warnings.
     pub(crate) warnings: Warnings,
+    /// `warnings.ignore`
+    pub(crate) ignored: ReasonSet,
 }
 
 impl Default for SeverityPolicy {
     fn default() -> Self {
-        Self { on_error: OnError::Fail, warnings: Warnings::Tell }
+        Self { on_error: OnError::Fail, warnings: Warnings::Tell, ignored: ReasonSet::default() }
     }
 }
 
 impl SeverityPolicy {
     /// Returns the policy of a configuration and arguments.
     pub(crate) fn of(config: &Config, options: Options) -> Self {
-        Self { on_error: config.spec.on_error, warnings: options.warnings }
+        let ignored = config.spec.warnings.ignored();
+        Self { on_error: config.spec.on_error, warnings: options.warnings, ignored }
+    }
+
+    /// Returns true for a warning that the configuration or the template has acknowledged.
+    pub(crate) fn is_acknowledged(self, finding: &Finding) -> bool {
+        finding.acknowledged || self.ignored.contains(finding.reason)
     }
 
     /// Returns the severity of a finding. An error holds back the whole run; a failed verification is always one.
     pub(crate) fn severity(self, finding: &Finding) -> Severity {
         if finding.reason == Reason::VerifyFailed {
             return Severity::Error;
+        }
+        if self.is_acknowledged(finding) {
+            return Severity::Info;
         }
         match (finding.reason.class(), self.on_error, self.warnings) {
             (Class::Done | Class::Skipped | Class::Note, ..) => Severity::Info,
@@ -45,14 +56,16 @@ mod tests {
 
     #[test]
     fn strict_refuses_warnings_but_not_notes() {
-        let strict = SeverityPolicy { on_error: OnError::Fail, warnings: Warnings::Refuse };
-        let lenient = SeverityPolicy { on_error: OnError::Skip, warnings: Warnings::Tell };
+        let ignored = [Reason::HostNetwork].into_iter().collect();
+        let strict = SeverityPolicy { on_error: OnError::Fail, warnings: Warnings::Refuse, ignored };
+        let lenient = SeverityPolicy { on_error: OnError::Skip, warnings: Warnings::Tell, ignored };
         for (reason, when_strict, when_lenient) in [
             (Reason::Injected, Severity::Info, Severity::Info),
             (Reason::QosRefused, Severity::Error, Severity::Warning),
             (Reason::VerifyFailed, Severity::Error, Severity::Error),
             (Reason::QosChanged, Severity::Error, Severity::Warning),
             (Reason::SaAutomountUnknown, Severity::Info, Severity::Info),
+            (Reason::HostNetwork, Severity::Info, Severity::Info),
         ] {
             let finding = Finding::new(reason, "", 0, "");
             assert_eq!(strict.severity(&finding), when_strict, "{}", reason.id());

@@ -199,9 +199,8 @@ fn candidates(
     let asks_or_not = may_be(kind, Some(api_version), context.config) && owned(tree, resource.node).is_none();
     // A resource that is its own template has no path that could be configured. An agent of an earlier run has its own warning.
     let is_known = |node: NodeId| known.iter().any(|template| tree.alias_target(template.node) == node);
-    let is_open = |formed: &Formed| {
-        !formed.path.steps.is_empty() && !has_record(tree, formed.node) && !is_known(formed.node)
-    };
+    let is_open =
+        |formed: &Formed| !formed.path.steps.is_empty() && !has_record(tree, formed.node) && !is_known(formed.node);
     let formed = formed(tree, resource.node).into_iter().filter(is_open);
     let (asking, others): (Vec<_>, Vec<_>) =
         formed.map(|formed| (asks(tree, formed.node), formed)).partition(|(asks, _)| asks.is_some());

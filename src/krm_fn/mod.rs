@@ -288,7 +288,14 @@ mod tests {
     use yaml_json_patch::edit::apply;
 
     fn finding(reason: Reason, message: &str) -> Finding {
-        Finding { reason, message: message.to_owned(), help: None, offset: None, pointer: String::new() }
+        Finding {
+            reason,
+            message: message.to_owned(),
+            help: None,
+            offset: None,
+            pointer: String::new(),
+            acknowledged: false,
+        }
     }
 
     fn outcome(decision: Finding) -> Outcome {

@@ -31,14 +31,15 @@ struct ResultResource<'r> {
 
 /// The findings worth a result, in order of the text.
 pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>> {
-    let reported = injection.diagnostics().filter(|reported| is_worth_a_result(reported.finding.reason));
+    let reported = injection.diagnostics().filter(is_worth_a_result);
     reported.map(FunctionResult::new).collect()
 }
 
-/// False for decisions without news: otherwise each render would list every resource of a package. `unchanged` is left out so that a second run adds nothing to the first.
-fn is_worth_a_result(reason: Reason) -> bool {
+/// False for acknowledged warnings, and for decisions without news: otherwise each render would list every resource of a package. `unchanged` is left out so that a second run adds nothing to the first.
+fn is_worth_a_result(reported: &ReportedFinding<'_>) -> bool {
     use Reason::{Disabled, LocalConfig, NotRequested, NotSelected, Unchanged};
-    !matches!(reason, Unchanged | NotRequested | NotSelected | Disabled | LocalConfig)
+    let is_news = !matches!(reported.finding.reason, Unchanged | NotRequested | NotSelected | Disabled | LocalConfig);
+    is_news && !reported.is_acknowledged
 }
 
 /// Results that a list holds already, of other functions or of an earlier run.

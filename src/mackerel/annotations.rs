@@ -91,6 +91,8 @@ annotations! {
     MemoryLimit = "memory-limit", Some("agent.resources.limits.memory");
     /// Hosts to wait for before the pod's containers start, `host:port` separated by commas; empty: none
     WaitFor = "wait-for", None;
+    /// Warnings about this template to ignore, ids separated by commas, beside those of the setting `warnings.ignore`
+    IgnoreWarnings = "ignore-warnings", None;
 }
 
 impl Annotation {

@@ -20,7 +20,7 @@ use crate::agent::plan::Plan;
 use crate::config::{Config, OnError};
 use crate::decide::controller_owned::owned;
 use crate::decide::immutable_template::immutable;
-use crate::decide::{Decision, DecisionContext, DecisionReport, decide, plain_api_key};
+use crate::decide::{Decision, DecisionContext, DecisionReport, acknowledge, decide, plain_api_key};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
@@ -121,6 +121,7 @@ pub(crate) fn reconcile(
     } else if reconciled.decision.reason.class() == Class::Refused {
         reconciled.warnings.retain(|warning| !warning.reason.is_about_change());
     }
+    acknowledge(template, &mut reconciled.warnings);
     reconciled
 }
 

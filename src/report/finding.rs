@@ -19,12 +19,15 @@ pub struct Finding {
     pub offset: Option<usize>,
     /// JSON Pointer of the field within the resource; empty for the whole resource.
     pub pointer: String,
+    /// True for a warning about what the configuration or the template asks for in so many words.
+    pub acknowledged: bool,
 }
 
 impl Finding {
     /// Returns a finding about a field of a resource, or about the whole, without help.
     pub(crate) fn new(reason: Reason, message: impl Into<String>, offset: usize, pointer: &str) -> Self {
-        Self { reason, message: message.into(), help: None, offset: Some(offset), pointer: pointer.to_owned() }
+        let (message, pointer) = (message.into(), pointer.to_owned());
+        Self { reason, message, help: None, offset: Some(offset), pointer, acknowledged: false }
     }
 
     /// Returns the finding about a result that failed verification.
@@ -35,13 +38,19 @@ impl Finding {
 
     /// Returns false if the reason is reported once per run, and was, with the same message and help.
     pub(crate) fn first_time(&self, seen: &mut SeenMessages) -> bool {
-        let what = || format!("{}; {}", self.message, self.help.as_deref().unwrap_or_default());
+        // An acknowledged warning does not hide another one.
+        let what = || format!("{}; {}; {}", self.message, self.help.as_deref().unwrap_or_default(), self.acknowledged);
         !self.reason.is_said_once() || seen.insert((self.reason, what()))
     }
 
     /// Moves the offset by `base`, from a piece of the text to the whole.
     pub(crate) fn shifted(self, base: usize) -> Self {
         Self { offset: self.offset.map(|offset| offset + base), ..self }
+    }
+
+    /// Marks the warning as acknowledged, or not.
+    pub(crate) fn acknowledged_if(self, acknowledged: bool) -> Self {
+        Self { acknowledged, ..self }
     }
 
     /// Sets the help.

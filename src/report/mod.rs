@@ -34,4 +34,5 @@ mod reason;
 
 pub(crate) use finding::SeenMessages;
 pub use finding::{Cause, Finding, PermissionChange};
+pub(crate) use reason::ReasonSet;
 pub use reason::{Class, Reason};

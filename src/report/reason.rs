@@ -144,6 +144,31 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// Returns true for a warning that users may acknowledge. What stays injected against their will is none of these.
+    pub(crate) fn may_be_ignored(self) -> bool {
+        self.class() == Class::Warning && self != Reason::StillInjected
+    }
+}
+
+/// A set of reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ReasonSet(u128);
+
+const _: () = assert!(Reason::ALL.len() <= 128, "a ReasonSet has one bit for each reason");
+
+impl ReasonSet {
+    pub(crate) fn contains(self, reason: Reason) -> bool {
+        self.0 & (1 << reason as u32) != 0
+    }
+}
+
+impl FromIterator<Reason> for ReasonSet {
+    fn from_iter<T: IntoIterator<Item = Reason>>(reasons: T) -> Self {
+        Self(reasons.into_iter().fold(0, |set, reason| set | (1 << reason as u32)))
+    }
+}
+
 impl Serialize for Reason {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.id())

@@ -214,6 +214,7 @@ fn report(text: &str, injection: &Injection) -> String {
         let indent = if reported.outcome.is_some() && !reported.is_decision() { "  " } else { "" };
         let label = match class {
             Class::Note => "note ",
+            _ if reported.is_acknowledged => "acknowledged ",
             Class::Warning if reported.resource.is_some() => "warning ",
             _ => "",
         };

@@ -93,6 +93,8 @@ pub(crate) type Door = (&'static str, &'static str, &'static str, Option<(&'stat
 pub(crate) const DOORS: &[Door] = &[
     ("injection", "annotated", "{injection: annotated}", None),
     ("onError", "skip", "{onError: skip}", None),
+    ("qos", "allow", "{qos: allow}", None),
+    ("warnings.ignore", "[host-network, quota]", "{warnings: {ignore: [host-network, quota]}}", None),
     ("namespace", "shop", "{namespace: shop}", None),
     ("select.kinds", "[Job, apps/Deployment]", "{select: {kinds: [Job, apps/Deployment]}}", None),
     ("select.namespaces", "[a, 'b']", "{select: {namespaces: [a, b]}}", None),

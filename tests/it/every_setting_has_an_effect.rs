@@ -55,9 +55,9 @@ metadata: {name: c}
 d: [{spec: {containers: [{name: x, image: x}]}}]
 ";
 
-/// Settings whose effect is tested elsewhere: `onError` with the front ends, `kubernetesVersion` in the cases of native sidecars
-/// and of permissions.
-const ELSEWHERE: [&str; 2] = ["onError", "kubernetesVersion"];
+/// Settings whose effect is tested elsewhere: `onError` and `warnings.ignore` with the front ends, `kubernetesVersion` in the cases
+/// of native sidecars and of permissions.
+const ELSEWHERE: [&str; 3] = ["onError", "kubernetesVersion", "warnings.ignore"];
 
 fn given(config: &Config) -> String {
     let injection = inject(PODS, config, INJECT);

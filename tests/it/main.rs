@@ -6,6 +6,7 @@
     reason = "clippy.toml allows them in #[test] functions only, not in their helpers"
 )]
 
+mod acknowledged;
 #[cfg(unix)]
 mod admission;
 mod annotated;

@@ -1,0 +1,51 @@
+//! `warnings`: the warnings that users have acknowledged.
+
+use crate::config::scalar::Scalar;
+use crate::config::setting::settings;
+use crate::config::violation::Violation;
+use crate::diagnostic::closest::closest;
+use crate::report::{Reason, ReasonSet};
+use serde_json::{Value as Json, json};
+
+settings! {
+    /// The treatment of warnings.
+    pub(crate) struct WarningSettings {
+        /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. `still-injected` cannot be ignored. A list, replaced as a whole. Default: none.
+        "ignore" ignore: Vec<WarningId> = Vec::new();
+    }
+}
+
+/// The id of a warning that may be ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WarningId(pub(crate) Reason);
+
+impl WarningSettings {
+    pub(crate) fn ignored(&self) -> ReasonSet {
+        self.ignore.iter().map(|id| id.0).collect()
+    }
+}
+
+fn ids() -> impl Iterator<Item = &'static str> {
+    Reason::ALL.iter().filter(|reason| reason.may_be_ignored()).map(|reason| reason.id())
+}
+
+impl Scalar for WarningId {
+    fn parse(text: &str) -> Result<Self, Violation> {
+        match Reason::ALL.iter().find(|reason| reason.id() == text) {
+            Some(reason) if reason.may_be_ignored() => Ok(WarningId(*reason)),
+            Some(_) => Err(Violation::new(format!("must be a warning that can be ignored, found `{text}`"))),
+            None => {
+                let help = closest(text, ids()).map(|id| format!("did you mean `{id}`?"));
+                Err(Violation { what: format!("must be the id of a warning, found `{text}`"), help })
+            }
+        }
+    }
+
+    fn json(&self) -> Json {
+        self.0.id().into()
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "enum": ids().collect::<Vec<_>>()})
+    }
+}
