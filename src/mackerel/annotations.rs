@@ -41,11 +41,11 @@ macro_rules! annotations {
 }
 
 annotations! {
-    /// `"true"` asks for the agent, `"false"` for being left alone; in quotes, in any case of letters
+    /// `"true"` to inject, `"false"` to opt out; in quotes, case-insensitive
     Inject = "inject", None;
-    /// Written by us where an agent stands, so that the original injector leaves the pod alone
+    /// Set by the injector on injected templates, so that the mackerelio-labs webhook skips the pod
     Status = "status", None;
-    /// Written by us: what was added, for upgrades and `uninject`
+    /// Set by the injector: the record of what was added, for updates and `uninject`
     Record = "record", None;
     /// Roles of the host, `service:role` separated by commas; empty: none
     Roles = "roles", Some("agent.roles");
