@@ -14,7 +14,7 @@ pub(crate) const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
 settings! {
     /// The agent's container.
     pub(crate) struct AgentSettings {
-        /// The image; pin it, a digest is welcome. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
+        /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
         "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), Image;
         /// When the image is pulled. Default: `IfNotPresent`.
         "imagePullPolicy" image_pull_policy: ImagePullPolicy = ImagePullPolicy::IfNotPresent;
@@ -22,13 +22,13 @@ settings! {
         "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new(), ObjectName;
         /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
         "roles" roles: Vec<Role> = Vec::new();
-        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes puts in the values of variables, such as `$(MACKEREL_KUBERNETES_POD_NAME)`. Default: none.
+        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces variables in it, such as `$(MACKEREL_KUBERNETES_POD_NAME)`. Default: none.
         "displayName" display_name: Option<String> = None;
         /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
         "memo" memo: Option<String> = None;
         /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, Mackerel decides.
         "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None;
-        /// Containers to leave out, as a Go regular expression on their names, combined with the agent's own (agent: MACKEREL_IGNORE_CONTAINER). Default: none, only the agent's own.
+        /// Containers to ignore, as a Go regular expression on their names, combined with the agent's own container (agent: MACKEREL_IGNORE_CONTAINER). Default: none, only the agent's own container.
         "ignoreContainer" ignore_container: Option<String> = None, GoRegexp;
         /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
         "logLevel" log_level: Option<LogLevel> = None;
@@ -38,9 +38,9 @@ settings! {
         "hostIdStore" host_id_store: HostIdStore = HostIdStore::File;
         /// The agent's own configuration file, from a ConfigMap or from a path or URL.
         "config" config: AgentConfig = AgentConfig::default();
-        /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. Not together with the setting that gives it, and an annotation for that setting wins; `MACKEREL_CONTAINER_PLATFORM` and what `kubelet.readOnlyPort` and `kubelet.insecureTLS` give cannot stand here. Where the agent is native, a reference to a Secret or ConfigMap is `optional` unless it says otherwise. Default: none.
+        /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM` and the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
         "env" env: Vec<EnvVar> = Vec::new();
-        /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. In a pod that has `resources` of its own, only what is set here is written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
+        /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has its own `resources`, only the values set here are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
         "resources" resources: ResourceRequirements = default_resources();
         /// A Kubernetes SecurityContext, merged with the default field by field; `null` removes a field (OpenShift: `runAsUser: null`). Default: one that satisfies Pod Security "restricted".
         "securityContext" security_context: SecurityContext = default_security_context();
@@ -54,9 +54,9 @@ settings! {
 settings! {
     /// The token of the pod's ServiceAccount, as the agent gets it.
     pub(crate) struct AgentToken {
-        /// When the agent's container gets its own volume with a token. Default: `auto`.
+        /// The pods in which the agent gets its own token volume. Default: `auto`.
         "mount" mount: TokenMount = TokenMount::Auto;
-        /// The lifetime of the token in that volume, in seconds, at least 600. Another value than the default implies `mount: always`. The API server may shorten it. Default: `3607`, which API servers extend to a year unless they are told not to.
+        /// The lifetime of the token in that volume, in seconds, at least 600. Another value than the default implies `mount: always`. The API server may shorten it. Default: `3607`, which API servers extend to a year by default.
         "expirationSeconds" expiration_seconds: u32 = DEFAULT_TOKEN_LIFETIME, TokenLifetime;
     }
 }
@@ -74,9 +74,9 @@ impl AgentToken {
 string_enum! {
     /// The mount of the agent's token.
     pub(crate) enum TokenMount {
-        /// If the pod sets `automountServiceAccountToken: false`; else Kubernetes mounts one into every container
+        /// Pods with `automountServiceAccountToken: false`; in others, Kubernetes mounts a token into every container
         Auto = "auto",
-        /// In every pod, unless the agent uses the read-only port
+        /// All pods, unless the agent uses the read-only port
         Always = "always",
     }
 }
@@ -84,7 +84,7 @@ string_enum! {
 settings! {
     /// The agent's scratch space.
     pub(crate) struct Tmp {
-        /// The amount that the agent may write, in bytes or with a suffix such as `Mi`; above it the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
+        /// The size limit, in bytes or with a suffix such as `Mi`. Above it, the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
         "sizeLimit" size_limit: Option<Quantity> = Some(Quantity("64Mi".to_owned()));
     }
 }
@@ -92,7 +92,7 @@ settings! {
 settings! {
     /// The source of the agent's own configuration file: a ConfigMap, or a path or URL; not both.
     pub(crate) struct AgentConfig {
-        /// The ConfigMap and the key in it, mounted as a folder at /etc/mackerel-agent, so that its updates reach the file (the agent sees them by `pollingMinutes`). What it sets wins over the settings here.
+        /// The ConfigMap and the key in it, mounted as a directory at /etc/mackerel-agent. With `pollingMinutes`, the agent sees updates. Its values win over these settings.
         "configMapKeyRef" config_map_key_ref: ConfigMapKeyRef = ConfigMapKeyRef::default();
         /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
         "location" location: Option<String> = None, ConfigLocation;

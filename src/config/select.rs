@@ -17,15 +17,15 @@ settings! {
     pub(crate) struct Select {
         /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
         "kinds" kinds: Vec<KindPattern> = Vec::new();
-        /// Namespaces to look into, as names or globs: `*` stands for any characters, `?` for one. Default: none given, all namespaces.
+        /// Namespaces to select, as names or globs: `*` matches any characters, `?` matches one. Default: none given, all namespaces.
         "namespaces" namespaces: Vec<NamespacePattern> = Vec::new();
-        /// Namespaces to leave alone beside the system namespaces, as names or globs. Default: none.
+        /// Namespaces to exclude, in addition to the system namespaces, as names or globs. Default: none.
         "excludeNamespaces" exclude_namespaces: Vec<NamespacePattern> = Vec::new();
-        /// Look into the system namespaces too: kube-system, kube-public and kube-node-lease. Default: `false`.
+        /// Select the system namespaces too: kube-system, kube-public and kube-node-lease. Default: `false`.
         "systemNamespaces" system_namespaces: bool = false;
         /// A LabelSelector for the labels of the pod template.
         "podSelector" pod_selector: LabelSelector = LabelSelector::default();
-        /// Resources to leave alone: each item leaves out what matches all of its fields. Default: none.
+        /// Resources to exclude. An item excludes resources that match all of its fields. Default: none.
         "exclude" exclude: Vec<Exclusion> = Vec::new();
     }
 }

@@ -11,15 +11,15 @@ use crate::config::warning::WarningSettings;
 settings! {
     /// The settings.
     pub(crate) struct Spec {
-        /// Which templates get the agent. `disabled` is the kill switch: nothing new is injected, what is there stays. Default: `always`.
+        /// The pod templates that get the agent. With `disabled`, nothing is added, and existing agents stay. Default: `always`.
         "injection" injection: InjectionMode = InjectionMode::Always;
-        /// The effect of a template that is wanted but cannot be injected on the run. Reading, writing and a failed verification always fail it. Default: `fail`.
+        /// The effect of a selected template that cannot be injected. Errors of reading, writing and verification always fail the run. Default: `fail`.
         "onError" on_error: OnError = OnError::Fail;
-        /// The namespace of resources that name none, as in Helm charts and kustomize bases. Default: none, it is unknown.
+        /// The namespace of resources without `metadata.namespace`, as in Helm charts and kustomize bases. Default: none, it is unknown.
         "namespace" namespace: Option<String> = None, Namespace;
-        /// Which of the pod templates are looked at.
+        /// The selection of pod templates.
         "select" select: Select = Select::default();
-        /// The treatment of hooks of Helm and Argo CD and of chart tests: pods of one moment, which seldom want an agent. Default: `skip`.
+        /// The treatment of hooks of Helm and Argo CD, and of chart tests. Their pods are short-lived and seldom need an agent. Default: `skip`.
         "hooks" hooks: Hooks = Hooks::Skip;
         /// The kind of the agent's container. Default: `auto`.
         "sidecar" sidecar: SidecarKind = SidecarKind::Auto;
@@ -33,15 +33,15 @@ settings! {
         "apiKey" api_key: ApiKey = ApiKey::default();
         /// The agent's container.
         "agent" agent: AgentSettings = AgentSettings::default();
-        /// The treatment of a pod that would lose the class Guaranteed by the agent. Default: `warn`.
+        /// The treatment of a pod that the agent would change from Guaranteed to Burstable. Default: `warn`.
         "qos" qos: Qos = Qos::Warn;
         /// The treatment of warnings.
         "warnings" warnings: WarningSettings = WarningSettings::default();
-        /// The init container that the annotation `wait-for` asks for, with or without the agent. Which templates are looked at is for `select` and `injection: disabled` to say, as for the agent.
+        /// The init container of the annotation `wait-for`, with or without the agent. `select` and `injection: disabled` apply to it too.
         "waitFor" wait_for: WaitForSettings = WaitForSettings::default();
-        /// Further kinds with pod templates, beside the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.
+        /// Further kinds with pod templates, in addition to the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.
         "podTemplates" pod_templates: Vec<PodTemplatePath> = Vec::new();
-        /// The permissions of the agent, added to the output.
+        /// The agent's RBAC permissions, added to the output.
         "rbac" rbac: Rbac = Rbac::default();
     }
 }
@@ -49,11 +49,11 @@ settings! {
 string_enum! {
     /// The templates that get the agent.
     pub(crate) enum InjectionMode {
-        /// All that are selected and do not opt out by annotation
+        /// All selected templates that do not opt out by annotation
         Always = "always",
-        /// Only those that ask by annotation
+        /// Only templates that opt in by annotation
         Annotated = "annotated",
-        /// None; what is injected already stays
+        /// None; existing agents stay
         Disabled = "disabled",
     }
 }
@@ -63,7 +63,7 @@ string_enum! {
     pub(crate) enum OnError {
         /// The run fails and nothing is written
         Fail = "fail",
-        /// The template stays as it is, with a warning
+        /// The template stays unchanged, with a warning
         Skip = "skip",
     }
 }
@@ -85,7 +85,7 @@ string_enum! {
         Auto = "auto",
         /// An init container with `restartPolicy: Always`: starts before the app and ends after it
         Native = "native",
-        /// An ordinary container
+        /// A regular container
         Container = "container",
     }
 }
@@ -107,7 +107,7 @@ string_enum! {
         Warn = "warn",
         /// Inject without a warning
         Allow = "allow",
-        /// Raise the agent's requests to its limits, the CPU limit 100m where none is set, so that the pod stays Guaranteed
+        /// Raise the agent's requests to its limits, so that the pod stays Guaranteed; a missing CPU limit becomes 100m
         Keep = "keep",
         /// Refuse the template
         Refuse = "refuse",
@@ -157,13 +157,13 @@ settings! {
 settings! {
     /// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
     pub(crate) struct WaitForSettings {
-        /// The image whose entry point is this program. Default: none; a template that asks is then refused.
+        /// The image whose entry point is this program. Default: none; a template with the annotation is then an error.
         "image" image: Option<String> = None, Image;
-        /// The time to wait for all hosts, in seconds; then the container fails, and Kubernetes starts it again as the pod's restartPolicy says. Default: `15`.
+        /// The time to wait for all hosts, in seconds. Then the container fails, and Kubernetes restarts it according to the restartPolicy. Default: `15`.
         "timeoutSeconds" timeout_seconds: u32 = 15, Positive;
         /// Its position among the init containers; a native agent is directly before it. Default: `last`.
         "position" position: WaitForPosition = WaitForPosition::Last;
-        /// Further annotations that ask for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload, but there not by a webhook. A list, replaced as a whole. Default: none.
+        /// Further annotations for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload. The webhook reads the pod only. A list, replaced as a whole. Default: none.
         "annotations" annotations: Vec<String> = Vec::new(), MetadataName;
     }
 }
@@ -171,9 +171,9 @@ settings! {
 settings! {
     /// The permissions that the agent needs to read from the kubelet.
     pub(crate) struct Rbac {
-        /// Add ClusterRoles and bindings for the ServiceAccounts of the injected pods: items of a ResourceList, documents of a stream. Not over files; there the command `rbac` prints them. Default: `false`.
+        /// Add ClusterRoles and bindings for the ServiceAccounts of the injected pods: items of a ResourceList, documents of a stream. Files are not supported; use the command `rbac`. Default: `false`.
         "generate" generate: bool = false;
-        /// Allow `nodes/proxy` in them where nothing less will do: below Kubernetes 1.33, and on EKS Fargate. Whoever has the pod's token can then run commands in any container of any node. Default: `false`.
+        /// Allow `nodes/proxy` in them if it is required: below Kubernetes 1.33, and on EKS Fargate. A process with the pod's token can then run commands in any container of any node. Default: `false`.
         "allowNodesProxy" allow_nodes_proxy: bool = false;
     }
 }
