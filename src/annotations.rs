@@ -125,8 +125,8 @@ fn differs_from_its_alias(
         return None;
     }
     let (.., (named, other, _)) = known.iter().rfind(|(.., (key, ..))| *key == annotation.key())?;
-    let what = format!("says `{value}`, and `{named}`, which means the same, says `{other}`");
-    (other != value).then(|| invalid(key, *offset, Violation::new(what).with_help("take one of them away")))
+    let what = format!("is `{value}`, but its alias `{named}` is `{other}`");
+    (other != value).then(|| invalid(key, *offset, Violation::new(what).with_help("remove one of them")))
 }
 
 /// Returns false for an empty value of the three annotations that the original injector ignores when they are empty.
@@ -203,7 +203,7 @@ fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> 
 }
 
 fn invalid(key: &str, offset: usize, violation: Violation) -> InvalidAnnotation {
-    let message = format!("the annotation `{key}` {}", violation.what);
+    let message = format!("annotation `{key}` {}", violation.what);
     InvalidAnnotation { key: key.to_owned(), offset, message, help: violation.help }
 }
 
@@ -278,7 +278,11 @@ mod tests {
         let pairs = keys(&both("other"));
         let InvalidAnnotations { first, others } = overlay(&config, &given(&pairs)).unwrap_err();
         assert_eq!((first.key.as_str(), first.offset, others.len()), (pairs[1].0.as_str(), 1, 0));
-        assert!(first.message.ends_with("says `other`, and `agent-injector.contrib.mackerel.io/api-key-secret-name`, which means the same, says `key`"));
+        assert!(
+            first.message.ends_with(
+                "is `other`, but its alias `agent-injector.contrib.mackerel.io/api-key-secret-name` is `key`"
+            )
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::options::{Options, Permissions};
 use yaml_json_patch::edit::Edit;
 
 /// Output for a blank stream.
-pub(crate) const NOTHING: &str = "# mackerel-agent-injector: there was no manifest\n";
+pub(crate) const NOTHING: &str = "# mackerel-agent-injector: no manifests\n";
 
 /// Injects what Helm rendered.
 pub(crate) fn render(text: &str, config: &Config, options: Options) -> Injection {

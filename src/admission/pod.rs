@@ -73,5 +73,5 @@ fn mounts_token(tree: &Tree<'_>, pod: &PodTemplate) -> bool {
 #[cold]
 pub(super) fn wrong_kind(wrong: &WrongKind) -> Finding {
     let wanted = if wrong.wanted == Kind::Sequence { "list" } else { "mapping" };
-    Finding::new(Reason::Uneditable, format!("`{}` is no {wanted}", wrong.parent), wrong.offset, "")
+    Finding::new(Reason::Uneditable, format!("expected `{}` to be a {wanted}", wrong.parent), wrong.offset, "")
 }

@@ -85,9 +85,9 @@ impl<'b> Request<'b> {
         let malformed = |message: String| Malformed { message };
         let review: AdmissionReview<'b> = serde_json::from_slice(body).map_err(|error| malformed(error.to_string()))?;
         if (&*review.api_version, &*review.kind) != ("admission.k8s.io/v1", "AdmissionReview") {
-            return Err(malformed(format!("it is a {} of {}", review.kind, review.api_version)));
+            return Err(malformed(format!("found {} of {}", review.kind, review.api_version)));
         }
-        review.request.ok_or_else(|| malformed("it has no request".to_owned()))
+        review.request.ok_or_else(|| malformed("`request` is missing".to_owned()))
     }
 
     pub(super) fn is_pod(&self) -> bool {
@@ -112,6 +112,6 @@ impl<'b> Request<'b> {
 
     /// The finding about an object that the hook has nothing to do with.
     pub(super) fn not_selected(&self) -> Finding {
-        Finding::new(Reason::NotSelected, "the webhook is not for this operation on this resource", 0, "")
+        Finding::new(Reason::NotSelected, "the webhook does not support this operation on this resource", 0, "")
     }
 }

@@ -67,7 +67,7 @@ impl Reviewer<'_> {
         if patch.operations.is_empty() {
             return Verdict::Leave(request.not_selected());
         }
-        let finding = Finding::new(Reason::Injected, "the init container that waits was added", 0, "");
+        let finding = Finding::new(Reason::Injected, "the wait-for init container was added", 0, "");
         operations::verdict(tree, finding, patch)
     }
 

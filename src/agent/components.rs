@@ -64,7 +64,7 @@ impl ComponentSet {
         }
     }
 
-    /// `the agent was added`, `wait-for would be taken out`
+    /// `the agent was added`, `wait-for would be removed`
     pub(crate) fn passive(self, tense: Tense, done: &str) -> String {
         format!("{} {} {done}", self.subject(), tense.auxiliary())
     }

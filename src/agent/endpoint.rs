@@ -27,28 +27,28 @@ impl FromStr for Endpoint {
     fn from_str(text: &str) -> Result<Self, EndpointError> {
         let wrong = |why| EndpointError { found: text.chars().take(80).collect(), why };
         if text.contains("://") {
-            return Err(wrong(": leave the scheme away"));
+            return Err(wrong(": remove the scheme"));
         }
         if text.contains(',') {
-            return Err(wrong(": the command takes one in each argument, the annotation a list with commas"));
+            return Err(wrong(": use one argument for each host; in the annotation, separate the hosts with commas"));
         }
         let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once("]:")) {
             Some(Some((address, port))) if address.parse::<Ipv6Addr>().is_ok() => (address, port),
-            Some(_) => return Err(wrong(": an IPv6 address is written as in `[2001:db8::1]:5432`")),
+            Some(_) => return Err(wrong(": put the IPv6 address in brackets, for example `[2001:db8::1]:5432`")),
             None => text.rsplit_once(':').ok_or_else(|| wrong(": the port is missing"))?,
         };
         if host.contains(':') && !text.starts_with('[') {
             return Err(wrong(": put an IPv6 address in brackets"));
         }
         if !text.starts_with('[') && !is_host(host) {
-            return Err(wrong(": that is no name of a host"));
+            return Err(wrong(": invalid host name"));
         }
         match port.parse::<u16>() {
             // `+80` is a number to Rust.
             Ok(number) if number > 0 && port.bytes().all(|byte| byte.is_ascii_digit()) => {
                 Ok(Self { host: host.to_owned(), port: number })
             }
-            _ => Err(wrong(": a port is a number from 1 to 65535")),
+            _ => Err(wrong(": the port must be a number from 1 to 65535")),
         }
     }
 }
@@ -98,15 +98,15 @@ mod tests {
             ("db:0", "a number"),
             ("db:65536", "a number"),
             ("db:+80", "a number"),
-            (":80", "no name of a host"),
-            ("-db:80", "no name of a host"),
-            ("--help:80", "no name of a host"),
-            ("a b:80", "no name of a host"),
-            ("$(DB):80", "no name of a host"),
-            ("1.2.3:80", "no name of a host"),
+            (":80", "invalid host name"),
+            ("-db:80", "invalid host name"),
+            ("--help:80", "invalid host name"),
+            ("a b:80", "invalid host name"),
+            ("$(DB):80", "invalid host name"),
+            ("1.2.3:80", "invalid host name"),
             ("::1:80", "in brackets"),
-            ("[::1]", "as in"),
-            ("[db]:80", "as in"),
+            ("[::1]", "for example `[2001"),
+            ("[db]:80", "for example `[2001"),
         ] {
             let error = text.parse::<Endpoint>().unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");

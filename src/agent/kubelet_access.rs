@@ -22,11 +22,11 @@ pub(crate) enum KubeletAccess {
 pub(crate) const NODES_PROXY: &str = "nodes/proxy";
 
 /// The risk of `nodes/proxy`, for messages.
-pub(crate) const PERMITS: &str =
-    "it permits far more than reading: whoever has the pod's token can run commands in any container of any node";
+pub(crate) const PERMITS: &str = "it allows running commands in any container on any node";
 
 /// The advice that avoids `nodes/proxy` on the kubelet's TLS port.
-pub(crate) const LESS: &str = "where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
+pub(crate) const LESS: &str =
+    "if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
 
 impl KubeletAccess {
     /// Returns the access that the settings choose.

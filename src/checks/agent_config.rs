@@ -68,7 +68,7 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
 }
 
 /// The general advice.
-const LAYOUT: &str = "correct it: the agent's help page shows what may stand where";
+const LAYOUT: &str = "see the configuration reference in the help of the agent";
 
 /// Finds the lines of a literal block scalar in the text around it; callers ask from the first to the last.
 struct Below<'t> {

@@ -12,7 +12,7 @@ pub(super) fn remarks(objects: &Objects<'_>, requirements: &[Requirement]) -> Ve
 
 fn remark(objects: &Objects<'_>, requirement: &Requirement) -> Option<(usize, Remark)> {
     let object = objects.required(requirement).last()?;
-    let message = format!("it does not have the key {}, which the agent needs", requirement.need.key.as_deref()?);
-    let help = "add the key, with a value, or name another one: `apiKey`, `agent.config` and `agent.env` say which";
+    let message = format!("the key {} is missing, which the agent needs", requirement.need.key.as_deref()?);
+    let help = "add the key, or set another one in `apiKey`, `agent.config` or `agent.env`";
     Some(object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)))
 }

@@ -37,7 +37,7 @@ fn uncounted(quota: &Object, needs: &Prerequisites, outcome: &Outcome) -> Option
     let listed =
         |show: &dyn Fn(&str) -> String| open.iter().map(|entry| show(&entry.key)).collect::<Vec<_>>().join(" and ");
     let message = format!(
-        "it counts {}, which the agent's container does not say: pods of {} {} would be refused",
+        "the quota requires {}, but the agent container does not set it; the API server rejects pods of {} {}",
         listed(&|hard| format!("`{hard}`")),
         outcome.identity.kind,
         outcome.identity.name,

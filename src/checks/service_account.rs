@@ -12,7 +12,7 @@ const FIELD: &str = "automountServiceAccountToken";
 
 /// The advice that makes the agent independent of the ServiceAccount.
 const HELP: &str =
-    "write `automountServiceAccountToken: false` into the pod too: its agent then gets a token of its own";
+    "set `automountServiceAccountToken: false` on the pod template as well; the agent then gets a separate token";
 
 pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
@@ -46,21 +46,19 @@ fn turned_off(object: &Object, outcome: &Outcome) -> Option<(usize, Remark)> {
         return None;
     }
     let (kind, name) = (&outcome.identity.kind, &outcome.identity.name);
-    let message = format!("it gives its pods no token, without which the agent of {kind} {name} exits");
+    let message = format!("the ServiceAccount disables its token, so the agent of {kind} {name} exits");
     Some(object.remark(Finding::new(Reason::SaAutomountOff, message, entry.offset, &entry.pointer).with_help(HELP)))
 }
 
 fn note(outcome: &Outcome, account: &str) -> Remark {
-    let message = format!(
-        "the ServiceAccount {account} is not in the input and may turn its tokens off, and so may those of other templates"
-    );
+    let message = format!("ServiceAccount {account} is not in the input; it may disable its token");
     let offset = outcome.decision.offset.unwrap_or(outcome.offset);
     let finding = Finding::new(Reason::SaAutomountUnknown, message, offset, &outcome.template);
     Remark {
         identity: outcome.identity.clone(),
         offset: outcome.offset,
         file: outcome.file.clone(),
-        finding: finding.with_help(format!("where one does, {HELP}")),
+        finding: finding.with_help(format!("if it does, {HELP}")),
         unknown: None,
     }
 }

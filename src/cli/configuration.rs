@@ -28,10 +28,10 @@ pub(crate) fn of_call(
 ) -> anyhow::Result<Config> {
     let Some(function_config) = envelope.function_config() else { return base(common, messages) };
     if common.config.is_some() {
-        anyhow::bail!("the ResourceList has a functionConfig and `--config` is given too; leave one of them away");
+        anyhow::bail!("`--config` cannot be combined with the functionConfig of the ResourceList; remove one of them");
     }
     if variable(CONFIG_VARIABLE).is_some() {
-        let line = format!("info: {CONFIG_VARIABLE} is ignored, because the ResourceList has a functionConfig");
+        let line = format!("info: {CONFIG_VARIABLE} is ignored because the ResourceList has a functionConfig");
         messages.note(line, ShowWhen::Always)?;
     }
     // Users cannot see stdin of a function: places are those of the configuration's own text.
@@ -46,7 +46,8 @@ pub(crate) fn of_call(
     };
     load(&sources(base, common)).or_else(|mut diagnostics| {
         if file.is_none() {
-            let note = "the lines are those that kustomize or kpt passed; its file may be laid out otherwise";
+            let note =
+                "kustomize or kpt may have reformatted the file; the line numbers are those of the reformatted text";
             diagnostics.iter_mut().for_each(|diagnostic| diagnostic.notes.push(note.to_owned()));
         }
         tell(&diagnostics, messages)
@@ -61,10 +62,10 @@ pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Me
         ConfigCommand::Validate { file } => {
             let Some(path) = file.or_else(|| named(common)) else {
                 if common.set.is_empty() && common.namespace.is_none() {
-                    anyhow::bail!("no configuration is named: write `config validate FILE`, with `-` for stdin");
+                    anyhow::bail!("no configuration file; use `config validate FILE`, with `-` for stdin");
                 }
                 loaded(sources(Base::Defaults, common), messages)?;
-                stdout::write(["the arguments: valid\n"])?;
+                stdout::write(["the options: valid\n"])?;
                 return Ok(Exit::Done);
             };
             let is_stdin = path.as_path() == Path::new("-");

@@ -34,7 +34,7 @@ pub(crate) fn print(
     let explanation = explain(names, parts, requirements, config, how.filter);
     if let (Filter::Resource(wanted), true) = (how.filter, explanation.templates.is_empty()) {
         anyhow::bail!(
-            "no resource {wanted} with a pod template; name it as in `web`, `Deployment/web` or `Deployment/shop/web`"
+            "no resource {wanted} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
         );
     }
     let shown = match how.format {

@@ -45,12 +45,12 @@ pub(crate) fn prepare<'t>(
     let target = path.canonicalize()?;
     let old = target.metadata()?;
     if !old.is_file() {
-        return Err(io::Error::other("not a regular file, so it cannot be replaced"));
+        return Err(io::Error::other("not a regular file; only regular files can be changed in place"));
     }
     // A rename replaces read-only files too, against the intent of their owner.
     OpenOptions::new().write(true).open(&target)?;
     if FileState::of(&old) != read {
-        return Err(io::Error::other("another program changed it meanwhile; run again"));
+        return Err(io::Error::other("another program changed the file at the same time; run the command again"));
     }
     let folder = target.parent().unwrap_or(Path::new("."));
     refuse_hard_links(&old)?;
@@ -78,7 +78,7 @@ fn create_beside(folder: &Path, number: usize) -> io::Result<(PathBuf, File)> {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                return Err(io::Error::other(format!("{} cannot be created: {}", path.display(), plain(&error))));
+                return Err(io::Error::other(format!("cannot create {}: {}", path.display(), plain(&error))));
             }
         }
     }
@@ -92,7 +92,7 @@ fn refuse_hard_links(old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     match old.nlink() {
         0 | 1 => Ok(()),
-        names => Err(io::Error::other(format!("it has {names} names (hard links), which a replacement would part"))),
+        names => Err(io::Error::other(format!("the file has {names} hard links, which a replacement would separate"))),
     }
 }
 
@@ -120,7 +120,7 @@ fn keep_owner_and_mode(file: &File, old: &Metadata) -> io::Result<()> {
     if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
         fchown(file, Some(old.uid()), Some(old.gid())).map_err(|error| {
             io::Error::other(format!(
-                "its owner ({}:{}) cannot be kept: {}; run as its owner",
+                "cannot keep the owner of the file ({}:{}): {}; run the command as its owner",
                 old.uid(),
                 old.gid(),
                 plain(&error)
@@ -243,6 +243,6 @@ mod tests {
         let read = read_file(&path).unwrap().state;
         std::fs::write(&path, "newer than old").unwrap();
         let error = prepare(&path, read, ["x"].into_iter(), 0).unwrap_err();
-        assert!(error.to_string().starts_with("another program changed it"));
+        assert!(error.to_string().starts_with("another program changed the file"));
     }
 }

@@ -181,7 +181,7 @@ pub(crate) fn text(
     gathered.finish(messages)
 }
 
-const NOTHING: &str = "it holds no resource";
+const NOTHING: &str = "the input has no resources";
 
 /// Empty, or comments only, or text that is no mapping.
 fn holds_nothing(injection: &Injection) -> bool {
@@ -198,7 +198,7 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
     for folder in &found.chart_templates {
         let reason = Reason::HelmTemplate;
         let line = format!(
-            "{}: info[{}]: {}; render the chart first, for example with `helm template`",
+            "{}: info[{}]: {}; to inject it, render the chart first, for example with `helm template`",
             folder.display(),
             reason.id(),
             reason.sentence()
@@ -213,8 +213,8 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
     for folder in &found.empty {
         let is_within = |templates: &PathBuf| folder.as_os_str() == "." || templates.starts_with(folder);
         let why = match found.chart_templates.iter().any(is_within) {
-            true => "it has no manifests, only the templates of a Helm chart",
-            false => "it has no file that could be a manifest: *.yaml, *.yml or *.json, neither hidden nor ignored",
+            true => "the directory has no manifests, only templates of a Helm chart",
+            false => "the directory has no *.yaml, *.yml or *.json files, except hidden or ignored ones",
         };
         gathered.warn_empty(messages, &folder.display().to_string(), why)?;
     }
@@ -245,7 +245,8 @@ impl<'c> Session<'c> {
                 self.skip_file(messages, &file.path, &not.message)?
             }
             Err(Unreadable::NotText(not)) if self.may_leave_out(&not.bytes) => {
-                let message = format!("passed over, nothing in it asks for the agent: {}", not.message);
+                let message =
+                    format!("skipped a file that is not text and does not request injection: {}", not.message);
                 self.warn(messages, &name.to_string(), Reason::UnreadableFile, message)?;
             }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
@@ -272,7 +273,7 @@ impl<'c> Session<'c> {
 
     /// A folder holds other files than manifests: one that cannot be read and does not look like one is no reason to stop.
     fn skip_file(&self, messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
-        let message = format!("passed over, it does not look like a manifest: {why}");
+        let message = format!("skipped a file that does not look like a manifest: {why}");
         self.warn(messages, &path.display().to_string(), Reason::UnreadableFile, message)
     }
 
@@ -426,10 +427,9 @@ impl<'c> Session<'c> {
                 let name = worked.path.display().to_string();
                 let word = ErrorKind::OpenBlockScalar.word();
                 let message = format!(
-                    "{word}: the file ends inside a block scalar, without a line break: another file behind it would change its value"
+                    "{word}: the file ends inside a block scalar without a line break, so the next file would change its value"
                 );
-                let help =
-                    "end the file with a line break, give it last, or have each file written by itself with `-i`";
+                let help = "end the file with a line break, name it last, or use `-i`";
                 let finding = Finding::new(Reason::Uneditable, message, worked.text.len(), "").with_help(help);
                 findings::error(messages, NamedText { name: &name, text: &worked.text }, &finding)?;
             }
@@ -503,11 +503,11 @@ impl<'c> Session<'c> {
 /// Help for a file that cannot be read and probably is no manifest.
 fn other_than_manifest(path: &Path, text: &str, finding: &Finding) -> Option<&'static str> {
     if discover::is_chart_template(path) {
-        return Some("it is a template of a Helm chart: render it first, for example with `helm template`");
+        return Some("the file is a template of a Helm chart; render it first, for example with `helm template`");
     }
     let may_be_manifest = discover::is_manifest(path) && shows_manifest(text.as_bytes());
     let says_more = may_be_manifest || finding.help.as_deref() != Some(CORRECT_IT);
-    (!says_more).then_some("correct the document, if it is a manifest at all")
+    (!says_more).then_some("if the file is a manifest, correct it")
 }
 
 /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`

@@ -123,9 +123,11 @@ impl Messages {
     /// Opens the log for appending, so that a log that cannot be written stops the run before anything else happens.
     pub(crate) fn new(verbosity: Verbosity, log_file: Option<&Path>) -> anyhow::Result<Self> {
         let open = |path: &Path| {
-            OpenOptions::new().append(true).create(true).open(path).map_err(|error| {
-                anyhow::anyhow!("the log file {} cannot be written: {}", path.display(), plain(&error))
-            })
+            OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(path)
+                .map_err(|error| anyhow::anyhow!("cannot write the log file {}: {}", path.display(), plain(&error)))
         };
         Ok(Self { verbosity, log: log_file.map(open).transpose()?, ..Self::default() })
     }
@@ -298,7 +300,7 @@ impl Messages {
 
     /// Prints to stderr what there is to say, then the summary if there is one.
     pub(crate) fn show(&self, ending: Option<RunOutcome<'_>>) {
-        let how = if self.verbosity == Verbosity::Orchestrator { "in the results" } else { "`-v` shows them all" };
+        let how = if self.verbosity == Verbosity::Orchestrator { "see the results" } else { "`-v` shows all" };
         let decisions = self.shown_decisions(ending, how);
         let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
         let errors = self.errors.pictures(more(&self.errors, "more error", ""));
@@ -341,15 +343,18 @@ impl Messages {
             RunOutcome::Changed { files } => {
                 return format!("{}; {} changed", self.counted(Tense::Past), plural(files, "file"));
             }
-            RunOutcome::NothingWritten => "nothing was written",
-            RunOutcome::NothingChanged => "no file was changed",
-            RunOutcome::NothingShown => "nothing is shown",
-            RunOutcome::GivenBack => "the items are as they came",
+            RunOutcome::NothingWritten => Some("no output was written"),
+            RunOutcome::NothingChanged => Some("no file was changed"),
+            RunOutcome::NothingShown => None,
+            RunOutcome::GivenBack => Some("items returned unchanged"),
         };
-        let mut summary = format!("{}; {held_back}", plural(self.errors.count, "error"));
+        let mut summary = plural(self.errors.count, "error");
+        if let Some(held_back) = held_back {
+            summary += &format!("; {held_back}");
+        }
         if self.only_refusals_hold_others_back() {
             let way = if ending == RunOutcome::GivenBack { "`onError: skip`" } else { "`--set onError=skip`" };
-            summary += &format!("; {way} leaves out what is refused and goes on with the others");
+            summary += &format!("; to skip what cannot be injected, use {way}");
         }
         summary
     }
@@ -366,7 +371,7 @@ impl Messages {
         let mut parts = Vec::new();
         let of = |class: Class| self.counts.iter().filter(move |(reason, _)| reason.class() == class);
         parts.extend(of(Class::Done).map(|(reason, count)| tense.decided(*count, *reason)));
-        for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "refused")] {
+        for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "failed")] {
             let total: usize = of(class).map(|(_, count)| count).sum();
             let ids: Vec<_> = match of(class).count() {
                 0 => continue,
@@ -433,7 +438,7 @@ fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
     // One write per line, so that the lines of renderers that run side by side do not mix.
     // Its own kind of error: a log that is a pipe may break, and that is no reason to end quietly.
     log.write_all((line.replace('\n', " ") + "\n").as_bytes())
-        .map_err(|error| io::Error::other(format!("the log file cannot be written: {error}")))
+        .map_err(|error| io::Error::other(format!("cannot write the log file: {error}")))
 }
 
 fn more(shown: &MessageList, what: &str, how: &str) -> Option<String> {

@@ -155,7 +155,7 @@ fn run_on_paths(
     match paths {
         [] | [_] if paths.iter().all(is_stdin) => {
             if matches!(asked.mode, OutputMode::InPlace) {
-                anyhow::bail!("`-i` changes files, and none is named; name some, or leave `-i` away to get stdout");
+                anyhow::bail!("`-i` requires files; name at least one, or omit `-i` to write to stdout");
             }
             if paths.is_empty() && io::stdin().is_terminal() {
                 return Ok(help(Some(command)));
@@ -163,14 +163,14 @@ fn run_on_paths(
             stdin::answer(EntryPoint::Command, asked, common, messages)
         }
         paths if paths.iter().any(is_stdin) => {
-            anyhow::bail!("`-` is stdin and cannot stand beside files; for a file of that name write `./-`")
+            anyhow::bail!("`-` (stdin) cannot be combined with files; for a file of that name, use `./-`")
         }
         paths => {
             let config = asked.mode.configured(configuration::base(common, messages)?);
             if config.spec.rbac.generate && asked.writes_manifests() {
                 anyhow::bail!(
-                    "`rbac.generate` adds documents to a stream and items to a ResourceList; files have no place for them: \
-                     write `mackerel-agent-injector rbac` into a file of its own, and add `--set rbac.generate=false`"
+                    "`rbac.generate` is not supported for files; \
+                     add `--set rbac.generate=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
                 );
             }
             inject::files(paths, RunContext::new(asked, &config), messages)

@@ -1,19 +1,20 @@
-//! Objects that must exist before the injected pods start, as the last lines of a report.
+//! Objects that must exist before the injected pods start and are not in the input, as the last lines of a report.
 
-use crate::agent::prerequisites::{Permission, Requirement};
+use crate::agent::prerequisites::{Permission, Presence, Requirement};
 use std::collections::HashMap;
 
 /// Namespaces that one line names.
 const NAMED: usize = 5;
 
-/// One line for all namespaces: the command `rbac` names the accounts. The input is not searched for permissions.
-const PERMISSIONS: &str = "needed by the agents' ServiceAccounts, unless they have them: the permissions that `mackerel-agent-injector rbac` prints";
+/// One line for all namespaces: the command `rbac` names the accounts.
+const PERMISSIONS: &str = "required: RBAC for the agents; `mackerel-agent-injector rbac PATH...` prints it";
 
-/// `needed in shop, blog: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)`
+/// `required in shop, blog: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)`
 pub(crate) fn lines(requirements: &[Requirement], permission: Permission) -> Vec<String> {
+    let is_missing = |requirement: &&Requirement| !matches!(requirement.presence, Presence::Present { .. });
     let mut groups: Vec<(&Requirement, Vec<&str>, usize)> = Vec::new();
     let mut known = HashMap::new();
-    for requirement in requirements {
+    for requirement in requirements.iter().filter(is_missing) {
         let group = *known.entry((&requirement.need, requirement.presence.words())).or_insert(groups.len());
         if group == groups.len() {
             groups.push((requirement, Vec::new(), 0));
@@ -25,7 +26,7 @@ pub(crate) fn lines(requirements: &[Requirement], permission: Permission) -> Vec
         }
     }
     let line = |(Requirement { need, presence, .. }, named, unnamed): &(&Requirement, Vec<&str>, usize)| {
-        format!("needed in {}: {need} ({})", places(named, *unnamed), presence.words())
+        format!("required in {}: {need} ({})", places(named, *unnamed), presence.words())
     };
     let permissions = match permission {
         Permission::Generated => None,
@@ -40,7 +41,7 @@ fn places(named: &[&str], unnamed: usize) -> String {
         places.push(format!("{} more", named.len() - NAMED));
     }
     if unnamed > 0 {
-        places.push("the pods' namespace".to_owned());
+        places.push("the namespace of the pods".to_owned());
     }
     match places.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -52,7 +53,6 @@ fn places(named: &[&str], unnamed: usize) -> String {
 mod tests {
     use super::*;
     use crate::agent::prerequisites::KeyRef;
-    use crate::agent::prerequisites::Presence;
     use crate::manifest::related::Source;
 
     #[test]
@@ -69,15 +69,12 @@ mod tests {
         assert_eq!(lines(&[]), [""; 0]);
         assert_eq!(super::lines(&[], Permission::Manual), [PERMISSIONS]);
         assert_eq!(
-            lines(&[of(None, Presence::Absent), of(Some("a"), there), of(Some("b"), there)]),
-            [
-                "needed in the pods' namespace: Secret agent with the key KEY (not in the input)",
-                "needed in a and b: Secret agent with the key KEY (in the input)",
-            ]
+            lines(&[of(None, Presence::Absent), of(Some("a"), there)]),
+            ["required in the namespace of the pods: Secret agent with the key KEY (not in the input)"]
         );
         assert_eq!(
             lines(&several),
-            ["needed in a, b, c, d, e and 1 more: Secret agent with the key KEY (not in the input)"]
+            ["required in a, b, c, d, e and 1 more: Secret agent with the key KEY (not in the input)"]
         );
     }
 }

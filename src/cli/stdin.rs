@@ -50,8 +50,7 @@ fn call(
         Ok(envelope) => envelope,
         Err(error) => {
             let place = Place::of_lines(STDIN, text.as_bytes(), error.offset..error.offset);
-            messages
-                .diagnostic(&Diagnostic::error(format!("not a readable ResourceList: {}", error.message)).at(place))?;
+            messages.diagnostic(&Diagnostic::error(format!("invalid ResourceList: {}", error.message)).at(place))?;
             return Err(AlreadyReported.into());
         }
     };

@@ -53,7 +53,7 @@ pub(crate) fn wait(
     let mut failed = None;
     for (number, (endpoint, error)) in endpoints.iter().zip(pending).enumerate() {
         if let Some(error) = error {
-            messages.error(format!("{endpoint} accepts no connection within {}: {error}", shown(timeout)))?;
+            messages.error(format!("{endpoint} did not accept connections within {}: {error}", shown(timeout)))?;
             failed = failed.or(Some(number));
         }
     }
@@ -76,7 +76,7 @@ fn knock_until_open(number: usize, endpoint: &Endpoint, interval: Duration, trie
 /// One try, at each address that the name has.
 fn knock(endpoint: &Endpoint) -> io::Result<()> {
     let addresses = (endpoint.host.as_str(), endpoint.port).to_socket_addrs()?;
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for address in addresses {
         match TcpStream::connect_timeout(&address, LONGEST_TRY) {
             Ok(_) => return Ok(()),
@@ -98,7 +98,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         _ => None,
     };
     let whole = number.parse().ok().zip(of_unit).and_then(|(number, unit)| unit.checked_mul(number));
-    whole.filter(|whole| !whole.is_zero()).ok_or_else(|| "write for example `15s`, `500ms` or `2m`".to_owned())
+    whole.filter(|whole| !whole.is_zero()).ok_or_else(|| "use for example `15s`, `500ms` or `2m`".to_owned())
 }
 
 /// Writes a duration as [`duration`] reads it.

@@ -111,7 +111,7 @@ fn read_entry(
 ) {
     context.within_entry(key, |context| {
         if let Err(violation) = Constraint::MetadataName.check(key) {
-            let what = format!("is no label: the key {}", violation.what);
+            let what = format!("has an invalid label key: it {}", violation.what);
             return context.error_at_name(Violation { what, ..violation });
         }
         if let Some(text) = scalar::read::<String>(value, context) {

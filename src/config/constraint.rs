@@ -101,30 +101,32 @@ impl Constraint {
                 ("a key of a Secret or ConfigMap", Some("letters, digits, `-`, `_` and `.`, at most 253"))
             }
             Constraint::Image => {
-                ("a container image", Some("write for example `registry.example.com/agent:v1`, without blanks"))
+                ("a container image", Some("for example `registry.example.com/agent:v1`, without spaces"))
             }
             Constraint::ConfigLocation => (
-                "where the agent finds its configuration",
-                Some("write a URL that begins with `https://`, `http://` or `s3://`, or an absolute path"),
+                "a location of the agent configuration",
+                Some("use a URL that begins with `https://`, `http://` or `s3://`, or an absolute path"),
             ),
             Constraint::ApiUrl => (
                 "an HTTP URL without a path",
-                Some("write for example `https://api.mackerelio.com/`; the agent would drop a path"),
+                Some("for example `https://api.mackerelio.com/`; the agent ignores a path"),
             ),
-            Constraint::TokenLifetime => ("at least 600", Some("Kubernetes gives no token for less than ten minutes")),
+            Constraint::TokenLifetime => {
+                ("at least 600", Some("Kubernetes does not issue tokens for less than 10 minutes"))
+            }
             Constraint::GoRegexp => ("a Go regular expression", None),
             Constraint::MetadataName => (
                 "the name of a label or annotation",
-                Some("write `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63"),
+                Some("use `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63"),
             ),
             Constraint::LabelValue => (
                 "a label's value",
                 Some("letters, digits, `-`, `_` and `.`, at most 63; a letter or digit at both ends"),
             ),
             Constraint::Group => {
-                ("an API group", Some("write it without version, such as `apps`; the core group is `\"\"`"))
+                ("an API group", Some("use it without a version, such as `apps`; the core group is `\"\"`"))
             }
-            Constraint::Kind => ("a kind", Some("write it as in the manifest, such as `Deployment`")),
+            Constraint::Kind => ("a kind", Some("use the kind as in the manifest, such as `Deployment`")),
         };
         let violation = Violation::new(format!("must be {must_be}, found `{}`", shown(text)));
         match help {
@@ -167,7 +169,7 @@ fn shown(text: &str) -> String {
 
 fn no_regexp(text: &str, why: &str) -> Violation {
     let violation = Violation::new(format!("must be a Go regular expression, found `{}`: {why}", shown(text)));
-    violation.with_help("the syntax: https://pkg.go.dev/regexp/syntax")
+    violation.with_help("for the syntax, see https://pkg.go.dev/regexp/syntax")
 }
 
 fn within(text: &str, most: usize) -> bool {

@@ -47,9 +47,9 @@ fn unknown_resource(name: &str) -> Option<Violation> {
     }
     let help = match closest(name, KNOWN) {
         Some(known) => format!("did you mean `{known}`?"),
-        None => "Kubernetes has `cpu`, `memory` and `ephemeral-storage`; others are written with a prefix".to_owned(),
+        None => "use `cpu`, `memory`, `ephemeral-storage` or a name with a prefix".to_owned(),
     };
-    Some(Violation::new("is no resource that Kubernetes knows").with_help(help))
+    Some(Violation::new("is not a resource name of Kubernetes").with_help(help))
 }
 
 /// Rejects fractions of a byte: `64m` is 64 thousandths.
@@ -94,7 +94,7 @@ fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
     if config.spec.sidecar == SidecarKind::Native && version < KubernetesVersion::NATIVE_SIDECARS {
         found.push(Conflict::of(
             &["sidecar", "kubernetesVersion"],
-            format!("`sidecar: native` needs Kubernetes 1.29, and `kubernetesVersion` is {version}"),
+            format!("`sidecar: native` requires Kubernetes 1.29 or later, but `kubernetesVersion` is {version}"),
             "raise `kubernetesVersion`, or set `sidecar: auto`",
         ));
     }
@@ -109,8 +109,8 @@ fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
         for (_, path) in [read_only].into_iter().chain(of_tls).filter(|(is_chosen, _)| *is_chosen) {
             found.push(Conflict::of(
                 &[path, "platform"],
-                format!("`{path}` has no meaning with `platform: eks-fargate`, where no kubelet can be reached"),
-                "take one of them away",
+                format!("`{path}` cannot be combined with `platform: eks-fargate`: pods on EKS Fargate cannot reach a kubelet"),
+                "remove one of them",
             ));
         }
         return;
@@ -120,14 +120,14 @@ fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
     }
     // `--set` cannot reset what an annotation sets.
     let help = match config.origin("kubelet.readOnlyPort") {
-        Origin::Annotation { .. } => "take one of them away",
-        _ => "take one of them away; `--set kubelet.readOnlyPort=null` goes back to the TLS port",
+        Origin::Annotation { .. } => "remove one of them",
+        _ => "remove one of them; `--set kubelet.readOnlyPort=null` restores the TLS port",
     };
     for (is_chosen, path) in of_tls {
         if is_chosen {
             found.push(Conflict::of(
                 &["kubelet.readOnlyPort", path],
-                format!("`kubelet.readOnlyPort` and `{path}` cannot stand together: the read-only port has no TLS"),
+                format!("`kubelet.readOnlyPort` and `{path}` cannot be combined: the read-only port has no TLS"),
                 help,
             ));
         }
@@ -143,14 +143,14 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
         if agent_config.location.is_some() {
             found.push(Conflict::of(
                 &[key, "agent.config.location"],
-                no_effect("the agent reads what `agent.config.location` names, not a key of a ConfigMap"),
-                "take one of them away",
+                no_effect("the agent reads `agent.config.location`, not a key of a ConfigMap"),
+                "remove one of them",
             ));
         } else if agent_config.config_map_key_ref.name.is_none() {
             found.push(Conflict::of(
                 &[key],
-                no_effect("no ConfigMap is named"),
-                "name it too, in `agent-config-configmap-name`, or take the key away",
+                no_effect("the name of the ConfigMap is not set"),
+                "set the annotation `agent-config-configmap-name` as well, or remove the key",
             ));
         }
     }
@@ -161,8 +161,8 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
     if agent_config.location.is_some() && agent_config.config_map_key_ref.name.is_some() {
         found.push(Conflict::of(
             &["agent.config.location", "agent.config.configMapKeyRef.name"],
-            "`agent.config.location` and `agent.config.configMapKeyRef.name` cannot stand together: the agent reads one configuration",
-            "take one of them away",
+            "`agent.config.location` and `agent.config.configMapKeyRef.name` cannot be combined: the agent reads one configuration",
+            "remove one of them",
         ));
     }
 }
@@ -175,13 +175,13 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
         match variable.env_override {
             EnvOverride::Forbidden => found.push(Conflict::of(
                 &["agent.env"],
-                format!("{item} is {}, which `{setting}` gives, with everything that hangs on it", given.name),
+                format!("{item} sets {}, which `{setting}` controls", given.name),
                 format!("set `{setting}` instead"),
             )),
             EnvOverride::IfUnset if config.is_explicit(setting) => found.push(Conflict::of(
                 &[setting, "agent.env"],
-                format!("`{setting}` has no effect beside {item}, which is {}", given.name),
-                "take one of them away",
+                format!("`{setting}` has no effect because {item} sets {}", given.name),
+                "remove one of them",
             )),
             EnvOverride::IfUnset | EnvOverride::Allowed => {
                 let wrong = given.value.as_deref().and_then(|value| wrong_value(variable, value));
@@ -248,7 +248,7 @@ fn resources(config: &Config, found: &mut Vec<Conflict>) {
             if !config.is_explicit(&request_path) {
                 paths.reverse();
             }
-            let what = format!("`{request_path}` ({}) is above `{limit_path}` ({})", request.0, limit.0);
+            let what = format!("`{request_path}` ({}) is greater than `{limit_path}` ({})", request.0, limit.0);
             let violation = Violation::new(what).with_help("raise the limit or lower the request");
             found.push(Conflict { paths, violation });
         }
@@ -261,8 +261,8 @@ fn security_context(config: &Config, found: &mut Vec<Conflict>) {
     if security.run_as_user == Some(0) && security.run_as_non_root == Some(true) {
         found.push(Conflict::of(
             &[user, non_root],
-            "`runAsUser: 0` is root, which `runAsNonRoot: true` forbids: the pod would not start",
-            "set `runAsNonRoot: false` too, or take `runAsUser` away",
+            "`runAsUser: 0` is root, which `runAsNonRoot: true` forbids; the pod would not start",
+            "set `runAsNonRoot: false` as well, or remove `runAsUser`",
         ));
     }
 }
@@ -278,14 +278,14 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
             found.push(Conflict::of(
                 &["select.namespaces", "select.excludeNamespaces"],
                 format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`{by}"),
-                "take it out of one of them",
+                "remove it from one of them",
             ));
         }
         if is_system_namespace(&namespace.0) && !select.system_namespaces {
             found.push(Conflict::of(
                 &["select.namespaces", "select.systemNamespaces"],
-                format!("`{namespace}` is in `select.namespaces`, and is a system namespace, which is left alone"),
-                "take it away, or set `select.systemNamespaces: true`",
+                format!("`select.namespaces` contains `{namespace}`, but system namespaces are excluded"),
+                "remove it, or set `select.systemNamespaces: true`",
             ));
         }
     }
@@ -294,14 +294,15 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
 fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
     let (image, names) = (&config.spec.wait_for.image, &config.spec.wait_for.annotations);
     if let Some(image) = image.as_deref().filter(|image| is_agent_image(image)) {
-        let violation = Violation::new(format!("must hold this program, and `{image}` is the agent's"));
-        found.push(Conflict::about("waitFor.image", &violation.with_help("name an image of this program")));
+        let violation =
+            Violation::new(format!("must be an image of mackerel-agent-injector, but `{image}` is the agent"));
+        found.push(Conflict::about("waitFor.image", &violation.with_help("use an image of mackerel-agent-injector")));
     }
     for (index, name) in names.iter().enumerate() {
         let (what, help) = if name.starts_with(annotations::PREFIX) {
-            ("is one of this program's own, and never another name for `wait-for`", "take it away")
+            ("is an annotation of mackerel-agent-injector and cannot be a further name", "remove it")
         } else if names.iter().take(index).any(|other| other == name) {
-            ("stands there twice", "take one of them away")
+            ("is duplicated", "remove one of them")
         } else {
             continue;
         };
@@ -326,9 +327,9 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
                 format!("did you mean `{of}`?")
             }
             (None, Some(kind)) => format!("did you mean `{kind}`?"),
-            (None, None) => "say in `podTemplates` where its pod template stands".to_owned(),
+            (None, None) => "add the path of its pod template to `podTemplates`".to_owned(),
         };
-        let what = format!("`select.kinds` has `{pattern}`, which is not known to hold a pod template");
+        let what = format!("`select.kinds` has `{pattern}`, which has no known pod template");
         found.push(Conflict::of(&["select.kinds"], what, help));
     }
     // To exclude an unknown kind is harmless, unless it is a misspelling of a known one.
@@ -336,7 +337,7 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
         select.exclude.iter().filter_map(|exclusion| exclusion.kind.as_deref()).filter(|kind| !table.knows(None, kind))
     {
         if let Some(meant) = meant(kind) {
-            let what = format!("`select.exclude` has the kind `{kind}`, which is not known to hold a pod template");
+            let what = format!("`select.exclude` has the kind `{kind}`, which has no known pod template");
             found.push(Conflict::of(&["select.exclude"], what, format!("did you mean `{meant}`?")));
         }
     }

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 /// Width of a comment's text.
 const COLUMNS: usize = 100;
 
-const HEADER: &str = "Every setting with its default. Take the `#` away before those that you change, and only there: \
-    what is set counts as chosen by you, and wins over what other tools changed in the manifests since.";
+const HEADER: &str = "All settings with their defaults. Uncomment only the settings that you change. \
+    A value that is set here overrides changes that other tools made in the manifests.";
 
 /// Returns a configuration (YAML) in which every setting is commented out (`#image: …`) at its default.
 #[must_use]

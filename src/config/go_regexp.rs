@@ -54,7 +54,7 @@ impl Parser<'_> {
             '(' if self.skip('?') => return self.flags(),
             '(' => return self.open(),
             ')' => {
-                let outer = self.groups.pop().ok_or("a `)` closes nothing")?;
+                let outer = self.groups.pop().ok_or("a `)` has no `(`")?;
                 let inner = std::mem::replace(&mut self.at, outer);
                 self.atom(inner.most);
             }
@@ -67,7 +67,7 @@ impl Parser<'_> {
                 Some((least, most))
                     if least > MAX_REPEAT || most.is_some_and(|most| most > MAX_REPEAT || most < least) =>
                 {
-                    return Err(format!("a repetition is above {MAX_REPEAT} or ends below its beginning"));
+                    return Err(format!("a repetition is above {MAX_REPEAT}, or its maximum is below its minimum"));
                 }
                 Some((0, None)) => return self.repeat(None),
                 Some((least, most)) => return self.repeat(Some(most.unwrap_or(least))),
@@ -96,7 +96,7 @@ impl Parser<'_> {
 
     fn open(&mut self) -> Result<(), String> {
         if self.groups.len() >= MAX_REPEAT as usize {
-            return Err(format!("groups stand more than {MAX_REPEAT} deep"));
+            return Err(format!("groups are nested more than {MAX_REPEAT} deep"));
         }
         self.groups.push(std::mem::take(&mut self.at));
         Ok(())
@@ -115,7 +115,7 @@ impl Parser<'_> {
             Some(times) => before.saturating_mul(times),
         };
         if times > MAX_REPEAT {
-            return Err(format!("repetitions inside each other come to more than {MAX_REPEAT}"));
+            return Err(format!("nested repetitions add up to more than {MAX_REPEAT}"));
         }
         self.atom(times);
         self.at.repeated = true;
@@ -149,7 +149,7 @@ impl Parser<'_> {
             let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             if !is_word || self.names.contains(&name) {
                 return Err(
-                    "a group's name is empty, stands twice, or has other characters than letters, digits and `_`"
+                    "the name of a group is empty or duplicated, or has characters other than letters, digits and `_`"
                         .to_owned(),
                 );
             }
@@ -158,7 +158,8 @@ impl Parser<'_> {
             return self.open();
         }
         let unknown = || {
-            "Go has no lookahead, lookbehind or other groups that begin with `(?`, but for flags and names".to_owned()
+            "Go does not support lookahead, lookbehind or other groups that begin with `(?`, except flags and names"
+                .to_owned()
         };
         let (mut negative, mut some) = (false, false);
         loop {
@@ -207,7 +208,7 @@ impl Parser<'_> {
 
     /// Reads a character behind a backslash; `None` for a Unicode class.
     fn character(&mut self) -> Result<Option<u32>, String> {
-        let character = self.rest.next().ok_or("a `\\` stands at the end")?;
+        let character = self.rest.next().ok_or("a `\\` is at the end")?;
         let digit = |parser: &mut Self, radix: u32| {
             let value = parser.rest.peek().and_then(|character| character.to_digit(radix))?;
             parser.rest.next();
@@ -219,7 +220,7 @@ impl Parser<'_> {
                 let first = u32::from(character) - u32::from('0');
                 let second = digit(self, 8);
                 if first > 0 && second.is_none() {
-                    return Err("Go has no back-references such as `\\1`".to_owned());
+                    return Err("Go does not support back-references such as `\\1`".to_owned());
                 }
                 let two = second.map_or(first, |second| first * 8 + second);
                 second.and_then(|_| digit(self, 8)).map_or(two, |third| two * 8 + third)
@@ -230,12 +231,12 @@ impl Parser<'_> {
                     value = Some(value.unwrap_or(0_u32).saturating_mul(16).saturating_add(next));
                 }
                 let value = value.filter(|value| *value <= 0x10_ffff && self.skip('}'));
-                value.ok_or("`\\x{` wants a character's number in hexadecimal and `}`")?
+                value.ok_or("`\\x{` requires a hexadecimal number and `}`")?
             }
             'x' => {
                 let high = digit(self, 16);
                 let low = high.and_then(|_| digit(self, 16));
-                high.zip(low).map(|(high, low)| high * 16 + low).ok_or("`\\x` wants two hexadecimal digits")?
+                high.zip(low).map(|(high, low)| high * 16 + low).ok_or("`\\x` requires two hexadecimal digits")?
             }
             'a' => 7,
             'f' => 12,
@@ -244,7 +245,7 @@ impl Parser<'_> {
             't' => 9,
             'v' => 11,
             other if other.is_ascii() && !other.is_ascii_alphanumeric() => other.into(),
-            other => return Err(format!("Go knows no `\\{other}`")),
+            other => return Err(format!("Go does not support `\\{other}`")),
         };
         Ok(Some(code))
     }
@@ -267,7 +268,7 @@ impl Parser<'_> {
         };
         let name = name.strip_prefix('^').unwrap_or(&name);
         let is_known = UNICODE_CLASSES.contains(&name);
-        if is_known { Ok(()) } else { Err(format!("`\\p{{{name}}}` is no class that the agent is known to have")) }
+        if is_known { Ok(()) } else { Err(format!("`\\p{{{name}}}` is not a known character class")) }
     }
 
     /// Reads a class behind `[`.
@@ -306,7 +307,7 @@ impl Parser<'_> {
         let rest: String = ahead.clone().collect();
         let Some((name, _)) = rest.split_once(":]") else { return Ok(false) };
         if !POSIX_CLASSES.contains(&name.strip_prefix('^').unwrap_or(name)) {
-            return Err(format!("`[:{name}:]` is no class of characters"));
+            return Err(format!("`[:{name}:]` is not a character class"));
         }
         ahead.by_ref().take(name.chars().count() + 2).for_each(drop);
         self.rest = ahead;
@@ -378,7 +379,7 @@ mod tests {
     fn what_go_does_not_compile_is_not() {
         for (pattern, expected) in [
             ("(", "never closed"),
-            ("a)", "closes nothing"),
+            ("a)", "has no `(`"),
             ("*a", "nothing before"),
             ("a|*", "nothing before"),
             ("(*)", "nothing before"),
@@ -390,7 +391,7 @@ mod tests {
             ("a{2}{3}", "follows a repetition"),
             ("a{1001}", "above 1000"),
             ("a{3,2}", "above 1000"),
-            ("(a{100}){100}", "inside each other"),
+            ("(a{100}){100}", "nested repetitions"),
             ("(?=a)", "lookahead"),
             ("(?<!a)", "lookahead"),
             ("(?>a)", "lookahead"),
@@ -403,16 +404,16 @@ mod tests {
             ("[]", "never closed"),
             ("[z-a]", "before it begins"),
             (r"[a-\d]", "ends in a class"),
-            ("[[:letter:]]", "no class"),
+            ("[[:letter:]]", "not a "),
             (r"\", "at the end"),
             (r"(a)\1", "back-references"),
-            (r"\8", "knows no"),
-            (r"\Z", "knows no"),
-            (r"\é", "knows no"),
-            (r"\C", "knows no"),
+            (r"\8", "does not support"),
+            (r"\Z", "does not support"),
+            (r"\é", "does not support"),
+            (r"\C", "does not support"),
             (r"\xg", "two hexadecimal"),
             (r"\x{110000}", "hexadecimal"),
-            (r"\p{Klingon}", "no class"),
+            (r"\p{Klingon}", "not a "),
             (r"\p{L", "never closed"),
         ] {
             let found = check(pattern);

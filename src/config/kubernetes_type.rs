@@ -41,10 +41,10 @@ impl ListItem for EnvVar {
         let violation = if variable.name.is_empty() {
             Violation::new("needs a `name`")
         } else if !variable.name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'=') {
-            Violation::new(format!("has a name that cannot be one of a variable: `{}`", variable.name))
+            Violation::new(format!("has an invalid variable name: `{}`", variable.name))
                 .with_help("letters, digits, `_`, `-` and `.`")
         } else if variable.value.is_some() && variable.value_from.is_some() {
-            Violation::new("has both `value` and `valueFrom`").with_help("take one of them away")
+            Violation::new("has both `value` and `valueFrom`").with_help("remove one of them")
         } else {
             return Some(variable);
         };

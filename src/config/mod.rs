@@ -130,7 +130,7 @@ impl Config {
         Table::new(paths.map(|place| (&*place.group, &*place.kind, &place.path, place.completes)))
     }
 
-    /// Returns true if the configuration, `--set` or an annotation gives the setting, even with the default's value. Explicit
+    /// Returns true if the configuration, `--set` or an annotation sets the setting, even with the default's value. Explicit
     /// values overwrite manual changes to an injected agent; defaults do not (`value-kept`).
     #[must_use]
     pub fn is_explicit(&self, path: &str) -> bool {

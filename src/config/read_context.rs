@@ -175,14 +175,14 @@ impl<'a> ReadContext<'a> {
         let inside = self.dotted(None);
         let help = match closest(name, known.iter().copied()) {
             Some(known) => Some(format!("did you mean `{}`?", self.dotted(Some(known)))),
-            None if name == "spec" && inside.is_empty() => Some("paths begin below `spec`".to_owned()),
+            None if name == "spec" && inside.is_empty() => Some("omit `spec`: paths begin below it".to_owned()),
             None => None,
         };
         let listed = || {
             let place = if inside.is_empty() { "the fields are".to_owned() } else { format!("`{inside}` has") };
             format!("{place} {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
         };
-        let what = format!("there is no setting `{}`", self.dotted(Some(&dotted_path::escape(name))));
+        let what = format!("unknown setting `{}`", self.dotted(Some(&dotted_path::escape(name))));
         let violation = Violation::new(what).with_help(help.unwrap_or_else(listed));
         self.errors.push(ConfigError { range: self.name.clone(), subject: String::new(), violation });
     }
@@ -198,8 +198,8 @@ impl<'a> ReadContext<'a> {
 
     /// Reports a path that continues below a single setting.
     pub(crate) fn no_parts(&mut self, part: &str) {
-        let violation = Violation::new(format!("is a single setting and has no `{part}`"));
-        self.error_at_name(violation.with_help("a dot that belongs to a name is written `\\.`"));
+        let violation = Violation::new(format!("is a single value and has no field `{part}`"));
+        self.error_at_name(violation.with_help("write a dot within a name as `\\.`"));
     }
 }
 
@@ -223,7 +223,7 @@ impl ConfigValue<'_> {
                     continue;
                 };
                 if seen.contains(&name) {
-                    context.error(range, Violation::new(format!("has the key `{name}` twice")));
+                    context.error(range, Violation::new(format!("has the duplicate key `{name}`")));
                     continue;
                 }
                 context.set_name_span(range);

@@ -109,10 +109,10 @@ impl ListItem for LabelRequirement {
             _ if item.key.is_empty() => Violation::new("needs `key`"),
             None => Violation::new("needs `operator`").with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"),
             Some(operator) if takes_values && item.values.is_empty() => {
-                Violation::new(format!("needs `values`, with the operator `{operator}`"))
+                Violation::new(format!("needs `values` for the operator `{operator}`"))
             }
             Some(operator) if !takes_values && !item.values.is_empty() => {
-                Violation::new(format!("has `values`, which the operator `{operator}` does not take"))
+                Violation::new(format!("has `values`, which the operator `{operator}` does not allow"))
             }
             Some(_) => return Some(item),
         };
@@ -246,7 +246,7 @@ impl Scalar for KindPattern {
         };
         if Constraint::Kind.check(kind).is_err() || group.is_some_and(|group| Constraint::Group.check(group).is_err()) {
             return Err(Violation::new(format!("must be a kind, found `{text}`"))
-                .with_help("write `Deployment`, or with its group but no version: `apps/Deployment`"));
+                .with_help("for example `Deployment`, or with the group but without the version: `apps/Deployment`"));
         }
         Ok(KindPattern { group: group.map(str::to_owned), kind: kind.to_owned() })
     }
@@ -265,8 +265,8 @@ impl ListItem for Exclusion {
         let mut item = Exclusion::default();
         context.without_errors(|context| item.read(value, context))?;
         if item == Exclusion::default() {
-            let violation = Violation::new("names nothing, which would leave out every resource")
-                .with_help("give `kind`, `name`, `namespace`, `group` or `podSelector`");
+            let violation = Violation::new("is empty and would exclude every resource")
+                .with_help("set `kind`, `name`, `namespace`, `group` or `podSelector`");
             context.error(value.range(), violation);
             return None;
         }

@@ -132,7 +132,9 @@ fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
                 Some(root) => read_object(&tree, root, 0, config, &mut context),
                 // An empty file is an error: it was truncated, or is the wrong file.
                 None => {
-                    let help = format!("begin it with `apiVersion: {API_VERSION}` and `kind: {KIND}`, or name no file");
+                    let help = format!(
+                        "start the file with `apiVersion: {API_VERSION}` and `kind: {KIND}`, or omit the option"
+                    );
                     context.error(0..0, Violation::new("is empty").with_help(help));
                 }
             },
@@ -168,7 +170,7 @@ fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config,
                 if !is_config_map && found != wanted {
                     let mut violation = Violation::new(format!("must be `{wanted}`, found `{found}`"));
                     if name == "kind" {
-                        violation = violation.with_help("a ConfigMap with dotted paths in `data` works too");
+                        violation = violation.with_help("a ConfigMap with dotted paths in `data` is also supported");
                     }
                     context.error(value.range(), violation);
                 }
@@ -188,7 +190,7 @@ fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config,
         "immutable" if is_config_map => {}
         _ if Spec::NAMES.contains(&name) && !is_config_map => {
             let violation = Violation::new(format!("has the setting `{name}` outside of `spec`"));
-            context.error_at_name(violation.with_help("write the settings below `spec:`, indented"));
+            context.error_at_name(violation.with_help("indent the settings below `spec:`"));
         }
         _ => {
             let known: &[&str] = if is_config_map { &["metadata", "data"] } else { &["metadata", "spec"] };
@@ -244,8 +246,8 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
     let name = format!("--set #{number}");
     let Some((path, text)) = argument.split_once('=') else {
         let place = Place::of_argument(name, argument.as_bytes(), 0..argument.len());
-        let help = "write `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
-        return vec![Diagnostic::error("`--set` needs a path and a value").at(place).with_help(Some(help))];
+        let help = "use `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
+        return vec![Diagnostic::error("`--set` requires a path and a value").at(place).with_help(Some(help))];
     };
     let mut context = ReadContext::new(SourceKind::Argument { number }, std::mem::take(&mut config.origins));
     context.set_name_span(0..path.len());
@@ -272,7 +274,7 @@ fn conflict<'a>(config: &Config, sources: &Sources<'a>, paths: &[String], violat
         let origin = config.origin(path);
         match (place(origin, sources), &diagnostic.place) {
             (Some(place), None) => diagnostic.place = Some(place),
-            _ => diagnostic.notes.push(format!("`{path}` comes from: {origin}")),
+            _ => diagnostic.notes.push(format!("`{path}` is set by: {origin}")),
         }
     }
     diagnostic

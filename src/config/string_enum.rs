@@ -61,7 +61,7 @@ pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
     let help = match closest(text, words.iter().copied()) {
         Some(word) => Some(format!("did you mean `{word}`?")),
         None if is_cloud && words.contains(&"eks-fargate") => {
-            Some("for nodes of AKS, EKS or GKE write `kubernetes`".to_owned())
+            Some("for nodes of AKS, EKS or GKE, use `kubernetes`".to_owned())
         }
         None => None,
     };

@@ -35,7 +35,7 @@ impl TemplateConfig {
         self.config.origins.retain(|set, _| !is_at_or_below(set, path));
     }
 
-    /// Removes the variables of `agent.env` that would replace the setting `dotted`, which an annotation gives.
+    /// Removes the variables of `agent.env` that would replace the setting `dotted`, which an annotation sets.
     pub(crate) fn remove_variables_of(&mut self, dotted: &str) {
         let displaces = |variable: &&Variable| {
             variable.env_override == EnvOverride::IfUnset && is_at_or_below(dotted, variable.setting)

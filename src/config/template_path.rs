@@ -30,11 +30,11 @@ impl Scalar for TemplatePath {
         let violation = |help: String| Violation::new(format!("must be a path, found `{text}`")).with_help(help);
         let step = |key: String| if key == "*" { Step::Each } else { Step::Key(key) };
         if text.starts_with('/') {
-            let help = || "write `~` as `~0`, and `/` within a key as `~1`".to_owned();
+            let help = || "write `~` as `~0` and `/` within a key as `~1`".to_owned();
             let pointer = PointerBuf::parse(text).map_err(|_| violation(help()))?;
             let keys: Vec<String> = pointer.tokens().map(|token| token.decoded().into_owned()).collect();
             if keys.iter().any(String::is_empty) {
-                return Err(violation("take away the `/` that has nothing behind it".to_owned()));
+                return Err(violation("remove the empty part after `/`".to_owned()));
             }
             return Ok(TemplatePath { steps: keys.into_iter().map(step).collect() });
         }
@@ -47,7 +47,7 @@ impl Scalar for TemplatePath {
         }
         let keys = dotted_path::parts(text);
         if keys.iter().any(String::is_empty) {
-            return Err(violation("take away the `.` that has nothing beside it".to_owned()));
+            return Err(violation("remove the extra `.`".to_owned()));
         }
         Ok(TemplatePath { steps: keys.into_iter().map(step).collect() })
     }
@@ -111,9 +111,9 @@ mod tests {
         assert_eq!(help("spec.jobs[*].template"), "write `spec.jobs.*.template`");
         assert_eq!(help(".spec.template"), "write `spec.template`");
         assert_eq!(help("spec/template"), "write `spec.template`");
-        assert!(help("spec..template").contains("nothing beside"));
-        assert!(help("/spec//template").contains("nothing behind"));
-        assert!(help("/spec/").contains("nothing behind"));
+        assert!(help("spec..template").contains("extra `.`"));
+        assert!(help("/spec//template").contains("empty part"));
+        assert!(help("/spec/").contains("empty part"));
         assert!(help("/a~2b").contains("~0"));
     }
 }

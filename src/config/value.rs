@@ -69,7 +69,7 @@ impl<'v> ConfigValue<'v> {
                 Ok(ScalarValue::Bool(_)) => "true or false",
                 Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => "a number",
                 Ok(ScalarValue::Str(_)) => "a string",
-                Err(_) => "a value that does not fit its tag",
+                Err(_) => "a value that does not match its tag",
             },
         }
     }
@@ -116,6 +116,6 @@ impl<'v> ConfigValue<'v> {
 
 /// Returns the violation about an alias: a configuration is short enough to be written out.
 pub(crate) fn no_alias() -> Violation {
-    Violation::new("is an alias, which a configuration does not take".to_owned())
-        .with_help("write the value out".to_owned())
+    Violation::new("is an alias, which a configuration does not support".to_owned())
+        .with_help("replace the alias with its value".to_owned())
 }

@@ -38,7 +38,7 @@ impl Scalar for KubernetesVersion {
         match (major, minor, parts.next().is_none_or(is_patch)) {
             // `1.30` without quotes is the number 1.3. No cluster of a version below 1.10 is left.
             (Some(1), Some(minor @ 1..10), true) => {
-                Err(Violation::new(format!("must be a version from 1.10 on, found `{text}`"))
+                Err(Violation::new(format!("must be version 1.10 or later, found `{text}`"))
                     .with_help(format!("for Kubernetes 1.{minor}0 write `\"1.{minor}0\"`, in quotes")))
             }
             (Some(major @ 1..), Some(minor), true) => Ok(KubernetesVersion { major, minor }),

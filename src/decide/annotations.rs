@@ -52,11 +52,11 @@ impl<'a> Evaluation<'a, '_> {
                 (self.tree.kind(list) == Kind::Sequence).then(|| items.collect::<Option<Vec<_>>>())
             });
         let help = match items {
-            Some(Some(items)) => format!("write it as one string: `\"{}\"`", items.join(",")),
-            Some(None) => "write it as one string, with commas between its items".to_owned(),
-            None => "put it in quotes".to_owned(),
+            Some(Some(items)) => format!("use one string: `\"{}\"`", items.join(",")),
+            Some(None) => "use one string, with commas between its items".to_owned(),
+            None => "put the value in quotes".to_owned(),
         };
-        let message = format!("the value of the annotation `{}` is not a string", annotation.key);
+        let message = format!("the value of annotation `{}` is not a string", annotation.key);
         let pointer = self.annotation_pointer(&annotation.key);
         Finding::new(Reason::InvalidAnnotation, message, annotation.value_offset, &pointer).with_help(help)
     }
@@ -88,9 +88,11 @@ impl<'a> Evaluation<'a, '_> {
             }
             let place = if at.is_empty() { self.resource.identity.kind.clone() } else { field_path(at) };
             let message = match within {
-                "/metadata/annotations" => format!("`{name}` stands on {place}, where it does nothing"),
-                "/metadata/labels" => format!("`{name}` is a label of {place}, and only works as an annotation"),
-                _ => format!("`{name}` is a field of the metadata of {place}, and only works as an annotation"),
+                "/metadata/annotations" => format!("annotation `{name}` has no effect on {place}"),
+                "/metadata/labels" => {
+                    format!("`{name}` is a label of {place}, but has an effect as an annotation only")
+                }
+                _ => format!("`{name}` is a field of the metadata of {place}, but has an effect as an annotation only"),
             };
             let pointer = format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
             let place = field_path(&format!("{}/metadata/annotations", self.at));
@@ -113,9 +115,9 @@ impl<'a> Evaluation<'a, '_> {
         let first = idle.first()?;
         let names: Vec<String> = idle.iter().map(|annotation| format!("`{}`", annotation.key)).collect();
         let have = if names.len() == 1 { "has" } else { "have" };
-        let message = format!("{} {have} no effect: the template does not ask for the agent", names.join(", "));
+        let message = format!("{} {have} no effect: the template does not request injection", names.join(", "));
         let pointer = self.annotation_pointer(&first.key);
-        let help = format!("ask for it with `{}: \"true\"`", Annotation::Inject.key());
+        let help = format!("to request injection, set annotation `{}: \"true\"`", Annotation::Inject.key());
         Some(Finding::new(Reason::IdleAnnotation, message, first.offset, &pointer).with_help(help))
     }
 
@@ -129,7 +131,7 @@ impl<'a> Evaluation<'a, '_> {
         Some(self.invalid(InvalidAnnotation {
             key: annotation.key.clone(),
             offset: annotation.offset,
-            message: format!("`{}` is no annotation of this injector", annotation.key),
+            message: format!("unknown annotation `{}`", annotation.key),
             help: unknown.suggestion.map(|name| format!("did you mean `{name}`?")),
         }))
     }
@@ -137,7 +139,7 @@ impl<'a> Evaluation<'a, '_> {
     pub(super) fn warn_of_unknown_annotations(&mut self) {
         for annotation in &self.template.annotations {
             if let Some(unknown) = annotations::unknown(&annotation.key).filter(|unknown| !unknown.is_request) {
-                let message = format!("`{}` is no annotation of this injector", annotation.key);
+                let message = format!("unknown annotation `{}`", annotation.key);
                 let help = unknown.suggestion.map(|name| format!("did you mean `{name}`?"));
                 let pointer = self.annotation_pointer(&annotation.key);
                 let finding = Finding::new(Reason::UnknownAnnotation, message, annotation.offset, &pointer);

@@ -14,8 +14,9 @@ pub(crate) fn owned(tree: &Tree<'_>, resource: NodeId) -> Option<Finding> {
     };
     let (index, owner) = tree.items(owners).enumerate().find(|(_, owner)| controls(*owner))?;
     let field = |key: &str| text(tree, owner, key).unwrap_or_default();
-    let message = format!("owned by {} {}, so a change here is undone or refused", field("kind"), field("name"));
+    let message =
+        format!("the resource is owned by {} {}; its controller reverts changes", field("kind"), field("name"));
     let pointer = format!("/metadata/ownerReferences/{index}");
     let finding = Finding::new(Reason::ControllerOwned, message, tree.span(owner).start, &pointer);
-    Some(finding.with_help("inject the topmost owner instead, a Deployment for example"))
+    Some(finding.with_help("inject the topmost owner instead, for example the Deployment"))
 }

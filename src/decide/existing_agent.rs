@@ -9,9 +9,9 @@ impl Evaluation<'_, '_> {
     pub(super) fn existing_agent(&self) -> Option<Finding> {
         let present = self.template.containers.iter().find(|container| is_agent(container))?;
         let name = present.name.as_deref().unwrap_or("without a name");
-        let message = format!("container {name} is an agent already and does not carry our record");
+        let message = format!("container {name} is an agent that this tool did not inject");
         let pointer = format!("{}/spec/{}/{}", self.at, present.list.field(), present.index);
         let finding = Finding::new(Reason::AgentPresent, message, self.tree.span(present.node).start, &pointer);
-        Some(finding.with_help("`inject --adopt` takes it over"))
+        Some(finding.with_help("to adopt it, use `inject --adopt`"))
     }
 }

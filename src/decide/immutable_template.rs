@@ -18,7 +18,7 @@ pub(crate) fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: 
     if !is_immutable || !is_named || is_replaced(tree, resource.node) {
         return None;
     }
-    let message = format!("the containers of a {} cannot be changed once it is in the cluster", gvk.kind);
-    let help = "delete the one that is there first, for example with `kubectl replace --force`, or give it a new name";
+    let message = format!("the containers of an existing {} cannot be changed", gvk.kind);
+    let help = "delete the existing object first, for example with `kubectl replace --force`, or use a new name";
     Some(Finding::new(Reason::ImmutableTemplate, message, offset, at).with_help(help))
 }

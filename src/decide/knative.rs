@@ -20,11 +20,11 @@ impl Evaluation<'_, '_> {
         let features: Vec<&str> = field_ref.into_iter().chain(init_containers).collect();
         let (noun, are, them) = if features.len() == 1 { ("feature", "is", "it") } else { ("features", "are", "them") };
         let message = format!(
-            "Knative takes the pod only with the {noun} {}, which {are} off by default",
+            "Knative accepts the pod only with the {noun} {}, which {are} off by default",
             features.join(" and ")
         );
         let help = format!(
-            "enable {them} in the ConfigMap `config-features` of Knative, or leave its kinds out: `select.exclude: [{{group: {GROUP}}}]`"
+            "enable {them} in the ConfigMap `config-features` of Knative, or exclude its kinds: `select.exclude: [{{group: {GROUP}}}]`"
         );
         self.warnings.push(self.finding(Reason::KnativeFeatures, message).with_help(help));
     }

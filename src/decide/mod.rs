@@ -228,7 +228,7 @@ impl<'a> Evaluation<'a, '_> {
             template.containers.iter().any(|container| container.list == ContainerList::Containers)
                 || hides_containers()
         };
-        let no_containers = || self.finding(Reason::NoContainers, "the template has no containers of its own");
+        let no_containers = || self.finding(Reason::NoContainers, "the template has no containers");
         self.named_patch()
             .or_else(|| self.windows(wanted))
             .or_else(|| (!has_containers()).then(no_containers))

@@ -16,7 +16,7 @@ impl Evaluation<'_, '_> {
         let is_needed = |name: &str| agent.volumes.iter().any(|(volume, _)| volume.name() == name);
         let mut volumes = self.template.volumes.iter();
         let volume = volumes.find(|volume| volume.name.as_deref().is_some_and(is_needed))?;
-        let subject = format!("a volume is named {} already", volume.name.as_deref().unwrap_or_default());
+        let subject = format!("a volume named {} already exists", volume.name.as_deref().unwrap_or_default());
         let others = self.template.volumes.len();
         Some(self.conflict(
             Reason::VolumeConflict,
@@ -32,7 +32,7 @@ impl Evaluation<'_, '_> {
         let container = self.template.containers.iter().find(|container| container.name.as_deref() == Some(name))?;
         let image = container.image.as_deref().unwrap_or("no image");
         let others = self.template.containers.iter().filter(|other| other.list.field() == field).count();
-        let subject = format!("a container is named {name} already, with {image}");
+        let subject = format!("a container named {name} already exists, with {image}");
         let existing = (container.list.field(), container.index);
         Some(self.conflict(Reason::ContainerConflict, &subject, (field, others), existing, container.node))
     }
@@ -47,6 +47,7 @@ impl Evaluation<'_, '_> {
     ) -> Finding {
         let pointer = |(list, index): (&str, usize)| format!("{}/spec/{list}/{index}", self.at);
         let message = format!("{subject}; the injected one would be {}", field_path(&pointer(wanted)));
-        Finding::new(reason, message, self.tree.span(node).start, &pointer(existing)).with_help("rename it")
+        Finding::new(reason, message, self.tree.span(node).start, &pointer(existing))
+            .with_help("rename the existing one")
     }
 }

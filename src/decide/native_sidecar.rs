@@ -17,24 +17,27 @@ impl Evaluation<'_, '_> {
             SidecarKind::Container if completes => {
                 let finding = self.finding(
                     Reason::NeverCompletes,
-                    "the pod is to complete, but waits for its agent, an ordinary container",
+                    "the pod runs to completion, but the agent as a regular container prevents that",
                 );
                 self.warnings
-                    .push(finding.with_help("`sidecar: auto` makes it a native sidecar, which ends with the others"));
+                    .push(finding.with_help("set `sidecar: auto` to inject the agent as a native sidecar, which terminates with the other containers"));
                 Ok(Sidecar::Container)
             }
             SidecarKind::Container => Ok(Sidecar::Container),
             SidecarKind::Auto if !completes => Ok(Sidecar::Container),
             SidecarKind::Auto | SidecarKind::Native if !old => Ok(Sidecar::Native),
             SidecarKind::Auto => {
-                let message =
-                    format!("the pod is to complete, which needs a native sidecar; Kubernetes {version} has none");
+                let message = format!(
+                    "the pod runs to completion and needs a native sidecar, which Kubernetes {version} does not support"
+                );
                 Err(Decision::Skip(self.finding(Reason::NativeUnsupported, message)))
             }
             SidecarKind::Native => {
-                let message = format!("a native sidecar is asked for, which Kubernetes {version} does not have");
+                let message = format!("`sidecar: native` is not supported by Kubernetes {version}");
                 let finding = self.at_request(self.finding(Reason::NativeRefused, message), Annotation::Sidecar);
-                Err(Decision::Refuse(finding.with_help("raise `kubernetesVersion`, or ask for `auto` or `container`")))
+                Err(Decision::Refuse(
+                    finding.with_help("raise `kubernetesVersion`, or set `sidecar` to `auto` or `container`"),
+                ))
             }
         }
     }

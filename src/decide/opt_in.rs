@@ -27,7 +27,7 @@ impl Evaluation<'_, '_> {
         match request {
             InjectRequest::Inject => Ok(()),
             InjectRequest::OptOut => {
-                let finding = self.finding(Reason::OptedOut, "the template's annotation `inject` is \"false\"");
+                let finding = self.finding(Reason::OptedOut, "annotation `inject` is \"false\"");
                 let offset = inject.map(|annotation| annotation.offset);
                 Err(Decision::Skip(Finding { offset, ..finding }))
             }
@@ -42,7 +42,7 @@ impl Evaluation<'_, '_> {
                     self.warnings.push(idle);
                 }
                 let finding = self.finding(Reason::NotRequested, Reason::NotRequested.sentence());
-                let help = format!("annotate the template with `{}: \"true\"`", Annotation::Inject.key());
+                let help = format!("to request injection, set annotation `{}: \"true\"`", Annotation::Inject.key());
                 Err(Decision::Skip(finding.with_help(help)))
             }
         }

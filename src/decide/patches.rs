@@ -6,15 +6,15 @@ use crate::manifest::known_kinds::may_lack_images;
 use crate::manifest::strategic_merge::{self, Images, PatchEvidence};
 use crate::report::{Finding, Reason};
 
-const HELP: &str = "inject what comes of it, such as the output of `kustomize build`";
+const HELP: &str = "inject the result instead, such as the output of `kustomize build`";
 
 const HELP_WITHOUT_IMAGE: &str =
-    "name its image; or, if this is a patch, inject what comes of it, such as the output of `kustomize build`";
+    "set `image`; if this is a patch, inject the result instead, such as the output of `kustomize build`";
 
 impl Evaluation<'_, '_> {
     /// Returns a finding if a kustomization names the text's file as a patch.
     pub(super) fn named_patch(&self) -> Option<Finding> {
-        let message = format!("{} names this file as a patch", self.patch?.place);
+        let message = format!("{} uses this file as a patch", self.patch?.place);
         Some(self.finding(Reason::KustomizePatch, message).with_help(HELP))
     }
 
@@ -27,15 +27,14 @@ impl Evaluation<'_, '_> {
         let (message, help, node, pointer) =
             match strategic_merge::evidence(self.tree, self.resource, self.template, images)? {
                 PatchEvidence::Directive(key) => (
-                    format!("`{}` makes this a patch, not a workload", self.tree.raw(key)),
+                    format!("the directive `{}` makes this a patch", self.tree.raw(key)),
                     HELP,
                     key,
                     self.at.to_owned(),
                 ),
                 PatchEvidence::NoImage(container) => {
                     let name = container.name.as_deref().unwrap_or("without a name");
-                    let message =
-                        format!("container {name} has no `image`: a patch or a part of a template, not a whole one");
+                    let message = format!("container {name} has no `image`, so this is a patch or a partial template");
                     let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
                     (message, HELP_WITHOUT_IMAGE, container.node, pointer)
                 }

@@ -16,28 +16,27 @@ impl Evaluation<'_, '_> {
             return Ok(());
         }
         if self.namespace().is_none() {
-            let message =
-                "the agent's permissions are to be written, which takes the namespace of its pod, and none is known";
+            let message = "cannot generate RBAC objects: the resource has no namespace";
             let finding = self.finding(Reason::NamespaceRequired, message);
-            return Err(finding.with_help("give it with --namespace, or as `namespace` in the configuration"));
+            return Err(finding.with_help("set `--namespace` or `spec.namespace`; in a kustomize Component, move the transformer to the overlay that sets `namespace`"));
         }
         if !access.needs_proxy(version) {
             return Ok(());
         }
         let (why, alternative) = match access {
-            KubeletAccess::ApiServer => ("on EKS Fargate the agent reads through `nodes/proxy`".to_owned(), None),
+            KubeletAccess::ApiServer => ("on EKS Fargate the agent needs `nodes/proxy`".to_owned(), None),
             KubeletAccess::Kubelet | KubeletAccess::ReadOnlyPort => {
                 let is_default = !config.is_explicit("kubernetesVersion");
-                let default = if is_default { ", the default of `kubernetesVersion`," } else { "" };
-                (format!("on Kubernetes {version}{default} the agent reads through `nodes/proxy`"), Some(LESS))
+                let default = if is_default { " (the default of `kubernetesVersion`)" } else { "" };
+                (format!("on Kubernetes {version}{default} the agent needs `nodes/proxy`"), Some(LESS))
             }
         };
         let finding = |reason| {
-            let finding = self.finding(reason, format!("{why}, and {PERMITS}"));
+            let finding = self.finding(reason, format!("{why}; {PERMITS}"));
             self.at_request(finding, Annotation::Platform)
         };
         if !rbac.allow_nodes_proxy {
-            let otherwise = if alternative.is_some() { "; otherwise " } else { "" };
+            let otherwise = if alternative.is_some() { "; otherwise, " } else { "" };
             let help = format!("{}{otherwise}set `rbac.allowNodesProxy: true`", alternative.unwrap_or_default());
             return Err(finding(Reason::NodesProxyRefused).with_help(help));
         }

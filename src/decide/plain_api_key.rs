@@ -13,8 +13,8 @@ impl Evaluation<'_, '_> {
     pub(super) fn warn_of_plain_api_key(&mut self, config: &Config) {
         let mut keys = config.spec.agent.env.iter().filter(|variable| variable.name == API_KEY);
         if keys.next().and_then(|variable| variable.value.as_ref()).is_some_and(|value| !value.is_empty()) {
-            let message = "`agent.env` writes the API key into every pod, for all to read";
-            let help = "take it away: the agent gets its key from the Secret that `apiKey` names";
+            let message = "`agent.env` adds the API key to every pod as plain text";
+            let help = "remove it; the agent reads the key from the Secret of `apiKey`";
             self.warnings.push(self.finding(Reason::PlainApiKey, message).with_help(help));
         }
     }
@@ -33,8 +33,8 @@ pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate) -> Vec
         });
         let (index, value) = value?;
         let place = format!("{at}/spec/{}/{}/env/{index}/value", container.list.field(), container.index);
-        let message = "the API key stands in the manifest for all to read";
-        let help = "put it into a Secret, with `valueFrom.secretKeyRef` here, and have Mackerel issue a new one";
+        let message = "the API key is in the manifest as plain text";
+        let help = "move the key to a Secret, use `valueFrom.secretKeyRef`, and issue a new key";
         Some(Finding::new(Reason::PlainApiKey, message, tree.span(value).start, &place).with_help(help))
     });
     found.collect()

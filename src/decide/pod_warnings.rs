@@ -12,7 +12,7 @@ const RETIREMENT: u64 = 10;
 impl Evaluation<'_, '_> {
     pub(super) fn warn_of_host_network(&mut self) {
         if self.template.host_network {
-            let message = "the pod is on its node's network, and the interfaces that its agent reports are the node's";
+            let message = "the pod uses the host network, so the agent reports the network interfaces of the node";
             self.warn_at("hostNetwork", Reason::HostNetwork, message, None);
         }
     }
@@ -22,9 +22,9 @@ impl Evaluation<'_, '_> {
         let seconds = self.template.spec.and_then(|spec| text(self.tree, spec, field)?.parse::<u64>().ok());
         if let Some(seconds) = seconds.filter(|seconds| *seconds < RETIREMENT) {
             let message = format!(
-                "the pod is killed after {seconds} s, while its agent may need {RETIREMENT} to retire the host: it would stay in Mackerel, and alert"
+                "the pod is killed after {seconds} s, but the agent may need {RETIREMENT} s to retire its host; the host would stay in Mackerel and cause alerts"
             );
-            let help = format!("set it to {RETIREMENT} at least; the default is 30");
+            let help = format!("set it to at least {RETIREMENT}; the default is 30");
             self.warn_at(field, Reason::ShortTermination, &message, Some(help));
         }
     }
@@ -34,9 +34,10 @@ impl Evaluation<'_, '_> {
             return;
         }
         let message =
-            "the agent does not verify the kubelet's certificate: who answers in the kubelet's place gets its token";
+            "the agent does not verify the certificate of the kubelet, so an impostor could get the token of the agent";
         let finding = self.at_request(self.finding(Reason::InsecureTls, message), Annotation::KubeletInsecureTls);
-        let help = "have the kubelets use certificates of the cluster's CA (`serverTLSBootstrap`), and take `insecureTLS` away";
+        let help =
+            "use kubelet certificates that the cluster CA has signed (`serverTLSBootstrap`), and remove `insecureTLS`";
         // What the configuration turns off for all templates is known to its author.
         let is_configured = !matches!(config.origin("kubelet.insecureTLS"), Origin::Annotation { .. });
         self.warnings.push(finding.with_help(help).acknowledged_if(is_configured));

@@ -10,8 +10,8 @@ impl Evaluation<'_, '_> {
     pub(super) fn pull_secrets(&mut self, config: &Config) -> Vec<String> {
         let wanted = &config.spec.agent.image_pull_secrets;
         if !wanted.is_empty() && self.template.pull_secrets.is_empty() {
-            let message = "`agent.imagePullSecrets` was not added: the pod names no pull secrets, so that it gets those of its ServiceAccount";
-            let help = "add them to the ServiceAccount, or name one in the pod";
+            let message = "`agent.imagePullSecrets` was not added: the pod has no pull secrets and uses those of its ServiceAccount";
+            let help = "add the pull secrets to the ServiceAccount or to the pod";
             self.warnings.push(self.finding(Reason::PullSecrets, message).with_help(help));
             return Vec::new();
         }

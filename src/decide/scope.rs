@@ -13,13 +13,11 @@ impl Evaluation<'_, '_> {
     pub(super) fn ineligible(&mut self) -> Option<Finding> {
         if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
             self.cause = self.cause_at_resource_annotation("config.kubernetes.io/local-config");
-            return Some(self.finding(Reason::LocalConfig, "this resource is configuration of a local tool"));
+            return Some(self.finding(Reason::LocalConfig, "the resource is configuration of a local tool"));
         }
         if let Some(mirror) = self.template.annotation("kubernetes.io/config.mirror") {
             self.cause = Some(self.cause_at_annotation(mirror));
-            return Some(
-                self.finding(Reason::MirrorPod, "a mirror pod shows what its kubelet runs and cannot be changed"),
-            );
+            return Some(self.finding(Reason::MirrorPod, "a mirror pod cannot be changed through the API server"));
         }
         if self.config.spec.injection == InjectionMode::Disabled {
             self.cause = Some(Cause::Setting("injection".into()));
@@ -37,7 +35,7 @@ impl Evaluation<'_, '_> {
                 self.cause = Some(Cause::Setting("select.systemNamespaces".into()));
                 let message = format!("namespace {namespace} is a system namespace");
                 let finding = self.finding(Reason::NamespaceExcluded, message);
-                return Some(finding.with_help("`select.systemNamespaces: true` lets the system namespaces in"));
+                return Some(finding.with_help("to include system namespaces, set `select.systemNamespaces: true`"));
             }
             if select.exclude_namespaces.iter().any(|pattern| pattern.matches(namespace)) {
                 self.cause = Some(Cause::Setting("select.excludeNamespaces".into()));
@@ -54,9 +52,9 @@ impl Evaluation<'_, '_> {
                     return Some(self.finding(Reason::NotSelected, message));
                 }
                 None => {
-                    let message = "`select.namespaces` is set, but this resource names no namespace";
+                    let message = "`select.namespaces` is set, but the resource has no namespace";
                     let warning = self.finding(Reason::NamespaceUnknown, message);
-                    self.warnings.push(warning.with_help("give it with --namespace"));
+                    self.warnings.push(warning.with_help("set `--namespace`"));
                     return Some(self.finding(Reason::NotSelected, "its namespace is unknown"));
                 }
             }
@@ -70,7 +68,7 @@ impl Evaluation<'_, '_> {
         if !select.pod_selector.matches(&self.template.labels) {
             self.cause = Some(Cause::Setting("select.podSelector".into()));
             return Some(
-                self.finding(Reason::NotSelected, "the labels of its template do not match `select.podSelector`"),
+                self.finding(Reason::NotSelected, "the labels of the template do not match `select.podSelector`"),
             );
         }
         let excluded = select.exclude.iter().position(|exclusion| self.is_excluded(exclusion, namespace.as_deref()));
@@ -83,7 +81,7 @@ impl Evaluation<'_, '_> {
         {
             self.cause = Some(Cause::Setting("hooks".into()));
             let finding = self.finding(Reason::Hook, hook);
-            let help = "a hook that waits for its pod would wait for the agent too; `hooks: inject` injects hooks";
+            let help = "to inject hooks, set `hooks: inject`";
             return Some(finding.with_help(help));
         }
         None

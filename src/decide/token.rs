@@ -13,7 +13,7 @@ impl Evaluation<'_, '_> {
         if self.template.automount != Some(false) {
             return if config.spec.agent.token.is_always_mounted() { Token::Projected } else { Token::Mounted };
         }
-        let message = "the pod turns its ServiceAccount's token off; a volume gives one to the agent alone";
+        let message = "the pod disables the token of its ServiceAccount; the agent gets a separate projected token";
         self.warn_at("automountServiceAccountToken", Reason::TokenAutomountOff, message, None);
         Token::Projected
     }

@@ -63,17 +63,16 @@ impl Evaluation<'_, '_> {
         let WaitForRequest { key, value, offset, pointer } = request;
         let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
         let Some(value) = value else {
-            let message = format!("the value of the annotation `{key}` is not a string");
-            return Err(finding(Reason::InvalidAnnotation, message).with_help("put it in quotes"));
+            let message = format!("the value of annotation `{key}` is not a string");
+            return Err(finding(Reason::InvalidAnnotation, message).with_help("put the value in quotes"));
         };
         let endpoints = endpoints(&value).map_err(|wrong| {
-            let message = format!("the annotation `{key}` {wrong}");
-            finding(Reason::InvalidAnnotation, message).with_help("write for example `\"db:5432,cache:6379\"`")
+            let message = format!("annotation `{key}` {wrong}");
+            finding(Reason::InvalidAnnotation, message).with_help("for example `\"db:5432,cache:6379\"`")
         })?;
         let Some(image) = self.config.spec.wait_for.image.clone() else {
-            let message =
-                format!("the annotation `{key}` asks for wait-for, and `waitFor.image` names no image for it");
-            let help = "set `waitFor.image` to an image of this program, or take the annotation away";
+            let message = format!("annotation `{key}` requests wait-for, but `waitFor.image` is not set");
+            let help = "set `waitFor.image` to an image of mackerel-agent-injector, or remove the annotation";
             return Err(finding(Reason::WaitForImage, message).with_help(help));
         };
         let amounts = if self.template.pod_resources { WaitForResources::OfThePod } else { WaitForResources::Own };

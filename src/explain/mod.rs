@@ -384,17 +384,17 @@ impl ExplanationBuilder<'_> {
     }
 }
 
-/// `, less MACKEREL_ROLES, which an annotation gives`: variables of `agent.env` that annotations of a template replace.
+/// `, less MACKEREL_ROLES, which an annotation sets`: variables of `agent.env` that annotations of a template replace.
 fn less_variables(config: &Config, annotated: &Config) -> Option<String> {
     let stays = |name: &str| annotated.spec.agent.env.iter().any(|variable| variable.name == name);
     let env = config.spec.agent.env.iter().map(|variable| &*variable.name);
     let gone: Vec<&str> = env.filter(|name| !stays(name)).collect();
     let who = match gone.len() {
         0 => return None,
-        1 => "an annotation gives",
-        _ => "annotations give",
+        1 => "an annotation sets",
+        _ => "annotations set",
     };
-    Some(format!(", less {}, which {who}", gone.join(" and ")))
+    Some(format!(", without {}, which {who}", gone.join(" and ")))
 }
 
 /// Settings of the agent that hold for the init container that waits too.
@@ -469,7 +469,7 @@ fn amounts_without_a_setting(container: &Value, settings: &[SettingView]) -> Vec
     added
 }
 
-const KEPT: &str = "kept as it stands in the manifest";
+const KEPT: &str = "kept from the manifest";
 
 /// True for settings of the agent; the others select templates.
 fn is_of_the_agent(path: &str) -> bool {

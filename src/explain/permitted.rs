@@ -33,7 +33,8 @@ pub(super) fn permitted(shown: &[&Outcome], config: &Config) -> Vec<PermissionVi
     {
         needed.entry((namespace.clone(), *access)).or_default().insert(service_account.clone());
     }
-    let written = if config.spec.rbac.generate { "`rbac.generate` writes" } else { "the command `rbac` prints" };
+    let written =
+        if config.spec.rbac.generate { "`rbac.generate` writes" } else { "`mackerel-agent-injector rbac` prints" };
     let permitted = needed.into_iter().map(|((namespace, access), service_accounts)| {
         let get = access.resources(config.spec.kubernetes_version);
         PermissionView { namespace, service_accounts, get, written, access }

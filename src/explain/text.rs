@@ -80,7 +80,10 @@ fn line(text: &mut String, line: &str) {
 fn row(template: &TemplateView) -> [String; 4] {
     let field = if template.template.is_empty() { String::new() } else { format!(" {}", template.template) };
     let resource = name(&template.resource) + &field;
-    [format!("line {}", template.place.line), resource, template.decision.id.to_owned(), because(template)]
+    let id = template.decision.id;
+    let is_change = Reason::ALL.iter().any(|reason| reason.id() == id && reason.done().is_some());
+    let decision = if is_change { format!("would be {id}") } else { id.to_owned() };
+    [format!("line {}", template.place.line), resource, decision, because(template)]
 }
 
 /// `Deployment/shop/web`
@@ -150,7 +153,7 @@ fn say(text: &mut String, finding: &FindingView, indent: &str, place: &str, help
 }
 
 fn settings(text: &mut String, who: &str, made: &ContainerSettings) {
-    line(text, &format!("\n      {who} stands in {}, made from:", made.stands_in));
+    line(text, &format!("\n      settings of {who} in {}:", made.stands_in));
     let values: Vec<String> = made.settings.iter().map(|setting| plain(&setting.value)).collect();
     let path = made.settings.iter().map(|setting| setting.path.chars().count()).max().unwrap_or_default();
     // One long value does not push all origins out of sight.
@@ -168,7 +171,7 @@ fn needed(text: &mut String, needed: &[RequirementView]) {
     line(
         text,
         &format!(
-            "{gap}needed before the pods start; without it an agent does not start or exits, and its pod is not ready:"
+            "{gap}required before the pods start; without them the agent does not start or exits, and its pod is not ready:"
         ),
     );
     for RequirementView { namespace, kind, name, key, presence, place } in needed {
@@ -180,13 +183,15 @@ fn needed(text: &mut String, needed: &[RequirementView]) {
 }
 
 /// The namespace of resources that name none.
-const UNNAMED: &str = "the pods' namespace";
+const UNNAMED: &str = "the namespace of the pods";
 
 fn permitted(text: &mut String, permissions: &[PermissionView]) {
     let Some(PermissionView { written, .. }) = permissions.first() else { return };
     line(
         text,
-        &format!("\nto be permitted, as {written} it; without it an agent reports nothing, though its pod is ready:"),
+        &format!(
+            "\nrequired permissions ({written} them); without them the agent reports nothing, although its pod is ready:"
+        ),
     );
     for PermissionView { namespace, service_accounts, get, .. } in permissions {
         let word = if service_accounts.len() == 1 { "ServiceAccount" } else { "ServiceAccounts" };

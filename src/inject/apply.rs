@@ -70,7 +70,7 @@ impl Applier {
         let Some(error) = yaml::rejected_by_go_yaml(tree) else { return false };
         let help = correction(tree.text());
         for change in plan.changes.drain(..) {
-            let message = format!("unreadable: Kubernetes cannot read this document: {}", error.message);
+            let message = format!("unreadable: Kubernetes cannot parse this document: {}", error.message);
             let refusal = UneditableChange { message, help: help.to_owned(), offset: error.offset };
             refuse(&mut plan.outcomes, change, refusal, self.on_error);
         }

@@ -39,7 +39,7 @@ pub(crate) fn warning(tree: &Tree<'_>, resource: &Resource, earlier: &[Formed]) 
         place => format!(" at {place}"),
     };
     let message =
-        format!("the agent of an earlier run stays: the kind {} is not known to hold a pod template{place}", kind.1);
+        format!("the agent of an earlier run was not removed: the kind {} has no known pod template{place}", kind.1);
     let help = match (places.is_empty(), kind.0.is_empty()) {
         (false, false) => format!("add to the configuration: `{}`, or run `uninject`", line(&kind, &places)),
         _ => "to remove it, run `uninject`".to_owned(),

@@ -199,7 +199,7 @@ impl Pipeline<'_> {
     fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
         self.injection.findings.push(if self.wants_nothing_of(text) {
-            let message = format!("a document that is not valid YAML was passed by: {}", error.message);
+            let message = format!("skipped a document that is not valid YAML: {}", error.message);
             Finding::new(Reason::UnreadableDocument, message, offset, "")
         } else {
             let (what, help) = match is_json_stream(text) {

@@ -12,15 +12,15 @@ use yaml_json_patch::{ErrorKind, NodeId, Tree};
 pub(crate) const CORRECT_IT: &str = "correct the document";
 
 /// The help for JSON documents one after the other.
-pub(crate) const SEPARATE_THEM: &str = "write a line `---` between them, or one file for each";
+pub(crate) const SEPARATE_THEM: &str = "separate them with a line `---`, or use one file for each";
 
 /// The help for a document that Kubernetes cannot read.
 pub(crate) fn correction(text: &str) -> &'static str {
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     if text.lines().any(is_conflict) {
-        "resolve the merge conflict whose markers stand in it"
+        "resolve the merge conflict"
     } else if text.contains("{{") {
-        "is it a template, of a Helm chart for example? Render it first, and give the result"
+        "if this is a template, for example of a Helm chart, render it first and inject the result"
     } else {
         CORRECT_IT
     }
@@ -41,8 +41,8 @@ pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
     let name = tree.scalar(key).unwrap_or_default();
     let word = ErrorKind::DuplicateKey.word();
     UneditableChange {
-        message: format!("{word}: `{name}` stands here a second time, and Kubernetes reads the last one only"),
-        help: "is a `---` missing? Else write the two as one".to_owned(),
+        message: format!("{word}: the key `{name}` is duplicated, and Kubernetes uses the last value only"),
+        help: "add the missing `---`, or merge the two keys".to_owned(),
         offset: tree.span(key).start,
     }
 }
@@ -61,7 +61,7 @@ pub(crate) fn refuse(outcomes: &mut [Outcome], change: PlannedChange, refusal: U
     let components = change.existing.as_ref().map_or(Components::Agent(()), ExistingInjection::component_set);
     let still = Finding {
         reason: Reason::StillInjected,
-        message: format!("{} of an earlier run stays: {}", components.subject(), refusal.message),
+        message: format!("{} of an earlier run was not removed: {}", components.subject(), refusal.message),
         ..refusal.clone()
     };
     match change.action.unwanted {

@@ -137,11 +137,11 @@ impl UnknownTemplates {
             1 => String::new(),
             resources => format!(" in {resources} resources"),
         };
-        format!("what looks like a pod template{resources} gets no agent: {}", nothing_says(&self.kind))
+        format!("not injected: {}, but seems to have a pod template{resources}", unknown(&self.kind))
     }
 
     pub(crate) fn help(&self) -> String {
-        format!("if it does, {}", help(&self.kind, &self.places))
+        format!("if it has one, {}", help(&self.kind, &self.places))
     }
 }
 
@@ -173,7 +173,7 @@ pub(crate) fn unknown_kind(
         let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
         let annotation = template.annotation(asks.key()).map(|annotation| annotation.offset);
         let offset = annotation.unwrap_or(tree.span(formed.node).start);
-        let message = format!("a pod template asks for {}, but {}", what.subject(), nothing_says(&kind));
+        let message = format!("a pod template requests {}, but {}", what.subject(), unknown(&kind));
         let finding = Finding::new(Reason::UnknownKind, message, offset, &formed.pointer);
         return Some((finding.with_help(help(&kind, &places)), None));
     }
@@ -183,9 +183,9 @@ pub(crate) fn unknown_kind(
     Some((finding.with_help(unknown.help()), Some(unknown)))
 }
 
-fn nothing_says((group, kind): &GroupKind) -> String {
+fn unknown((group, kind): &GroupKind) -> String {
     let group = if group.is_empty() { "the core API group" } else { group };
-    format!("nothing says that the kind {kind} of {group} holds one there")
+    format!("the kind {kind} ({group}) is unknown")
 }
 
 /// The values in a resource that would get a component if their places were known.
@@ -241,7 +241,7 @@ fn help(kind: &GroupKind, places: &[TemplatePlace]) -> String {
     if !kind.0.is_empty() {
         return format!("add to the configuration: `{}`", line(kind, places));
     }
-    "is its `apiVersion` right? A kind that is not Kubernetes' own has an API group, such as example.com/v1".to_owned()
+    "check its `apiVersion`; a custom kind has an API group, such as example.com/v1".to_owned()
 }
 
 /// Paths that one line of configuration names. A kind with more has no fixed form.

@@ -92,7 +92,7 @@ impl<'t> Call<'t> {
             .filter(|span| !is_empty(&text[span.clone()]));
         let first = documents.next().unwrap_or(0..text.len());
         if let Some(next) = documents.next() {
-            let message = "another document follows, and a function call is a single one".to_owned();
+            let message = "another document follows; a function call must be a single document".to_owned();
             return Err(YamlError::new(next.start, message));
         }
         let document = &text[first.clone()];
@@ -112,17 +112,16 @@ impl<'t> Call<'t> {
             }
         };
         let error = |offset: usize, message: String| YamlError::new(offset, message);
-        let root = tree.root().ok_or_else(|| error(self.base, "it is empty".to_owned()))?;
+        let root = tree.root().ok_or_else(|| error(self.base, "the document is empty".to_owned()))?;
         let envelope = Envelope { call: self, tree, root };
         let tree = &envelope.tree;
         if tree.kind(root) != Kind::Mapping {
-            return Err(error(envelope.place(tree.span(root).start), "it is no mapping".to_owned()));
+            return Err(error(envelope.place(tree.span(root).start), "expected a mapping".to_owned()));
         }
         if let Some(version) = tree.get(root, "apiVersion") {
             let found = tree.scalar(version).unwrap_or_default();
             if !matches!(&*found, "config.kubernetes.io/v1" | "config.kubernetes.io/v1beta1") {
-                let message =
-                    format!("its apiVersion `{found}` is not known, only `config.kubernetes.io/v1` and `v1beta1`");
+                let message = format!("unknown apiVersion `{found}`; expected `config.kubernetes.io/v1` or `v1beta1`");
                 return Err(error(envelope.place(tree.span(version).start), message));
             }
         }

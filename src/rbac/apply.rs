@@ -34,7 +34,8 @@ pub(super) fn apply(
     let edits: Vec<Edit> =
         spliced.edits.iter().map(|edit| Edit::replace(edit.range.clone(), dress(&edit.text))).collect();
     let text = edit::apply(tree.text(), &edits);
-    let new = yaml::read(&text).map_err(|error| fault(format!("the result is not valid YAML: {}", error.message)))?;
+    let new =
+        yaml::read(&text).map_err(|error| fault(format!("the edited text is not valid YAML: {}", error.message)))?;
     verify(tree, &spliced, &new, &Cache::default()).map_err(|mismatch| fault(mismatch.to_string()))?;
     let place = |edit: Edit| Edit { range: edit.range.start + base..edit.range.end + base, ..edit };
     Ok(edits.into_iter().map(place).collect())

@@ -39,7 +39,7 @@ pub(crate) fn write(
         return;
     }
     if let Some(offset) = existing.unreadable {
-        let finding = unchanged("a document that may hold some of them cannot be read", offset);
+        let finding = unchanged("a document that may contain RBAC objects cannot be read", offset);
         injection.findings.push(finding.with_help("correct the document"));
         return;
     }
@@ -53,9 +53,10 @@ pub(crate) fn write(
             injection.findings.push(unchanged(&why, uneditable.offset).with_help(uneditable.kind.help()));
         }
         Err(RbacError::SharedDocument { offset }) => {
-            let help =
-                "part the two manifests that stand here, or remove what is of neither a ClusterRole nor a binding";
-            injection.findings.push(unchanged("something else stands in the same place", offset).with_help(help));
+            let help = "move the object to a separate document";
+            injection.findings.push(
+                unchanged("the generated object shares its document with something else", offset).with_help(help),
+            );
         }
         Err(RbacError::VerifyFailed { message, offset }) => {
             injection.findings.push(Finding::verify_failed(message, offset));
@@ -64,7 +65,7 @@ pub(crate) fn write(
 }
 
 fn unchanged(why: &str, offset: usize) -> Finding {
-    let message = format!("the permissions of the agents cannot be changed here: {why}");
+    let message = format!("cannot update the RBAC objects of the agents: {why}");
     Finding::new(Reason::Uneditable, message, offset, "")
 }
 
@@ -97,8 +98,9 @@ fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, 
 /// The remark on an unmanaged object that has the name of a needed one.
 fn is_there(other: &Unmanaged) -> Remark {
     let Unmanaged { identity, offset, file } = other;
-    let message = "it has the name of a generated object, without the injector's record, and stays as it is";
-    let help = "take it out, so that it is written with what these agents need, or set `rbac.generate: false`";
+    let message =
+        "the object has the name of a generated RBAC object, but this tool did not generate it; it is unchanged";
+    let help = "remove it to have it generated, or set `rbac.generate: false`";
     Remark {
         identity: identity.clone(),
         offset: *offset,

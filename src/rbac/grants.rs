@@ -65,12 +65,12 @@ impl Grants {
             1 => "1 pod template reads".to_owned(),
             count => format!("{count} pod templates read"),
         };
-        Some(format!("{templates} from the kubelet's read-only port, which asks for no permission"))
+        Some(format!("{templates} from the read-only port of the kubelet, which needs no RBAC permission"))
     }
 
     /// The reason why no permission is needed; none if one is.
     pub(crate) fn nothing(&self) -> Option<String> {
-        let why = || self.without().unwrap_or_else(|| "no pod template here carries the agent".to_owned());
+        let why = || self.without().unwrap_or_else(|| "no pod template in the input has the agent".to_owned());
         self.needed.is_empty().then(why)
     }
 }

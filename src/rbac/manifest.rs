@@ -9,19 +9,19 @@ use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
 
 const HEAD: &str = "\
-# What the Mackerel container agent needs to read from the kubelet of its node, for every ServiceAccount whose pods carry it.
-# Nodes belong to no namespace, so it takes ClusterRoles and ClusterRoleBindings, not Roles and RoleBindings. Each namespace
-# has its own, so that what is deployed by itself brings its permissions along, and takes them away again.
+# RBAC for the Mackerel container agent: it reads from the kubelet of its node with the ServiceAccount of its pod.
+# Nodes are cluster-scoped, so the agent needs ClusterRoles and ClusterRoleBindings. Each namespace has its own objects, so
+# that each namespace can be deployed and deleted separately.
 ";
 
 const SUBJECTS: &str =
-    "the ServiceAccounts of the pods with an agent; whatever else in them holds the token may do the same";
+    "the ServiceAccounts of the pods with an agent; any other container in these pods can use the same token";
 
 /// The output of the command `rbac`: every object of the grants, with comments.
 pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
     let mut text = HEAD.to_owned();
     if let Some(why) = grants.nothing() {
-        text.push_str(&format!("#\n# There is nothing to permit: {why}.\n"));
+        text.push_str(&format!("#\n# No RBAC permission is needed: {why}.\n"));
     } else if let Some(without) = grants.without() {
         text.push_str(&format!("# {without}.\n"));
     }
@@ -53,17 +53,15 @@ pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<Str
                 "namespace {namespace}: GET /pods (nodes/proxy) and GET /stats/summary (nodes/stats) of the kubelet"
             ),
             permits,
-            "kubelets older than Kubernetes 1.33 ask for nothing less, newer ones for nodes/pods".to_owned(),
+            "kubelets before Kubernetes 1.33 require it; newer kubelets require nodes/pods only".to_owned(),
         ],
         KubeletAccess::Kubelet => vec![format!(
-            "namespace {namespace}: GET /pods (nodes/pods) and GET /stats/summary (nodes/stats) of the kubelet, from Kubernetes 1.33 on"
+            "namespace {namespace}: GET /pods (nodes/pods) and GET /stats/summary (nodes/stats) of the kubelet, Kubernetes 1.33 or later"
         )],
         KubeletAccess::ApiServer => vec![
-            format!(
-                "namespace {namespace}: GET /pods and GET /stats/summary, passed on by the API server (nodes/proxy)"
-            ),
+            format!("namespace {namespace}: GET /pods and GET /stats/summary, through the API server (nodes/proxy)"),
             permits,
-            "on EKS Fargate there is no other way".to_owned(),
+            "on EKS Fargate it is required".to_owned(),
         ],
         KubeletAccess::ReadOnlyPort => Vec::new(),
     };

@@ -57,8 +57,10 @@ impl Existing {
     /// Checks that every other document keeps its content, except lists with managed items.
     fn others_stay(&self, text: &str, edits: &[Edit]) -> Result<(), RbacError> {
         let overlap = edits.windows(2).find(|pair| matches!(pair, [one, next] if one.range.end > next.range.start));
-        let fault =
-            |offset| RbacError::VerifyFailed { message: "what is left is not what was there".to_owned(), offset };
+        let fault = |offset| RbacError::VerifyFailed {
+            message: "the remaining text differs from the original".to_owned(),
+            offset,
+        };
         if let Some([one, ..]) = overlap {
             return Err(fault(one.range.start));
         }

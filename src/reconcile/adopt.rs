@@ -89,13 +89,13 @@ pub(crate) fn describe(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: T
     let before = to_json(tree, old.node).unwrap_or_default();
     let name = old.name.as_deref().unwrap_or("without a name");
     let LostFields { gone, changed } = LostFields::of(&comparable(before), &comparable(Value::clone(&agent.container)));
-    let mut message = format!("container {name} {} taken over", tense.auxiliary());
+    let mut message = format!("container {name} {} adopted", tense.auxiliary());
     // An annotation or another container's `resourceFieldRef` may refer to the old name.
     if name != CONTAINER {
-        message += &format!(", as {CONTAINER}");
+        message += &format!(", renamed to {CONTAINER}");
     }
     if old.list.field() != agent.sidecar.field() {
-        message += &format!(", in `{}`", agent.sidecar.field());
+        message += &format!(", moved to `{}`", agent.sidecar.field());
     }
     for (word, fields) in [("gone", gone), ("changed", changed)] {
         if !fields.is_empty() {

@@ -157,8 +157,8 @@ fn insertion_for(
         None => insertion(tree, &change.view, &path, plan, *places, records),
         Some(intermediate) => {
             let gone = || UneditableChange {
-                message: "the template is gone".to_owned(),
-                help: "report it".to_owned(),
+                message: "the pod template is missing".to_owned(),
+                help: "this is a bug in mackerel-agent-injector; please report it with the document".to_owned(),
                 offset: 0,
             };
             let node = intermediate.node(&path).ok_or_else(gone)?;
@@ -167,11 +167,11 @@ fn insertion_for(
     };
     inserted.map_err(|error| UneditableChange {
         message: format!(
-            "`{}` is no {}",
+            "expected `{}` to be a {}",
             error.parent,
             if error.wanted == Kind::Sequence { "list" } else { "mapping" }
         ),
-        help: "correct it; Kubernetes would refuse it too".to_owned(),
+        help: "correct the field; the API server rejects it as well".to_owned(),
         offset: if is_intermediate { tree.span(change.view.node).start } else { error.offset },
     })
 }
@@ -272,7 +272,7 @@ fn refusal(uneditable: &SpliceError, again: Option<NextOccurrence>) -> Uneditabl
 
 fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, ApplyError> {
     yaml::read_into(text, buffer)
-        .map_err(|error| ApplyError::Fault { message: format!("the result is not valid YAML: {}", error.message) })
+        .map_err(|error| ApplyError::Fault { message: format!("the edited text is not valid YAML: {}", error.message) })
 }
 
 /// The place of a duplicate key, in lines below the first occurrence.
@@ -292,8 +292,8 @@ impl NextOccurrence {
 impl fmt::Display for NextOccurrence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.lines {
-            0 => f.write_str("both times in this line"),
-            1 => f.write_str("here and in the next line"),
+            0 => f.write_str("both on this line"),
+            1 => f.write_str("here and on the next line"),
             lines => write!(f, "here and {lines} lines below"),
         }
     }

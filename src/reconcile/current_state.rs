@@ -132,8 +132,8 @@ impl<'a> CurrentState<'a> {
         );
         let changes = [
             (ComponentChange::Added, "added"),
-            (ComponentChange::Changed, "brought up to date"),
-            (ComponentChange::Gone, "taken out"),
+            (ComponentChange::Changed, "updated"),
+            (ComponentChange::Gone, "removed"),
         ]
         .into_iter()
         .filter_map(|(fate, done)| {
@@ -143,7 +143,7 @@ impl<'a> CurrentState<'a> {
         let changes: Vec<String> = changes.collect();
         match (changes.is_empty(), no_agent.filter(|_| agent == ComponentChange::Gone)) {
             // `--force` overwrites drift, which the record does not show.
-            (true, _) => was.passive(tense, "brought up to date"),
+            (true, _) => was.passive(tense, "updated"),
             (false, Some(skip)) => format!("{}: {}", changes.join(", "), skip.message),
             (false, None) => changes.join(", "),
         }

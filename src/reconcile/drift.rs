@@ -74,14 +74,16 @@ impl Drift {
             pointer: format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
         };
         match self {
-            Drift::NewerRecord => at_record("the agent was put in by a newer version of this program".to_owned()),
-            Drift::BrokenRecord => at_record("the record cannot be read".to_owned()),
+            Drift::NewerRecord => {
+                at_record("the agent was injected by a newer version of mackerel-agent-injector".to_owned())
+            }
+            Drift::BrokenRecord => at_record("the `record` annotation cannot be read".to_owned()),
             Drift::Gone => at_record(match gone(existing) {
-                Some(part) => format!("{part} is gone, which the record names"),
-                None => "a part of what the record names cannot be read".to_owned(),
+                Some(part) => format!("{part} was removed, but the `record` annotation still lists it"),
+                None => "the `record` annotation lists something that cannot be read".to_owned(),
             }),
             Drift::Changed(part) => changed(tree, existing, part, wanted).unwrap_or_else(|| {
-                let message = format!("{} is not as it was injected", part.subject());
+                let message = format!("{} was modified after injection", part.subject());
                 match part.agent().and(existing.agent.as_ref()).or(existing.wait_for.as_ref()) {
                     Some(container) => DriftDescription {
                         message,
@@ -97,9 +99,9 @@ impl Drift {
     /// Returns the advice.
     pub(crate) fn help(self, direction: Direction) -> &'static str {
         match (self, direction) {
-            (Drift::NewerRecord, _) => "use that version",
-            (_, Direction::Inject) => "undo the edit, or run with `--force` on the file to overwrite it",
-            (_, Direction::Uninject) => "undo the edit, or run with `--force` on the file to take it out all the same",
+            (Drift::NewerRecord, _) => "use that version or a newer one",
+            (_, Direction::Inject) => "undo the edit, or run `inject --force` on the file to overwrite it",
+            (_, Direction::Uninject) => "undo the edit, or run `uninject --force` on the file to remove the agent",
         }
     }
 }
@@ -182,10 +184,10 @@ fn changed(
         _ => Some(brief(value)),
     };
     let message = match (is.as_ref().and_then(printed), was.and_then(printed)) {
-        (Some(is), Some(was)) => format!("`{shown}` is `{is}`, and was injected as `{was}`"),
-        (Some(is), None) => format!("`{shown}` is `{is}`, which was not injected"),
-        (None, Some(was)) => format!("`{shown}` is gone, which was injected as `{was}`"),
-        (None, None) => format!("`{shown}` is not as it was injected"),
+        (Some(is), Some(was)) => format!("`{shown}` was changed from `{was}` to `{is}` after injection"),
+        (Some(is), None) => format!("`{shown}: {is}` was added after injection"),
+        (None, Some(was)) => format!("`{shown}: {was}` was removed after injection"),
+        (None, None) => format!("`{shown}` was modified after injection"),
     };
     Some(DriftDescription {
         message,

@@ -145,7 +145,7 @@ impl Reconciler<'_, '_> {
         let message = match (about, reason.done()) {
             (None, _) => reason.sentence().to_owned(),
             (Some(components), Some(done)) => components.passive(self.options.tense, done),
-            (Some(components), None) => format!("{} is there and up to date", components.subject()),
+            (Some(components), None) => format!("{} is up to date", components.subject()),
         };
         Reconciled { about, ..Reconciled::of(self.finding(reason, message), warnings) }
     }
@@ -183,15 +183,17 @@ impl Reconciler<'_, '_> {
         let pointer = format!("{}/spec/{}/{}", self.at, old.list.field(), old.index);
         let at_old = |reason, message| Finding::new(reason, message, self.tree.span(old.node).start, &pointer);
         if self.tree.kind(old.node) == Kind::Alias {
-            let refusal =
-                at_old(Reason::AdoptRefused, "the agent is an alias, and others may share its anchor".to_owned());
-            let decision = refusal.with_help("write the container out instead of `*name`");
+            let refusal = at_old(
+                Reason::AdoptRefused,
+                "the agent is an alias; an edit would change every alias of its anchor".to_owned(),
+            );
+            let decision = refusal.with_help("replace the alias `*name` with the container");
             return Reconciled::of(decision, report.warnings);
         }
         let mut decision = at_old(Reason::Adopted, adopt::describe(self.tree, old, agent, self.options.tense));
         for volume in adopt::left_behind(self.tree, self.template, adoption, agent) {
             let name = volume.name.as_deref().unwrap_or_default();
-            decision.message += &format!("; the volume {name} stays, which nothing mounts any more");
+            decision.message += &format!("; the volume {name} is kept but no longer mounted");
         }
         if plan.wait_for().is_some() && existing.is_none() {
             decision.message += &format!("; {}", ComponentSet::WaitFor(()).passive(self.options.tense, "added"));
@@ -221,11 +223,11 @@ impl Reconciler<'_, '_> {
         let agents = self.template.containers.iter().filter(|container| is_agent(container)).count();
         let existing = self.existing.filter(|existing| existing.component_set().agent().is_some());
         let (message, help) = match (existing, agents) {
-            (Some(_), _) => {
-                ("the template has the record of an injection beside it".to_owned(), "take one of them out first")
+            (Some(_), _) => ("the template also has an injected agent".to_owned(), "remove one of the agents"),
+            (None, 1) => ("the agent is an ephemeral container, which cannot be adopted".to_owned(), "remove it"),
+            (None, agents) => {
+                (format!("found {agents} agent containers; only one can be adopted"), "remove all but one")
             }
-            (None, 1) => ("an ephemeral container cannot be taken over".to_owned(), "take it out"),
-            (None, agents) => (format!("the pod has {agents} agents, and can have only one"), "leave one of them"),
         };
         let refusal = Finding { message, help: Some(help.to_owned()), reason: Reason::AdoptRefused, ..skip.clone() };
         let place = refusal.offset.map(|offset| Cause::Manifest { offset, pointer: refusal.pointer.clone() });
@@ -279,17 +281,18 @@ impl Reconciler<'_, '_> {
             (Decision::Refuse(refusal), _) => self.refused(existing, refusal, warnings),
             // No reason to remove an agent: a container that has lost its `image` by mistake looks like a patch.
             (Decision::Skip(skip), _) if matches!(skip.reason, Reason::Disabled | Reason::Patch) => {
-                let message = format!("{} of an earlier run stays; `uninject` takes it out", components.subject());
+                let message =
+                    format!("{} of an earlier run was not removed; `uninject` removes it", components.subject());
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), edit) => {
                 let description = edit.map(|edit| edit.describe(self.tree, existing, None).message);
                 let held = description.or_else(|| Some(self.refuse_mounted_volume(existing, None)?.message));
                 if let Some(why) = held {
-                    let message = format!("{} is no longer wanted, but stays: {why}", components.subject());
+                    let message = format!("{} is no longer selected, but was not removed: {why}", components.subject());
                     return stays(skip, warnings, &message);
                 }
-                let message = format!("{}: {}", components.passive(self.options.tense, "taken out"), skip.message);
+                let message = format!("{}: {}", components.passive(self.options.tense, "removed"), skip.message);
                 let decision = self.finding(Reason::Removed, message);
                 let action = Action { unwanted: Some(skip), ..self.removal(existing) };
                 Reconciled { action: Some(action), about: Some(components), ..Reconciled::of(decision, warnings) }
@@ -301,7 +304,7 @@ impl Reconciler<'_, '_> {
     #[cold]
     fn refused(&self, existing: &ExistingInjection, refusal: Finding, mut warnings: Vec<Finding>) -> Reconciled {
         if self.config.spec.on_error == OnError::Skip {
-            let message = format!("{} of an earlier run stays as it is", existing.component_set().subject());
+            let message = format!("{} of an earlier run is unchanged", existing.component_set().subject());
             warnings.push(self.finding(Reason::StillInjected, message));
         }
         Reconciled::of(refusal, warnings)
@@ -327,10 +330,10 @@ impl Reconciler<'_, '_> {
             Some((volume.name(), containers.find(|container| mounts(self.tree, container, volume.name()))?))
         })?;
         let name = container.name.as_deref().unwrap_or("without a name");
-        let message = format!("the container {name} mounts the volume {volume}, which was put there for the agent");
+        let message = format!("the container {name} mounts the volume {volume} of the agent");
         let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
         let finding = Finding::new(Reason::HandEdited, message, self.tree.span(container.node).start, &pointer);
-        Some(finding.with_help("give the container a volume of its own"))
+        Some(finding.with_help("add a separate volume for the container"))
     }
 
     #[cold]
@@ -357,8 +360,8 @@ impl Reconciler<'_, '_> {
             let changed = Digest::of(current) != recorded && current != wanted;
             if changed && !self.is_explicit(name) {
                 *agent = Rc::new(agent.with(name, current));
-                let message = format!("{} stays {current}, which is not what we put there", name.setting());
-                let help = format!("set `{}` to have it changed", name.setting());
+                let message = format!("keeping `{}` at {current}, which was changed after injection", name.setting());
+                let help = format!("set `{}` to override it", name.setting());
                 kept.push(Finding { help: Some(help), ..self.finding(Reason::ValueKept, message) });
             }
         }

@@ -32,7 +32,7 @@ impl Finding {
 
     /// Returns the finding about a result that failed verification.
     pub(crate) fn verify_failed(message: impl Into<String>, offset: usize) -> Self {
-        let help = "this is a mistake of this program; please report it with the document";
+        let help = "this is a bug in mackerel-agent-injector; please report it with the document";
         Self::new(Reason::VerifyFailed, message, offset, "").with_help(help)
     }
 
@@ -102,8 +102,8 @@ impl PermissionChange {
     pub(crate) fn word(self) -> &'static str {
         match self {
             PermissionChange::Added => "added",
-            PermissionChange::Updated => "brought up to date",
-            PermissionChange::Removed => "taken out",
+            PermissionChange::Updated => "updated",
+            PermissionChange::Removed => "removed",
         }
     }
 }

@@ -39,73 +39,73 @@ pub enum Class {
     Refused,
     /// A warning beside a decision.
     Warning,
-    /// A note beside a decision, which `--strict` ignores.
+    /// An info message beside a decision, which `--strict` ignores.
     Note,
 }
 
 reasons! {
     Injected = "injected", Done, "the agent was added";
-    Updated = "updated", Done, "the agent was brought up to date";
-    Unchanged = "unchanged", Done, "the agent is there and up to date";
-    Adopted = "adopted", Done, "an agent of another origin was taken over";
-    Removed = "removed", Done, "the agent was taken out";
+    Updated = "updated", Done, "the agent was updated";
+    Unchanged = "unchanged", Done, "the agent is up to date";
+    Adopted = "adopted", Done, "an agent that this tool did not inject was adopted";
+    Removed = "removed", Done, "the agent was removed";
     NotInjected = "not-injected", Skipped, "there is no injected agent to remove";
-    NotRequested = "not-requested", Skipped, "injection is `annotated` and the template does not ask";
-    OptedOut = "opted-out", Skipped, "the template asks to be left alone";
-    Disabled = "disabled", Skipped, "injection is `disabled`";
-    NotSelected = "not-selected", Skipped, "the configuration's `select` does not match";
+    NotRequested = "not-requested", Skipped, "`injection` is `annotated`, and the template does not request injection";
+    OptedOut = "opted-out", Skipped, "the template opts out of injection";
+    Disabled = "disabled", Skipped, "`injection` is `disabled`";
+    NotSelected = "not-selected", Skipped, "`select` in the configuration does not match the template";
     NamespaceExcluded = "namespace-excluded", Skipped, "the namespace is excluded";
     Hook = "hook", Skipped, "a hook of Helm or Argo CD, or a chart test";
-    HelmTemplate = "helm-template", Skipped, "a template of a Helm chart, not yet a manifest";
-    MirrorPod = "mirror-pod", Skipped, "a mirror pod belongs to its kubelet";
-    Windows = "windows", Skipped, "the pod is for Windows nodes, where neither the agent nor wait-for runs";
-    NoContainers = "no-containers", Skipped, "the template has no containers of its own";
-    Patch = "patch", Skipped, "a patch or a part of a pod template, not a whole one";
-    KustomizePatch = "kustomize-patch", Skipped, "a kustomization of the input names the file as a patch";
-    LocalConfig = "local-config", Skipped, "configuration of a local tool, never applied";
-    NativeUnsupported = "native-unsupported", Skipped, "needs a native sidecar, which `kubernetesVersion` does not have";
-    AgentPresent = "agent-present", Skipped, "an agent of another origin is already there";
+    HelmTemplate = "helm-template", Skipped, "a template of a Helm chart, not a manifest";
+    MirrorPod = "mirror-pod", Skipped, "a mirror pod, which only its kubelet can change";
+    Windows = "windows", Skipped, "the pod is for Windows nodes, which neither the agent nor wait-for supports";
+    NoContainers = "no-containers", Skipped, "the template has no containers";
+    Patch = "patch", Skipped, "a patch or a partial pod template";
+    KustomizePatch = "kustomize-patch", Skipped, "a kustomization in the input uses the file as a patch";
+    LocalConfig = "local-config", Skipped, "configuration of a local tool, which is never applied";
+    NativeUnsupported = "native-unsupported", Skipped, "the pod needs a native sidecar, which `kubernetesVersion` does not support";
+    AgentPresent = "agent-present", Skipped, "the template already has an agent that this tool did not inject";
     Uneditable = "uneditable", Refused, "the text cannot be edited safely";
-    InvalidAnnotation = "invalid-annotation", Refused, "an annotation has a value that it cannot have";
-    HandEdited = "hand-edited", Refused, "the agent was edited by hand since it was injected";
-    ContainerConflict = "container-conflict", Refused, "another container has our name";
-    AdoptRefused = "adopt-refused", Refused, "the agent that is there cannot be taken over";
-    VolumeConflict = "volume-conflict", Refused, "another volume has our name";
-    QosRefused = "qos-refused", Refused, "the pod would no longer be Guaranteed, and `qos` is `refuse`";
-    NamespaceRequired = "namespace-required", Refused, "the agent's permissions are to be written, and its pod's namespace is unknown";
+    InvalidAnnotation = "invalid-annotation", Refused, "an annotation has an invalid value";
+    HandEdited = "hand-edited", Refused, "the agent was modified after injection";
+    ContainerConflict = "container-conflict", Refused, "another container has the name of the injected one";
+    AdoptRefused = "adopt-refused", Refused, "the existing agent cannot be adopted";
+    VolumeConflict = "volume-conflict", Refused, "another volume has the name of an injected one";
+    QosRefused = "qos-refused", Refused, "the agent would change the QoS class of the pod, and `qos` is `refuse`";
+    NamespaceRequired = "namespace-required", Refused, "RBAC objects cannot be generated because the namespace of the pod is unknown";
     NodesProxyRefused = "nodes-proxy-refused", Refused, "the agent needs `nodes/proxy`, and `rbac.allowNodesProxy` is not set";
-    NativeRefused = "native-refused", Refused, "a native sidecar is asked for, which `kubernetesVersion` does not have";
-    WaitForImage = "wait-for-image", Refused, "the template asks for wait-for, and `waitFor.image` names no image for it";
-    VerifyFailed = "verify-failed", Refused, "the result is not what the patch says, so it was not used";
-    MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation stands on the workload instead of its pod template";
-    UnknownAnnotation = "unknown-annotation", Warning, "the injector has no annotation of this name";
-    IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect, since its template does not ask for the agent";
-    UnknownKind = "unknown-kind", Warning, "a pod template asks for the agent, in a kind that is not known to hold one there";
-    UnknownTemplate = "unknown-template", Note, "what looks like a pod template stands in a kind that is not known to hold one there";
-    UnreadableDocument = "unreadable-document", Warning, "a document could not be read and was passed by, since nothing is to be done in it";
-    UnreadableFile = "unreadable-file", Warning, "a file could not be read and was passed over";
-    NoResources = "no-resources", Warning, "what was named holds no manifest, so nothing was looked at";
-    NamespaceUnknown = "namespace-unknown", Warning, "`select` asks for a namespace and the resource names none";
-    ControllerOwned = "controller-owned", Warning, "a controller made the resource, and the change will not last";
-    NeverCompletes = "never-completes", Warning, "the pod is to complete, but waits for its agent";
-    HostNetwork = "host-network", Warning, "the pod is on its node's network, and so is the agent";
-    TokenAutomountOff = "token-automount-off", Warning, "the pod turns its ServiceAccount's token off, and the agent gets one of its own";
-    SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount of the input gives its pods no token, and the agent relies on it";
-    SaAutomountUnknown = "sa-automount-unknown", Note, "the pod's ServiceAccount may turn its tokens off, and was not looked at";
-    PullSecrets = "pull-secrets", Warning, "the pod names no pull secrets, so none were added";
-    QosChanged = "qos-changed", Warning, "the pod is no longer Guaranteed";
-    ImmutableTemplate = "immutable-template", Warning, "the cluster does not take a changed template for one that is there";
-    KnativeFeatures = "knative-features", Note, "Knative takes the pod only with features that are off by default";
-    InsecureTls = "insecure-tls", Warning, "the kubelet's certificate is not verified";
-    MissingKey = "missing-key", Warning, "a Secret or ConfigMap of the input lacks the key that the agent needs";
-    AgentConfigInvalid = "agent-config-invalid", Warning, "the agent would refuse or ignore what its configuration says";
-    PlainApiKey = "plain-api-key", Warning, "the API key stands in the manifest for all to read";
-    Quota = "quota", Warning, "a ResourceQuota of the input counts what the agent's container does not say";
-    ShortTermination = "short-termination", Warning, "the pod ends before its agent can retire the host";
-    NodesProxy = "nodes-proxy", Warning, "the agent is permitted `nodes/proxy`, which is more than reading";
-    RbacPresent = "rbac-present", Warning, "permissions of another origin already have the same name";
-    StillInjected = "still-injected", Warning, "the agent stays in although it is no longer wanted";
-    ValueKept = "value-kept", Warning, "a value that was changed since the injection was kept";
+    NativeRefused = "native-refused", Refused, "a native sidecar is requested, which `kubernetesVersion` does not support";
+    WaitForImage = "wait-for-image", Refused, "the template requests wait-for, and `waitFor.image` is not set";
+    VerifyFailed = "verify-failed", Refused, "the edited text does not match the patch, so it was discarded";
+    MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation is set on the workload instead of its pod template";
+    UnknownAnnotation = "unknown-annotation", Warning, "the annotation is unknown";
+    IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect because its template does not request injection";
+    UnknownKind = "unknown-kind", Warning, "a pod template of an unknown kind requests injection";
+    UnknownTemplate = "unknown-template", Note, "an unknown kind seems to have a pod template";
+    UnreadableDocument = "unreadable-document", Warning, "a document that cannot be read was skipped; it does not request injection";
+    UnreadableFile = "unreadable-file", Warning, "a file that cannot be read was skipped";
+    NoResources = "no-resources", Warning, "the input has no resources";
+    NamespaceUnknown = "namespace-unknown", Warning, "`select` needs a namespace, and the resource has none";
+    ControllerOwned = "controller-owned", Warning, "a controller owns the resource and will revert the change";
+    NeverCompletes = "never-completes", Warning, "the pod runs to completion, but its agent prevents that";
+    HostNetwork = "host-network", Warning, "the pod uses the host network, and so does the agent";
+    TokenAutomountOff = "token-automount-off", Warning, "the pod disables the token of its ServiceAccount, and the agent gets a separate token";
+    SaAutomountOff = "sa-automount-off", Warning, "a ServiceAccount in the input disables the token that the agent needs";
+    SaAutomountUnknown = "sa-automount-unknown", Note, "the ServiceAccount of the pod is not in the input and may disable its token";
+    PullSecrets = "pull-secrets", Warning, "the pod has no pull secrets, so none were added";
+    QosChanged = "qos-changed", Warning, "the QoS class of the pod changes from Guaranteed to Burstable";
+    ImmutableTemplate = "immutable-template", Warning, "the pod template of an existing object cannot be changed";
+    KnativeFeatures = "knative-features", Note, "Knative accepts the pod only with features that are off by default";
+    InsecureTls = "insecure-tls", Warning, "the agent does not verify the certificate of the kubelet";
+    MissingKey = "missing-key", Warning, "a Secret or ConfigMap in the input lacks the key that the agent needs";
+    AgentConfigInvalid = "agent-config-invalid", Warning, "the agent rejects or ignores a part of its configuration file";
+    PlainApiKey = "plain-api-key", Warning, "the API key is in the manifest as plain text";
+    Quota = "quota", Warning, "a ResourceQuota in the input requires a value that the agent container does not set";
+    ShortTermination = "short-termination", Warning, "the pod may be killed before its agent retires the host";
+    NodesProxy = "nodes-proxy", Warning, "the agent gets `nodes/proxy`, which permits more than reading";
+    RbacPresent = "rbac-present", Warning, "another object has the name of a generated RBAC object";
+    StillInjected = "still-injected", Warning, "the agent was not removed although it is no longer selected";
+    ValueKept = "value-kept", Warning, "a value that was changed after injection was kept";
 }
 
 impl Reason {
@@ -113,9 +113,9 @@ impl Reason {
     pub(crate) fn done(self) -> Option<&'static str> {
         match self {
             Reason::Injected => Some("added"),
-            Reason::Updated => Some("brought up to date"),
-            Reason::Adopted => Some("taken over"),
-            Reason::Removed => Some("taken out"),
+            Reason::Updated => Some("updated"),
+            Reason::Adopted => Some("adopted"),
+            Reason::Removed => Some("removed"),
             _ => None,
         }
     }

@@ -40,15 +40,15 @@ pub(crate) struct Validity {
 /// Reasons for which a certificate cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unusable {
-    #[error("the certificate file cannot be read as PEM: {0}")]
+    #[error("the certificate file is not valid PEM: {0}")]
     Chain(rustls::pki_types::pem::Error),
     #[error("the certificate file has no certificate")]
     NoCertificate,
-    #[error("the key file cannot be read as PEM: {0}")]
+    #[error("the key file is not valid PEM: {0}")]
     Key(rustls::pki_types::pem::Error),
     #[error("the certificate is not X.509: {0}")]
     NotX509(ASN1Error),
-    #[error("the key is that of another certificate")]
+    #[error("the key does not match the certificate")]
     OtherKey,
     #[error("{0}")]
     Tls(rustls::Error),
@@ -197,13 +197,13 @@ mod tests {
     fn a_certificate_that_cannot_be_served_says_why() {
         let (one, other) = (pem(&issued()), pem(&issued()));
         let error = |pem: Pem| Certificate::read(&pem).unwrap_err().to_string();
-        assert_eq!(error(Pem { key: other.key, ..one.clone() }), "the key is that of another certificate");
+        assert_eq!(error(Pem { key: other.key, ..one.clone() }), "the key does not match the certificate");
         assert_eq!(error(Pem { chain: Vec::new(), ..one.clone() }), "the certificate file has no certificate");
         let half = one.chain[..one.chain.len() / 2].to_vec();
-        assert!(error(Pem { chain: half, ..one.clone() }).starts_with("the certificate file cannot be read as PEM"));
+        assert!(error(Pem { chain: half, ..one.clone() }).starts_with("the certificate file is not valid PEM"));
         let no = b"-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n".to_vec();
         assert!(error(Pem { chain: no, ..one.clone() }).starts_with("the certificate is not X.509"));
-        assert!(error(Pem { key: Vec::new(), ..one }).starts_with("the key file cannot be read as PEM"));
+        assert!(error(Pem { key: Vec::new(), ..one }).starts_with("the key file is not valid PEM"));
     }
 
     #[test]

@@ -65,7 +65,7 @@ impl CertificateFiles {
 impl ConfigurationFile {
     fn read(&self) -> Result<String, String> {
         let bytes = fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
-        String::from_utf8(bytes).map_err(|_| format!("{}: it is not UTF-8", self.path.display()))
+        String::from_utf8(bytes).map_err(|_| format!("{}: the file is not UTF-8", self.path.display()))
     }
 
     fn load(&self, text: &str) -> Result<Config, String> {
@@ -180,7 +180,7 @@ impl<C: PartialEq> Seen<C> {
             Err(error) => {
                 if self.error.as_ref() != Some(&error) {
                     metrics.reloaded(self.source, false);
-                    tracing::error!(source, error, "not reloaded; what was read before stays in use");
+                    tracing::error!(source, error, "cannot reload; the previous content stays in use");
                 }
                 self.error = Some(error);
             }

@@ -65,13 +65,13 @@ impl Refused {
 
     fn sentence(self) -> String {
         match self {
-            Refused::NotFound => "there is no such hook; the hooks are /mutate, /warn and /wait-for".to_owned(),
-            Refused::NotPost => "a hook takes POST".to_owned(),
-            Refused::NotJson => "a hook takes application/json".to_owned(),
+            Refused::NotFound => "unknown path; the hooks are /mutate, /warn and /wait-for".to_owned(),
+            Refused::NotPost => "hooks support POST only".to_owned(),
+            Refused::NotJson => "hooks require the content type application/json".to_owned(),
             Refused::TooLong => "the body is longer than 7 MiB".to_owned(),
-            Refused::Slow => "the body did not come in time".to_owned(),
-            Refused::Broken => "the body did not come whole".to_owned(),
-            Refused::Busy(_) => "too much to do; try again".to_owned(),
+            Refused::Slow => "the body was not received in time".to_owned(),
+            Refused::Broken => "the body is incomplete".to_owned(),
+            Refused::Busy(_) => "too many requests; try again".to_owned(),
             Refused::Malformed(message) => message,
             Refused::Lost => "the review was not answered".to_owned(),
         }

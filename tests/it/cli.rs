@@ -50,9 +50,9 @@ fn in_place_touches_only_files_that_change() {
 fn one_error_holds_back_every_file_and_stdout() {
     let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN), ("c.yaml", BROKEN)]);
     for (args, ending) in [
-        (&["inject", "-i", "a.yaml", "b.yaml", "c.yaml"][..], "no file was changed"),
-        (&["inject", "."], "nothing was written"),
-        (&["inject", "--diff", "."], "nothing is shown"),
+        (&["inject", "-i", "a.yaml", "b.yaml", "c.yaml"][..], "; no file was changed"),
+        (&["inject", "."], "; no output was written"),
+        (&["inject", "--diff", "."], ""),
     ] {
         let ran = folder.run(args);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
@@ -61,11 +61,11 @@ fn one_error_holds_back_every_file_and_stdout() {
             "every error is shown: {}",
             ran.stderr
         );
-        let way = "`--set onError=skip` leaves out what is refused and goes on with the others";
-        assert!(ran.stderr.ends_with(&format!("2 errors; {ending}; {way}\n")), "{}", ran.stderr);
+        let way = "to skip what cannot be injected, use `--set onError=skip`";
+        assert!(ran.stderr.ends_with(&format!("2 errors{ending}; {way}\n")), "{}", ran.stderr);
     }
     let unread = folder.run(&["inject", "a.yaml", "b.yaml", "no.yaml"]).stderr;
-    assert!(unread.ends_with("2 errors; nothing was written\n"), "a file that is not there stays an error: {unread}");
+    assert!(unread.ends_with("2 errors; no output was written\n"), "a file that is not there stays an error: {unread}");
     assert_eq!(folder.read("a.yaml"), WEB);
     assert_eq!(std::fs::read_dir(folder.root()).unwrap().count(), 3, "nothing is left over");
 }
@@ -88,7 +88,7 @@ fn changes_that_an_error_holds_back_are_not_reported() {
             assert!(!told.contains("the agent was"), "{args:?} {told}");
         }
         let checked = folder.run(&["inject", "--check", "-v", "--set=injection=annotated", "."]).stderr;
-        assert!(checked.contains("the agent would be taken out"), "{checked}");
+        assert!(checked.contains("the agent would be removed"), "{checked}");
     }
 }
 
@@ -227,7 +227,7 @@ fn behind_an_open_block_scalar_no_other_file_can_stand() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(ran.stderr.starts_with("error[uneditable]: open-block-scalar: "), "{}", ran.stderr);
     assert!(ran.stderr.contains("--> a.yaml:5:10"), "{}", ran.stderr);
-    assert!(ran.stderr.ends_with("1 error; nothing was written\n"), "no setting helps: {}", ran.stderr);
+    assert!(ran.stderr.ends_with("1 error; no output was written\n"), "no setting helps: {}", ran.stderr);
 
     let last = folder.run(&["inject", "b.yaml", "a.yaml"]);
     assert_eq!((last.code, last.stdout.as_str()), (Some(0), &*format!("{}---\n{open}", injected())));
@@ -244,8 +244,8 @@ fn templates_in_one_unknown_kind_are_one_note_with_a_count() {
     let folder = Folder::with(&[("a.yaml", &cluster("a")), ("b.yaml", &(cluster("b") + "---\n" + &cluster("c")))]);
     let line = "podTemplates: [{group: example.com, kind: Herd, path: spec.headGroupSpec.template}]";
     let note = format!(
-        "a.yaml:7:7: info[unknown-template]: example.com/v1/Herd/a spec.headGroupSpec.template: what looks like a pod template \
-         in 3 resources gets no agent: nothing says that the kind Herd of example.com holds one there; if it does, add to the configuration: \
+        "a.yaml:7:7: info[unknown-template]: example.com/v1/Herd/a spec.headGroupSpec.template: not injected: the kind \
+         Herd (example.com) is unknown, but seems to have a pod template in 3 resources; if it has one, add to the configuration: \
          `{line}`\n3 without pod template\n"
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."], &["inject", "-v", "."]] {
@@ -270,7 +270,10 @@ fn a_charts_templates_are_left_alone_and_reported_once() {
         ("web/templates/b.yaml", template),
     ]);
     let alone = folder.run(&["inject", "--check", "web/templates"]).stderr;
-    assert!(alone.contains("[no-resources]: it has no manifests, only the templates of a Helm chart"), "{alone}");
+    assert!(
+        alone.contains("[no-resources]: the directory has no manifests, only templates of a Helm chart"),
+        "{alone}"
+    );
     let ran = folder.run(&["inject", "-i", "web"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(ran.stderr.matches("info[helm-template]").count(), 1, "{}", ran.stderr);
@@ -304,7 +307,7 @@ fn utf16_is_named() {
     let utf16: Vec<u8> = "\u{feff}kind: Pod\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     let ran = Folder::with(&[]).run_with(&["inject", "-"], utf16);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
-    assert!(ran.stderr.starts_with("error: this is UTF-16"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: the file is UTF-16"), "{}", ran.stderr);
 }
 
 #[test]
@@ -342,14 +345,14 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
     let by_hand = WEB.to_owned() + "        - name: mackerel\n          image: mackerel/mackerel-container-agent:1\n";
     let folder = Folder::with(&[("web.yaml", &by_hand)]);
     let left = folder.run(&["inject", "--check", "-v", "web.yaml"]);
-    assert!(left.code == Some(0) && left.stderr.contains("`inject --adopt` takes it over"), "{left:?}");
+    assert!(left.code == Some(0) && left.stderr.contains("to adopt it, use `inject --adopt`"), "{left:?}");
     let ran = folder.run(&["inject", "--check", "--adopt", "web.yaml"]);
-    let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent would be taken over\n";
+    let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent would be adopted\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), would));
-    let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel would be taken over, as mackerel-container-agent; changed: image (`agent.image`)";
+    let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel would be adopted, renamed to mackerel-container-agent; changed: image (`agent.image`)";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let adopted = folder.run_with(&["inject", "--adopt", "-"], &by_hand);
-    assert!(adopted.stderr.contains(&said.replace("would be taken over", "was taken over")), "{}", adopted.stderr);
+    assert!(adopted.stderr.contains(&said.replace("would be adopted", "was adopted")), "{}", adopted.stderr);
     assert!(adopted.stderr.ends_with(&format!("\n1 adopted\n{NEEDED}")), "{}", adopted.stderr);
     let items: String = by_hand.lines().map(|line| format!("  {line}\n")).collect();
     let call = format!("kind: ResourceList\nitems:\n- {}", items.trim_start());
@@ -436,7 +439,7 @@ fn the_log_file_gets_every_decision_and_is_appended_to() {
     assert!(lines[0].starts_with("web.yaml:7:5: info[injected]: apps/v1/Deployment/web"), "{log}");
     let expected = format!(
         "1 would be injected, 1 without pod template; no file was changed\n{NEEDED}\
-         error: no/such.yaml: no such file or directory\n1 error; nothing is shown\n"
+         error: no/such.yaml: no such file or directory\n1 error\n"
     );
     assert_eq!(lines[1..], expected.lines().collect::<Vec<_>>());
 }
@@ -454,14 +457,14 @@ fn wrong_usage_is_logged_too() {
     assert_eq!(crate::program::ran(command, b"").code, Some(2));
     assert_eq!(folder.read("v.log"), format!("{logged}{logged}"));
     let ran = folder.run(&["--sett=a.b=c", "--log-file=no/such/log"]);
-    assert!(ran.stderr.ends_with("error: the log file no/such/log cannot be written: no such file or directory\n"));
+    assert!(ran.stderr.ends_with("error: cannot write the log file no/such/log: no such file or directory\n"));
 }
 
 #[test]
 fn an_agent_that_inject_takes_out_is_named() {
     let folder = Folder::with(&[("web.yaml", &injected())]);
     let ran = folder.run(&["inject", "-i", "--set", "injection=annotated", "web.yaml"]);
-    let named = "web.yaml:7:5: info[removed]: apps/v1/Deployment/web spec.template: the agent was taken out";
+    let named = "web.yaml:7:5: info[removed]: apps/v1/Deployment/web spec.template: the agent was removed";
     assert!(ran.stderr.starts_with(named) && ran.stderr.ends_with("1 removed; 1 file changed\n"), "{}", ran.stderr);
     folder.write("web.yaml", &injected());
     assert_eq!(folder.run(&["uninject", "-i", "web.yaml"]).stderr, "1 removed; 1 file changed\n");
@@ -475,13 +478,13 @@ fn dry_runs_report_in_the_conditional() {
         let wanted = said(&["inject", "-v", "--set=agent.image=r/mackerel-container-agent:2", "new.yaml", "old.yaml"]);
         for line in [
             "new.yaml:7:5: info[injected]: apps/v1/Deployment/web spec.template: the agent would be added\n",
-            "old.yaml:7:5: info[updated]: apps/v1/Deployment/web spec.template: the agent would be brought up to date\n",
+            "old.yaml:7:5: info[updated]: apps/v1/Deployment/web spec.template: the agent would be updated\n",
             "\n1 would be injected, 1 would be updated; no file was changed\n",
         ] {
             assert!(wanted.contains(line), "{give:?} {wanted}");
         }
         let unwanted = said(&["uninject", "-v", "new.yaml", "old.yaml"]);
-        assert!(unwanted.contains(": the agent would be taken out\n"), "{give:?} {unwanted}");
+        assert!(unwanted.contains(": the agent would be removed\n"), "{give:?} {unwanted}");
         let summary = "\n1 would be removed, 1 skipped (not-injected); no file was changed\n";
         assert!(unwanted.ends_with(summary), "{give:?} {unwanted}");
         let unchanged = said(&["inject", "old.yaml"]);
@@ -502,7 +505,11 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
     for named in [".", "none"] {
         let ran = folder.run(&["inject", "--check", named]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
-        assert!(ran.stderr.starts_with(&format!("{named}: warning[no-resources]: it has no file")), "{}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with(&format!("{named}: warning[no-resources]: the directory has no")),
+            "{}",
+            ran.stderr
+        );
         assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
     }
     let folder =
@@ -511,12 +518,15 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         let ran = folder.run(&["inject", "--check", named]);
         assert_eq!(
             ran.stderr,
-            format!("{named}: warning[no-resources]: it holds no resource\n1 warning; no file was changed\n")
+            format!("{named}: warning[no-resources]: the input has no resources\n1 warning; no file was changed\n")
         );
         assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
     }
     let ran = folder.run_with(&["inject", "--check", "-"], "\n");
-    assert_eq!(ran.stderr, "<stdin>: warning[no-resources]: it holds no resource\n1 warning; no file was changed\n");
+    assert_eq!(
+        ran.stderr,
+        "<stdin>: warning[no-resources]: the input has no resources\n1 warning; no file was changed\n"
+    );
     assert_eq!(folder.run_with(&["inject", "--strict", "--check", "-"], "").code, Some(2));
     assert_eq!(folder.run_with(&["--log-file", "log"], "").stderr, "no resources\n", "a chart may be empty");
 }
@@ -532,9 +542,12 @@ fn a_file_that_is_no_manifest_is_called_so() {
         ("broken.yaml", BROKEN),
     ]);
     for (file, help) in [
-        ("web/templates/a.yaml", "it is a template of a Helm chart: render it first, for example with `helm template`"),
-        ("deploy.tpl", "is it a template, of a Helm chart for example? Render it first, and give the result"),
-        ("README.md", "correct the document, if it is a manifest at all"),
+        (
+            "web/templates/a.yaml",
+            "the file is a template of a Helm chart; render it first, for example with `helm template`",
+        ),
+        ("deploy.tpl", "if this is a template, for example of a Helm chart, render it first and inject the result"),
+        ("README.md", "if the file is a manifest, correct it"),
         ("broken.yaml", "correct the document"),
     ] {
         let stderr = folder.run(&["inject", file]).stderr;
@@ -610,7 +623,7 @@ fn more_than_twenty_errors_are_counted() {
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
     let stderr = Folder::with(&files).run(&["inject", "."]).stderr;
     assert_eq!(stderr.matches("error[uneditable]").count(), 20);
-    assert!(stderr.ends_with("… and 5 more errors (5 uneditable)\n25 errors; nothing was written\n"), "{stderr}");
+    assert!(stderr.ends_with("… and 5 more errors (5 uneditable)\n25 errors; no output was written\n"), "{stderr}");
 }
 
 #[test]
@@ -622,7 +635,7 @@ fn warnings_alike_do_not_hide_another_one() {
     let shown = |more: &[&str]| folder.run(&[&["inject", "--check", "web.yaml"], more].concat()).stderr;
     let (few, all) = (shown(&[]), shown(&["-v"]));
     assert_eq!((few.matches("[short-termination]").count(), few.matches("[host-network]").count()), (3, 1), "{few}");
-    assert!(few.contains("\n… and 22 more warnings (22 short-termination); `-v` shows them all\n"), "{few}");
+    assert!(few.contains("\n… and 22 more warnings (22 short-termination); `-v` shows all\n"), "{few}");
     assert_eq!((all.matches("[short-termination]").count(), all.matches("… and").count()), (25, 0), "{all}");
 }
 

@@ -313,10 +313,10 @@ fn settings(schema: &serde_json::Value, inside: &str) -> Vec<String> {
 #[test]
 fn a_bad_argument_is_named_with_its_number() {
     for (arguments, expected) in [
-        (&["agent.image"][..], "--set #1: error: `--set` needs a path and a value"),
+        (&["agent.image"][..], "--set #1: error: `--set` requires a path and a value"),
         (&["agent.image="], "--set #1: error: `agent.image` must not be empty"),
-        (&["injection=always", "agent.imag=a"], "--set #2: error: there is no setting `agent.imag`"),
-        (&["=a"], "--set #1: error: there is no setting ``"),
+        (&["injection=always", "agent.imag=a"], "--set #2: error: unknown setting `agent.imag`"),
+        (&["=a"], "--set #1: error: unknown setting ``"),
         (&["agent=a"], "--set #1: error: `agent` must be a mapping, found a string"),
         (&["agent="], "--set #1: error: `agent` has no value"),
         (&["agent.roles=aa:bb,cc:dd"], "--set #1: error: `agent.roles` must be a list, found a string"),
@@ -327,25 +327,25 @@ fn a_bad_argument_is_named_with_its_number() {
         (&["agent.securityContext.runAsUsr=1"], "--set #1: error: `agent.securityContext` has no field `runAsUsr`"),
         (
             &["agent.securityContext.runAsUser.a=1"],
-            "--set #1: error: `agent.securityContext.runAsUser` is a single setting and has no `a`",
+            "--set #1: error: `agent.securityContext.runAsUser` is a single value and has no field `a`",
         ),
         (
             &["kubelet.port=1", "kubelet.readOnlyPort=2"],
-            "--set #2: error: `kubelet.readOnlyPort` and `kubelet.port` cannot stand together: the read-only port has no TLS",
+            "--set #2: error: `kubelet.readOnlyPort` and `kubelet.port` cannot be combined: the read-only port has no TLS",
         ),
         (&["waitFor.timeoutSeconds=0"], "--set #1: error: `waitFor.timeoutSeconds` must be at least 1, found `0`"),
         (
             &["agent.env=[{name: MACKEREL_MEMO, value: a}]", "agent.memo=b"],
-            "--set #2: error: `agent.memo` has no effect beside `agent.env[0]`, which is MACKEREL_MEMO",
+            "--set #2: error: `agent.memo` has no effect because `agent.env[0]` sets MACKEREL_MEMO",
         ),
         (
             &["waitFor.image=a/mackerel-container-agent:1"],
-            "--set #1: error: `waitFor.image` must hold this program, and `a/mackerel-container-agent:1` is the agent's",
+            "--set #1: error: `waitFor.image` must be an image of mackerel-agent-injector, but `a/mackerel-container-agent:1` is the agent",
         ),
         (&["agent.tmp.sizeLimit=64m"], "--set #1: error: `agent.tmp.sizeLimit` is not a whole number of bytes: `64m`"),
         (
             &["agent.resources.limits.memroy=1Gi"],
-            "--set #1: error: `agent.resources.limits.memroy` is no resource that Kubernetes knows",
+            "--set #1: error: `agent.resources.limits.memroy` is not a resource name of Kubernetes",
         ),
     ] {
         assert_eq!(from_arguments(arguments).unwrap_err(), [expected], "{arguments:?}");

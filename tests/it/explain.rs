@@ -71,24 +71,24 @@ fn a_person_gets_a_table_with_the_rule_and_its_place() {
     let ran = explained(&folder(), &["deploy"]);
     let expected = "\
 deploy/a shop.yaml
-  line 1   Deployment/shop/web spec.template  injected            annotation inject (deploy/a shop.yaml:8:52)
+  line 1   Deployment/shop/web spec.template  would be injected   annotation inject (deploy/a shop.yaml:8:52)
   line 13  Deployment/quiet spec.template     not-requested       injection: annotated (config.yaml:4:14)
-      line 18:5: warning[misplaced-annotation]: `agent-injector.contrib.mackerel.io/inject` stands on Deployment, where it does nothing
+      line 18:5: warning[misplaced-annotation]: annotation `agent-injector.contrib.mackerel.io/inject` has no effect on Deployment
         help: move it to spec.template.metadata.annotations
   line 23  StatefulSet/shop/db spec.template  not-selected        select.kinds: [\"Deployment\",\"Job\"] (config.yaml:6:12)
       line 26:18: info[not-selected]: StatefulSet is not in `select.kinds`
 
 deploy/job.yaml
   line 1   Job/migrate spec.template          invalid-annotation  annotation inject (deploy/job.yaml:6:73)
-      line 6:73: error[invalid-annotation]: the annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`
+      line 6:73: error[invalid-annotation]: annotation `agent-injector.contrib.mackerel.io/inject` must be `true` or `false`, found `maybe`
         help: write `\"true\"` or `\"false\"`, in quotes
 
-needed before the pods start; without it an agent does not start or exits, and its pod is not ready:
+required before the pods start; without them the agent does not start or exits, and its pod is not ready:
   Secret mackerel-container-agent in shop, key MACKEREL_APIKEY: deploy/job.yaml:9:1
 
-to be permitted, as the command `rbac` prints it; without it an agent reports nothing, though its pod is ready:
+required permissions (`mackerel-agent-injector rbac` prints them); without them the agent reports nothing, although its pod is ready:
   get nodes/proxy and nodes/stats: ServiceAccount default in shop
-  nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do
+  nodes/proxy: it allows running commands in any container on any node; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead
 
 1 would be injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
 Mackerel hosts: 1, one for each replica
@@ -119,13 +119,13 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
         assert_eq!(origin("agent.memo"), "--set #1");
         assert_eq!(origin("agent.resources.limits.memory"), "annotation memory-limit at deploy/a shop.yaml:9:58");
         assert_eq!(origin("agent.resources.requests.memory"), "default");
-        assert!(ran.stdout.contains("the agent stands in spec.template.spec.containers"), "{}", ran.stdout);
+        assert!(ran.stdout.contains("settings of the agent in spec.template.spec.containers"), "{}", ran.stdout);
         assert!(!ran.stdout.contains("migrate") && !ran.stdout.contains("StatefulSet"));
     }
     let none = explained(&folder, &["deploy", "--resource", "Deployment/nobody"]);
     assert_eq!((none.code, &*none.stdout), (Some(2), ""));
     assert!(
-        none.stderr.contains("no resource Deployment/nobody with a pod template; name it as in"),
+        none.stderr.contains("no resource Deployment/nobody with a pod template; use for example"),
         "{}",
         none.stderr
     );
@@ -137,7 +137,7 @@ fn a_resource_that_names_no_namespace_is_asked_for_by_the_one_that_it_gets() {
     let asked = |more: &[&str]| folder.run(&[&["explain", "web.yaml", "--resource"], more].concat());
     let found = asked(&["Deployment/shop/web", "--namespace", "shop"]);
     assert_eq!(found.code, Some(0), "{found:?}");
-    assert!(found.stdout.contains("  Deployment/web spec.template  injected"), "{found:?}");
+    assert!(found.stdout.contains("  Deployment/web spec.template  would be injected"), "{found:?}");
     assert_eq!(asked(&["Deployment/shop/web"]).code, Some(2));
 }
 
@@ -158,10 +158,10 @@ spec: {containers: [{name: web, image: web}]}
     };
     let [log_level, memo] = ["{name: MACKEREL_LOG_LEVEL, value: DEBUG}", "{name: MACKEREL_MEMO, value: x}"];
     assert_eq!(env("{name: A, value: b}"), r#"[{"name":"A","value":"b"}] --set #1"#);
-    assert_eq!(env(memo), "[] --set #1, less MACKEREL_MEMO, which an annotation gives");
+    assert_eq!(env(memo), "[] --set #1, without MACKEREL_MEMO, which an annotation sets");
     assert_eq!(
         env(&format!("{log_level}, {memo}")),
-        "[] --set #1, less MACKEREL_LOG_LEVEL and MACKEREL_MEMO, which annotations give"
+        "[] --set #1, without MACKEREL_LOG_LEVEL and MACKEREL_MEMO, which annotations set"
     );
 }
 
@@ -324,7 +324,7 @@ fn what_to_do_is_said_at_the_first_of_many() {
     let folder = Folder::with(&[("a.yaml", &job("a")), ("b.yaml", &job("b"))]);
     let ran = folder.run(&["explain", "a.yaml", "b.yaml"]);
     let of = |what: &str| ran.stdout.matches(what).count();
-    assert_eq!((of("[immutable-template]"), of("  help: delete the one")), (2, 1), "{}", ran.stdout);
+    assert_eq!((of("[immutable-template]"), of("  help: delete the existing")), (2, 1), "{}", ran.stdout);
 }
 
 /// A pod that only waits shows the hosts and settings of its init container, and no permissions.
@@ -335,10 +335,10 @@ fn wait_for_comes_with_its_hosts_and_settings() {
     let ran = folder.run(&[&["explain", "web.yaml"][..], &set].concat());
     let expected = "\
 web.yaml
-  line 1  Deployment/shop/web spec.template  injected  annotation wait-for (web.yaml:6:75)
-      line 6:5: info[injected]: wait-for would be added; no agent: injection is `annotated` and the template does not ask
+  line 1  Deployment/shop/web spec.template  would be injected  annotation wait-for (web.yaml:6:75)
+      line 6:5: info[injected]: wait-for would be added; no agent: `injection` is `annotated`, and the template does not request injection
 
-      wait-for stands in spec.template.spec.initContainers, made from:
+      settings of wait-for in spec.template.spec.initContainers:
         annotation wait-for                             [\"db:5432\",\"[::1]:6379\"]  web.yaml:6:75
         agent.imagePullPolicy                           IfNotPresent              default
         agent.imagePullSecrets                          []                        default
@@ -387,7 +387,7 @@ fn permissions_are_listed_by_namespace() {
     let folder = Folder::with(&[("pods.yaml", &pods.join("---\n"))]);
     let permitted = |set: &[&str]| {
         let ran = folder.run(&[&["explain", "pods.yaml"], set].concat());
-        let begin = ran.stdout.find("to be permitted");
+        let begin = ran.stdout.find("required permissions");
         begin.map(|begin| {
             ran.stdout[begin..]
                 .lines()
@@ -397,10 +397,10 @@ fn permissions_are_listed_by_namespace() {
                 .collect::<Vec<_>>()
         })
     };
-    let proxy = "  nodes/proxy: it permits far more than reading: whoever has the pod's token can run commands in any container of any node";
-    let less = "; where no cluster is older than 1.33, say so in `kubernetesVersion`, and less will do";
+    let proxy = "  nodes/proxy: it allows running commands in any container on any node";
+    let less = "; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
     let in_each = |get: &str| {
-        [("", "web in the pods' namespace"), ("s", "db, web in shop")]
+        [("", "web in the namespace of the pods"), ("s", "db, web in shop")]
             .map(|(plural, accounts)| format!("  get {get}: ServiceAccount{plural} {accounts}"))
             .to_vec()
     };
@@ -411,9 +411,9 @@ fn permissions_are_listed_by_namespace() {
     assert_eq!(permitted(&["--set", "kubelet.readOnlyPort=10255"]), None);
     let generated = ["--namespace", "shop", "--set", "rbac={generate: true, allowNodesProxy: true}"];
     let ran = folder.run(&[&["explain", "pods.yaml"][..], &generated].concat());
-    assert!(ran.stdout.contains("to be permitted, as `rbac.generate` writes it; "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("required permissions (`rbac.generate` writes them); "), "{}", ran.stdout);
     let ran = folder.run(&["explain", "pods.yaml"]);
-    for namespace in ["the pods' namespace", "shop"] {
+    for namespace in ["the namespace of the pods", "shop"] {
         let needed =
             format!("  Secret mackerel-container-agent in {namespace}, key MACKEREL_APIKEY: not in the input\n");
         assert!(ran.stdout.contains(&needed), "{}", ran.stdout);

@@ -8,7 +8,7 @@ use mackerel_agent_injector::options::{Direction, Options};
 use yaml_json_patch as yaml;
 use yaml_json_patch::documents;
 
-const TOO_DEEP: &str = "the document nests deeper than 255 levels";
+const TOO_DEEP: &str = "the document is nested more than 255 levels deep";
 
 #[test]
 fn a_hundred_thousand_brackets() {

@@ -106,17 +106,17 @@ fn a_function_config_counts_and_leaves_no_room_for_another() {
 
     let both = folder.run_with(&["--config", "two.yaml"], &call_with);
     assert_eq!(both.code, Some(2));
-    assert!(both.stderr.starts_with("error: the ResourceList has a functionConfig and `--config` is given too"));
+    assert!(both.stderr.starts_with("error: `--config` cannot be combined with the functionConfig"));
     assert_eq!(parsed(&both)["results"][0]["severity"], "error");
 
     let wrong = folder.run_with(&[], call_with.replace("agent:", "agnet:"));
     assert_eq!(wrong.code, Some(2));
     let told = |ran: &Ran| parsed(ran)["results"][0]["message"].clone();
-    assert_eq!(told(&wrong), "AgentInjector:3:8: there is no setting `agnet`; did you mean `agent`?");
-    assert!(wrong.stderr.contains("note: the lines are those that kustomize or kpt passed"), "{}", wrong.stderr);
+    assert_eq!(told(&wrong), "AgentInjector:3:8: unknown setting `agnet`; did you mean `agent`?");
+    assert!(wrong.stderr.contains("note: kustomize or kpt may have reformatted the file"), "{}", wrong.stderr);
     let metadata = "  metadata:\n    annotations:\n      config.kubernetes.io/path: 'agent.yaml'\n  spec:";
     let of_file = folder.run_with(&[], call_with.replace("agent:", "agnet:").replace("  spec:", metadata));
-    assert_eq!(told(&of_file), "agent.yaml:4:8: there is no setting `agnet`; did you mean `agent`?");
+    assert_eq!(told(&of_file), "agent.yaml:4:8: unknown setting `agnet`; did you mean `agent`?");
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn a_config_map_and_an_empty_function_config_work() {
 #[test]
 fn a_config_map_whose_settings_stand_elsewhere_is_an_error() {
     for (settings, told) in [
-        ("spec: {injection: disabled}", "there is no setting `spec`"),
+        ("spec: {injection: disabled}", "unknown setting `spec`"),
         ("Data: {injection: disabled}", "did you mean `data`?"),
-        ("injection: disabled", "there is no setting `injection`"),
-        ("data: {}, spec: {injection: disabled}", "there is no setting `spec`"),
+        ("injection: disabled", "unknown setting `injection`"),
+        ("data: {}, spec: {injection: disabled}", "unknown setting `spec`"),
     ] {
         let call = call(&format!(
             "functionConfig: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: input}}, immutable: true, {settings}}}\n"
@@ -162,7 +162,7 @@ fn what_is_no_readable_resource_list_gives_nothing_on_stdout() {
     ] {
         let ran = Folder::with(&[]).run_with(&[], broken);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{broken}");
-        assert!(ran.stderr.starts_with("error: not a readable ResourceList: "), "{}", ran.stderr);
+        assert!(ran.stderr.starts_with("error: invalid ResourceList: "), "{}", ran.stderr);
     }
 }
 

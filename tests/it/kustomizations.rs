@@ -57,7 +57,7 @@ fn a_patch_that_is_named_is_left_alone_and_explained() {
 fn only_the_kustomizations_of_the_input_count() {
     let folder = package();
     let both = ["overlay/kustomization.yaml", "patches/web.yaml"];
-    assert!(decision(&folder, &both).contains("overlay/kustomization.yaml:4:9 names this file as a patch"));
+    assert!(decision(&folder, &both).contains("overlay/kustomization.yaml:4:9 uses this file as a patch"));
     assert!(decision(&folder, &["patches", "overlay"]).contains("[kustomize-patch]"));
     assert!(decision(&folder, &["patches", "base"]).contains("[injected]"));
     folder.write(".ignore", "overlay/\n");
@@ -76,7 +76,7 @@ fn a_component_may_name_it_and_its_file_need_no_extension() {
     let folder = package();
     folder.write("overlay/kustomization.yaml", "kind: Kustomization\n");
     folder.write("patches/Kustomization", "kind: Component\npatchesStrategicMerge: [web.yaml]\n");
-    assert!(decision(&folder, &["."]).contains("patches/Kustomization:2:25 names this file as a patch"));
+    assert!(decision(&folder, &["."]).contains("patches/Kustomization:2:25 uses this file as a patch"));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn an_agent_that_an_earlier_run_put_into_a_patch_goes() {
     let folder = package();
     assert_eq!(folder.run(&["inject", "-i", "patches"]).code, Some(0));
     let ran = folder.run(&["inject", "-v", "-i", "."]);
-    assert!(ran.stderr.contains("the agent was taken out: overlay/kustomization.yaml:4:9 names"), "{ran:?}");
+    assert!(ran.stderr.contains("the agent was removed: overlay/kustomization.yaml:4:9 uses"), "{ran:?}");
     assert_eq!(folder.read("patches/web.yaml"), PATCH);
 }
 

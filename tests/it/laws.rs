@@ -276,8 +276,9 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
             let place = value.pointer_mut(&resource).ok_or("law 3: the resource is gone")?;
             apply(place, &outcome.patch)?;
         }
-        let result = yaml::read_complete(result)
-            .map_err(|error| format!("law 3: the result is not valid YAML at {}: {error}\n{result}", error.offset))?;
+        let result = yaml::read_complete(result).map_err(|error| {
+            format!("law 3: the edited text is not valid YAML at {}: {error}\n{result}", error.offset)
+        })?;
         if without_permissions(json(&result)?) != without_permissions(value.clone()) {
             return Err(format!("law 3: the text says\n{:#}\nthe patch says\n{value:#}", json(&result)?));
         }

@@ -33,7 +33,7 @@ fn a_stream_comes_out_with_the_agent_and_every_source_comment() {
 fn blank_input_is_answered_with_a_comment() {
     for blank in ["", "\n", "  \n\n"] {
         let ran = Folder::with(&[]).run_with(&[], blank);
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "# mackerel-agent-injector: there was no manifest\n"));
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "# mackerel-agent-injector: no manifests\n"));
     }
 }
 

@@ -22,8 +22,8 @@ spec:
 ";
 
 /// The end of a report of a run that injects the agent.
-pub(crate) const NEEDED: &str = "needed in the pods' namespace: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n\
-     needed by the agents' ServiceAccounts, unless they have them: the permissions that `mackerel-agent-injector rbac` prints\n";
+pub(crate) const NEEDED: &str = "required in the namespace of the pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n\
+     required: RBAC for the agents; `mackerel-agent-injector rbac PATH...` prints it\n";
 
 /// A folder with files, and the program run in it.
 pub(crate) struct Folder(tempfile::TempDir);

@@ -83,7 +83,7 @@ fn the_exit_code_tells_the_first_that_does_not() {
         let told: Vec<&str> = ran.stderr.lines().collect();
         assert_eq!(told.len(), failed.len(), "{ran:?}");
         for (line, host) in told.iter().zip(failed) {
-            assert!(line.starts_with(&format!("error: {host} accepts no connection within 300ms: ")), "{line}");
+            assert!(line.starts_with(&format!("error: {host} did not accept connections within 300ms: ")), "{line}");
         }
         assert_eq!(ran.stdout.lines().count(), hosts.len() - failed.len(), "{ran:?}");
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Number, Value};
 /// - aliases and merge keys (`<<`) are expanded; a merge overrides the keys before it, as in go-yaml
 ///
 /// # Errors
-/// - a value that does not fit its tag, infinity or not-a-number
+/// - a value that does not match its tag, infinity or not-a-number
 /// - a key that is null, a collection, or an integer beyond 2^63 - 1
 /// - a merge key whose value is not a mapping or a list of mappings
 /// - more than 1,000 levels, once aliases are expanded
@@ -23,7 +23,7 @@ pub fn to_json(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
 /// The text itself nests 255 levels at most, but `a: &a [[[]]]`, `b: &b [[[*a]]]` … may go on for ever.
 const MAX_EXPANDED_DEPTH: u32 = 1000;
 
-const TOO_DEEP: &str = "this document nests too deep once its aliases are expanded";
+const TOO_DEEP: &str = "the document is nested too deeply when its aliases are expanded";
 
 struct Reader<'r, 't> {
     tree: &'r Tree<'t>,
@@ -48,7 +48,7 @@ impl Reader<'_, '_> {
         let decoded = f64::from(self.decoded);
         let allowed = 0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW)).clamp(0.0, 1.0);
         if self.aliased > 100 && self.decoded > 1000 && f64::from(self.aliased) / decoded > allowed {
-            return Err(error(self.tree, id, "the aliases of this document multiply without bound"));
+            return Err(error(self.tree, id, "the aliases of the document expand to too many values"));
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Reader<'_, '_> {
         read: impl FnOnce(&mut Self, NodeId) -> Result<T, YamlError>,
     ) -> Result<T, YamlError> {
         if self.expanding.contains(&id) {
-            return Err(error(self.tree, id, "this alias stands inside its own anchor"));
+            return Err(error(self.tree, id, "the alias is inside its own anchor"));
         }
         // Merge keys lead here without passing through `value`.
         if self.expanding.len() >= MAX_EXPANDED_DEPTH as usize {
@@ -174,7 +174,7 @@ pub(super) fn key(tree: &Tree<'_>, key: NodeId) -> Result<String, YamlError> {
 
 /// The error for a value that a merge key cannot take in.
 pub(super) fn not_to_merge(tree: &Tree<'_>, source: NodeId) -> YamlError {
-    error(tree, source, "`<<` needs a mapping, or a list of mappings")
+    error(tree, source, "`<<` requires a mapping or a list of mappings")
 }
 
 /// True for the key `<<` that go-yaml takes for a merge.
@@ -282,8 +282,8 @@ mod tests {
             ("~: b\n", "a key cannot be null"),
             ("? [a]\n: b\n", "a key cannot be a mapping or a list"),
             ("18446744073709551615: b\n", "a key cannot be this large a number"),
-            ("d:\n  <<: 1\n", "`<<` needs a mapping, or a list of mappings"),
-            ("a: &x [*x]\n", "this alias stands inside its own anchor"),
+            ("d:\n  <<: 1\n", "`<<` requires a mapping or a list of mappings"),
+            ("a: &x [*x]\n", "the alias is inside its own anchor"),
         ];
         for (text, expected) in cases {
             assert_eq!(json(text).map_err(|error| error.message), Err(expected.to_owned()), "{text}");
@@ -298,6 +298,6 @@ mod tests {
             text.push_str(&format!("l{level}: &l{level} [{}]\n", [below.as_str(); 9].join(", ")));
         }
         let message = json(&text).map_err(|error| error.message);
-        assert_eq!(message, Err("the aliases of this document multiply without bound".to_owned()));
+        assert_eq!(message, Err("the aliases of the document expand to too many values".to_owned()));
     }
 }

@@ -40,7 +40,7 @@ impl Error {
         match self {
             Error::Yaml(_) => "correct the document",
             Error::Splice(error) => error.kind.help(),
-            Error::Mismatch(_) => "report the document and the patch as a defect of yaml-json-patch",
+            Error::Mismatch(_) => "this is a bug in yaml-json-patch; please report it with the document and the patch",
         }
     }
 }
@@ -58,7 +58,7 @@ impl Error {
 /// let shared = "standby: &all [db1]\nhosts: *all\n";
 /// let error = apply(shared, &patch).unwrap_err();
 /// assert!(matches!(&error, Error::Splice(error) if error.kind == ErrorKind::Alias));
-/// assert_eq!(error.help(), "write the value out instead of `*name`");
+/// assert_eq!(error.help(), "replace the alias `*name` with its value");
 /// assert_eq!(&shared[error.offset()..], "*all\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -43,7 +43,7 @@ pub enum ScalarValue<'t> {
 pub fn scalar_value<'t>(tree: &Tree<'t>, id: NodeId) -> Result<ScalarValue<'t>, YamlError> {
     let id = tree.alias_target(id);
     if tree.kind(id) != Kind::Scalar {
-        return Err(YamlError { offset: tree.span(id).start, message: "expected a single value here".to_owned() });
+        return Err(YamlError { offset: tree.span(id).start, message: "expected a scalar".to_owned() });
     }
     let style = tree.style(id);
     let text = crate::scalar::decode(tree, id);
@@ -52,7 +52,7 @@ pub fn scalar_value<'t>(tree: &Tree<'t>, id: NodeId) -> Result<ScalarValue<'t>, 
         None => Ok(ScalarValue::Str(text)),
         Some(full) => tagged(&full, text).ok_or_else(|| YamlError {
             offset: tree.span(id).start,
-            message: format!("this value does not fit its tag `{}`", tree.tag(id).unwrap_or_default()),
+            message: format!("this value does not match its tag `{}`", tree.tag(id).unwrap_or_default()),
         }),
     }
 }

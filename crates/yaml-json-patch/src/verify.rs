@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// The edited text is not what the patch says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the edited text does not read back as the document with the patch applied; this is a defect of the program")]
+#[error("the edited text does not match the patched document; this is a bug")]
 #[non_exhaustive]
 pub struct Mismatch {
     /// Byte offset into the new text.

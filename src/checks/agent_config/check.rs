@@ -63,7 +63,7 @@ pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
             check.faults
         }
         Err(error) => {
-            let message = format!("not valid YAML, so that the agent does not start: {}", error.message);
+            let message = format!("not valid YAML, so the agent does not start: {}", error.message);
             vec![Fault { reason: Reason::AgentConfigInvalid, offset: error.offset, message, help: None }]
         }
     }
@@ -103,8 +103,8 @@ impl Check<'_, '_> {
         self.folder_of_the_host_id(root);
         for (key, node, _) in given {
             for ShadowedSetting { setting, .. } in self.pod.shadowed.iter().filter(|shadowed| shadowed.in_file == key) {
-                let message = format!("`{key}` wins over what `{setting}` says, which has no effect");
-                self.invalid(node, &message, Some("keep one of them".to_owned()));
+                let message = format!("`{key}` overrides `{setting}`");
+                self.invalid(node, &message, Some("remove one of them".to_owned()));
             }
         }
     }
@@ -117,9 +117,8 @@ impl Check<'_, '_> {
         let Some(path) = self.text(folder) else { return };
         let is_below_tmp = Path::new(&path).starts_with(TMP_FOLDER) && !path.split('/').any(|part| part == "..");
         if !is_below_tmp {
-            let message =
-                format!("`root` is outside {TMP_FOLDER}, the only place where the agent can keep the host's id");
-            let help = format!("name a folder below {TMP_FOLDER}, or set `agent.hostIdStore` to `memory`");
+            let message = format!("`root` is outside {TMP_FOLDER}, but the agent can store the host ID only there");
+            let help = format!("use a directory below {TMP_FOLDER}, or set `agent.hostIdStore` to `memory`");
             self.invalid(folder, &message, Some(help));
         }
     }
@@ -130,8 +129,13 @@ impl Check<'_, '_> {
             ValueForm::Text => self.is_text(place, value),
             ValueForm::ApiKey => {
                 if !self.is_blank(value) {
-                    let help = "take it away: the agent gets its key from the Secret that `apiKey` names";
-                    self.fault(Reason::PlainApiKey, node, "the API key stands here for all to read", Some(help.into()));
+                    let help = "remove it; the agent reads the key from the Secret of `apiKey`";
+                    self.fault(
+                        Reason::PlainApiKey,
+                        node,
+                        "the API key is in the ConfigMap as plain text",
+                        Some(help.into()),
+                    );
                 }
             }
             ValueForm::Pattern => self.pattern(place, node, value),
@@ -168,7 +172,7 @@ impl Check<'_, '_> {
             let Some((_, form)) = fields.iter().find(|(known, _)| *known == key) else {
                 let meant = closest(&key, fields.iter().map(|(known, _)| *known));
                 let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-                self.invalid(node, &format!("the agent does not know `{at}` and ignores it"), help);
+                self.invalid(node, &format!("unknown field `{at}`; the agent ignores it"), help);
                 continue;
             };
             if !self.is_nothing(value) {
@@ -181,7 +185,7 @@ impl Check<'_, '_> {
 
     fn needs(&mut self, place: &str, node: NodeId, mapping: NodeId, needed: &str) {
         if self.tree.member(mapping, needed).is_none_or(|value| self.is_blank(value)) {
-            self.invalid(node, &format!("`{place}` has no `{needed}`, which ends the agent"), None);
+            self.invalid(node, &format!("`{place}` has no `{needed}`; the agent exits"), None);
         }
     }
 
@@ -194,11 +198,11 @@ impl Check<'_, '_> {
         match ways.as_slice() {
             [_] => {}
             [] if self.tree.kind(self.tree.alias_target(probe)) != Kind::Mapping => {}
-            [] => self.invalid(probe, "`readinessProbe` has none of `exec`, `http`, `tcp`, which ends the agent", None),
+            [] => self.invalid(probe, "`readinessProbe` has none of `exec`, `http` and `tcp`; the agent exits", None),
             several => {
                 let several = several.join("` and `");
-                let message = format!("`readinessProbe` has `{several}`, and more than one ends the agent");
-                self.invalid(probe, &message, Some("keep one of them".to_owned()));
+                let message = format!("`readinessProbe` has `{several}`, but only one is allowed; the agent exits");
+                self.invalid(probe, &message, Some("remove one of them".to_owned()));
             }
         }
     }
@@ -225,14 +229,15 @@ impl Check<'_, '_> {
     fn pattern(&mut self, place: &str, node: NodeId, value: NodeId) {
         let Some(pattern) = self.text(value) else { return self.must_be(place, value, "text") };
         if let Err(why) = go_regexp::check(&pattern) {
-            let message = format!("`{place}` is no regular expression that the agent takes: {why}");
+            let message = format!("`{place}` is not a valid Go regular expression: {why}");
             self.invalid(value, &message, None);
         } else if pattern.is_empty() {
-            let message = format!("`{place}` is empty, which matches every container: the agent reports none");
-            self.invalid(value, &message, Some("take it away".to_owned()));
+            let message = format!("`{place}` is empty and matches every container, so the agent reports none");
+            self.invalid(value, &message, Some("remove it".to_owned()));
         } else if misses_the_agent(&pattern) {
-            let message = format!("`{place}` replaces the injector's, so that the agent reports its own container too");
-            let help = "set `agent.ignoreContainer` instead, which is combined with the injector's";
+            let message =
+                format!("`{place}` replaces the pattern of the injector, so the agent also reports its own container");
+            let help = "set `agent.ignoreContainer` instead, which is combined with the pattern of the injector";
             self.invalid(node, &message, Some(help.to_owned()));
         }
     }
@@ -249,7 +254,7 @@ impl Check<'_, '_> {
     fn roles(&mut self, roles: NodeId) {
         for role in self.list("roles", roles) {
             if !self.text(role).is_some_and(|role| role.contains(':')) {
-                let message = "a role names its service too, and Mackerel refuses others, which ends the agent";
+                let message = "the role has no service, so Mackerel rejects it and the agent exits";
                 self.invalid(role, message, Some("write it as `service:role`".to_owned()));
             }
         }
@@ -263,7 +268,7 @@ impl Check<'_, '_> {
             _ => return self.must_be(place, value, "a whole number"),
         };
         if is_below && least == Least::Zero {
-            self.invalid(value, &format!("`{place}` is below 0, which ends the agent"), None);
+            self.invalid(value, &format!("`{place}` is below 0; the agent exits"), None);
         }
     }
 
@@ -272,8 +277,7 @@ impl Check<'_, '_> {
         let Some(port) = self.text(value) else { return self.must_be(place, value, "a port") };
         let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         if is_number && port.parse::<u16>().unwrap_or_default() == 0 {
-            let message =
-                format!("`{place}` must be a port, 1 to 65535, found `{port}`: the agent would wait for ever");
+            let message = format!("`{place}` must be a port from 1 to 65535, found `{port}`; the probe never succeeds");
             self.invalid(value, &message, None);
         }
     }
@@ -290,8 +294,8 @@ impl Check<'_, '_> {
     fn user(&mut self, place: &str, node: NodeId, value: NodeId) {
         self.is_text(place, value);
         if self.pod.sudo == Sudo::Fails && !self.is_blank(value) {
-            let message = format!("`{place}` needs sudo, which the agent's security context does not allow");
-            let help = "run it as the agent's own user, or loosen `agent.securityContext`";
+            let message = format!("`{place}` needs sudo, which the security context of the agent does not allow");
+            let help = "remove it to run the command as the user of the agent, or relax `agent.securityContext`";
             self.invalid(node, &message, Some(help.to_owned()));
         }
     }
@@ -299,7 +303,7 @@ impl Check<'_, '_> {
     fn variables(&mut self, place: &str, env: NodeId) {
         for (name, node, value) in self.entries(env, place) {
             if name.contains('=') {
-                self.invalid(node, &format!("the name `{name}` holds a `=`, which ends the agent"), None);
+                self.invalid(node, &format!("the name `{name}` contains `=`; the agent exits"), None);
             }
             self.is_text(&format!("{place}.{name}"), value);
         }
@@ -316,7 +320,7 @@ impl Check<'_, '_> {
         for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
             let Some(name) = self.text(key) else { continue };
             if !names.insert(name.clone()) {
-                self.invalid(key, &format!("the key `{name}` stands here twice, which ends the agent"), None);
+                self.invalid(key, &format!("duplicate key `{name}`; the agent exits"), None);
             } else if name != "<<" {
                 entries.push((name, key, value));
             }
@@ -362,7 +366,7 @@ impl Check<'_, '_> {
             Kind::Sequence => "a list".to_owned(),
             Kind::Scalar | Kind::Alias => format!("`{}`", self.tree.raw(node)),
         };
-        self.invalid(node, &format!("{place} must be {what}, found {found}, which ends the agent"), None);
+        self.invalid(node, &format!("{place} must be {what}, found {found}; the agent exits"), None);
     }
 
     fn invalid(&mut self, node: NodeId, message: &str, help: Option<String>) {
@@ -449,15 +453,15 @@ plugin:
         let seen = faults(text);
         let expected = [
             (1, "plain-api-key"),
-            (2, "does not know `display_name`"),
-            (3, "no regular expression"),
+            (2, "unknown field `display_name`"),
+            (3, "not a valid Go regular expression"),
             (4, "found `wokring`"),
-            (6, "`exec` and `tcp`, and more than one"),
+            (6, "`exec` and `tcp`, but only one"),
             (6, "has no `port`"),
             (8, "below 0"),
             (11, "has no `command`"),
             (11, "needs sudo"),
-            (13, "holds a `=`"),
+            (13, "contains `=`"),
         ];
         assert_eq!(seen.len(), expected.len(), "{seen:#?}");
         for ((line, part), fault) in expected.into_iter().zip(&seen) {
@@ -498,29 +502,29 @@ plugin:
             ("plugin: {checks: {log: {command: a, env: {b: [c]}}}}", "`plugin.checks.log.env.b` must be text"),
             ("plugin: {metrics: {a: {command: b, timeoutSeconds: '5'}}}", "must be a whole number, found `'5'`"),
             ("plugin: {metrics: {a: {command: b, timeoutSeconds: 5s}}}", "must be a whole number, found `5s`"),
-            ("plugin: {metrics: {a: {command: b, command: c}}}", "`command` stands here twice"),
-            ("plugin: {metric: {a: {command: b}}}", "does not know `plugin.metric`"),
+            ("plugin: {metrics: {a: {command: b, command: c}}}", "duplicate key `command`"),
+            ("plugin: {metric: {a: {command: b}}}", "unknown field `plugin.metric`"),
             ("plugin: [a]", "`plugin` must be a mapping, found a list"),
             ("roles: a:b", "`roles` must be a list, found `a:b`"),
-            ("roles: [web]", "names its service"),
+            ("roles: [web]", "has no service"),
             ("displayName: [x]", "`displayName` must be text, found a list"),
             ("hostStatusOnStart: ''", "must be one of"),
             ("hostIdStore: disk", "must be one of"),
             ("root: /data", "`root` is outside /var/tmp"),
             ("root: /var/tmp/../lib\nhostIdStore: file", "`root` is outside /var/tmp"),
             ("ignoreContainer: ''", "matches every container"),
-            ("ignoreContainer: ^proxy$", "replaces the injector's"),
-            ("memo: shop", "`memo` wins over what `agent.memo` says"),
+            ("ignoreContainer: ^proxy$", "replaces the pattern of the injector"),
+            ("memo: shop", "`memo` overrides `agent.memo`"),
             ("readinessProbe: {}", "has none of"),
             ("readinessProbe: x", "must be a mapping"),
             ("readinessProbe: {tcp: {port: [1]}}", "`readinessProbe.tcp.port` must be a port, found a list"),
-            ("readinessProbe: {tcp: {port: 80800}}", "must be a port, 1 to 65535, found `80800`"),
+            ("readinessProbe: {tcp: {port: 80800}}", "must be a port from 1 to 65535, found `80800`"),
             ("readinessProbe: {exec: {command: a, user: b}}", "`readinessProbe.exec.user` needs sudo"),
             ("readinessProbe: {tcp: {port: 1}, periodSeconds: yes}", "must be a whole number, found `yes`"),
             ("readinessProbe: {http: {path: /, headers: {a: b}}}", "`readinessProbe.http.headers` must be a list"),
             (
                 "readinessProbe: {http: {path: /, headers: [{nam: b}]}}",
-                "does not know `readinessProbe.http.headers[0].nam`",
+                "unknown field `readinessProbe.http.headers[0].nam`",
             ),
         ] {
             let seen = faults(text);

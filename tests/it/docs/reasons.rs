@@ -56,23 +56,23 @@ const ENGLISH: Words = Words {
     file: "docs/en/reasons.md",
     language: "en",
     title: "Decisions and warnings",
-    introduction: "Every resource with a pod template gets one decision, and beside it as many warnings as there is cause for. Their ids stay \
-                   as they are: reports, the `reason` tags of KRM results, `explain --output json` and SARIF have the same. `-v` shows \
-                   every decision; without it you see only what went wrong or needs a look. The examples are what the program says of \
-                   the manifests in the folders that are named.",
+    introduction: "Every pod template gets exactly one decision and zero or more warnings. Their ids are stable: reports, the `reason` tags of KRM \
+                   results, `explain --output json` and SARIF use the same ids. `-v` shows every decision; by default, only errors, \
+                   warnings and unexpected changes are shown. The examples are the output for the manifests in the directories that are \
+                   named.",
     classes: [
-        (Group::Done, "Done", "The agent is as it should be."),
-        (Group::Skipped, "Skipped", "The resource comes out as it came in. Nothing is wrong, and the exit code is 0."),
+        (Group::Done, "Done", "The agent matches the configuration."),
+        (Group::Skipped, "Skipped", "The resource is unchanged. This is not an error: the exit code is 0."),
         (
             Group::Refused,
-            "Refused",
-            "The agent is wanted but cannot be put there. Nothing at all is written, and the exit code is 2. With `onError: skip` \
-             it is a warning instead, and everything else goes on.",
+            "Errors",
+            "The template is selected, but the agent cannot be injected. Nothing is written, and the exit code is 2. With \
+             `onError: skip` it is a warning instead, and the other templates are processed.",
         ),
         (
             Group::Said,
-            "Warnings and notes",
-            "Said beside a decision; nothing is held up. With `--strict` a warning refuses, a note never does.",
+            "Warnings and info messages",
+            "Reported in addition to a decision; they do not stop the run. With `--strict`, warnings become errors; info messages do not.",
         ),
     ],
     cause: "Why",
@@ -98,13 +98,13 @@ const JAPANESE: Words = Words {
         (Group::Skipped, "対象外", "リソースは元のまま出力されます。問題があるわけではなく、終了コードは 0 です。"),
         (
             Group::Refused,
-            "拒否",
-            "エージェントを入れるべきなのに入れられないものです。何も書き出さず、終了コードは 2 になります。`onError: skip` を指定すると、警告にとどめて残りを続けます。",
+            "エラー",
+            "対象なのにエージェントを注入できないものです。何も書き出さず、終了コードは 2 になります。`onError: skip` を指定すると、警告にとどめて残りを続けます。",
         ),
         (
             Group::Said,
-            "警告と補足",
-            "判定に添えられるもので、処理は止まりません。`--strict` を付けると、警告は拒否になります（補足はなりません）。",
+            "警告と情報",
+            "判定に添えられるもので、処理は止まりません。`--strict` を付けると、警告はエラーになります（情報はなりません）。",
         ),
     ],
     cause: "原因",

@@ -66,7 +66,7 @@ spec:
   {{- toYaml $spec | nindent 2 }}
 {{- end }}
 
-{{/* A LabelSelector: conditions of ours (`expressions`), and the given one (`selector`). */}}
+{{/* A LabelSelector: conditions of the chart (`expressions`), and the given one (`selector`). */}}
 {{- define "injector.selector" -}}
 {{- with .selector.matchLabels -}}
 matchLabels:

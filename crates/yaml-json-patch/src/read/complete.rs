@@ -162,7 +162,7 @@ impl TreeBuilder<'_> {
             Event::DocumentStart(explicit, _) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err(error(range.start, "a second document begins here, where one was expected"));
+                    return Err(error(range.start, "expected one document, but a second document starts here"));
                 }
                 if *explicit {
                     self.cursor = range.end;
@@ -256,7 +256,7 @@ impl TreeBuilder<'_> {
             return Err(lost(at));
         }
         if self.open.len() >= MAX_DEPTH {
-            return Err(error(at, "the document nests deeper than 255 levels"));
+            return Err(error(at, "the document is nested more than 255 levels deep"));
         }
         self.cursor = if bracketed { at + 1 } else { at };
         let node = self.push(kind, style, at..at, NONE, before)?;

@@ -25,10 +25,10 @@ pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
                 Some(SeveralLines::Key { start }) => (Some(start), "expected `:` after this key"),
                 Some(SeveralLines::Value { last_line }) => (
                     Some(last_line),
-                    "this line continues the text of the line above; correct its indentation, or the `:` or `- ` \
-                     that is missing above",
+                    "this line continues the text of the line above; correct its indentation, or add the missing \
+                     `:` or `- ` above",
                 ),
-                None => (None, "`: ` cannot stand here; quote the text if it belongs to a value"),
+                None => (None, "`: ` is not allowed here; if it is part of a value, quote the value"),
             }
         }
         E::ExpectedBlockMappingKey => (None, "expected a key at this indentation"),
@@ -37,23 +37,22 @@ pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
         E::UnclosedQuotedScalar | E::DocumentIndicatorInQuotedScalar => (None, "this quote is never closed"),
         E::InvalidQuotedScalarIndent if !locator.text_follows_the_quote() => (
             locator.quote_of_an_earlier_line(),
-            "this quote is never closed, or a line within it is not indented as its surroundings demand",
+            "this quote is never closed, or a line within it is not indented enough",
         ),
         E::InvalidQuotedScalarIndent | E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
             match locator.quote_of_an_earlier_line() {
-                Some(quote) => (
-                    Some(quote),
-                    "this quote ends within a later line, and text follows it there; is its closing quote missing?",
-                ),
+                Some(quote) => {
+                    (Some(quote), "this quote ends on a later line that has text after it; is a closing quote missing?")
+                }
                 None => (None, "text after the closing quote is not allowed"),
             }
         }
         E::UnknownQuotedScalarEscape => {
             (None, "unknown escape in double quotes; use single quotes or double the backslash")
         }
-        E::UnexpectedCharacter { character } => (locator.character(*character), "this character cannot stand here"),
-        E::UnknownAnchor => (None, "this alias refers to an anchor that does not exist in the document"),
-        E::RecursionLimitExceeded => (None, "the document nests deeper than 255 levels"),
+        E::UnexpectedCharacter { character } => (locator.character(*character), "this character is not allowed here"),
+        E::UnknownAnchor => (None, "this alias refers to an anchor that the document does not have"),
+        E::RecursionLimitExceeded => (None, "the document is nested more than 255 levels deep"),
         rare => return YamlError { offset: noticed, message: rare.to_string() },
     };
     YamlError { offset: offset.unwrap_or(noticed), message: message.to_owned() }
@@ -177,8 +176,8 @@ mod tests {
             ("a: \"b\n  c\\n\\\\ \\d\"\n", 1, "\"b", "unknown escape"),
             ("a: b\u{1}c\n", 1, "\u{1}c", "this character"),
             ("a: @b\n", 1, "@b", "this character"),
-            ("a:\n  b: \"c\n  d: [\"e\"]\n", 2, "\"c", "this quote ends within a later line"),
-            ("a:\n  b: 'c\n  d: 'e'\n", 2, "'c", "this quote ends within a later line"),
+            ("a:\n  b: \"c\n  d: [\"e\"]\n", 2, "\"c", "this quote ends on a later line"),
+            ("a:\n  b: 'c\n  d: 'e'\n", 2, "'c", "this quote ends on a later line"),
             ("a:\n  b: 'c\nd: 1\n", 2, "'c", "this quote is never closed"),
             ("a: 'b' c\n", 1, "c", "text after the closing quote"),
             ("a b\nc: 1\n", 1, "a b", "expected `:` after this key"),
@@ -186,7 +185,7 @@ mod tests {
             ("a:\n  - b: c\n      d: 1\n", 3, "d: 1", "this line continues"),
             ("a:\n  -b: c\n   d: 1\n", 3, "d: 1", "this line continues"),
             ("a: b\n  c: 1\n", 2, "c: 1", "this line continues"),
-            ("a: b: c\n", 1, ": c", "`: ` cannot stand here"),
+            ("a: b: c\n", 1, ": c", "`: ` is not allowed here"),
             ("a: {b: c\n", 1, "{b", "this bracket is never closed"),
             ("a: *b\n", 1, "*b", "this alias refers to an anchor"),
             ("a: b # d\n  c: 1\n", 1, "# d", "comment intercepting"),

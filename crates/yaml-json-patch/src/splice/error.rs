@@ -41,65 +41,65 @@ macro_rules! error_kinds {
 
 error_kinds! {
     Alias = "alias",
-        "the place to edit is an alias: an edit would change every place that shares its anchor",
-        "write the value out instead of `*name`";
+        "the field to edit is an alias; an edit would change every alias of its anchor",
+        "replace the alias `*name` with its value";
     Anchor = "anchor",
-        "the place to edit has an anchor that aliases refer to: an edit would change them too",
-        "write the value out where the aliases stand";
+        "the field to edit has an anchor; an edit would change its aliases, too",
+        "replace the aliases with the value";
     MergeKey = "merge-key",
-        "a merge key `<<` may supply or override this field",
-        "write the field out behind the merge key, or write the merged fields out";
+        "a merge key `<<` may set or override this field",
+        "set the field after the merge key, or replace the merge key with its fields";
     DuplicateKey = "duplicate-key",
-        "this key stands twice in its mapping",
-        "write the two as one; Kubernetes reads the last one";
+        "this key is duplicated in its mapping",
+        "merge the two keys; Kubernetes uses the last one";
     ExplicitKey = "explicit-key",
         "a key of this mapping is written with `? `",
         "write the key as `key: value`";
     FlowPair = "flow-pair",
-        "a mapping without braces inside brackets (`[key: value]`) cannot be edited",
+        "a mapping without braces in a list (`[key: value]`) cannot be edited",
         "write `[{key: value}]`";
     Tag = "tag",
-        "a collection with a tag of its own cannot be edited",
+        "a mapping or list with a tag cannot be edited",
         "remove the tag";
     OddKey = "odd-key",
         "a key of this mapping is not a string to Kubernetes",
         "put the key in quotes";
     OddNull = "odd-null",
-        "an empty value whose `null` stands on a line of its own cannot be filled",
+        "a `null` on a separate line cannot be replaced",
         "delete the `null`";
     OddColon = "odd-colon",
-        "a comma or bracket stands right behind the colon of an empty value: Kubernetes takes the colon for a part of the key",
-        "put a blank behind the colon";
+        "a comma or bracket follows the colon of an empty value directly, so Kubernetes reads the colon as part of the key",
+        "add a space after the colon";
     Tabs = "tabs",
-        "a tab stands in the indentation",
+        "the indentation contains a tab",
         "indent with spaces";
     LineBreaks = "line-breaks",
-        "a character (U+0085, U+2028 or U+2029) stands here that only some readers take for a line break",
+        "a character (U+0085, U+2028 or U+2029) is here that only some YAML parsers read as a line break",
         "remove the character";
     OpenBlockScalar = "open-block-scalar",
-        "the text ends inside a block scalar, without a line break: anything added behind it would change its value",
+        "the text ends inside a block scalar without a line break; any text added after it would change its value",
         "end the file with a line break";
     Swallowed = "swallowed",
-        "a comment or blank line would become part of the block scalar above it when what stands between them goes",
+        "if the lines between them are removed, a comment or blank line becomes part of the block scalar above",
         "remove the comment or blank line, or indent the comment less";
     Layout = "layout",
-        "the text is laid out in a way that cannot be edited safely",
-        "put the collection on lines of its own";
+        "the layout of the text cannot be edited safely",
+        "put the mapping or list on separate lines";
     LongKey = "long-key",
-        "a key is too long: YAML allows 1,024 characters",
+        "a key is longer than the 1,024 characters that YAML allows",
         "use a shorter key";
     Unreadable = "unreadable",
-        "a value here has no meaning in JSON",
-        "correct the value; Kubernetes could not read it either";
+        "a value cannot be represented in JSON",
+        "correct the value; Kubernetes cannot read it";
     InvalidPointer = "invalid-pointer",
-        "the patch names a place that the document does not have",
-        "check the operation's path";
+        "the path of the operation does not exist in the document",
+        "check the path of the operation";
     TestFailed = "test-failed",
-        "a `test` operation found another value",
-        "check the operation's value";
+        "the value of a `test` operation does not match",
+        "check the value of the operation";
     MovedIntoItself = "moved-into-itself",
         "a `move` operation would move a value into itself",
-        "check the operation's `from` and `path`";
+        "check `from` and `path` of the operation";
 }
 
 impl ErrorKind {

@@ -31,11 +31,11 @@ fn the_bundle_is_that_of_the_secret_and_keeps_old_authorities() {
 fn arguments_that_make_no_certificate_say_why() {
     let folder = Folder::with(&[]);
     let ran = folder.run(&["webhook", "certificate", "--service", "injector"]);
-    let message = "error: the certificate is for a Service in a namespace: add `--namespace NS`\n";
+    let message = "error: `webhook certificate` requires the namespace of the Service: add `--namespace NS`\n";
     assert_eq!((ran.code, &*ran.stderr), (Some(2), message));
     let ran = folder.run(&["webhook", "certificate", "--service", "Injector!", "--namespace", "mackerel"]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("'Injector!' is no name of a Service"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("invalid name of a Service 'Injector!'"), "{}", ran.stderr);
     let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "missing.crt"]].concat());
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("missing.crt"), "{}", ran.stderr);
@@ -52,7 +52,7 @@ fn the_server_does_not_start_without_a_usable_certificate() {
         (ran.code, ran.stderr)
     };
     let (code, message) = start("other.key");
-    assert_eq!((code, &*message), (Some(2), "error: tls.crt: the key is that of another certificate\n"));
+    assert_eq!((code, &*message), (Some(2), "error: tls.crt: the key does not match the certificate\n"));
     let (code, message) = start("missing.key");
     assert_eq!(code, Some(2));
     assert!(message.starts_with("error: missing.key: "), "{message}");

@@ -62,7 +62,7 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
         assert_eq!(server.get("/readyz").status, 200);
         // No certificate at all.
         mount_certificate(&server.folder, &Files { certificate: "no PEM\n".to_owned(), ..mixed });
-        until("two errors", || server.events("not reloaded; what was read before stays in use").len() == 2);
+        until("two errors", || server.events("cannot reload; the previous content stays in use").len() == 2);
         assert!(serves(&old));
         mount_certificate(&server.folder, &new);
         until("the new certificate", || serves(&new));
@@ -71,11 +71,11 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
     });
     assert!(answered > 100, "{answered}");
     let errors: Vec<String> = server
-        .events("not reloaded; what was read before stays in use")
+        .events("cannot reload; the previous content stays in use")
         .iter()
         .map(|event| event["error"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(errors, ["the key is that of another certificate", "the certificate file has no certificate"]);
+    assert_eq!(errors, ["the key does not match the certificate", "the certificate file has no certificate"]);
     assert_eq!(server.metric("reloads_total{source=\"certificate\",result=\"done\"}"), Some(1.0));
     assert_eq!(server.metric("reloads_total{source=\"certificate\",result=\"failed\"}"), Some(2.0));
 }
@@ -99,7 +99,7 @@ fn a_configuration_is_swapped_under_load_and_an_invalid_one_is_not() {
         until("injected again", || server.decision() == "injected");
     });
     assert!(answered > 100, "{answered}");
-    let error = server.events("not reloaded; what was read before stays in use")[0]["error"].to_string();
+    let error = server.events("cannot reload; the previous content stays in use")[0]["error"].to_string();
     assert!(error.contains("config/injector.yaml:4:14: error: ") && error.contains("sometimes"), "{error}");
     assert_eq!(server.metric("reload_failing{source=\"configuration\"}"), Some(0.0));
     assert_eq!(server.metric("reloads_total{source=\"configuration\",result=\"done\"}"), Some(2.0));
