@@ -33,7 +33,7 @@ pub(crate) fn report(
     injection: &Injection,
     options: Options,
 ) -> io::Result<()> {
-    messages.without_template(injection.without_template);
+    messages.without_template(injection.without_template, &injection.kinds_without_template);
     if let Some(line) = permissions(&injection.permissions, options.tense) {
         messages.changed(line);
     }

@@ -5,6 +5,7 @@ use crate::cli::discover::plain;
 use crate::cli::input::{STDIN, Unreadable};
 use crate::cli::prerequisites;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
+use crate::inject::kind_counts::KindCounts;
 use crate::options::Tense;
 use crate::rbac::Grants;
 use crate::report::{Class, Reason};
@@ -96,6 +97,7 @@ pub(crate) struct Messages {
     permission: Permission,
     counts: BTreeMap<Reason, usize>,
     without_template: usize,
+    kinds_without_template: KindCounts,
 }
 
 #[derive(Debug, Default)]
@@ -177,8 +179,9 @@ impl Messages {
         self.decisions.lines.push(DecisionLine { line, effect: Effect::Change, is_shown });
     }
 
-    pub(crate) fn without_template(&mut self, without_template: usize) {
+    pub(crate) fn without_template(&mut self, without_template: usize, kinds: &KindCounts) {
         self.without_template += without_template;
+        self.kinds_without_template.absorb(kinds);
     }
 
     /// Adds a note: neither a problem nor a decision about a pod template.
@@ -304,13 +307,18 @@ impl Messages {
         let decisions = self.shown_decisions(ending, how);
         let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
         let errors = self.errors.pictures(more(&self.errors, "more error", ""));
+        let kinds = match self.verbosity {
+            Verbosity::Resources => self.kinds_without_template.lines(),
+            _ => Vec::new(),
+        };
+        let notes = [&*self.notes, &*kinds].concat();
         let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
         let parts: &[&[String]] = match self.verbosity {
             Verbosity::Errors if self.has_errors() => &[&errors, &summary],
             Verbosity::Errors => &[],
-            Verbosity::Orchestrator => &[&errors, &summary, &decisions, &warnings, &self.notes, &self.needed],
+            Verbosity::Orchestrator => &[&errors, &summary, &decisions, &warnings, &notes, &self.needed],
             Verbosity::Summary | Verbosity::Resources => {
-                &[&decisions, &self.notes, &warnings, &errors, &summary, &self.needed]
+                &[&decisions, &notes, &warnings, &errors, &summary, &self.needed]
             }
         };
         let lines = parts.concat();

@@ -2,6 +2,7 @@
 
 use crate::agent::prerequisites::Requirement;
 use crate::diagnostic::Severity;
+use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::{Outcome, Remark, ResourceRef};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::identity::Identity;
@@ -27,6 +28,8 @@ pub struct Injection {
     pub remarks: Vec<Remark>,
     /// Resources without a pod template.
     pub without_template: usize,
+    /// The same by kind.
+    pub(crate) kinds_without_template: KindCounts,
     /// Places of other resources that decide whether the injected pods start.
     pub(crate) related: Vec<Location>,
     /// Objects that must exist for the injected pods, by namespace, each with its presence in the text.

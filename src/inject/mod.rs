@@ -9,6 +9,7 @@
 mod apply;
 mod earlier_run;
 mod injection;
+pub(crate) mod kind_counts;
 pub(crate) mod outcome;
 mod pipeline;
 mod plan;

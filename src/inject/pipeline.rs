@@ -4,10 +4,12 @@ use crate::annotations;
 use crate::config::{self, Config};
 use crate::inject::apply::{Applied, Applier};
 use crate::inject::injection::Injection;
+use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::Notes;
 use crate::inject::plan::{PiecePlan, Planner, Root};
 use crate::inject::refusal::{SEPARATE_THEM, correction, is_json_stream};
 use crate::inject::severity::SeverityPolicy;
+use crate::inject::unknown_kind::group;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::identity::is_list;
@@ -72,6 +74,7 @@ struct Checkpoint {
     findings: usize,
     remarks: usize,
     without_template: usize,
+    kinds_without_template: KindCounts,
     related: usize,
 }
 
@@ -83,6 +86,7 @@ impl Checkpoint {
             findings: injection.findings.len(),
             remarks: injection.remarks.len(),
             without_template: injection.without_template,
+            kinds_without_template: injection.kinds_without_template.clone(),
             related: injection.related.len(),
         }
     }
@@ -93,6 +97,7 @@ impl Checkpoint {
         injection.findings.truncate(self.findings);
         injection.remarks.truncate(self.remarks);
         injection.without_template = self.without_template;
+        injection.kinds_without_template.clone_from(&self.kinds_without_template);
         injection.related.truncate(self.related);
     }
 }
@@ -101,9 +106,15 @@ impl Pipeline<'_> {
     fn document(&mut self, text: &str, base: usize) {
         let prefiltered = prefilter::prefilter(text, |kind| self.planner.knows_kind(kind));
         let is_passed = matches!(prefiltered, Prefilter::Skip { .. });
+        let count = |injection: &mut Injection| {
+            if let Prefilter::Skip { kind, api_version } = prefiltered {
+                injection.without_template += 1;
+                injection.kinds_without_template.add(api_version.map_or("", group), kind, 1);
+            }
+        };
         let kind = match prefiltered {
             Prefilter::Skip { kind, api_version } if !self.planner.may_remark(kind, api_version, text) => {
-                self.injection.without_template += 1;
+                count(&mut self.injection);
                 let piece = base..base + text.len();
                 let location = |kind| Location { kind, piece, pointer: String::new(), inherited: None };
                 self.injection.related.extend(RelatedKind::of_kind(kind).map(location));
@@ -125,7 +136,7 @@ impl Pipeline<'_> {
             }
             Err(_) if prefilter::is_empty(text) => {}
             Err(_) if is_passed && (self.direction == Direction::Inject || self.wants_nothing_of(text)) => {
-                self.injection.without_template += 1;
+                count(&mut self.injection);
             }
             Err(error) => self.unreadable(&error, text, base),
         }
@@ -160,7 +171,7 @@ impl Pipeline<'_> {
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
         let mut plan = self.planner.plan(tree, root);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
-        let PiecePlan { outcomes, remarks, related, without_template, .. } = plan;
+        let PiecePlan { outcomes, remarks, related, without_template, kinds_without_template, .. } = plan;
         let Self { said, notes_of_document, injection, .. } = self;
         let shift = |edit: Edit| Edit { range: edit.range.start + base..edit.range.end + base, ..edit };
         injection.edits.extend(edits.into_iter().map(shift));
@@ -180,6 +191,7 @@ impl Pipeline<'_> {
             }
         }
         injection.without_template += without_template;
+        injection.kinds_without_template.absorb(&kinds_without_template);
         injection.related.extend(
             related
                 .into_iter()

@@ -8,6 +8,7 @@ use crate::agent::kubelet_access::{RbacSubject, service_account};
 use crate::config::Config;
 use crate::decide::DecisionContext;
 use crate::inject::earlier_run::{self, earlier_templates};
+use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::refusal::{duplicate_key, refuse};
 use crate::inject::template_form::{self, Formed, has_record};
@@ -53,6 +54,8 @@ pub(crate) struct PiecePlan {
     pub(crate) related: Vec<Location>,
     /// The number of resources without a pod template.
     pub(crate) without_template: usize,
+    /// The same by kind.
+    pub(crate) kinds_without_template: KindCounts,
 }
 
 /// Makes plans under one configuration.
@@ -127,7 +130,11 @@ impl<'c> Planner<'c> {
         // What a duplicate key hides is no template of another place.
         let may_have_more = resource.duplicate.is_none() && found.duplicate.is_none();
         if !resource.is_hidden && (found.found.is_empty() || may_have_more) {
-            plan.without_template += usize::from(found.found.is_empty());
+            if found.found.is_empty() {
+                let Identity { api_version, kind, .. } = &resource.identity;
+                plan.without_template += 1;
+                plan.kinds_without_template.add(unknown_kind::group(api_version), kind, 1);
+            }
             plan.remarks.extend(self.remark(tree, resource, &found.found));
         }
         let with_pointer = |found: FoundTemplate| (found.pointer.clone(), PodTemplate::of_found(tree, found));

@@ -66,7 +66,7 @@ pub(crate) fn is_custom(resource: &Resource) -> bool {
 }
 
 /// The API group of an `apiVersion`.
-fn group(api_version: &str) -> &str {
+pub(crate) fn group(api_version: &str) -> &str {
     api_version.split_once('/').map_or("", |(group, _)| group)
 }
 

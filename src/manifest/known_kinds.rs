@@ -115,6 +115,34 @@ pub(crate) fn may_lack_images(group: &str) -> bool {
     COMPLETED_BY_CONTROLLER.contains(&group)
 }
 
+/// Kinds that create pods and hold no whole pod template: they have fields of their own, a bare PodSpec, one `container`, no
+/// annotations, or manifests of other kinds.
+const NOT_COVERED: &[(&str, &[&str])] = &[
+    ("argoproj.io", &["Workflow", "CronWorkflow", "WorkflowTemplate", "ClusterWorkflowTemplate"]),
+    ("kafka.strimzi.io", &["Kafka", "KafkaBridge", "KafkaConnect", "KafkaMirrorMaker2", "KafkaNodePool"]),
+    ("kubeflow.org", &["Notebook"]),
+    ("monitoring.coreos.com", &["Alertmanager", "Prometheus", "PrometheusAgent", "ThanosRuler"]),
+    ("numaflow.numaproj.io", &["MonoVertex", "Pipeline"]),
+    ("operators.coreos.com", &["ClusterServiceVersion"]),
+    ("policy.open-cluster-management.io", &["Policy"]),
+    (
+        "serving.kserve.io",
+        &[
+            "ClusterServingRuntime",
+            "InferenceService",
+            "LLMInferenceService",
+            "LLMInferenceServiceConfig",
+            "ServingRuntime",
+        ],
+    ),
+    ("tekton.dev", &["Pipeline", "PipelineRun", "Task", "TaskRun"]),
+];
+
+/// Returns true for a kind that creates pods and holds no whole pod template.
+pub(crate) fn is_not_covered(group: &str, kind: &str) -> bool {
+    NOT_COVERED.iter().any(|(of, kinds)| *of == group && kinds.contains(&kind))
+}
+
 /// Group and kind of every known path.
 pub fn built_in_kinds() -> impl Iterator<Item = (&'static str, &'static str)> {
     KNOWN_KINDS.iter().map(|(group, kind, ..)| (*group, *kind))

@@ -1,4 +1,4 @@
-//! `injection: annotated`: a file that asks for nothing holds nobody up.
+//! Files and kinds from which nothing is injected: what the command line says about them.
 
 use crate::program::{Folder, WEB};
 
@@ -22,4 +22,16 @@ fn a_file_that_is_no_text_and_asks_for_nothing_is_a_warning() {
         // On stdout, the manifest would be missing.
         assert_eq!(run(&[]).code, Some(2));
     }
+}
+
+#[test]
+fn each_kind_without_a_pod_template_is_named_once_under_v() {
+    let kafka = "apiVersion: kafka.strimzi.io/v1\nkind: Kafka\nmetadata: {name: a}\n";
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n";
+    let files = [("a.yaml", kafka), ("b.yaml", service), ("c.yaml", &format!("{service}---\n{service}"))];
+    let folder = Folder::with(&files);
+    let lines = "info: without pod template: 3 Service, 1 kafka.strimzi.io/Kafka\n\
+                 info: not covered: 1 kafka.strimzi.io/Kafka; their pods get an agent from the webhook only\n";
+    assert!(folder.run(&["inject", "--diff", "-v", "."]).stderr.contains(lines));
+    assert!(!folder.run(&["inject", "--diff", "."]).stderr.contains("kafka"));
 }
