@@ -9,6 +9,8 @@
 mod acknowledged;
 #[cfg(unix)]
 mod admission;
+#[cfg(target_os = "linux")]
+mod agent;
 mod annotated;
 mod any_text;
 mod architecture;

@@ -41,10 +41,20 @@ pub(crate) fn on_path(programs: &[&str]) -> bool {
 pub(crate) fn missing(what: &str, remedy: &str) {
     let set = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
     assert!(!set("CI"), "{what} missing, {remedy}");
+    say("SKIPPED", &format!("{what} missing, {remedy}"));
+}
+
+/// A word on standard error, in CI too: no machine has that unless a person brings it.
+#[cfg(target_os = "linux")]
+pub(crate) fn not_checked(what: &str, remedy: &str) {
+    say("NOT CHECKED", &format!("{what}; {remedy}"));
+}
+
+fn say(word: &str, what: &str) {
     static SKIPPED: AtomicUsize = AtomicUsize::new(0);
     let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
     // Straight to standard error: what a passing test says by `eprintln!` is never seen.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: {what} missing, {remedy} ({count} skipped so far)");
+    let _ = writeln!(std::io::stderr(), "{word}: {what} ({count} skipped so far)");
 }
 
 /// The folder into which `tests/tools/install` installs the tools.

@@ -1,11 +1,12 @@
 //! etcd and kube-apiserver, as `tests/tools/install` has them, started once for all tests of this program.
 
+use super::certificates::Authority;
 use crate::tools;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -20,6 +21,10 @@ pub(crate) struct Cluster {
     http: Agent,
     kubectl: PathBuf,
     folder: PathBuf,
+    /// The address of kube-apiserver.
+    pub(crate) server: SocketAddr,
+    /// The authority of kubelets' certificates, and of the certificate by which kube-apiserver calls kubelets.
+    pub(crate) kubelets: Authority,
     /// Namespace and name of the ServiceAccounts that have been created.
     service_accounts: Mutex<BTreeSet<(String, String)>>,
     /// The script that runs the programs. It ends them when its standard input ends, that is with this process.
@@ -83,22 +88,32 @@ impl Cluster {
         let folder = tempfile::tempdir().unwrap().keep();
         // Both are open at once, so that they differ.
         let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [of_etcd, of_kube_apiserver] = ports.map(|port| port.local_addr().unwrap().port().to_string());
+        let [of_etcd, of_kube_apiserver] = ports.map(|port| port.local_addr().unwrap().port());
+        let server = SocketAddr::from((Ipv4Addr::LOCALHOST, of_kube_apiserver));
         let kubeconfig = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "tests",
             "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
             "clusters": [{"name": "tests", "cluster": {
-                "server": format!("https://127.0.0.1:{of_kube_apiserver}"), "insecure-skip-tls-verify": true,
+                "server": format!("https://{server}"), "insecure-skip-tls-verify": true,
             }}],
             "users": [{"name": "tests", "user": {"token": "tests"}}],
         });
         fs::write(folder.join("kubeconfig"), kubeconfig.to_string()).unwrap();
         fs::write(folder.join("tokens.csv"), "tests,tests,tests,system:masters\n").unwrap();
         fs::write(folder.join("service-account.key"), service_account_key()).unwrap();
+        let kubelets = Authority::new("kubelets");
+        let client = kubelets.sign("system:masters", "kube-apiserver-kubelet-client", &[]);
+        fs::write(folder.join("kubelets.crt"), &kubelets.pem).unwrap();
+        fs::write(folder.join("kubelet-client.crt"), client.certificate).unwrap();
+        fs::write(folder.join("kubelet-client.key"), client.key).unwrap();
 
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/kubernetes/cluster.sh");
         let mut programs = Command::new("sh");
-        programs.arg(script).arg(&folder).args([etcd, kube_apiserver, kubectl]).args([of_etcd, of_kube_apiserver]);
+        programs
+            .arg(script)
+            .arg(&folder)
+            .args([etcd, kube_apiserver, kubectl])
+            .args([of_etcd, of_kube_apiserver].map(|port| port.to_string()));
         programs.env("HOME", &folder).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         // Not in the process group of the tests: an interrupt of the terminal would end the script before it has tidied up.
         let programs = programs.process_group(0).spawn().unwrap();
@@ -114,6 +129,8 @@ impl Cluster {
             http: http.into(),
             kubectl: kubectl.to_owned(),
             folder,
+            server,
+            kubelets,
             service_accounts: Mutex::default(),
             _programs: programs,
         };
@@ -231,10 +248,21 @@ impl Cluster {
             "groups": ["system:serviceaccounts", format!("system:serviceaccounts:{namespace}"), "system:authenticated"],
             "resourceAttributes": {"verb": "get", "resource": "nodes", "subresource": part},
         }});
-        match self.post("/apis/authorization.k8s.io/v1/subjectaccessreviews", "application/json", &review.to_string()) {
-            Verdict::Accepted { object, .. } => object["status"]["allowed"] == true,
-            Verdict::Refused(why) => panic!("{why}"),
+        self.ask("/apis/authorization.k8s.io/v1/subjectaccessreviews", &review)["status"]["allowed"] == true
+    }
+
+    /// The API server's answer to an object that it takes: a review, a request for a token, or a node.
+    pub(crate) fn ask(&self, path: &str, object: &Value) -> Value {
+        match self.post(path, "application/json", &object.to_string()) {
+            Verdict::Accepted { object, .. } => object,
+            Verdict::Refused(why) => panic!("{path}: {why}"),
         }
+    }
+
+    /// The certificates of the authorities of kube-apiserver and of kubelets: what `kube-root-ca.crt` has in a real cluster.
+    pub(crate) fn authorities(&self) -> String {
+        let server = fs::read_to_string(self.folder.join("certificates/apiserver.crt")).unwrap();
+        server + &self.kubelets.pem
     }
 
     fn post(&self, path: &str, content_type: &str, body: &str) -> Verdict {

@@ -13,7 +13,9 @@ programs=$!
 "$3" --etcd-servers="http://127.0.0.1:$5" --bind-address=127.0.0.1 --secure-port="$6" --cert-dir=certificates \
     --token-auth-file=tokens.csv --authorization-mode=RBAC --service-cluster-ip-range=10.0.0.0/24 --allow-privileged \
     --service-account-issuer=https://127.0.0.1 --service-account-key-file=service-account.key \
-    --service-account-signing-key-file=service-account.key \
+    --service-account-signing-key-file=service-account.key --kubelet-certificate-authority=kubelets.crt \
+    --kubelet-client-certificate=kubelet-client.crt --kubelet-client-key=kubelet-client.key \
+    --kubelet-preferred-address-types=InternalIP \
     --disable-admission-plugins=Priority,RuntimeClass >kube-apiserver.log 2>&1 &
 programs="$programs $!"
 

@@ -1,11 +1,12 @@
 //! A real API server judges injected objects: it accepts, warns of and stores them.
 
 mod accepts;
+pub(crate) mod certificates;
 pub(crate) mod cluster;
 mod immutable;
 pub(crate) mod injected;
 mod judge;
-mod permissions;
+pub(crate) mod permissions;
 mod reads;
 mod sample;
 mod stores;

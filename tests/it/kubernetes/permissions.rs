@@ -6,6 +6,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// The subresources of nodes that kubelets ask permission for.
 const PARTS: [&str; 5] = ["pods", "stats", "proxy", "log", "metrics"];
 
 fn workload(namespace: &str, name: &str, annotation: &str) -> String {
@@ -17,7 +18,7 @@ fn workload(namespace: &str, name: &str, annotation: &str) -> String {
 }
 
 /// Applies what `rbac` prints for the workloads: first to see that all of it is taken, then in earnest.
-fn permit(cluster: &Cluster, namespace: &str, settings: &[&str], workloads: &str) {
+pub(crate) fn permit(cluster: &Cluster, namespace: &str, settings: &[&str], workloads: &str) {
     cluster.namespace(namespace, &json!({}));
     let sets = settings.iter().flat_map(|setting| ["--set", setting]);
     let printed = Folder::with(&[]).run_with(&["rbac", "-"].into_iter().chain(sets).collect::<Vec<_>>(), workloads);
@@ -32,7 +33,8 @@ fn permit(cluster: &Cluster, namespace: &str, settings: &[&str], workloads: &str
     }
 }
 
-fn permitted<'p>(cluster: &Cluster, namespace: &str, service_account: &str) -> Vec<&'p str> {
+/// The subresources of nodes that a ServiceAccount may get.
+pub(crate) fn permitted<'p>(cluster: &Cluster, namespace: &str, service_account: &str) -> Vec<&'p str> {
     PARTS.into_iter().filter(|part| cluster.may_get(namespace, service_account, part)).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The webhook's server as a process, called by TLS on ports of the system's choice.
 
 mod certificate;
-mod client;
+pub(crate) mod client;
 mod limits;
 mod reload;
 mod reviews;

@@ -1,0 +1,166 @@
+//! The recorded requests of the real agent: read, filled in, and sent again.
+
+use super::http::Server;
+use super::mackerel::Call;
+use super::pod::Pod;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::time::SystemTime;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Recorded {
+    requests: Vec<Call>,
+    /// The names of the first metrics, without those of interfaces.
+    pub(super) metrics: Vec<String>,
+    by_settings: Source,
+    by_file: Source,
+    pub(super) situations: Vec<Situation>,
+}
+
+/// The place of what is posted, and the values that reach Mackerel from there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Source {
+    #[serde(default)]
+    pub(super) settings: Vec<String>,
+    #[serde(default)]
+    pub(super) file: String,
+    posted: BTreeMap<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Situation {
+    pub(super) name: String,
+    pub(super) settings: Vec<String>,
+    /// The agent has its settings from its file.
+    #[serde(default)]
+    pub(super) file: bool,
+    /// A field of the pod.
+    #[serde(default)]
+    pub(super) pod: String,
+    #[serde(default = "yes")]
+    pub(super) fine_grained: bool,
+    /// The paths of the kubelet, each with the permission that it took.
+    pub(super) asked: BTreeMap<String, Option<String>>,
+}
+
+impl Situation {
+    /// The permissions that the agent used.
+    pub(super) fn used(&self) -> BTreeSet<&str> {
+        self.asked.values().flatten().map(String::as_str).collect()
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Recorded {
+    pub(super) fn read() -> Self {
+        serde_yaml::from_str(include_str!("recorded.yaml")).unwrap()
+    }
+
+    pub(super) fn source(&self, situation: &Situation) -> &Source {
+        if situation.file { &self.by_file } else { &self.by_settings }
+    }
+
+    /// The requests to Mackerel for this pod and host.
+    pub(super) fn requests(&self, situation: &Situation, pod: &Pod, host: &str) -> Vec<Call> {
+        let metadata = &pod.object["metadata"];
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+        let mut known = BTreeMap::from([
+            ("pod", metadata["name"].clone()),
+            ("namespace", metadata["namespace"].clone()),
+            ("uid", metadata["uid"].clone()),
+            ("host", host.into()),
+        ]);
+        let posted = self.source(situation).posted.iter();
+        let posted: Vec<_> = posted.map(|(name, value)| (name.as_str(), filled(value, &known))).collect();
+        known.extend(posted);
+        let metrics = self.metrics.iter();
+        let metrics: Vec<Value> =
+            metrics.map(|name| json!({"hostId": host, "name": name, "time": now, "value": 25.5})).collect();
+        let fill = |call: &Call| {
+            let request = filled(&call.request.as_str().into(), &known);
+            let body =
+                if call.request.ends_with("/tsdb") { metrics.clone().into() } else { filled(&call.body, &known) };
+            Call { request: request.as_str().unwrap().to_owned(), body, status: 200 }
+        };
+        self.requests.iter().map(fill).collect()
+    }
+}
+
+/// A value with known names for its placeholders; a text that is nothing but one becomes that value.
+fn filled(value: &Value, known: &BTreeMap<&str, Value>) -> Value {
+    match value {
+        Value::String(text) => {
+            let whole = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+            whole.and_then(|name| known.get(name)).cloned().unwrap_or_else(|| {
+                let texts = known.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
+                texts.fold(text.clone(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value)).into()
+            })
+        }
+        Value::Array(values) => values.iter().map(|value| filled(value, known)).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), filled(value, known))).collect(),
+        _ => value.clone(),
+    }
+}
+
+/// Sends the recorded requests as the agent of this pod would, with its environment and files.
+pub(super) fn replay(recorded: &Recorded, situation: &Situation, pod: &Pod, mackerel: &Server<'_>) {
+    let variable = |name: &str| pod.environment.get(name).map(String::as_str);
+    let needed = |name: &str| variable(name).unwrap_or_else(|| panic!("{}: {name} is not set", situation.name));
+    let location = variable("MACKEREL_AGENT_CONFIG");
+    assert_eq!(location.is_some(), situation.file);
+    if let Some((address, path)) = location.and_then(|url| url.strip_prefix("http://")?.split_once('/')) {
+        let server = Server { address: address.parse().unwrap(), tls: None };
+        let (status, file) = server.ask(&format!("GET /{path}"), None, None);
+        assert_eq!((status, &*file), (200, recorded.source(situation).file.as_bytes()));
+    } else if let Some(path) = location {
+        let mount = pod
+            .mounts
+            .iter()
+            .find_map(|mount| Some(mount.source.join(path.strip_prefix(&mount.destination)?.strip_prefix('/')?)));
+        assert_eq!(std::fs::read_to_string(mount.unwrap()).unwrap(), recorded.source(situation).file);
+    }
+
+    let is_fargate = needed("MACKEREL_CONTAINER_PLATFORM") == "eks_fargate";
+    let (host, port, prefix) = if is_fargate {
+        let prefix = format!("/api/v1/nodes/{}/proxy", needed("MACKEREL_KUBERNETES_NODE_NAME"));
+        (needed("KUBERNETES_SERVICE_HOST"), needed("KUBERNETES_SERVICE_PORT"), prefix)
+    } else {
+        let port = match variable("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT").unwrap_or("10255") {
+            "0" => variable("MACKEREL_KUBERNETES_KUBELET_PORT").unwrap_or("10250"),
+            port => port,
+        };
+        (needed("MACKEREL_KUBERNETES_KUBELET_HOST"), port, String::new())
+    };
+    let address: SocketAddr = format!("{host}:{port}").parse().unwrap();
+    let is_secure = port != "10255";
+    let file = |name: &str| pod.service_account(name).unwrap_or_else(|| panic!("{}: no {name}", situation.name));
+    let (authorities, token) =
+        if is_secure { (file("ca.crt"), format!("Bearer {}", file("token"))) } else { Default::default() };
+    let kubelet = Server { address, tls: is_secure.then_some((host, &*authorities)) };
+    for path in situation.asked.keys() {
+        let header = is_secure.then_some(("Authorization", &*token));
+        let (status, body) = kubelet.ask(&format!("GET {prefix}{path}"), header, None);
+        assert_eq!(status, 200, "{}: {path}: {}", situation.name, String::from_utf8_lossy(&body));
+    }
+
+    let key = needed("MACKEREL_APIKEY");
+    let mut id = String::new();
+    for index in 0..recorded.requests.len() {
+        let Call { request, body, .. } = &recorded.requests(situation, pod, &id)[index];
+        let (status, answer) =
+            mackerel.ask(request, Some(("X-Api-Key", key)), Some(body).filter(|body| !body.is_null()));
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(status, 200, "{}: {request} {body}: {answer}", situation.name);
+        if let Some(given) = answer["id"].as_str() {
+            given.clone_into(&mut id);
+        }
+    }
+}
