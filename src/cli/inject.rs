@@ -7,7 +7,7 @@ use crate::cli::discover::{self, FoundBy, InputFile, plain};
 use crate::cli::explain::{self, ExplainRequest};
 use crate::cli::findings::{self, MessageStyle, NamedText, resource};
 use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
-use crate::cli::kustomizations::NamedPatches;
+use crate::cli::kustomizations::Patches;
 use crate::cli::messages::{Message, Messages, RunOutcome, ShowWhen, Verbosity};
 use crate::cli::{Exit, concatenate, diff, in_place, stdout};
 use crate::config::{Config, InjectionMode, Rbac};
@@ -18,7 +18,6 @@ use crate::inject::severity::SeverityPolicy;
 use crate::inject::unknown_kind::GroupKind;
 use crate::inject::{CORRECT_IT, Injection, asks_for_nothing};
 use crate::manifest::identity::Identity;
-use crate::manifest::kustomization::NamedPatch;
 use crate::options::{Direction, Options, Permissions, Tense};
 use crate::rbac::{self, Grants};
 use crate::report::{Class, Finding, Reason, SeenMessages};
@@ -205,10 +204,10 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
         );
         messages.note(line, ShowWhen::Always)?;
     }
-    let patches = NamedPatches::of(&found.kustomizations);
+    let patches = Patches::of(&found.kustomizations, &found.files);
     let mut gathered = Session::new(run);
     for file in &found.files {
-        gathered.file(file, patches.get(&file.path), messages)?;
+        gathered.file(file, &patches, messages)?;
     }
     for folder in &found.empty {
         let is_within = |templates: &PathBuf| folder.as_os_str() == "." || templates.starts_with(folder);
@@ -237,7 +236,7 @@ impl<'c> Session<'c> {
         }
     }
 
-    fn file(&mut self, file: &InputFile, patch: Option<&NamedPatch>, messages: &mut Messages) -> anyhow::Result<()> {
+    fn file(&mut self, file: &InputFile, patches: &Patches, messages: &mut Messages) -> anyhow::Result<()> {
         let name = file.path.display();
         let may_be_other = |bytes: &[u8]| file.found_by == FoundBy::Walk && !shows_manifest(bytes);
         match read_file(&file.path) {
@@ -251,7 +250,11 @@ impl<'c> Session<'c> {
             }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
+                let patch = patches.get(&file.path);
                 let mut injection = inject_part(&text, patch, self.run.config, self.run.options);
+                for outcome in &mut injection.outcomes {
+                    outcome.warnings.extend(patches.conflict(outcome));
+                }
                 if file.found_by == FoundBy::Name && holds_nothing(&injection) {
                     self.warn_empty(messages, &name.to_string(), NOTHING)?;
                 }

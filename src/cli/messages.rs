@@ -201,6 +201,13 @@ impl Messages {
         message: impl FnOnce(Severity) -> Message,
     ) -> io::Result<()> {
         let (shown, limit, alike) = match (severity, self.verbosity) {
+            // These settings are gone for good.
+            (Severity::Error, _) if reason == Some(Reason::AdoptLosesSettings) => {
+                (&mut self.errors, usize::MAX, usize::MAX)
+            }
+            (_, Verbosity::Summary) if reason == Some(Reason::AdoptLosesSettings) => {
+                (&mut self.warnings, usize::MAX, usize::MAX)
+            }
             (Severity::Error, _) => (&mut self.errors, MAX_SHOWN, MAX_SHOWN),
             (_, Verbosity::Resources) => (&mut self.warnings, usize::MAX, usize::MAX),
             (_, Verbosity::Orchestrator) => (&mut self.warnings, MAX_SHOWN_TO_ORCHESTRATOR, MAX_SHOWN_TO_ORCHESTRATOR),

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 settings! {
     /// The treatment of warnings.
     pub(crate) struct WarningSettings {
-        /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. `still-injected` cannot be ignored. A list, replaced as a whole. Default: none.
+        /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. `still-injected` and `adopt-loses-settings` cannot be ignored. A list, replaced as a whole. Default: none.
         "ignore" ignore: Vec<WarningId> = Vec::new();
     }
 }

@@ -37,6 +37,8 @@ pub struct Outcome {
     pub warnings: Vec<Finding>,
     /// Prerequisites of the agent that the template has after the run; none where it has no agent of this program.
     pub(crate) needs: Option<Rc<Prerequisites>>,
+    /// The list of the PodSpec that holds that agent.
+    pub(crate) agent_list: Option<&'static str>,
     /// The agent of the template after the run, if explanations are asked for.
     pub(crate) agent: Option<Rc<Agent>>,
     /// The init container that waits which the template has after the run, where explanations are asked for.

@@ -181,6 +181,7 @@ impl<'c> Planner<'c> {
                 replicas: explains.then(|| replicas(tree, resource)).flatten(),
                 rbac_subject,
                 needs: reconciled.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
+                agent_list: reconciled.agent.as_ref().map(|agent| agent.sidecar.field()),
                 agent: reconciled.agent.filter(|_| explains),
                 wait_for: reconciled.wait_for.filter(|_| explains),
                 patch: Patch(Vec::new()),

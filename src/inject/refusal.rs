@@ -54,10 +54,10 @@ pub(crate) fn refuse(outcomes: &mut [Outcome], change: PlannedChange, refusal: U
     let Some(outcome) = outcomes.get_mut(change.outcome) else { return };
     let UneditableChange { message, help, offset } = refusal;
     let refusal = Finding::new(Reason::Uneditable, message, offset, &change.template).with_help(help);
-    let is_injected = !change.action.first.operations.is_empty();
+    let is_injected = change.existing.is_some() && !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
     (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
-    (outcome.token_of, outcome.rbac_subject) = (None, None);
+    (outcome.token_of, outcome.rbac_subject, outcome.agent_list) = (None, None, None);
     let components = change.existing.as_ref().map_or(Components::Agent(()), ExistingInjection::component_set);
     let still = Finding {
         reason: Reason::StillInjected,

@@ -314,6 +314,7 @@ mod tests {
             about: None,
             warnings: Vec::new(),
             needs: None,
+            agent_list: None,
             token_of: None,
             agent: None,
             wait_for: None,

@@ -3,11 +3,12 @@
 //! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
 //! tells them apart.
 
+use crate::manifest::patch_effect::{PatchTarget, target};
 use crate::manifest::resource::text;
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// The file names that kustomize looks for in a folder.
-const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+pub(crate) const NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 /// Returns true for the file name of a kustomization.
 pub(crate) fn is_kustomization(name: &str) -> bool {
@@ -21,6 +22,28 @@ pub(crate) struct Kustomization {
     pub(crate) resources: Vec<String>,
     /// Patches.
     pub(crate) patches: Vec<PatchPath>,
+    /// The same with those in its own text and those by JSON Patch.
+    pub(crate) entries: Vec<PatchEntry>,
+}
+
+/// A patch of any form.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PatchEntry {
+    /// Its target, if the entry gives one by kind and name.
+    pub(crate) target: Option<PatchTarget>,
+    /// Its text, or the path of its file.
+    pub(crate) source: PatchSource,
+    /// Byte offset of text or path into the text of the kustomization.
+    pub(crate) offset: usize,
+}
+
+/// The source of a patch.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum PatchSource {
+    /// Text in the kustomization.
+    Inline(String),
+    /// Path of a file.
+    File(String),
 }
 
 /// The path of a patch and its position in the kustomization.
@@ -50,6 +73,12 @@ pub(crate) fn read(text: &str) -> Kustomization {
         let Some(root) = tree.root().filter(|root| is_kustomize(&tree, *root)) else { continue };
         let resources = items(&tree, root, "resources").filter_map(|(_, item)| string(&tree, item));
         kustomization.resources.extend(resources);
+        for list in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
+            kustomization.entries.extend(items(&tree, root, list).filter_map(|(_, item)| {
+                let entry = entry(&tree, item)?;
+                Some(PatchEntry { offset: document.span.start + entry.offset, ..entry })
+            }));
+        }
         // A string is a path or the patch itself. Kustomize accepted paths in `patches` too before entries had `path`.
         for list in ["patches", "patchesStrategicMerge"] {
             for (pointer, item) in items(&tree, root, list) {
@@ -64,6 +93,17 @@ pub(crate) fn read(text: &str) -> Kustomization {
         }
     }
     kustomization
+}
+
+/// Reads one entry of a list of patches.
+fn entry(tree: &Tree<'_>, item: NodeId) -> Option<PatchEntry> {
+    let member = |key| tree.member(item, key);
+    let node = member("path").or_else(|| member("patch")).unwrap_or(item);
+    let text = string(tree, node)?;
+    let is_inline = node != item && member("path").is_none() || text.contains('\n');
+    let source = if is_inline { PatchSource::Inline(text) } else { PatchSource::File(text) };
+    let target = member("target").and_then(|node| target(tree, node));
+    Some(PatchEntry { target, source, offset: tree.span(node).start })
 }
 
 /// Kustomize fills in the kind if it is missing.
@@ -88,7 +128,7 @@ fn string(tree: &Tree<'_>, node: NodeId) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{PatchEntry, PatchSource, read};
 
     /// Pointer, path, and the text at the offset.
     fn patches(text: &str) -> Vec<(String, String, String)> {
@@ -135,6 +175,10 @@ mod tests {
                     configurations: [d.yaml]\ntransformers: [e.yaml]\n";
         let read = read(text);
         assert_eq!((read.resources, read.patches), (vec!["a.yaml".to_owned(), "../base".to_owned()], vec![]));
+        assert_eq!(
+            read.entries,
+            [PatchEntry { target: None, source: PatchSource::File("b.yaml".to_owned()), offset: 54 }]
+        );
     }
 
     #[test]

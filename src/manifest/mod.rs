@@ -10,6 +10,7 @@ pub(crate) mod kustomization;
 mod lines;
 pub mod list;
 pub(crate) mod patch_directive;
+pub(crate) mod patch_effect;
 pub(crate) mod pod_template;
 pub mod prefilter;
 pub(crate) mod qos;

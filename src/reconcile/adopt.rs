@@ -1,18 +1,18 @@
 //! Adopts a foreign agent: the injected agent replaces it at its position.
 //!
-//! The decision is made on the template without the foreign agent, as for an injected one. Fields that are lost are reported by
-//! name, never by value: one may be an API key. Volumes stay, except those that have the name of an injected volume and that no
+//! The decision is made on the template without the foreign agent, as for an injected one. Its settings are kept as annotations.
+//! Those for which there is none are reported by name, never by value: one may be an API key. Volumes stay, except those that have the name of an injected volume and that no
 //! other container mounts: the injected ones replace them.
 
 use crate::agent::Agent;
-use crate::agent::canonical::canonicalize;
-use crate::agent::difference::{Difference, DifferenceKind, differences};
 use crate::agent::existing::{ExistingInjection, is_agent};
-use crate::mackerel::env::VARIABLES;
+use crate::config::Config;
+use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{CONTAINER, Volume};
-use crate::manifest::pod_template::{Container, ContainerList, PodTemplate, PodVolume};
+use crate::manifest::pod_template::{Container, ContainerList, PodAnnotation, PodTemplate, PodVolume};
 use crate::manifest::resource::text;
 use crate::options::Tense;
+use crate::reconcile::adopted_settings::{AdoptionDifferences, Replacement};
 use serde_json::Value;
 use yaml_json_patch::{Kind, Tree, to_json};
 
@@ -22,6 +22,23 @@ pub(crate) struct Adoptable {
     pub(crate) old: Container,
     /// The template without it and without the volumes that are replaced.
     pub(crate) without: PodTemplate,
+    /// The annotations that keep its settings.
+    pub(crate) kept: Vec<(Annotation, String)>,
+}
+
+impl Adoptable {
+    /// Returns the template without the agent, and with annotations that are not there yet.
+    pub(crate) fn with_annotations(&self, tree: &Tree<'_>, added: &[(Annotation, String)]) -> PodTemplate {
+        let mut template = self.without.clone();
+        let offset = tree.span(self.old.node).start;
+        template.annotations.extend(added.iter().map(|(annotation, value)| PodAnnotation {
+            key: annotation.key().to_owned(),
+            value: Some(value.clone()),
+            offset,
+            value_offset: offset,
+        }));
+        template
+    }
 }
 
 /// Returns the first foreign agent of a template without an injected one. Ephemeral containers cannot be changed.
@@ -43,7 +60,7 @@ pub(crate) fn candidate(
         !is_shared && is_injected_name(name) && mounts(tree, &old, name) && !is_mounted(tree, &without.containers, name)
     };
     without.volumes = template.volumes.iter().filter(|volume| !is_replaced(volume)).cloned().collect();
-    Some(Adoptable { old, without })
+    Some(Adoptable { old, without, kept: Vec::new() })
 }
 
 fn is_injected_name(name: &str) -> bool {
@@ -68,7 +85,7 @@ pub(crate) fn left_behind<'a>(
     adoption: &'a Adoptable,
     agent: &'a Agent,
 ) -> impl Iterator<Item = &'a PodVolume> {
-    let Adoptable { old, without } = adoption;
+    let Adoptable { old, without, .. } = adoption;
     template.volumes.iter().filter(|volume| {
         let name = volume.name.as_deref().unwrap_or_default();
         let is_replaced = agent.volumes.iter().any(|(injected, _)| injected.name() == name);
@@ -76,19 +93,41 @@ pub(crate) fn left_behind<'a>(
     })
 }
 
-/// Fields of the container and the settings that give them.
-const FIELDS: [(&str, &str); 4] = [
-    ("image", "agent.image"),
-    ("imagePullPolicy", "agent.imagePullPolicy"),
-    ("resources", "agent.resources"),
-    ("securityContext", "agent.securityContext"),
-];
+/// Asks about the old container and the agent that replaces it.
+fn with_replacement<T>(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    old: &Container,
+    (agent, config): (&Agent, &Config),
+    ask: impl FnOnce(&Replacement<'_>) -> T,
+) -> T {
+    let volumes: Vec<Value> = template.volumes.iter().filter_map(|volume| to_json(tree, volume.node).ok()).collect();
+    let container = to_json(tree, old.node).unwrap_or_default();
+    let config = agent.annotated.as_deref().unwrap_or(config);
+    ask(&Replacement { old: &container, old_list: old.list, volumes: &volumes, template, agent, config })
+}
 
-/// Describes the adoption in one sentence.
-pub(crate) fn describe(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: Tense) -> String {
-    let before = to_json(tree, old.node).unwrap_or_default();
+/// Returns the annotations that keep the old container's settings.
+pub(crate) fn kept_settings(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    adoption: &Adoptable,
+    agent: (&Agent, &Config),
+) -> Vec<(Annotation, String)> {
+    with_replacement(tree, template, &adoption.old, agent, |replacement| replacement.annotations())
+}
+
+/// Describes the adoption in one sentence, and the settings that are lost, if any, in another.
+pub(crate) fn describe(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    Adoptable { old, kept, .. }: &Adoptable,
+    (agent, config): (&Agent, &Config),
+    tense: Tense,
+) -> (String, Option<String>) {
     let name = old.name.as_deref().unwrap_or("without a name");
-    let LostFields { gone, changed } = LostFields::of(&comparable(before), &comparable(Value::clone(&agent.container)));
+    let AdoptionDifferences { image, lost } =
+        with_replacement(tree, template, old, (agent, config), |replacement| replacement.differences());
     let mut message = format!("container {name} {} adopted", tense.auxiliary());
     // An annotation or another container's `resourceFieldRef` may refer to the old name.
     if name != CONTAINER {
@@ -97,138 +136,14 @@ pub(crate) fn describe(tree: &Tree<'_>, old: &Container, agent: &Agent, tense: T
     if old.list.field() != agent.sidecar.field() {
         message += &format!(", moved to `{}`", agent.sidecar.field());
     }
-    for (word, fields) in [("gone", gone), ("changed", changed)] {
-        if !fields.is_empty() {
-            message += &format!("; {word}: {}", fields.join(", "));
-        }
+    if !image.is_empty() {
+        message += &format!("; changed: {}", image.join(", "));
     }
-    message
-}
-
-/// Returns the canonical form without the fields that depend on the container's list.
-fn comparable(mut container: Value) -> Value {
-    let variables = container.get_mut("env").and_then(Value::as_array_mut).into_iter().flatten();
-    let sources = variables.filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
-    for reference in sources.flat_map(|source| source.values_mut()).filter_map(Value::as_object_mut) {
-        reference.shift_remove("optional");
+    if !kept.is_empty() {
+        let names: Vec<&str> = kept.iter().map(|(annotation, _)| annotation.name()).collect();
+        message += &format!("; kept as annotations: {}", names.join(", "));
     }
-    if let Some(fields) = container.as_object_mut() {
-        fields.shift_remove("restartPolicy");
-    }
-    canonicalize(&container)
-}
-
-/// Fields of the old container that the new one lacks, each with the setting that restores it, if there is one.
-#[derive(Debug, Default, PartialEq)]
-struct LostFields {
-    gone: Vec<String>,
-    changed: Vec<String>,
-}
-
-impl LostFields {
-    /// Compares containers in canonical form.
-    fn of(old: &Value, new: &Value) -> Self {
-        let mut lost = Self::default();
-        for Difference { kind, old: at, .. } in differences(old, new) {
-            let tokens: Vec<&str> = at.split('/').skip(1).collect();
-            let text = |pointer: String, field: &str| old.pointer(&pointer)?.get(field)?.as_str();
-            let (label, is_inside) = match tokens[..] {
-                ["name"] => continue,
-                ["env", item, ..] => {
-                    let name = text(format!("/env/{item}"), "name").unwrap_or("without a name");
-                    let variable = VARIABLES.iter().find(|variable| variable.name == name);
-                    let setting = variable.map_or("agent.env", |variable| variable.setting);
-                    (format!("env {name} (`{setting}`)"), tokens.len() > 2)
-                }
-                ["volumeMounts", item, ..] => {
-                    let path = text(format!("/volumeMounts/{item}"), "mountPath").unwrap_or("without a path");
-                    (format!("the mount at {path}"), tokens.len() > 2)
-                }
-                [top, ..] => {
-                    // Lists are replaced as a whole.
-                    let fields = tokens.iter().copied().take_while(|token| token.parse::<usize>().is_err());
-                    let path = fields.collect::<Vec<_>>().join(".");
-                    match FIELDS.iter().find(|(field, _)| *field == top) {
-                        Some((_, setting)) => (format!("{path} (`{setting}`)"), false),
-                        None => (path, false),
-                    }
-                }
-                [] => continue,
-            };
-            let list = match kind {
-                DifferenceKind::Gone if !is_inside => &mut lost.gone,
-                DifferenceKind::New if !is_inside => continue,
-                _ => &mut lost.changed,
-            };
-            if !list.contains(&label) {
-                list.push(label);
-            }
-        }
-        lost
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{FIELDS, LostFields, VARIABLES, comparable};
-    use crate::config::{Config, TemplateConfig};
-    use serde_json::json;
-
-    #[test]
-    fn losses_are_reported_by_name_and_setting() {
-        let old = json!({
-            "name": "agent", "image": "a:1", "command": ["x"], "tty": true,
-            "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
-                {"name": "SAME", "value": "1"}, {"name": "OTHER", "value": "secret"}],
-            "resources": {"limits": {"cpu": "1", "memory": "2"}, "requests": {"memory": "1"}},
-            "volumeMounts": [{"mountPath": "/a", "name": "a"}, {"mountPath": "/b", "name": "b"}],
-        });
-        let new = json!({
-            "name": "injected", "image": "a:2",
-            "env": [{"name": "MACKEREL_APIKEY", "valueFrom": {}}, {"name": "SAME", "value": "1"}],
-            "resources": {"limits": {"memory": "3"}, "requests": {"memory": "1"}},
-            "volumeMounts": [{"mountPath": "/a", "name": "c"}],
-        });
-        let LostFields { gone, changed } = LostFields::of(&old, &new);
-        assert_eq!(
-            gone,
-            [
-                "command",
-                "tty",
-                "env MACKEREL_ROLES (`agent.roles`)",
-                "env OTHER (`agent.env`)",
-                "resources.limits.cpu (`agent.resources`)",
-                "the mount at /b",
-            ]
-        );
-        assert_eq!(
-            changed,
-            [
-                "image (`agent.image`)",
-                "env MACKEREL_APIKEY (`apiKey`)",
-                "resources.limits.memory (`agent.resources`)",
-                "the mount at /a",
-            ]
-        );
-        assert_eq!(LostFields::of(&new, &new), LostFields::default());
-    }
-
-    #[test]
-    fn what_its_list_demands_is_no_loss() {
-        let key = |optional: bool| json!({"secretKeyRef": {"name": "a", "key": "b", "optional": optional}});
-        let [native, container] = [(true, "Always"), (false, "")].map(|(optional, policy)| {
-            let env = json!([{"name": "MACKEREL_APIKEY", "valueFrom": key(optional)}]);
-            comparable(json!({"name": "agent", "restartPolicy": policy, "env": env}))
-        });
-        assert_eq!(native, container);
-    }
-
-    #[test]
-    fn every_setting_that_is_named_exists() {
-        let mut config = TemplateConfig::new(&Config::default());
-        for path in VARIABLES.map(|variable| variable.setting).into_iter().chain(FIELDS.map(|(_, setting)| setting)) {
-            let violations = config.set(path, "", "key", 0);
-            assert!(violations.iter().all(|violation| !violation.what.contains("no setting")), "{path}");
-        }
-    }
+    let lost = (!lost.is_empty())
+        .then(|| format!("container {name} has settings that no annotation keeps: {}", lost.join(", ")));
+    (message, lost)
 }

@@ -5,6 +5,7 @@
 //! position (a tool has printed the manifest again, a user has appended a container) are replaced in place.
 
 mod adopt;
+mod adopted_settings;
 pub(crate) mod apply;
 mod current_state;
 mod drift;
@@ -28,7 +29,9 @@ use crate::options::{Direction, ForeignAgents, HandEdits, Options};
 use crate::reconcile::adopt::{Adoptable, mounts};
 use crate::reconcile::current_state::{CurrentState, others};
 use crate::reconcile::drift::{Drift, DriftDescription};
-use crate::reconcile::patch::{AdoptedContainer, ListPositions, TemplatePatch, removal, replacement};
+use crate::reconcile::patch::{
+    AdoptedContainer, ListPositions, TemplatePatch, kept_annotations, removal, removal_beside, replacement,
+};
 use crate::report::{Cause, Class, Finding, Reason};
 pub(crate) use apply::{Action, Waiting};
 use std::rc::Rc;
@@ -96,9 +99,17 @@ pub(crate) fn reconcile(
         }
         (Direction::Inject, existing) => {
             let adopts = options.foreign_agents == ForeignAgents::Adopt;
-            let adoption = if adopts { adopt::candidate(tree, template, existing) } else { None };
+            let mut adoption = if adopts { adopt::candidate(tree, template, existing) } else { None };
             let without = adoption.as_ref().map_or(template, |adoption| &adoption.without);
-            let report = decide(tree, resource, at, without, context);
+            let mut report = decide(tree, resource, at, without, context);
+            if let Some(adoption) = adoption.as_mut().filter(|_| edited.is_none()) {
+                let kept = reconciler.kept_settings(adoption, &report.decision);
+                let with_them = decide(tree, resource, at, &adoption.with_annotations(tree, &kept), context);
+                if !kept.is_empty() && adds_agent(&with_them.decision) {
+                    adoption.kept = kept;
+                    report = with_them;
+                }
+            }
             let report = if adopts { reconciler.refuse_foreign_agent(report) } else { report };
             let cause = report.cause.clone();
             let reconciled = match (existing, adoption) {
@@ -174,6 +185,13 @@ impl Reconciler<'_, '_> {
         }
     }
 
+    /// Returns the annotations that keep the settings of an agent to adopt.
+    fn kept_settings(&self, adoption: &Adoptable, decision: &Decision) -> Vec<(Annotation, String)> {
+        let Decision::Add(plan) = decision else { return Vec::new() };
+        let Some(agent) = plan.agent() else { return Vec::new() };
+        adopt::kept_settings(self.tree, self.template, adoption, (agent, self.config))
+    }
+
     /// Reconciles a template with a foreign agent. An existing injection, of an init container alone, is added anew.
     #[cold]
     fn adopt(&self, existing: Option<&ExistingInjection>, adoption: &Adoptable, report: DecisionReport) -> Reconciled {
@@ -190,7 +208,14 @@ impl Reconciler<'_, '_> {
             let decision = refusal.with_help("replace the alias `*name` with the container");
             return Reconciled::of(decision, report.warnings);
         }
-        let mut decision = at_old(Reason::Adopted, adopt::describe(self.tree, old, agent, self.options.tense));
+        let (message, lost) =
+            adopt::describe(self.tree, self.template, adoption, (agent, self.config), self.options.tense);
+        let mut decision = at_old(Reason::Adopted, message);
+        let mut warnings = report.warnings;
+        warnings.extend(lost.map(|lost| {
+            at_old(Reason::AdoptLosesSettings, lost)
+                .with_help("to keep them, set the named fields in the configuration")
+        }));
         for volume in adopt::left_behind(self.tree, self.template, adoption, agent) {
             let name = volume.name.as_deref().unwrap_or_default();
             decision.message += &format!("; the volume {name} is kept but no longer mounted");
@@ -198,7 +223,10 @@ impl Reconciler<'_, '_> {
         if plan.wait_for().is_some() && existing.is_none() {
             decision.message += &format!("; {}", ComponentSet::WaitFor(()).passive(self.options.tense, "added"));
         }
-        let first = existing.map(|existing| self.removal(existing).first).unwrap_or_default();
+        let kept = kept_annotations(self.tree, self.template, self.path, &adoption.kept);
+        let removed =
+            existing.map(|existing| removal_beside(self.tree, self.template, self.path, existing, &adoption.kept));
+        let first = kept.then(&removed.unwrap_or_default());
         // The existing injection is removed before.
         let index = others(self.template, old.list).filter(|other| *other < old.index).count();
         let then = Some((
@@ -207,7 +235,7 @@ impl Reconciler<'_, '_> {
         ));
         let action = Some(Action { first, then, unwanted: None });
         let about = Some(Components::Agent(()));
-        Reconciled { action, about, ..Reconciled::of(decision, report.warnings).with(plan, report.wait_for_cause) }
+        Reconciled { action, about, ..Reconciled::of(decision, warnings).with(plan, report.wait_for_cause) }
     }
 
     /// Refuses a template that still has a foreign agent although one was to be adopted.

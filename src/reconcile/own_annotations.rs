@@ -16,12 +16,12 @@ pub(crate) struct RecordCache {
 /// Records that are kept; more than any real stream has.
 const CAPACITY: usize = 64;
 
-/// `status` and `record`, in each form in which they are added.
+/// Annotations in each form in which they are added.
 #[derive(Debug)]
 pub(super) struct OwnAnnotations {
     /// Each annotation by itself.
     pub(super) each: Vec<(&'static str, Rc<Value>)>,
-    /// A mapping of both.
+    /// A mapping of all.
     pub(super) mapping: Rc<Value>,
     /// Metadata with that mapping and no other field.
     pub(super) metadata: Rc<Value>,
@@ -34,7 +34,7 @@ impl RecordCache {
         if let Some((_, annotations)) = written.iter().find(|(known, _)| *known == record) {
             return Rc::clone(annotations);
         }
-        let annotations = Rc::new(OwnAnnotations::of(&record));
+        let annotations = Rc::new(OwnAnnotations::of(of_record(&record)));
         if written.len() < CAPACITY {
             written.push((record, Rc::clone(&annotations)));
         }
@@ -43,10 +43,7 @@ impl RecordCache {
 }
 
 impl OwnAnnotations {
-    fn of(record: &Record) -> Self {
-        let status = status_is_added(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
-        let record = (Annotation::Record.key(), Value::from(record.to_string()));
-        let each: Vec<(&'static str, Value)> = status.into_iter().chain([record]).collect();
+    pub(super) fn of(each: Vec<(&'static str, Value)>) -> Self {
         let mapping: Map<String, Value> = each.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
         Self {
             metadata: Rc::new(json!({ "annotations": mapping })),
@@ -54,6 +51,12 @@ impl OwnAnnotations {
             each: each.into_iter().map(|(key, value)| (key, Rc::new(value))).collect(),
         }
     }
+}
+
+fn of_record(record: &Record) -> Vec<(&'static str, Value)> {
+    let status = status_is_added(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
+    let record = (Annotation::Record.key(), Value::from(record.to_string()));
+    status.into_iter().chain([record]).collect()
 }
 
 /// True if `status` was added. It goes with an agent: the original injector then leaves the pod alone.

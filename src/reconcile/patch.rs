@@ -163,14 +163,7 @@ fn insertion_beside(
         ParentState::Missing => record.created.push(parent),
     };
 
-    let metadata = builder.state(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
-    let annotations = match metadata {
-        ParentState::Collection => {
-            let annotations = child(template.metadata, "annotations");
-            builder.state(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
-        }
-        _ => ParentState::Missing,
-    };
+    let (metadata, annotations) = builder.parents_of_annotations(template)?;
     note(&mut record, Parent::Metadata, &metadata);
     note(&mut record, Parent::Annotations, &annotations);
 
@@ -288,12 +281,41 @@ fn beside(agent: Record, there: &Record) -> Record {
     Record { components, pull_secrets, created, was }
 }
 
+/// Adds annotations that are the user's from then on: no record names them. A parent of the wrong kind is refused later, where the
+/// agent is added.
+pub(crate) fn kept_annotations(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    at: &str,
+    kept: &[(Annotation, String)],
+) -> TemplatePatch {
+    let mut builder = PatchBuilder { tree, at, patch: TemplatePatch::default() };
+    if let Ok((metadata, annotations)) = builder.parents_of_annotations(template)
+        && !kept.is_empty()
+    {
+        let each = kept.iter().map(|(annotation, value)| (annotation.key(), Value::from(value.as_str()))).collect();
+        builder.add_annotations(&metadata, &annotations, &OwnAnnotations::of(each));
+    }
+    builder.patch
+}
+
 /// Removes everything that the record names, and restores null parents.
 pub(crate) fn removal(
     tree: &Tree<'_>,
     template: &PodTemplate,
     at: &str,
     existing: &ExistingInjection,
+) -> TemplatePatch {
+    removal_beside(tree, template, at, existing, &[])
+}
+
+/// Removes the same beside annotations that have just been added.
+pub(crate) fn removal_beside(
+    tree: &Tree<'_>,
+    template: &PodTemplate,
+    at: &str,
+    existing: &ExistingInjection,
+    added: &[(Annotation, String)],
 ) -> TemplatePatch {
     let mut builder = PatchBuilder { tree, at, patch: TemplatePatch::default() };
     let record = existing.record.as_ref().ok();
@@ -306,7 +328,7 @@ pub(crate) fn removal(
         .filter(|key| child(annotations, key).is_some())
         .collect();
     let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.alias_target(node)).count());
-    let only_injected = members(annotations) == keys.len();
+    let only_injected = members(annotations) == keys.len() && added.is_empty();
     let whole_metadata = only_injected && members(template.metadata) == 1 && has_created(record, Parent::Annotations);
     let restored = (whole_metadata && builder.restore(Parent::Metadata, template.metadata, record))
         || (only_injected && builder.restore(Parent::Annotations, annotations, record));
@@ -365,6 +387,19 @@ fn has_created(record: Option<&Record>, parent: Parent) -> bool {
 }
 
 impl PatchBuilder<'_, '_> {
+    /// Returns the states of `metadata` and of `annotations` in it.
+    fn parents_of_annotations(&self, template: &PodTemplate) -> Result<(ParentState, ParentState), WrongKind> {
+        let metadata = self.state(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
+        let annotations = match (&metadata, template.metadata) {
+            (ParentState::Collection, Some(node)) => {
+                let annotations = self.tree.get(self.tree.alias_target(node), "annotations");
+                self.state(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
+            }
+            _ => ParentState::Missing,
+        };
+        Ok((metadata, annotations))
+    }
+
     /// Returns the state of `node`, a field of `holder`.
     fn state(
         &self,

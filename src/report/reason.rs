@@ -105,6 +105,8 @@ reasons! {
     NodesProxy = "nodes-proxy", Warning, "the agent gets `nodes/proxy`, which permits more than reading";
     RbacPresent = "rbac-present", Warning, "another object has the name of a generated RBAC object";
     StillInjected = "still-injected", Warning, "the agent was not removed although it is no longer selected";
+    PatchConflict = "patch-conflict", Warning, "a kustomize patch replaces or removes a field that contains a part of the agent";
+    AdoptLosesSettings = "adopt-loses-settings", Warning, "settings of an adopted agent are lost because no annotation keeps them";
     ValueKept = "value-kept", Warning, "a value that was changed after injection was kept";
 }
 
@@ -145,9 +147,10 @@ impl Reason {
 }
 
 impl Reason {
-    /// Returns true for a warning that users may acknowledge. What stays injected against their will is none of these.
+    /// Returns true for a warning that users may acknowledge. What stays injected against their will, and what is lost for good,
+    /// are none of these.
     pub(crate) fn may_be_ignored(self) -> bool {
-        self.class() == Class::Warning && self != Reason::StillInjected
+        self.class() == Class::Warning && !matches!(self, Reason::StillInjected | Reason::AdoptLosesSettings)
     }
 }
 

@@ -344,7 +344,9 @@ fn force_overwrites_hand_edits() {
 
 #[test]
 fn adopt_takes_over_what_others_put_there_by_every_door() {
-    let by_hand = WEB.to_owned() + "        - name: mackerel\n          image: mackerel/mackerel-container-agent:1\n";
+    let by_hand = WEB.to_owned()
+        + "        - name: mackerel\n          image: mackerel/mackerel-container-agent:1\n"
+        + "          env: [{name: MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT, value: '0'}]\n";
     let folder = Folder::with(&[("web.yaml", &by_hand)]);
     let left = folder.run(&["inject", "--check", "-v", "web.yaml"]);
     assert!(left.code == Some(0) && left.stderr.contains("to adopt it, use `inject --adopt`"), "{left:?}");

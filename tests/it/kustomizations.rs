@@ -54,7 +54,7 @@ fn a_patch_that_is_named_is_left_alone_and_explained() {
 }
 
 #[test]
-fn only_the_kustomizations_of_the_input_count() {
+fn the_kustomizations_of_the_input_and_above_it_count() {
     let folder = package();
     let both = ["overlay/kustomization.yaml", "patches/web.yaml"];
     assert!(decision(&folder, &both).contains("overlay/kustomization.yaml:4:9 uses this file as a patch"));
@@ -62,6 +62,45 @@ fn only_the_kustomizations_of_the_input_count() {
     assert!(decision(&folder, &["patches", "base"]).contains("[injected]"));
     folder.write(".ignore", "overlay/\n");
     assert!(decision(&folder, &["."]).contains("[injected]"));
+    folder.write("kustomization.yaml", "patches: [{path: patches/web.yaml}]\n");
+    assert!(decision(&folder, &["patches/web.yaml"]).contains("kustomization.yaml:1:18 uses this file as a patch"));
+    std::fs::create_dir(folder.path("patches/.git")).unwrap();
+    assert!(decision(&folder, &["patches/web.yaml"]).contains("[injected]"), "another repository");
+}
+
+/// The warnings `patch-conflict` for a base with this overlay.
+fn conflicts(overlay: &str) -> Vec<String> {
+    let folder = Folder::with(&[("base/web.yaml", WEB), ("overlay/kustomization.yaml", overlay)]);
+    folder.write(
+        "overlay/merge.yaml",
+        "kind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {volumes: null}}}\n",
+    );
+    let ran = folder.run(&["inject", "--diff", "."]);
+    ran.stderr.lines().filter(|line| line.contains("[patch-conflict]")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_patch_that_replaces_a_list_with_a_part_of_the_agent_is_warned_of() {
+    let json_patch = |target: &str, path: &str| {
+        format!("patches:\n- target: {target}\n  patch: |-\n    - op: add\n      path: {path}\n      value: []\n")
+    };
+    let web = "{kind: Deployment, name: web}";
+    for path in ["/spec/template/spec/volumes", "/spec/template/spec", "/spec/template/metadata/annotations"] {
+        let found = conflicts(&json_patch(web, path));
+        assert!(found.len() == 1 && found[0].contains("web.yaml:1:1: warning"), "{path} {found:?}");
+        assert!(found[0].contains("overlay/kustomization.yaml:3:10: this patch"), "{found:?}");
+    }
+    for (target, path) in [
+        (web, "/spec/template/spec/volumes/-"),
+        (web, "/spec/template/spec/initContainers"),
+        (web, "/spec/template/spec/volumesX"),
+        ("{kind: Deployment, name: other}", "/spec/template/spec/volumes"),
+        ("{kind: StatefulSet, name: web}", "/spec/template/spec/volumes"),
+    ] {
+        assert!(conflicts(&json_patch(target, path)).is_empty(), "{target} {path}");
+    }
+    let found = conflicts("patchesStrategicMerge: [merge.yaml]\n");
+    assert!(found.len() == 1 && found[0].contains("overlay/merge.yaml:3:35: this patch"), "{found:?}");
 }
 
 #[test]

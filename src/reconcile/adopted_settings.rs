@@ -1,0 +1,479 @@
+//! The settings of an adopted agent: annotations that keep them, and those that no annotation can keep.
+//!
+//! An annotation is written only if the agent would behave differently without it. The agent's own default counts for the
+//! connection to the kubelet: without a variable, it is the read-only port 10255.
+
+use crate::agent::Agent;
+use crate::agent::canonical::canonicalize;
+use crate::agent::difference::{Difference, DifferenceKind, differences};
+use crate::annotations::{Given, overlay};
+use crate::config::{Config, KubeletConnection, KubernetesVersion, Platform, role_list};
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::env::VARIABLES;
+use crate::mackerel::names::{API_KEY, CONTAINER, Sidecar};
+use crate::manifest::pod_template::{ContainerList, PodTemplate};
+use crate::manifest::quantity::nanos;
+use serde_json::Value;
+
+/// An agent's container as JSON, with questions about its settings.
+#[derive(Clone, Copy)]
+pub(crate) struct AgentContainer<'a>(pub(crate) &'a Value);
+
+impl<'a> AgentContainer<'a> {
+    fn variable(self, name: &str) -> Option<&'a Value> {
+        let variables = self.0.get("env")?.as_array()?;
+        variables.iter().rev().find(|variable| variable.get("name").and_then(Value::as_str) == Some(name))
+    }
+
+    /// Returns the value of a variable. The agent takes an empty one for none.
+    fn value(self, name: &str) -> Option<&'a str> {
+        self.variable(name)?.get("value")?.as_str().filter(|value| !value.is_empty())
+    }
+
+    fn image(self) -> &'a str {
+        self.0.get("image").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn secret(self, field: &str) -> Option<&'a str> {
+        self.variable(API_KEY)?.pointer(&format!("/valueFrom/secretKeyRef/{field}"))?.as_str()
+    }
+
+    fn amount(self, list: &str, resource: &str) -> Option<String> {
+        match self.0.get("resources")?.get(list)?.get(resource)? {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+
+    fn roles(self) -> Option<String> {
+        self.value("MACKEREL_ROLES").map(role_list)
+    }
+
+    /// Returns its connection to the kubelet; none if a variable cannot be read here.
+    fn kubelet(self) -> Option<KubeletConnection> {
+        let [read_only, tls, insecure] = KUBELET_VARIABLES;
+        let port = |name: &str, default: u16| match self.variable(name) {
+            None => Some(default),
+            Some(variable) if variable.get("valueFrom").is_some() => None,
+            Some(_) => self.value(name).map_or(Some(default), |port| port.parse().ok()),
+        };
+        if self.value("MACKEREL_CONTAINER_PLATFORM") == Some("eks_fargate") {
+            return Some(KubeletConnection::ApiServer);
+        }
+        match port(read_only, 10255)? {
+            0 => {
+                let insecure = self.variable(insecure).is_some_and(|variable| {
+                    variable.get("valueFrom").is_some() || variable.get("value").and_then(Value::as_str) != Some("")
+                });
+                Some(KubeletConnection::Tls { port: port(tls, 10250)?, insecure })
+            }
+            port => Some(KubeletConnection::ReadOnly { port }),
+        }
+    }
+
+    /// Returns the pattern of other containers to ignore; none if it names the agent alone.
+    fn ignored(self) -> Option<String> {
+        let pattern = self.value("MACKEREL_IGNORE_CONTAINER")?;
+        let own = format!("^{CONTAINER}$");
+        let pattern = pattern.strip_prefix(&format!("{own}|")).unwrap_or(pattern);
+        let name = self.0.get("name").and_then(Value::as_str).unwrap_or(CONTAINER);
+        let is_own = [name, CONTAINER].iter().any(|name| {
+            [(*name).to_owned(), format!("^{name}$"), format!("\\A{name}\\z")].iter().any(|own| own == pattern)
+        });
+        // In a variable's value, `$$` is a dollar sign.
+        (!is_own).then(|| pattern.replace("$$", "$"))
+    }
+
+    /// Returns the ConfigMap of the agent's configuration, if it is one.
+    fn config_map(self, volumes: &'a [Value]) -> Option<MountedConfigMap<'a>> {
+        let text = |value: &'a Value, field: &str| value.get(field).and_then(Value::as_str);
+        let path = self.value("MACKEREL_AGENT_CONFIG")?;
+        self.0.get("volumeMounts")?.as_array()?.iter().find_map(|mount| {
+            let below = path.strip_prefix(text(mount, "mountPath")?.trim_end_matches('/'))?;
+            let file = match (text(mount, "subPath"), below.strip_prefix('/')) {
+                (Some(file), None) if below.is_empty() => file,
+                (None, Some(file)) => file,
+                _ => return None,
+            };
+            let volume = text(mount, "name")?;
+            let config_map = volumes.iter().find(|other| text(other, "name") == Some(volume))?.get("configMap")?;
+            let key = match config_map.get("items").and_then(Value::as_array) {
+                Some(items) => text(items.iter().find(|item| text(item, "path") == Some(file))?, "key")?,
+                None => file,
+            };
+            Some(MountedConfigMap { name: text(config_map, "name")?, key, volume })
+        })
+    }
+}
+
+/// The ConfigMap that a container reads the agent's configuration from.
+struct MountedConfigMap<'a> {
+    name: &'a str,
+    key: &'a str,
+    volume: &'a str,
+}
+
+/// An agent to adopt, and the one that replaces it.
+pub(crate) struct Replacement<'a> {
+    /// In canonical form, as the new one.
+    pub(crate) old: &'a Value,
+    pub(crate) old_list: ContainerList,
+    /// The pod's volumes.
+    pub(crate) volumes: &'a [Value],
+    pub(crate) template: &'a PodTemplate,
+    pub(crate) agent: &'a Agent,
+    /// The configuration of the new one.
+    pub(crate) config: &'a Config,
+}
+
+impl Replacement<'_> {
+    /// Returns the annotations that keep the old agent's settings. Those of the template stay as they are.
+    pub(crate) fn annotations(&self) -> Vec<(Annotation, String)> {
+        let mut kept = self.texts();
+        kept.extend(self.agent_config());
+        kept.extend(self.kubelet());
+        kept.extend(self.resources());
+        let is_native = self.old_list == ContainerList::InitContainers
+            && self.old.get("restartPolicy").and_then(Value::as_str) == Some("Always");
+        let has_native = self.config.spec.kubernetes_version >= KubernetesVersion::NATIVE_SIDECARS;
+        if is_native && has_native && self.agent.sidecar == Sidecar::Container {
+            kept.push((Annotation::Sidecar, "native".to_owned()));
+        }
+        let is_given =
+            |annotation| self.template.annotations.iter().any(|given| Annotation::of(&given.key) == Some(annotation));
+        kept.retain(|(annotation, _)| !is_given(*annotation));
+        kept.sort_by_key(|(annotation, _)| *annotation);
+        let is_valid = |kept: &[(Annotation, String)]| {
+            let given: Vec<Given<'_>> =
+                kept.iter().map(|(annotation, value)| (annotation.key(), &**value, 0)).collect();
+            overlay(self.config, &given).is_ok()
+        };
+        if !is_valid(&kept) {
+            kept.retain(|one| is_valid(std::slice::from_ref(one)));
+        }
+        if is_valid(&kept) { kept } else { Vec::new() }
+    }
+
+    fn texts(&self) -> Vec<(Annotation, String)> {
+        let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
+        let mut kept = Vec::new();
+        let mut keep = |annotation, old: Option<String>, new: Option<String>| {
+            kept.extend(old.filter(|value| Some(value) != new.as_ref()).map(|value| (annotation, value)));
+        };
+        for (annotation, variable) in [
+            (Annotation::DisplayName, "MACKEREL_DISPLAY_NAME"),
+            (Annotation::Memo, "MACKEREL_MEMO"),
+            (Annotation::HostStatusOnStart, "MACKEREL_HOST_STATUS_ON_START"),
+            (Annotation::LogLevel, "MACKEREL_LOG_LEVEL"),
+        ] {
+            keep(annotation, old.value(variable).map(str::to_owned), new.value(variable).map(str::to_owned));
+        }
+        for (annotation, field) in [(Annotation::ApiKeySecretName, "name"), (Annotation::ApiKeySecretKey, "key")] {
+            keep(annotation, old.secret(field).map(str::to_owned), new.secret(field).map(str::to_owned));
+        }
+        keep(Annotation::IgnoreContainer, old.ignored(), new.ignored());
+        if old.roles() != new.roles() {
+            keep(Annotation::Roles, old.value("MACKEREL_ROLES").map(str::to_owned), None);
+        }
+        if repository(old.image()) != repository(new.image()) {
+            keep(Annotation::Image, Some(old.image().to_owned()), None);
+        }
+        kept
+    }
+
+    fn agent_config(&self) -> Vec<(Annotation, String)> {
+        let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
+        let configured = &self.config.spec.agent.config;
+        let mut kept = Vec::new();
+        match (old.config_map(self.volumes), old.value("MACKEREL_AGENT_CONFIG")) {
+            (Some(there), _) => {
+                if configured.location.is_some() || configured.config_map_key_ref.name.as_deref() != Some(there.name) {
+                    kept.push((Annotation::AgentConfigMapName, there.name.to_owned()));
+                }
+                if configured.config_map_key_ref.key != there.key {
+                    kept.push((Annotation::AgentConfigMapKey, there.key.to_owned()));
+                }
+            }
+            (None, Some(location)) if new.value("MACKEREL_AGENT_CONFIG") != Some(location) => {
+                kept.push((Annotation::AgentConfigLocation, location.to_owned()));
+            }
+            _ => {}
+        }
+        kept
+    }
+
+    fn kubelet(&self) -> Vec<(Annotation, String)> {
+        let configured = self.config.spec.kubelet_connection();
+        let Some(old) = AgentContainer(self.old).kubelet().filter(|old| *old != configured) else { return Vec::new() };
+        let is_on_fargate = configured == KubeletConnection::ApiServer;
+        let platform = is_on_fargate.then(|| (Annotation::Platform, Platform::Kubernetes.to_string()));
+        let mut kept: Vec<_> = platform.into_iter().collect();
+        match old {
+            KubeletConnection::ApiServer => kept.push((Annotation::Platform, Platform::EksFargate.to_string())),
+            KubeletConnection::ReadOnly { port } => kept.push((Annotation::KubeletReadOnlyPort, port.to_string())),
+            KubeletConnection::Tls { port, insecure } => {
+                let (configured_port, configured_insecure) = match configured {
+                    KubeletConnection::Tls { port, insecure } => (Some(port), insecure),
+                    KubeletConnection::ReadOnly { .. } => (None, false),
+                    KubeletConnection::ApiServer => (Some(10250), false),
+                };
+                if configured_port != Some(port) {
+                    kept.push((Annotation::KubeletPort, port.to_string()));
+                }
+                if configured_insecure != insecure {
+                    kept.push((Annotation::KubeletInsecureTls, insecure.to_string()));
+                }
+            }
+        }
+        kept
+    }
+
+    fn resources(&self) -> Vec<(Annotation, String)> {
+        let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
+        let mut kept = Vec::new();
+        for (resource, annotations) in [
+            ("cpu", [Annotation::CpuRequest, Annotation::CpuLimit]),
+            ("memory", [Annotation::MemoryRequest, Annotation::MemoryLimit]),
+        ] {
+            let of =
+                |container: AgentContainer<'_>| ["requests", "limits"].map(|list| container.amount(list, resource));
+            let (there, wanted) = (of(old), of(new));
+            let amounts =
+                [&there, &wanted].map(|amounts| amounts.clone().map(|amount| amount.as_deref().and_then(nanos)));
+            for (index, annotation) in annotations.into_iter().enumerate() {
+                let [there_amount, wanted_amount] = [amounts[0][index], amounts[1][index]];
+                match &there[index] {
+                    Some(amount) if there_amount != wanted_amount => kept.push((annotation, amount.clone())),
+                    Some(_) => {}
+                    // A default must not contradict what is kept: a request is no more than its limit.
+                    None => {
+                        let kept_amount = amounts[0][1 - index];
+                        let (request, limit) =
+                            if index == 0 { (wanted_amount, kept_amount) } else { (kept_amount, wanted_amount) };
+                        if request.zip(limit).is_some_and(|(request, limit)| request > limit) {
+                            kept.push((annotation, "null".to_owned()));
+                        }
+                    }
+                }
+            }
+        }
+        kept
+    }
+
+    /// Returns the fields of the old container that the new one changes or lacks, each with the setting that gives it.
+    pub(crate) fn differences(&self) -> AdoptionDifferences {
+        let new = canonicalize(&without_list_fields(Value::clone(&self.agent.container)));
+        let old = canonicalize(&without_list_fields(self.old.clone()));
+        AdoptionDifferences::of(&old, &new, &self.equal_in_meaning())
+    }
+
+    /// Returns variables, and volumes of mounts, that differ in form only.
+    fn equal_in_meaning(&self) -> Vec<&str> {
+        let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
+        let mut equal = Vec::new();
+        if old.kubelet().is_some() && old.kubelet() == new.kubelet() {
+            equal.extend(KUBELET_VARIABLES);
+        }
+        if old.roles().is_some() && old.roles() == new.roles() {
+            equal.push("MACKEREL_ROLES");
+        }
+        // The own container is always ignored.
+        if old.value("MACKEREL_IGNORE_CONTAINER").is_some()
+            && old.ignored().is_none_or(|old| new.ignored() == Some(old))
+        {
+            equal.push("MACKEREL_IGNORE_CONTAINER");
+        }
+        let injected: Vec<Value> = self.agent.volumes.iter().map(|(_, volume)| Value::clone(volume)).collect();
+        if let (Some(old), Some(new)) = (old.config_map(self.volumes), new.config_map(&injected))
+            && (old.name, old.key) == (new.name, new.key)
+        {
+            equal.extend(["MACKEREL_AGENT_CONFIG", old.volume]);
+        }
+        equal
+    }
+}
+
+const KUBELET_VARIABLES: [&str; 3] = [
+    "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT",
+    "MACKEREL_KUBERNETES_KUBELET_PORT",
+    "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS",
+];
+
+/// `registry.example:5000/team/agent:v1@sha256:…` -> `registry.example:5000/team/agent`
+fn repository(image: &str) -> &str {
+    let image = image.split('@').next().unwrap_or_default();
+    match image.rsplit_once(':') {
+        Some((repository, tag)) if !tag.contains('/') => repository,
+        _ => image,
+    }
+}
+
+/// Fields of the container and the settings that give them.
+const FIELDS: [(&str, &str); 4] = [
+    ("image", "agent.image"),
+    ("imagePullPolicy", "agent.imagePullPolicy"),
+    ("resources", "agent.resources"),
+    ("securityContext", "agent.securityContext"),
+];
+
+/// Removes the fields that depend on the container's list.
+fn without_list_fields(mut container: Value) -> Value {
+    let variables = container.get_mut("env").and_then(Value::as_array_mut).into_iter().flatten();
+    let sources = variables.filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
+    for reference in sources.flat_map(|source| source.values_mut()).filter_map(Value::as_object_mut) {
+        reference.shift_remove("optional");
+    }
+    if let Some(fields) = container.as_object_mut() {
+        fields.shift_remove("restartPolicy");
+    }
+    container
+}
+
+/// Fields of the old container that are not those of the new one.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct AdoptionDifferences {
+    /// The image's tag, which belongs to the configuration, and its pull policy.
+    pub(crate) image: Vec<String>,
+    /// Everything else.
+    pub(crate) lost: Vec<String>,
+}
+
+impl AdoptionDifferences {
+    /// Compares containers in canonical form.
+    fn of(old: &Value, new: &Value, equal: &[&str]) -> Self {
+        let mut found = Self::default();
+        for Difference { kind, old: at, .. } in differences(old, new) {
+            let tokens: Vec<&str> = at.split('/').skip(1).collect();
+            let text = |pointer: String, field: &str| old.pointer(&pointer)?.get(field)?.as_str();
+            let (label, is_inside) = match tokens[..] {
+                ["name"] => continue,
+                ["env", item, ..] => {
+                    let name = text(format!("/env/{item}"), "name").unwrap_or("without a name");
+                    if equal.contains(&name) {
+                        continue;
+                    }
+                    let variable = VARIABLES.iter().find(|variable| variable.name == name);
+                    let setting = variable.map_or("agent.env", |variable| variable.setting);
+                    (format!("env {name} (`{setting}`)"), tokens.len() > 2)
+                }
+                ["volumeMounts", item, ..] => {
+                    let mount = format!("/volumeMounts/{item}");
+                    if text(mount.clone(), "name").is_some_and(|volume| equal.contains(&volume)) {
+                        continue;
+                    }
+                    let path = text(mount, "mountPath").unwrap_or("without a path");
+                    (format!("the mount at {path}"), tokens.len() > 2)
+                }
+                [top, ..] => {
+                    // Lists are replaced as a whole.
+                    let fields = tokens.iter().copied().take_while(|token| token.parse::<usize>().is_err());
+                    let path = fields.collect::<Vec<_>>().join(".");
+                    match FIELDS.iter().find(|(field, _)| *field == top) {
+                        Some((_, setting)) => (format!("{path} (`{setting}`)"), false),
+                        None => (path, false),
+                    }
+                }
+                [] => continue,
+            };
+            if kind == DifferenceKind::New && !is_inside {
+                continue;
+            }
+            let list = if label.starts_with("image") { &mut found.image } else { &mut found.lost };
+            if !list.contains(&label) {
+                list.push(label);
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AdoptionDifferences, AgentContainer, FIELDS, repository, without_list_fields};
+    use crate::agent::canonical::canonicalize;
+    use crate::config::{Config, KubeletConnection, TemplateConfig};
+    use crate::mackerel::env::VARIABLES;
+    use serde_json::json;
+
+    #[test]
+    fn losses_are_reported_by_name_and_setting() {
+        let old = json!({
+            "name": "agent", "image": "a:1", "command": ["x"], "tty": true,
+            "env": [{"name": "MACKEREL_APIKEY", "value": "secret"}, {"name": "MACKEREL_ROLES", "value": "a:b"},
+                {"name": "SAME", "value": "1"}, {"name": "OTHER", "value": "secret"}],
+            "resources": {"limits": {"cpu": "1", "memory": "2"}, "requests": {"memory": "1"}},
+            "volumeMounts": [{"mountPath": "/a", "name": "a"}, {"mountPath": "/b", "name": "b"}, {"mountPath": "/c", "name": "kept"}],
+        });
+        let new = json!({
+            "name": "injected", "image": "a:2",
+            "env": [{"name": "MACKEREL_APIKEY", "valueFrom": {}}, {"name": "SAME", "value": "1"}],
+            "resources": {"limits": {"memory": "3"}, "requests": {"memory": "1"}},
+            "volumeMounts": [{"mountPath": "/a", "name": "c"}],
+        });
+        let AdoptionDifferences { image, lost } = AdoptionDifferences::of(&old, &new, &["kept"]);
+        assert_eq!(image, ["image (`agent.image`)"]);
+        assert_eq!(
+            lost,
+            [
+                "command",
+                "tty",
+                "env MACKEREL_APIKEY (`apiKey`)",
+                "env MACKEREL_ROLES (`agent.roles`)",
+                "env OTHER (`agent.env`)",
+                "resources.limits.cpu (`agent.resources`)",
+                "resources.limits.memory (`agent.resources`)",
+                "the mount at /a",
+                "the mount at /b",
+            ]
+        );
+        assert_eq!(AdoptionDifferences::of(&new, &new, &[]), AdoptionDifferences::default());
+    }
+
+    #[test]
+    fn what_its_list_demands_is_no_loss() {
+        let key = |optional: bool| json!({"secretKeyRef": {"name": "a", "key": "b", "optional": optional}});
+        let [native, container] = [(true, "Always"), (false, "")].map(|(optional, policy)| {
+            let env = json!([{"name": "MACKEREL_APIKEY", "valueFrom": key(optional)}]);
+            canonicalize(&without_list_fields(json!({"name": "agent", "restartPolicy": policy, "env": env})))
+        });
+        assert_eq!(native, container);
+    }
+
+    #[test]
+    fn every_setting_that_is_named_exists() {
+        let mut config = TemplateConfig::new(&Config::default());
+        for path in VARIABLES.map(|variable| variable.setting).into_iter().chain(FIELDS.map(|(_, setting)| setting)) {
+            let violations = config.set(path, "", "key", 0);
+            assert!(violations.iter().all(|violation| !violation.what.contains("no setting")), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_read_as_the_agent_reads_it() {
+        let env = |variables: &[(&str, &str)]| {
+            let name = |name: &str| format!("MACKEREL_KUBERNETES_KUBELET_{name}");
+            let variables = variables.iter().map(|(of, value)| json!({"name": name(of), "value": value}));
+            json!({"env": variables.collect::<Vec<_>>()})
+        };
+        for (variables, expected) in [
+            (&[][..], Some(KubeletConnection::ReadOnly { port: 10255 })),
+            (&[("READ_ONLY_PORT", ""), ("INSECURE_TLS", "true")], Some(KubeletConnection::ReadOnly { port: 10255 })),
+            (&[("READ_ONLY_PORT", "0")], Some(KubeletConnection::Tls { port: 10250, insecure: false })),
+            (
+                &[("READ_ONLY_PORT", "0"), ("PORT", "1"), ("INSECURE_TLS", "false")],
+                Some(KubeletConnection::Tls { port: 1, insecure: true }),
+            ),
+            (&[("READ_ONLY_PORT", "x")], None),
+        ] {
+            assert_eq!(AgentContainer(&env(variables)).kubelet(), expected, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn a_repository_is_an_image_without_tag_and_digest() {
+        for image in ["r:5000/a/b:v1@sha256:00", "r:5000/a/b:v1", "r:5000/a/b@sha256:00", "r:5000/a/b"] {
+            assert_eq!(repository(image), "r:5000/a/b");
+        }
+    }
+}
