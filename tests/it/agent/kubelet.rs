@@ -2,6 +2,7 @@
 //! is, and what that user may get.
 
 use super::http::{Answer, Request, serve, tls};
+use crate::kubernetes::certificates::{Authority, Signed};
 use crate::kubernetes::cluster::Cluster;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
@@ -18,6 +19,9 @@ pub(super) struct Kubelet {
     node: String,
     /// Kubernetes 1.33 and later: a permission for `/pods` alone.
     fine_grained: bool,
+    certificate: Signed,
+    /// The authority of its certificate.
+    pub(super) authority: String,
     pod: Mutex<Option<Value>>,
     asked: Mutex<BTreeSet<Asked>>,
 }
@@ -32,8 +36,19 @@ pub(super) struct Asked {
 
 impl Kubelet {
     /// Starts it on both of its ports.
-    pub(super) fn start(cluster: &'static Cluster, node: &str, address: Ipv4Addr, fine_grained: bool) -> Arc<Self> {
-        let kubelet = Self::new(cluster, node, fine_grained);
+    pub(super) fn start(
+        cluster: &'static Cluster,
+        node: &str,
+        address: Ipv4Addr,
+        fine_grained: bool,
+        self_signed: bool,
+    ) -> Arc<Self> {
+        // A kubelet that has no other certificate makes one for the name of its node.
+        let own = self_signed.then(|| (Authority::new("self-signed"), node.to_owned()));
+        let (authority, name) = own
+            .as_ref()
+            .map_or((&cluster.kubelets, address.to_string()), |(authority, name)| (authority, name.clone()));
+        let kubelet = Self::new(cluster, node, fine_grained, authority, &name);
         let read_only = Arc::clone(&kubelet);
         serve(SocketAddr::from((address, READ_ONLY_PORT)), None, move |request| read_only.content(request, None));
         kubelet.serve_tls(SocketAddr::from((address, PORT)));
@@ -42,7 +57,7 @@ impl Kubelet {
 
     /// Starts it on an address that the API server accepts for a node, and registers the node.
     pub(super) fn start_as_node(cluster: &'static Cluster, node: &str, address: Ipv4Addr) -> Arc<Self> {
-        let kubelet = Self::new(cluster, node, true);
+        let kubelet = Self::new(cluster, node, true, &cluster.kubelets, &address.to_string());
         let port = kubelet.serve_tls(SocketAddr::from((address, 0))).port();
         let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}, "status": {
             "addresses": [{"type": "InternalIP", "address": address}],
@@ -52,17 +67,17 @@ impl Kubelet {
         kubelet
     }
 
-    fn new(cluster: &'static Cluster, node: &str, fine_grained: bool) -> Arc<Self> {
+    fn new(cluster: &'static Cluster, node: &str, fine_grained: bool, authority: &Authority, name: &str) -> Arc<Self> {
+        let certificate = authority.sign("system:nodes", &format!("system:node:{node}"), &[name]);
+        let (authority, node) = (authority.pem.clone(), node.to_owned());
         let (pod, asked) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { cluster, node: node.to_owned(), fine_grained, pod, asked })
+        Arc::new(Self { cluster, node, fine_grained, certificate, authority, pod, asked })
     }
 
     fn serve_tls(self: &Arc<Self>, address: SocketAddr) -> SocketAddr {
-        let authority = &self.cluster.kubelets;
-        let signed =
-            authority.sign("system:nodes", &format!("system:node:{}", self.node), &[&address.ip().to_string()]);
+        let tls = tls(&self.certificate, &self.cluster.kubelets.pem);
         let kubelet = Arc::clone(self);
-        serve(address, Some(tls(&signed, &authority.pem)), move |request| match kubelet.permission(request) {
+        serve(address, Some(tls), move |request| match kubelet.permission(request) {
             Ok(permission) => kubelet.content(request, Some(permission)),
             Err((status, why)) => (status, why.into_bytes()),
         })

@@ -74,7 +74,7 @@ fn stage(
         };
         Kubelet::start_as_node(cluster, &namespace, address)
     } else {
-        Kubelet::start(cluster, &namespace, address, situation.fine_grained)
+        Kubelet::start(cluster, &namespace, address, situation.fine_grained, situation.self_signed)
     };
     let source = recorded.source(situation);
     let mackerel = Arc::new(Mackerel::new(API_KEY));
@@ -180,7 +180,7 @@ fn fakes_and_permissions_are_right_for_what_the_agent_asked_and_posted() {
     for (number, situation) in recorded.situations.iter().enumerate() {
         let Some(stage) = stage(cluster, &recorded, situation, address(number), 0) else { continue };
         let mackerel = Server { address: stage.api, tls: Some((API, &stage.authority)) };
-        replay(&recorded, situation, &stage.pod, &mackerel);
+        replay(&recorded, situation, &stage.pod, &mackerel, (&stage.namespace, &stage.kubelet.authority));
         stage.has_seen(cluster, &recorded, situation);
     }
 }
@@ -305,7 +305,7 @@ fn the_fake_kubelet_refuses_as_kubelets_do() {
     let Some(cluster) = cluster() else { return };
     let (namespace, address) = ("agent-refused", address(200));
     cluster.namespace(namespace, &json!({}));
-    Kubelet::start(cluster, namespace, address, true);
+    Kubelet::start(cluster, namespace, address, true, false);
     let authorities = cluster.authorities();
     let name = address.to_string();
     let server = Server { address: SocketAddr::from((address, 10250)), tls: Some((&name, &authorities)) };

@@ -44,6 +44,9 @@ pub(super) struct Situation {
     pub(super) pod: String,
     #[serde(default = "yes")]
     pub(super) fine_grained: bool,
+    /// The kubelet has made its certificate itself.
+    #[serde(default)]
+    pub(super) self_signed: bool,
     /// The paths of the kubelet, each with the permission that it took.
     pub(super) asked: BTreeMap<String, Option<String>>,
 }
@@ -110,8 +113,15 @@ fn filled(value: &Value, known: &BTreeMap<&str, Value>) -> Value {
     }
 }
 
-/// Sends the recorded requests as the agent of this pod would, with its environment and files.
-pub(super) fn replay(recorded: &Recorded, situation: &Situation, pod: &Pod, mackerel: &Server<'_>) {
+/// Sends the recorded requests as the agent of this pod would, with its environment and files. An agent that verifies no kubelet
+/// trusts the name and authority `unverified`.
+pub(super) fn replay(
+    recorded: &Recorded,
+    situation: &Situation,
+    pod: &Pod,
+    mackerel: &Server<'_>,
+    unverified: (&str, &str),
+) {
     let variable = |name: &str| pod.environment.get(name).map(String::as_str);
     let needed = |name: &str| variable(name).unwrap_or_else(|| panic!("{}: {name} is not set", situation.name));
     let location = variable("MACKEREL_AGENT_CONFIG");
@@ -144,7 +154,9 @@ pub(super) fn replay(recorded: &Recorded, situation: &Situation, pod: &Pod, mack
     let file = |name: &str| pod.service_account(name).unwrap_or_else(|| panic!("{}: no {name}", situation.name));
     let (authorities, token) =
         if is_secure { (file("ca.crt"), format!("Bearer {}", file("token"))) } else { Default::default() };
-    let kubelet = Server { address, tls: is_secure.then_some((host, &*authorities)) };
+    let is_verified = variable("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS").is_none();
+    let trusted = if is_verified { (host, &*authorities) } else { unverified };
+    let kubelet = Server { address, tls: is_secure.then_some(trusted) };
     for path in situation.asked.keys() {
         let header = is_secure.then_some(("Authorization", &*token));
         let (status, body) = kubelet.ask(&format!("GET {prefix}{path}"), header, None);
