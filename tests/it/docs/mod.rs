@@ -9,6 +9,7 @@ pub(crate) mod commands;
 mod configuration;
 mod links;
 pub(crate) mod page;
+mod phrases;
 mod reasons;
 
 use std::fs;
