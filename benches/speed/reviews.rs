@@ -5,6 +5,7 @@ use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::Config;
 use serde_json::{Value, json};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A review of a pod with that many containers of that many variables each, in one line as the API server sends it.
@@ -51,8 +52,7 @@ pub(crate) fn review(containers: usize, variables: usize) -> String {
 
 /// Prints the least time of one review, for each size.
 pub(crate) fn print() {
-    let config = Config::default();
-    let reviewer = Reviewer::new(&config);
+    let reviewer = Reviewer::new(Arc::new(Config::default()));
     println!("| AdmissionReview in one line | size | in process |");
     println!("| --- | ---: | ---: |");
     for (name, containers, variables) in [

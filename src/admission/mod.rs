@@ -3,13 +3,14 @@
 //! ```
 //! use mackerel_agent_injector::admission::{Hook, Reviewer};
 //! use mackerel_agent_injector::config::Config;
+//! use std::sync::Arc;
 //!
 //! let review = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"7","operation":"CREATE",
 //!   "kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},
 //!   "namespace":"shop","object":{"apiVersion":"v1","kind":"Pod","metadata":{"generateName":"web-"},
 //!   "spec":{"containers":[{"name":"web","image":"web:1"}]}}}}"#;
-//! let config = Config::default();
-//! let answer = Reviewer::new(&config).answer(Hook::Mutate, review.as_bytes())?;
+//! let reviewer = Reviewer::new(Arc::new(Config::default()));
+//! let answer = reviewer.answer(Hook::Mutate, review.as_bytes())?;
 //! assert_eq!(answer.decision, "injected");
 //! assert_eq!(answer.subject.to_string(), "Pod shop/web-");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,11 +41,11 @@ use crate::config::{Config, OnError};
 use crate::decide::DecisionContext;
 use crate::manifest::identity::Identity;
 use crate::manifest::resource::Resource;
-use crate::manifest::workloads::Table;
 use crate::reconcile::patch::RecordCache;
 use crate::report::{Finding, Reason};
 use json_patch::Patch;
 use review::{Operation, Request};
+use std::sync::Arc;
 use yaml_json_patch::Tree;
 
 /// The webhook that the API server calls.
@@ -95,18 +96,23 @@ enum Verdict {
 }
 
 /// Answers reviews under one configuration, and shares work between them.
-pub struct Reviewer<'c> {
-    config: &'c Config,
-    table: Table<'c>,
+pub struct Reviewer {
+    config: Arc<Config>,
     agents: Agents,
     records: RecordCache,
 }
 
-impl<'c> Reviewer<'c> {
+impl Reviewer {
     /// Answers under this configuration.
     #[must_use]
-    pub fn new(config: &'c Config) -> Self {
-        Self { config, table: config.workloads(), agents: Agents::default(), records: RecordCache::default() }
+    pub fn new(config: Arc<Config>) -> Self {
+        Self { config, agents: Agents::default(), records: RecordCache::default() }
+    }
+
+    /// The configuration.
+    #[must_use]
+    pub fn config(&self) -> &Arc<Config> {
+        &self.config
     }
 
     /// Answers one review.
@@ -146,7 +152,7 @@ impl<'c> Reviewer<'c> {
     }
 
     fn context(&self) -> DecisionContext<'_> {
-        DecisionContext { config: self.config, agents: &self.agents, patch: None }
+        DecisionContext { config: &self.config, agents: &self.agents, patch: None }
     }
 }
 

@@ -13,7 +13,7 @@ use yaml_json_patch::{Kind, Tree};
 /// The folder in which the ServiceAccount admission plugin mounts a pod's token.
 const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-impl Reviewer<'_> {
+impl Reviewer {
     /// Decides about a pod. An agent that it brings, injected into its manifest or by an earlier call, stays as it is.
     pub(super) fn pod(&self, tree: &Tree<'_>, resource: &Resource) -> Verdict {
         let mut pod = PodTemplate::view(tree, resource.node);

@@ -25,7 +25,7 @@ struct Template {
     report: DecisionReport,
 }
 
-impl Reviewer<'_> {
+impl Reviewer {
     /// Warns about annotations without effect, and about refusals that the workload's pods will meet.
     pub(super) fn warn(&self, tree: &Tree<'_>, resource: &Resource) -> Verdict {
         let mut decision = None;
@@ -74,7 +74,7 @@ impl Reviewer<'_> {
     fn templates(&self, tree: &Tree<'_>, resource: &Resource) -> Vec<Template> {
         let is_of =
             |group: &str, kind: &str| resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind);
-        let found = self.table.templates(tree, resource.node, is_of).found;
+        let found = self.config.workloads().templates(tree, resource.node, is_of).found;
         let template = |found: crate::manifest::workloads::FoundTemplate| {
             let pointer = found.pointer.clone();
             let mut view = PodTemplate::of_found(tree, found);

@@ -15,7 +15,7 @@ pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 /// Time between two requests. kube-apiserver keeps idle connections for 90 s; a request that it sends while the server closes the
 /// connection is lost, so the server is never the first.
 pub(crate) const MAX_IDLE_TIME: Duration = Duration::from_secs(180);
-/// Time for a review to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
+/// Time for a large review to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
 /// API server's timeout.
 pub(crate) const MAX_WAIT_TIME: Duration = Duration::from_secs(1);
 /// Time for reviews in flight when the drain is over.
@@ -25,7 +25,8 @@ pub(crate) const MAX_FINISH_TIME: Duration = Duration::from_secs(10);
 pub(crate) const MAX_HEAD: usize = 64 << 10;
 /// Bytes of a body. The API server takes objects of 3 MiB, and a review may hold two.
 pub(crate) const MAX_BODY: usize = 7 << 20;
-/// Bytes of a body whose review is not large. Large reviews run one at a time, since each takes many times its bytes.
+/// Bytes of a body whose review is not large: deciding takes some two milliseconds at most. Large reviews run one at a time, since
+/// each takes many times its bytes.
 pub(crate) const MAX_ORDINARY_BODY: usize = 512 << 10;
 /// Bytes of all bodies in flight.
 const MAX_BODIES: usize = 16 << 20;
@@ -37,8 +38,6 @@ pub(crate) const MAX_CONNECTIONS: usize = 1024;
 /// Connections to the plain port.
 pub(crate) const MAX_PLAIN_CONNECTIONS: usize = 64;
 
-/// Reviews that are not large in the engine at once.
-pub(crate) const MAX_ORDINARY_REVIEWS: usize = 7;
 /// Large reviews in the engine at once.
 pub(crate) const MAX_LARGE_REVIEWS: usize = 1;
 

@@ -3,14 +3,14 @@
 //! - `server`: the ports, and the way from a signal to the end
 //! - `connections`, `stream`: the open connections, and how long each may wait
 //! - `respond`, `health`: requests to the hooks, requests to the plain port
-//! - `engine_threads`: where reviews are decided about
+//! - `engine`: where reviews are decided about
 //! - `certificate`, `issue`: the serving certificate; one of one's own
 //! - `reload`: certificate and configuration, read again
 //! - `limits`, `metrics`, `log`: as they say
 
 mod certificate;
 mod connections;
-mod engine_threads;
+mod engine;
 mod health;
 pub(crate) mod issue;
 mod limits;

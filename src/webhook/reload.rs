@@ -4,7 +4,7 @@
 use crate::config::{Base, Config, Sources, load};
 use crate::diagnostic::{Colour, Renderer};
 use crate::webhook::certificate::{Certificate, Pem, Unusable};
-use crate::webhook::engine_threads::CurrentConfig;
+use crate::webhook::engine::CurrentConfig;
 use crate::webhook::metrics::{Metrics, Source};
 use std::fs;
 use std::io;

@@ -2,7 +2,7 @@
 
 use crate::admission::Hook;
 use crate::webhook::connections::{Connection, Phase};
-use crate::webhook::engine_threads::{EngineThreads, Unanswered};
+use crate::webhook::engine::{Engine, Unanswered};
 use crate::webhook::limits::{Bodies, Body, MAX_BODY, MAX_BODY_TIME};
 use crate::webhook::metrics::{Limit, Metrics};
 use http_body_util::{BodyExt as _, Full};
@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 /// Shared by the requests of all connections.
 pub(crate) struct Hooks {
-    pub(crate) engine: EngineThreads,
+    pub(crate) engine: Engine,
     pub(crate) bodies: Arc<Bodies>,
     pub(crate) metrics: Arc<Metrics>,
     /// Connections are to close, so that clients come back to another server.

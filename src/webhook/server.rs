@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::webhook::certificate::Certificate;
 use crate::webhook::connections::{Connection, Connections, OpenConnection, Opened, Phase};
-use crate::webhook::engine_threads::{CurrentConfig, EngineThreads};
+use crate::webhook::engine::{self, CurrentConfig, Engine};
 use crate::webhook::health::Health;
 use crate::webhook::limits::{Bodies, MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, connections};
 use crate::webhook::metrics::{Limit, Metrics};
@@ -60,7 +60,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
     }
     let (certificate, config) = (Arc::new(CurrentCertificate::new(read)), Arc::new(CurrentConfig::new(config)));
     let (metrics, is_draining) = (Arc::new(Metrics::new()), Arc::new(AtomicBool::new(false)));
-    let engine = EngineThreads::start(&config, |reviewer, hook, body| reviewer.answer(hook, body))?;
+    let engine = Engine::new(Arc::clone(&config), |reviewer, hook, body| reviewer.answer(hook, body));
     let reload = Reload {
         certificate_files,
         certificate: Arc::clone(&certificate),
@@ -75,8 +75,9 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         is_draining: Arc::clone(&is_draining),
     };
     let hooks = Hooks { engine, bodies: Arc::new(Bodies::default()), metrics, is_draining };
-    // Reviews have threads of their own; what remains is little enough for one.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Large reviews have a thread of their own; what remains is little enough for one.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().thread_stack_size(engine::STACK).build()?;
     runtime.block_on(async {
         let bind = async |address: SocketAddr| {
             let bound = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;

@@ -5,6 +5,7 @@ use crate::laws::of_spec;
 use mackerel_agent_injector::admission::{Hook, Reviewer, fault};
 use mackerel_agent_injector::config::Config;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 fn pod(metadata: Value, spec: Value) -> Value {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-", "namespace": "shop"},
@@ -120,8 +121,7 @@ fn a_fault_allows_the_pod() {
 
 #[test]
 fn a_body_that_is_no_review_is_malformed() {
-    let config = Config::default();
-    let reviewer = Reviewer::new(&config);
+    let reviewer = Reviewer::new(Arc::new(Config::default()));
     for body in [
         "",
         "{",

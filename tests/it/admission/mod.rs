@@ -8,6 +8,7 @@ use json_patch::Patch;
 use mackerel_agent_injector::admission::{Answer, Hook, Reviewer};
 use mackerel_agent_injector::config::Config;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// The AdmissionReview of a request to create an object, in one line as the API server sends it.
 pub(crate) fn review(object: &Value) -> Value {
@@ -30,11 +31,11 @@ pub(crate) fn review(object: &Value) -> Value {
 
 /// The answer to a review under a configuration, and its body.
 pub(crate) fn answer(hook: Hook, review: &Value, config: &Config) -> (Answer, Value) {
-    answer_of(&Reviewer::new(config), hook, review)
+    answer_of(&Reviewer::new(Arc::new(config.clone())), hook, review)
 }
 
 /// The same by a reviewer that may have answered other reviews.
-pub(crate) fn answer_of(reviewer: &Reviewer<'_>, hook: Hook, review: &Value) -> (Answer, Value) {
+pub(crate) fn answer_of(reviewer: &Reviewer, hook: Hook, review: &Value) -> (Answer, Value) {
     let answer = reviewer.answer(hook, review.to_string().as_bytes()).unwrap();
     let body: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!(body["response"]["uid"], review["request"]["uid"]);

@@ -4,10 +4,10 @@ use json_patch::Patch;
 use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::Config;
 use serde_json::Value;
+use std::sync::Arc;
 
 pub(crate) fn hold(text: &str) {
-    let config = Config::default();
-    let reviewer = Reviewer::new(&config);
+    let reviewer = Reviewer::new(Arc::new(Config::default()));
     for hook in Hook::ALL {
         let Ok(answer) = reviewer.answer(hook, text.as_bytes()) else { continue };
         assert!(!answer.is_fault, "{}", answer.message);
