@@ -98,7 +98,7 @@ impl Engine {
         reply.map_err(Unanswered::Malformed)
     }
 
-    /// Decides on this thread, and logs the decision.
+    /// Decides on this thread, and has the decision logged.
     fn answer(&self, hook: Hook, body: Body) -> Result<Reply, Malformed> {
         let (config, kept) = (self.config.get(), REVIEWER.take());
         let kept = kept.filter(|(reviewer, left)| *left > 0 && Arc::ptr_eq(reviewer.config(), &config));
@@ -115,8 +115,10 @@ impl Engine {
             }
         };
         let Answer { body, decision, subject, message, is_fault } = answer?;
-        log_decision(hook, decision, &subject, &message, is_fault);
-        Ok(Reply { body, decision, is_dry_run: subject.is_dry_run })
+        let is_dry_run = subject.is_dry_run;
+        // A task of its own, which runs when the answer has left: a write to the log may wait for its reader.
+        tokio::spawn(async move { log_decision(hook, decision, &subject, &message, is_fault) });
+        Ok(Reply { body, decision, is_dry_run })
     }
 }
 
