@@ -258,10 +258,16 @@ pub(crate) struct InjectArgs {
     #[arg(long, conflicts_with = "output")]
     pub(crate) diff: bool,
     /// List changes without writing; exit with 1 if there are any
-    #[arg(long, conflicts_with = "output")]
+    #[arg(long)]
     pub(crate) check: bool,
-    /// Print each changed resource with its JSON Patch, one line of JSON each
-    #[arg(short, long, value_name = "patch", hide_possible_values = true)]
+    /// Output format: `patch` for JSON Patches; with `--check`, `github` or `sarif` for code review
+    #[arg(
+        short,
+        long,
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        requires_ifs = [("github", "check"), ("sarif", "check")],
+    )]
     pub(crate) output: Option<Output>,
     /// Overwrite or remove agents that were modified after injection
     #[arg(long)]
@@ -300,13 +306,20 @@ pub(crate) enum ExplainFormat {
     Text,
     /// Full report
     Json,
-    /// Errors and warnings, for code review tools
+    /// Changes, errors and warnings as workflow commands of GitHub Actions
+    Github,
+    /// Changes, errors and warnings in SARIF 2.1.0, for code review tools
     Sarif,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
+    /// Each changed resource with its JSON Patch, one line of JSON each
     Patch,
+    /// With `--check`: changes, errors and warnings as workflow commands of GitHub Actions
+    Github,
+    /// With `--check`: changes, errors and warnings in SARIF 2.1.0, for code review tools
+    Sarif,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,4 +1,5 @@
-//! `explain`: over files, folders or stdin, what would be decided and why. Nothing is changed.
+//! `explain`: over files, folders or stdin, what would be decided and why; and `inject --check` for tools of code review. Nothing
+//! is changed.
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::ProcessedText;
@@ -6,7 +7,7 @@ use crate::cli::args::{ExplainArgs, ExplainFormat};
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, stdout};
 use crate::config::Config;
-use crate::explain::{Filter, explain, sarif, text};
+use crate::explain::{Explanation, Filter, explain, github, sarif, text};
 
 /// Format and filter of an explanation.
 #[derive(Debug, Clone, Copy)]
@@ -37,12 +38,28 @@ pub(crate) fn print(
             "no resource {wanted} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
         );
     }
-    let shown = match how.format {
-        ExplainFormat::Text => text::text(&explanation),
-        ExplainFormat::Json => serde_json::to_string_pretty(&explanation)? + "\n",
-        ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(&explanation))? + "\n",
-    };
-    stdout::write([&*shown])?;
+    stdout::write([&*formatted(&explanation, how.format)?])?;
     messages.show(None);
     Ok(if explanation.has_errors() || messages.has_errors() { Exit::Trouble } else { Exit::Done })
+}
+
+/// The report of a check: each change is an error.
+pub(crate) fn check_report(
+    format: ExplainFormat,
+    names: &[String],
+    parts: &[ProcessedText<'_>],
+    config: &Config,
+) -> serde_json::Result<String> {
+    let mut explanation = explain(names, parts, &[], config, Filter::All);
+    explanation.refuse_changes();
+    formatted(&explanation, format)
+}
+
+fn formatted(explanation: &Explanation, format: ExplainFormat) -> serde_json::Result<String> {
+    Ok(match format {
+        ExplainFormat::Text => text::text(explanation),
+        ExplainFormat::Json => serde_json::to_string_pretty(explanation)? + "\n",
+        ExplainFormat::Github => github::github(explanation),
+        ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))? + "\n",
+    })
 }

@@ -2,7 +2,7 @@
 
 use crate::agent::prerequisites::Requirement;
 use crate::checks::{self, Checked, ProcessedText};
-use crate::cli::args::{InjectArgs, Output};
+use crate::cli::args::{ExplainFormat, InjectArgs, Output};
 use crate::cli::discover::{self, FoundBy, InputFile, plain};
 use crate::cli::explain::{self, ExplainRequest};
 use crate::cli::findings::{self, MessageStyle, NamedText, resource};
@@ -54,6 +54,8 @@ pub(crate) enum OutputMode<'a> {
     Check,
     /// Both.
     CheckAndDiff,
+    /// The changes and the findings for tools of code review, and the exit code.
+    CheckReport(ExplainFormat),
     /// RFC 6902 patches.
     Patches,
     /// Decisions with their causes.
@@ -76,6 +78,8 @@ impl From<&InjectArgs> for OutputMode<'_> {
     fn from(over: &InjectArgs) -> Self {
         match (over.in_place, over.check, over.diff, over.output) {
             (true, ..) => OutputMode::InPlace,
+            (_, true, _, Some(Output::Github)) => OutputMode::CheckReport(ExplainFormat::Github),
+            (_, true, _, Some(Output::Sarif)) => OutputMode::CheckReport(ExplainFormat::Sarif),
             (_, true, true, _) => OutputMode::CheckAndDiff,
             (_, true, false, _) => OutputMode::Check,
             (_, false, true, _) => OutputMode::Diff,
@@ -375,7 +379,7 @@ impl<'c> Session<'c> {
                 patches(&mut self.printed, &injection.outcomes)?;
                 false
             }
-            OutputMode::Manifests | OutputMode::Explanation(_) => true,
+            OutputMode::Manifests | OutputMode::Explanation(_) | OutputMode::CheckReport(_) => true,
             OutputMode::InPlace => changed,
             OutputMode::Check | OutputMode::Permissions => false,
         };
@@ -401,15 +405,8 @@ impl<'c> Session<'c> {
     fn report_remarks(&mut self, mut remarks: Vec<(usize, Remark)>, messages: &mut Messages) -> io::Result<()> {
         remarks.extend(std::mem::take(&mut self.notes).into_values());
         remarks.sort_by_key(|(text, remark)| (*text, remark.finding.offset));
-        if matches!(self.run.mode, OutputMode::Explanation(_)) {
-            for (number, remark) in remarks {
-                if let Some(worked) = self.texts.get_mut(number) {
-                    worked.injection.remarks.push(remark);
-                }
-            }
-            return Ok(());
-        }
-        for remarks in remarks.chunk_by(|(text, _), (next, _)| text == next) {
+        let is_explained = matches!(self.run.mode, OutputMode::Explanation(_));
+        for remarks in remarks.chunk_by(|(text, _), (next, _)| text == next).filter(|_| !is_explained) {
             let Some(worked) = remarks.first().and_then(|(number, _)| self.texts.get(*number)) else { continue };
             let name = worked.path.display().to_string();
             let input = NamedText { name: &name, text: &worked.text };
@@ -417,6 +414,11 @@ impl<'c> Session<'c> {
             for (_, remark) in remarks {
                 let reported = worked.injection.about_resource(remark);
                 findings::add(messages, &mut style, &reported, self.run.options.direction)?;
+            }
+        }
+        for (number, remark) in remarks {
+            if let Some(worked) = self.texts.get_mut(number) {
+                worked.injection.remarks.push(remark);
             }
         }
         Ok(())
@@ -440,13 +442,23 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
+    fn named_parts(&self) -> (Vec<String>, Vec<ProcessedText<'_>>) {
+        self.texts.iter().map(|worked| (worked.path.display().to_string(), worked.part())).unzip()
+    }
+
     /// Writes everything or nothing.
     fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
-        if let OutputMode::Explanation(how) = self.run.mode {
-            let names: Vec<String> = self.texts.iter().map(|worked| worked.path.display().to_string()).collect();
-            let parts: Vec<ProcessedText<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
-            return explain::print(how, &names, &parts, &self.requirements, self.run.config, messages);
-        }
+        let report = match self.run.mode {
+            OutputMode::Explanation(how) => {
+                let (names, parts) = self.named_parts();
+                return explain::print(how, &names, &parts, &self.requirements, self.run.config, messages);
+            }
+            OutputMode::CheckReport(format) => {
+                let (names, parts) = self.named_parts();
+                Some(explain::check_report(format, &names, &parts, self.run.config)?)
+            }
+            _ => None,
+        };
         let mut prepared = Vec::new();
         if matches!(self.run.mode, OutputMode::InPlace) && !messages.has_errors() {
             let changed = self.texts.iter().filter(|worked| !worked.edits().is_empty());
@@ -468,6 +480,7 @@ impl<'c> Session<'c> {
                 _ => RunOutcome::NothingShown,
             };
             messages.log_summary(ending)?;
+            stdout::write(report.as_deref())?;
             messages.show(Some(ending));
             return Ok(Exit::Trouble);
         }
@@ -492,13 +505,14 @@ impl<'c> Session<'c> {
                 stdout::write(pieces)?;
             }
             OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&self.printed)?,
+            OutputMode::CheckReport(_) => stdout::write(report.as_deref())?,
             OutputMode::Check | OutputMode::Patches | OutputMode::Explanation(_) => {
                 stdout::write([self.printed.as_str()])?
             }
             OutputMode::Permissions => stdout::write([&*rbac::manifest(&self.grants, self.run.config)])?,
         }
         messages.show(Some(ending));
-        let checked = matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff);
+        let checked = report.is_some() || matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff);
         Ok(if checked && self.changed { Exit::Found } else { Exit::Done })
     }
 }

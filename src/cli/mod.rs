@@ -31,7 +31,7 @@ mod wait_for;
 mod webhook;
 
 use crate::options::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
-use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE};
+use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE, Output};
 use explain::ExplainRequest;
 use inject::{EntryPoint, OutputMode, RunContext, RunRequest};
 use messages::{Messages, Verbosity};
@@ -101,11 +101,11 @@ pub fn run() -> ExitCode {
                 foreign_agents: if adopt { ForeignAgents::Adopt } else { ForeignAgents::Respect },
                 ..Options::default()
             };
-            run_on_paths("inject", asked(&over, options), &common, messages)
+            run_on_paths("inject", asked(&over, options)?, &common, messages)
         }
         Some(Command::Uninject { over }) => {
             let options = Options { direction: Direction::Uninject, ..Options::default() };
-            run_on_paths("uninject", asked(&over, options), &common, messages)
+            run_on_paths("uninject", asked(&over, options)?, &common, messages)
         }
         Some(Command::Explain(asked)) => {
             let warnings = if asked.strict { Warnings::Refuse } else { Warnings::Tell };
@@ -134,7 +134,10 @@ pub fn run() -> ExitCode {
 }
 
 /// Paths and request of `inject` and `uninject`.
-fn asked(over: &InjectArgs, options: Options) -> (&[PathBuf], RunRequest<'_>) {
+fn asked(over: &InjectArgs, options: Options) -> anyhow::Result<(&[PathBuf], RunRequest<'_>)> {
+    if over.check && over.output == Some(Output::Patch) {
+        anyhow::bail!("`--check` cannot be used with `--output patch`; use `--output github` or `--output sarif`");
+    }
     let mode = OutputMode::from(over);
     let options = Options {
         hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
@@ -142,7 +145,7 @@ fn asked(over: &InjectArgs, options: Options) -> (&[PathBuf], RunRequest<'_>) {
         patches: if matches!(mode, OutputMode::Patches) { Patches::Keep } else { Patches::Drop },
         ..options
     };
-    (&over.paths, RunRequest { mode, options })
+    Ok((&over.paths, RunRequest { mode, options }))
 }
 
 fn run_on_paths(

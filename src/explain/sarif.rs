@@ -1,11 +1,10 @@
-//! SARIF 2.1.0 for tools of code review: refusals, warnings and notes as results. Other decisions are left out: they would
-//! annotate every workload of a pull request.
+//! SARIF 2.1.0 for tools of code review: changes, refusals, warnings and notes as results. Other decisions are left out, since
+//! nothing is to be done about them.
 //!
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
 use crate::diagnostic::Severity;
-use crate::explain::{Explanation, FindingView, PlaceView};
-use crate::manifest::identity::Identity;
+use crate::explain::{Explanation, ReviewFinding};
 use crate::report::{Class, Reason};
 use serde_json::{Map, Value, json};
 
@@ -13,18 +12,12 @@ use serde_json::{Map, Value, json};
 pub(crate) fn sarif(explanation: &Explanation) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Reason> = Vec::new();
-    for (finding, template) in explanation.findings() {
-        let Some(reason) = Reason::ALL.iter().copied().find(|reason| reason.id() == finding.id) else { continue };
-        if matches!(reason.class(), Class::Done | Class::Skipped) {
-            continue;
-        }
-        let index = rules.iter().position(|known| *known == reason).unwrap_or_else(|| {
-            rules.push(reason);
+    for found in explanation.review_findings() {
+        let index = rules.iter().position(|known| *known == found.reason).unwrap_or_else(|| {
+            rules.push(found.reason);
             rules.len() - 1
         });
-        let resource = finding.resource.as_ref().or(template.map(|template| &template.resource));
-        let place = finding.place.as_ref().or(template.map(|template| &template.place));
-        results.push(result(finding, index, resource, place));
+        results.push(result(&found, index));
     }
     let rules: Vec<Value> = rules.into_iter().map(rule).collect();
     json!({
@@ -45,8 +38,8 @@ pub(crate) fn sarif(explanation: &Explanation) -> Value {
 fn rule(reason: Reason) -> Value {
     let level = match reason.class() {
         Class::Refused => "error",
-        Class::Note => "note",
-        Class::Done | Class::Skipped | Class::Warning => "warning",
+        Class::Done | Class::Note => "note",
+        Class::Skipped | Class::Warning => "warning",
     };
     json!({
         "id": reason.id(),
@@ -55,28 +48,23 @@ fn rule(reason: Reason) -> Value {
     })
 }
 
-fn result(finding: &FindingView, rule: usize, resource: Option<&Identity>, place: Option<&PlaceView>) -> Value {
-    let level = match finding.severity {
+fn result(found: &ReviewFinding<'_>, rule: usize) -> Value {
+    let level = match found.finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Info => "note",
     };
-    let text = match &finding.help {
-        Some(help) => format!("{}; {help}", finding.message),
-        None => finding.message.clone(),
-    };
     let mut location = Map::new();
-    if let Some(place) = place {
+    if let Some(place) = found.place {
         let region = json!({"startLine": place.line, "startColumn": place.column});
         let physical = json!({"artifactLocation": {"uri": uri(&place.file)}, "region": region});
         location.insert("physicalLocation".to_owned(), physical);
     }
-    if let Some(Identity { kind, namespace, name, .. }) = resource {
-        let parts = [Some(kind), namespace.as_ref(), Some(name)];
-        let name = parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("/");
+    if let Some(name) = &found.resource {
         location.insert("logicalLocations".to_owned(), json!([{"fullyQualifiedName": name, "kind": "resource"}]));
     }
-    let mut result = json!({"ruleId": finding.id, "ruleIndex": rule, "level": level, "message": {"text": text}});
+    let message = json!({"text": found.text()});
+    let mut result = json!({"ruleId": found.reason.id(), "ruleIndex": rule, "level": level, "message": message});
     if !location.is_empty() {
         result["locations"] = json!([location]);
     }

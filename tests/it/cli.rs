@@ -584,7 +584,7 @@ fn every_command_has_a_manual_page() {
         folder.read("man1/mackerel-agent-injector-config-validate.1")
     );
     let inject = folder.run(&["man", "inject"]).stdout;
-    assert!(inject.contains("\\-\\-output\\fR \\fI<patch>"), "{inject}");
+    assert!(inject.contains("\\-\\-output\\fR \\fI<FORMAT>"), "{inject}");
     assert!(
         inject.contains(".SH EXAMPLES\n.nf\n  mackerel\\-agent\\-injector inject \\-\\-diff deploy/\n"),
         "{inject}"

@@ -1,0 +1,48 @@
+//! Workflow commands of GitHub Actions, which become annotations of a pull request.
+//!
+//! Source: "Workflow commands for GitHub Actions" in GitHub's documentation; the escapes are those of `@actions/core`.
+
+use crate::diagnostic::Severity;
+use crate::explain::Explanation;
+
+/// `::error file=web.yaml,line=1,col=1,title=injected::Deployment/shop/web: the agent would be added`, one line each.
+pub(crate) fn github(explanation: &Explanation) -> String {
+    let lines = explanation.review_findings().map(|found| {
+        let command = match found.finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Info => "notice",
+        };
+        let place = found.place.map(|place| {
+            format!(
+                "file={},line={},col={},",
+                property(place.file.strip_prefix("./").unwrap_or(&place.file)),
+                place.line,
+                place.column
+            )
+        });
+        let resource = found.resource.as_ref().map(|name| format!("{name}: "));
+        let message = data(&(resource.unwrap_or_default() + &found.text()));
+        format!("::{command} {}title={}::{message}\n", place.unwrap_or_default(), property(found.reason.id()))
+    });
+    lines.collect()
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{data, property};
+
+    #[test]
+    fn no_text_ends_its_command() {
+        assert_eq!(data("50%: a,\r\nb"), "50%25: a,%0D%0Ab");
+        assert_eq!(property("a: b, 50%.yaml"), "a%3A b%2C 50%25.yaml");
+    }
+}
