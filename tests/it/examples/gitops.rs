@@ -37,68 +37,147 @@ fn pre_commit_fails_once_and_passes_then() {
     assert_eq!(results, ["Failed", "Passed"], "{}", said.stdout);
 }
 
-// GitHub Actions
-
+/// The hooks of this repository, in the repository of a user. Only the build is left out: `language: system` finds the program.
 #[test]
-fn the_workflow_fails_until_every_manifest_has_its_agent() {
-    let workflow = yaml(&read("github-actions/manifests.yml"));
-    let steps = workflow["jobs"]["mackerel-agent"]["steps"].as_sequence().unwrap();
-    let check = steps.last().unwrap()["run"].as_str().unwrap();
-    assert!(read("github-actions/README.md").contains(&format!("`{check}`")), "{check}");
-    let user = User::new();
-    let step = |command: &str| types(&user, &format!("cd examples/github-actions\n{command}\n"));
-    let failed = step(check);
-    assert_eq!(failed.code, 1, "{}", failed.stderr);
-    let log = failed.stdout + &failed.stderr;
-    assert!(log.contains("manifests/worker.yaml") && !log.contains("manifests/web.yaml"), "{log}");
-    assert_eq!(step(&check.replace("--check", "-i")).code, 0);
-    assert_eq!(step(check).code, 0);
-}
-
-/// The step `Install` takes an archive as a release has it, and refuses another one.
-#[test]
-fn the_workflow_installs_the_archive_that_it_names_and_no_other() {
-    if !tools::on_path(&["curl", "sha256sum"]) {
+fn pre_commit_runs_the_hooks_of_this_repository() {
+    if !tools::on_path(&["pre-commit", "git"]) {
         return;
     }
-    let workflow = yaml(&read("github-actions/manifests.yml"));
-    let steps = workflow["jobs"]["mackerel-agent"]["steps"].as_sequence().unwrap();
-    let install = steps.iter().find(|step| step["name"] == "Install").unwrap();
-    let name = install["env"]["ARCHIVE"].as_str().unwrap().rsplit('/').next().unwrap();
+    let hooks = repository_file(".pre-commit-hooks.yaml");
+    assert_eq!(hooks.matches("language: rust").count(), 2);
     let user = User::new();
-    let release = format!(
-        "mkdir {0}\ncp -L with/mackerel-agent-injector {0}\ntar -czf {name} {0}\nsha256sum {name} | cut -d ' ' -f 1",
-        name.trim_end_matches(".tar.gz"),
+    fs::create_dir(user.path("injector")).unwrap();
+    fs::write(user.path("injector/.pre-commit-hooks.yaml"), hooks.replace("language: rust", "language: system"))
+        .unwrap();
+    let readme = Page::read("examples/pre-commit/README.md").blocks();
+    let config = readme
+        .iter()
+        .find(|block| block.language == "yaml")
+        .unwrap()
+        .text
+        .replace("../mackerel-agent-injector", "../injector");
+    let check = config.replace("id: mackerel-agent-injector", "id: mackerel-agent-injector-check");
+    fs::write(user.path("config.yaml"), config).unwrap();
+    fs::write(user.path("check.yaml"), check).unwrap();
+    let said = types(
+        &user,
+        "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b PRE_COMMIT_HOME=$PWD/home
+git -C injector init --quiet
+git -C injector add .
+git -C injector commit --quiet --message hooks
+sed -i \"s/COMMIT/$(git -C injector rev-parse HEAD)/\" config.yaml check.yaml
+cp -r examples/pre-commit shop
+cd shop
+git init --quiet
+git add .
+for config in check config config check; do
+  pre-commit run --all-files --config ../$config.yaml && echo passed || { echo failed; git add manifests; }
+done",
     );
-    let checksum = types(&user, &release).stdout;
-    let archive = format!("file://{}", user.path(name).display());
-    let user = user.with("ARCHIVE", archive).with("RUNNER_TEMP", "temp").with("GITHUB_PATH", "path");
-    let other = install["env"]["SHA256"].as_str().unwrap().to_owned();
-    assert_eq!(other.len(), checksum.trim().len());
-    for (checksum, installed) in [(other.as_str(), false), (checksum.trim(), true)] {
-        let commands = format!(
-            "rm -rf temp\nmkdir temp\nexport SHA256={checksum}\n{}\n\"$(cat path)/mackerel-agent-injector\" --version\n",
-            install["run"].as_str().unwrap(),
-        );
-        let said = types(&user, &commands);
-        assert_eq!(said.code == 0, installed, "{}{}", said.stdout, said.stderr);
-        assert_eq!(
-            said.stdout.contains(&format!("mackerel-agent-injector {}\n", env!("CARGO_PKG_VERSION"))),
-            installed
-        );
-    }
+    let results: Vec<&str> = said.stdout.lines().filter(|line| matches!(*line, "passed" | "failed")).collect();
+    assert_eq!(results, ["failed", "failed", "passed", "passed"], "{}{}", said.stdout, said.stderr);
+    assert!(said.stdout.contains("manifests/web.yaml:1:1: apps/v1/Deployment/shop/web: the agent would be added"));
 }
 
+// GitHub Actions
+
+/// A step of the action: its name, script, and variables with the values that the workflow of the example gives.
+fn action_steps() -> Vec<(String, String)> {
+    let workflow = yaml(&read("github-actions/manifests.yml"));
+    let steps = workflow["jobs"]["mackerel-agent"]["steps"].as_sequence().unwrap();
+    let given = steps.last().unwrap()["with"].clone();
+    let action = yaml(&repository_file("action.yml"));
+    let scripts = action["runs"]["steps"].as_sequence().unwrap().iter().filter(|step| step["run"].is_string());
+    let scripts = scripts.map(|step| {
+        let variables = step["env"].as_mapping().into_iter().flatten().map(|(name, value)| {
+            let expression = value.as_str().unwrap().trim_start_matches("${{ ");
+            let value = match expression.split_once(" }}").unwrap() {
+                ("github.action_path", "") => env!("CARGO_MANIFEST_DIR").to_owned(),
+                ("runner.temp", rest) => format!("$RUNNER_TEMP{rest}"),
+                (input, _) => {
+                    let name = input.strip_prefix("inputs.").unwrap();
+                    let default = action["inputs"][name]["default"].as_str();
+                    given[name].as_str().or(default).unwrap().to_owned()
+                }
+            };
+            format!("export {}=\"{value}\"\n", name.as_str().unwrap())
+        });
+        let script = variables.collect::<String>() + step["run"].as_str().unwrap();
+        (step["name"].as_str().unwrap().to_owned(), script)
+    });
+    scripts.collect()
+}
+
+#[test]
+fn the_action_fails_until_every_manifest_has_its_agent() {
+    if !tools::on_path(&["find", "sort", "xargs", "sha256sum", "install"]) {
+        return;
+    }
+    let user = User::new();
+    // Cargo's part is another test's: the program is what it would install.
+    let before = "\
+cd examples/github-actions
+export RUNNER_TEMP=$PWD/../../temp GITHUB_OUTPUT=$PWD/../../output GITHUB_PATH=$PWD/../../path
+program=$PWD/../../with/mackerel-agent-injector
+cargo() { [ \"$1 $5\" = 'install --root' ] && install -D \"$program\" \"$6/bin/mackerel-agent-injector\"; }
+";
+    let step = |script: &str| types(&user, &format!("{before}{script}"));
+    let steps = action_steps();
+    let names: Vec<&str> = steps.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["Hash the source", "Build the program", "Add the program to PATH", "Check the manifests"]);
+    for (name, script) in &steps[..3] {
+        let said = step(script);
+        assert_eq!(said.code, 0, "{name}: {}", said.stderr);
+    }
+    let output = fs::read_to_string(user.path("output")).unwrap();
+    assert!(output.starts_with("hash=") && output.trim_end().len() == "hash=".len() + 64, "{output}");
+    let check = format!("PATH=$(cat \"$GITHUB_PATH\"):/usr/bin:/bin\n{}", steps[3].1);
+    let failed = step(&check);
+    let annotation =
+        Page::read("examples/github-actions/README.md").blocks().into_iter().find(|block| block.language == "text");
+    assert_eq!((failed.code, failed.stdout), (1, annotation.unwrap().text), "{}", failed.stderr);
+    let corrected = step("\"$program\" inject -i --config agent-injector.yaml manifests");
+    assert_eq!(corrected.code, 0, "{}", corrected.stderr);
+    let passed = step(&check);
+    assert_eq!((passed.code, &*passed.stdout), (0, ""), "{}", passed.stderr);
+}
+
+/// The action in the place into which the workflow checks it out, so that actionlint holds its inputs against those that are given.
 #[test]
 fn actionlint_accepts_the_workflow() {
     let Some(actionlint) = tools::find("actionlint", "") else { return };
-    let said = User::new().tries(&actionlint, &["-no-color", "examples/github-actions/manifests.yml"]);
+    let user = User::new();
+    for (folder, file, text) in [
+        (".git", "HEAD", String::new()),
+        (".github/workflows", "manifests.yml", read("github-actions/manifests.yml")),
+        (".mackerel-agent-injector", "action.yml", repository_file("action.yml")),
+    ] {
+        fs::create_dir_all(user.path(folder)).unwrap();
+        fs::write(user.path(folder).join(file), text).unwrap();
+    }
+    let lint = || user.tries(&actionlint, &["-no-color"]);
+    let said = lint();
     assert_eq!((said.code, said.stdout.as_str()), (0, ""), "{}", said.stderr);
-    // What others wrote is pinned by the hash of a commit.
-    for action in read("github-actions/manifests.yml").lines().filter_map(|line| line.split_once("uses: ")) {
-        let hash = action.1.split_once('@').unwrap().1.split(' ').next().unwrap();
+    fs::write(
+        user.path(".mackerel-agent-injector/action.yml"),
+        repository_file("action.yml").replace("  paths:", "  path:"),
+    )
+    .unwrap();
+    assert!(lint().stdout.contains("input \"paths\" is not defined"), "{}", lint().stdout);
+
+    // Actions of other repositories are pinned by the hash of a commit.
+    let texts = read("github-actions/manifests.yml") + &repository_file("action.yml");
+    let actions =
+        texts.lines().filter_map(|line| line.split_once("uses: ")).filter(|(_, action)| !action.starts_with("./"));
+    for (_, action) in actions {
+        let hash = action.split_once('@').unwrap().1.split(' ').next().unwrap();
         assert!(hash.len() == 40 && hash.chars().all(|digit| digit.is_ascii_hexdigit()), "{action:?}");
     }
+}
+
+/// A file of this repository.
+fn repository_file(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
 }
 
 // Argo CD
