@@ -354,7 +354,8 @@ mod tests {
         );
         assert_eq!(suggestion("agent-injector.contrib.mackerel.io/replicas"), Some(None));
         assert_eq!(suggestion("agent-injector.contib.mackerel.io/inject"), Some(Some(Annotation::Inject.key())));
-        assert_eq!(suggestion("agent-injector.mackerel.io/inject"), None);
+        assert_eq!(suggestion("mackerel.io/inject"), Some(Some(Annotation::Inject.key())));
+        assert_eq!(suggestion("sidecar.istio.io/inject"), None);
         for annotation in Annotation::ALL {
             assert_eq!(suggestion(annotation.key()), None);
             assert_eq!(Annotation::of(annotation.key()), Some(*annotation));

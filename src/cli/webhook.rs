@@ -39,7 +39,7 @@ pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) 
         set: common.set.clone(),
         namespace: common.namespace.clone(),
     });
-    log::init(log_format);
+    let _written_at_the_end = log::init(log_format);
     let certificate_files = CertificateFiles { certificate, key };
     serve(Settings { listen, metrics_listen, certificate_files, config, configuration_file, drain })?;
     Ok(Exit::Done)

@@ -3,20 +3,21 @@
 /// Returns the candidate nearest to the word, the first among equals; `None` if none is near.
 pub(crate) fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let word = normalize(word);
-    let allowed = (word.chars().count() / 3).clamp(1, 4);
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        let distance = strsim::damerau_levenshtein(&word, &normalize(candidate));
-        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
-            best = Some((distance, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
+    let allowed = (word.len() / 3).clamp(1, 4);
+    let near = |candidate| Some((edits(allowed, &word, &normalize(candidate))?, candidate));
+    candidates.into_iter().filter_map(near).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
 }
 
-/// Returns true if no more than `edits` letters differ.
-pub(crate) fn is_within(edits: usize, word: &str, other: &str) -> bool {
-    strsim::damerau_levenshtein(&normalize(word), &normalize(other)) <= edits
+/// Returns true if no more than `allowed` letters differ.
+pub(crate) fn is_within(allowed: usize, word: &str, other: &str) -> bool {
+    edits(allowed, &normalize(word), &normalize(other)).is_some()
+}
+
+/// Returns how many letters differ, if they are no more than `allowed`. Lengths are compared first: the distance is slow, and a
+/// caller of the webhook may send thousands of names.
+fn edits(allowed: usize, word: &str, other: &str) -> Option<usize> {
+    let can_be_near = word.len().abs_diff(other.len()) <= allowed;
+    can_be_near.then(|| strsim::damerau_levenshtein(word, other)).filter(|edits| *edits <= allowed)
 }
 
 /// Removes case and separators: `image_pull_policy` and `ImagePullPolicy` are equal.

@@ -1,9 +1,9 @@
-//! Decisions about reviews: ordinary ones at once, large ones one after the other on a thread of their own. A panic ends one
-//! review, not the server.
+//! Decisions about reviews: small ones at once, others on threads of their own, a few at a time. A panic ends one review, not the
+//! server.
 
 use crate::admission::{self, Answer, Hook, Malformed, Reviewer, Subject};
 use crate::config::Config;
-use crate::webhook::limits::{Body, MAX_LARGE_REVIEWS, MAX_WAIT_TIME, Size};
+use crate::webhook::limits::{Body, MAX_LARGE_REVIEWS, MAX_ORDINARY_REVIEWS, MAX_WAIT_TIME, Size};
 use crate::webhook::log;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-/// Stack of the threads for large reviews, as much as the main thread has: documents may be nested deeply.
+/// Stack of the threads for reviews, as much as the main thread has: documents may be nested deeply.
 pub(crate) const STACK: usize = 8 << 20;
 /// Reviews after which a thread forgets what it shares between them, so that memory stays bounded.
 const MAX_SHARED_REVIEWS: usize = 1000;
@@ -29,6 +29,7 @@ pub(crate) struct CurrentConfig(RwLock<Arc<Config>>);
 pub(crate) struct Engine {
     config: Arc<CurrentConfig>,
     decide: Decide,
+    ordinary: Arc<Semaphore>,
     large: Arc<Semaphore>,
 }
 
@@ -71,34 +72,32 @@ impl CurrentConfig {
 
 impl Engine {
     pub(crate) fn new(config: Arc<CurrentConfig>, decide: Decide) -> Self {
-        Self { config, decide, large: Arc::new(Semaphore::new(MAX_LARGE_REVIEWS)) }
+        let [ordinary, large] = [MAX_ORDINARY_REVIEWS, MAX_LARGE_REVIEWS].map(|turns| Arc::new(Semaphore::new(turns)));
+        Self { config, decide, ordinary, large }
     }
 
-    /// Answers a review; a large one waits for its turn.
-    ///
-    /// An ordinary review takes less time than handing it to another thread and its answer back.
+    /// Answers a review. One that is not small waits for its turn, and for a thread.
     ///
     /// # Errors
     /// [`Unanswered`].
     pub(crate) async fn review(&self, hook: Hook, body: Body) -> Result<Reply, Unanswered> {
-        let reply = match body.size() {
-            Size::Ordinary => self.answer(hook, body),
-            Size::Large => {
-                let turn = timeout(MAX_WAIT_TIME, Arc::clone(&self.large).acquire_owned()).await;
-                let turn = turn.map_err(|_| Unanswered::Busy)?.map_err(|_| Unanswered::Lost)?;
-                let engine = self.clone();
-                let review = move || {
-                    let reply = engine.answer(hook, body);
-                    drop(turn);
-                    reply
-                };
-                spawn_blocking(review).await.map_err(|_| Unanswered::Lost)?
-            }
+        let turns = match body.size() {
+            Size::Small => return self.answer(hook, body).map_err(Unanswered::Malformed),
+            Size::Ordinary => &self.ordinary,
+            Size::Large => &self.large,
         };
-        reply.map_err(Unanswered::Malformed)
+        let turn = timeout(MAX_WAIT_TIME, Arc::clone(turns).acquire_owned()).await;
+        let turn = turn.map_err(|_| Unanswered::Busy)?.map_err(|_| Unanswered::Lost)?;
+        let engine = self.clone();
+        let review = move || {
+            let reply = engine.answer(hook, body);
+            drop(turn);
+            reply
+        };
+        spawn_blocking(review).await.map_err(|_| Unanswered::Lost)?.map_err(Unanswered::Malformed)
     }
 
-    /// Decides on this thread, and has the decision logged.
+    /// Decides on this thread, and logs the decision.
     fn answer(&self, hook: Hook, body: Body) -> Result<Reply, Malformed> {
         let (config, kept) = (self.config.get(), REVIEWER.take());
         let kept = kept.filter(|(reviewer, left)| *left > 0 && Arc::ptr_eq(reviewer.config(), &config));
@@ -115,18 +114,20 @@ impl Engine {
             }
         };
         let Answer { body, decision, subject, message, is_fault } = answer?;
-        let is_dry_run = subject.is_dry_run;
-        // A task of its own, which runs when the answer has left: a write to the log may wait for its reader.
-        tokio::spawn(async move { log_decision(hook, decision, &subject, &message, is_fault) });
-        Ok(Reply { body, decision, is_dry_run })
+        log_decision(hook, decision, &subject, &message, is_fault);
+        Ok(Reply { body, decision, is_dry_run: subject.is_dry_run })
     }
 }
 
 fn log_decision(hook: Hook, decision: &str, subject: &Subject, reason: &str, is_fault: bool) {
+    /// As long as Kubernetes allows a name.
+    const MAX_NAME: usize = 253;
+    const MAX_REASON: usize = 1000;
     let Subject { kind, namespace, name, is_dry_run } = subject;
     let (hook, dry_run) = (hook.name(), is_dry_run);
-    let (kind, name) = (short(kind), short(name));
-    let namespace = short(namespace.as_deref().unwrap_or_default());
+    let [kind, name] = [kind, name].map(|name| short(name, MAX_NAME));
+    let namespace = short(namespace.as_deref().unwrap_or_default(), MAX_NAME);
+    let reason = short(reason, MAX_REASON);
     if is_fault {
         tracing::error!(hook, decision, kind, namespace, name, dry_run, reason, "reviewed");
     } else {
@@ -134,10 +135,9 @@ fn log_decision(hook: Hook, decision: &str, subject: &Subject, reason: &str, is_
     }
 }
 
-/// A name as long as Kubernetes allows one: callers may send anything.
-fn short(name: &str) -> &str {
-    const MAX_NAME: usize = 253;
-    name.char_indices().nth(MAX_NAME).and_then(|(end, _)| name.get(..end)).unwrap_or(name)
+/// At most so many characters of a text: callers may send anything.
+fn short(text: &str, max: usize) -> &str {
+    text.char_indices().nth(max).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -168,10 +168,6 @@ mod tests {
         body
     }
 
-    fn ordinary(text: &str) -> Body {
-        body(text, Some(text.len()))
-    }
-
     fn engine(decide: Decide) -> Engine {
         Engine::new(Arc::new(CurrentConfig::new(Config::default())), decide)
     }
@@ -184,7 +180,7 @@ mod tests {
     fn a_panic_allows_the_pod_and_the_next_review_is_answered() {
         let engine = engine(planted);
         block_on(async {
-            for promised in [Some(REVIEW.len()), None] {
+            for promised in [Some(REVIEW.len()), Some(100 << 10), None] {
                 let reply = engine.review(Hook::Mutate, body(REVIEW, promised)).await.unwrap();
                 let answer: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
                 assert_eq!(reply.decision, "internal-error");
@@ -199,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_review_waits_a_second_for_its_turn_and_ordinary_ones_never() {
+    fn a_large_review_waits_a_second_for_its_turn_and_others_do_not_wait_for_it() {
         let engine = engine(slow);
         block_on(async {
             let review = |body: Body| {
@@ -207,8 +203,10 @@ mod tests {
                 tokio::spawn(async move { engine.review(Hook::Mutate, body).await })
             };
             let (busy, late) = (review(body(REVIEW, None)), review(body(&REVIEW.replace("PLANTED", "web:1"), None)));
-            let other = review(ordinary(&REVIEW.replace("PLANTED", "web:1"))).await.unwrap().unwrap();
-            assert_eq!(other.decision, "injected");
+            let plain = REVIEW.replace("PLANTED", "web:1");
+            for promised in [plain.len(), 100 << 10] {
+                assert_eq!(review(body(&plain, Some(promised))).await.unwrap().unwrap().decision, "injected");
+            }
             assert!(!busy.is_finished());
             assert!(matches!(late.await.unwrap(), Err(Unanswered::Busy)));
             assert_eq!(busy.await.unwrap().unwrap().decision, "injected");
@@ -218,7 +216,7 @@ mod tests {
     #[test]
     fn a_changed_configuration_holds_from_the_next_review_on() {
         let engine = engine(|reviewer, hook, body| reviewer.answer(hook, body));
-        let decision = || block_on(engine.review(Hook::Mutate, ordinary(REVIEW))).unwrap().decision;
+        let decision = || block_on(engine.review(Hook::Mutate, body(REVIEW, Some(REVIEW.len())))).unwrap().decision;
         assert_eq!(decision(), "injected");
         let mut config = Config::default();
         config.spec.injection = crate::config::InjectionMode::Disabled;
@@ -228,7 +226,7 @@ mod tests {
 
     #[test]
     fn names_are_cut_at_a_character() {
-        assert_eq!(short("web"), "web");
-        assert_eq!(short(&"あ".repeat(300)), "あ".repeat(253));
+        assert_eq!(short("web", 253), "web");
+        assert_eq!(short(&"あ".repeat(300), 253), "あ".repeat(253));
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
 /// Time between two requests. kube-apiserver keeps idle connections for 90 s; a request that it sends while the server closes the
 /// connection is lost, so the server is never the first.
 pub(crate) const MAX_IDLE_TIME: Duration = Duration::from_secs(180);
-/// Time for a large review to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
+/// Time for a review on another thread to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
 /// API server's timeout.
 pub(crate) const MAX_WAIT_TIME: Duration = Duration::from_secs(1);
 /// Time for reviews in flight when the drain is over.
@@ -25,8 +25,9 @@ pub(crate) const MAX_FINISH_TIME: Duration = Duration::from_secs(10);
 pub(crate) const MAX_HEAD: usize = 64 << 10;
 /// Bytes of a body. The API server takes objects of 3 MiB, and a review may hold two.
 pub(crate) const MAX_BODY: usize = 7 << 20;
-/// Bytes of a body whose review is not large: deciding takes some two milliseconds at most. Large reviews run one at a time, since
-/// each takes many times its bytes.
+/// Bytes of a body whose review is decided on the connections' thread: it takes less time than another thread takes to wake up.
+const MAX_SMALL_BODY: usize = 32 << 10;
+/// Bytes of a body whose review is not large. Large reviews run one at a time, since each takes many times its bytes.
 pub(crate) const MAX_ORDINARY_BODY: usize = 512 << 10;
 /// Bytes of all bodies in flight.
 const MAX_BODIES: usize = 16 << 20;
@@ -38,6 +39,8 @@ pub(crate) const MAX_CONNECTIONS: usize = 1024;
 /// Connections to the plain port.
 pub(crate) const MAX_PLAIN_CONNECTIONS: usize = 64;
 
+/// Ordinary reviews in the engine at once.
+pub(crate) const MAX_ORDINARY_REVIEWS: usize = 7;
 /// Large reviews in the engine at once.
 pub(crate) const MAX_LARGE_REVIEWS: usize = 1;
 
@@ -55,10 +58,12 @@ pub(crate) struct Body {
     bodies: Arc<Bodies>,
 }
 
-/// Two classes of reviews, so that large ones cannot take everything.
+/// Three classes of reviews, so that larger ones cannot take everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     /// The size of nearly all pods.
+    Small,
+    /// More than [`MAX_SMALL_BODY`].
     Ordinary,
     /// More than [`MAX_ORDINARY_BODY`], or a body whose head does not tell the length.
     Large,
@@ -70,7 +75,11 @@ pub(crate) struct NoRoom;
 
 impl Size {
     pub(crate) fn of(content_length: Option<usize>) -> Self {
-        if content_length.is_some_and(|length| length <= MAX_ORDINARY_BODY) { Size::Ordinary } else { Size::Large }
+        match content_length {
+            Some(..=MAX_SMALL_BODY) => Size::Small,
+            Some(..=MAX_ORDINARY_BODY) => Size::Ordinary,
+            _ => Size::Large,
+        }
     }
 }
 
@@ -92,7 +101,7 @@ impl Body {
     /// Adds bytes that have come.
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         let limit = match self.size {
-            Size::Ordinary => MAX_BODIES,
+            Size::Small | Size::Ordinary => MAX_BODIES,
             Size::Large => MAX_LARGE_BODIES,
         };
         let more = |taken: usize| taken.checked_add(bytes.len()).filter(|taken| *taken <= limit);
@@ -131,7 +140,7 @@ mod tests {
         let bodies = Arc::new(Bodies::default());
         let mut body = Body::new(Some(3), &bodies);
         assert_eq!(body.extend(b"abc"), Ok(()));
-        assert_eq!((body.bytes(), body.size()), (&b"abc"[..], Size::Ordinary));
+        assert_eq!((body.bytes(), body.size()), (&b"abc"[..], Size::Small));
         assert_eq!(bodies.bytes.load(Ordering::Relaxed), 3);
         drop(body);
         assert_eq!(bodies.bytes.load(Ordering::Relaxed), 0);

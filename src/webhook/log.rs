@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io;
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::fmt;
 
 /// The form of the log.
@@ -17,9 +18,14 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Writes events from here on, and panics by their place alone: their messages may quote values of a pod.
-pub(crate) fn init(format: LogFormat) {
-    let builder = fmt().with_target(false).with_ansi(false).with_writer(io::stderr);
+/// Lines that wait for the reader of standard error. More are dropped: a log that nobody reads must not hold up pods.
+const MAX_LINES: usize = 10_000;
+
+/// Writes events from here on, on a thread of its own, until the guard is dropped; panics by their place alone: their messages may
+/// quote values of a pod.
+pub(crate) fn init(format: LogFormat) -> WorkerGuard {
+    let (writer, guard) = NonBlockingBuilder::default().buffered_lines_limit(MAX_LINES).finish(io::stderr());
+    let builder = fmt().with_target(false).with_ansi(false).with_writer(writer);
     match format {
         LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
         LogFormat::Text => builder.init(),
@@ -29,6 +35,7 @@ pub(crate) fn init(format: LogFormat) {
         tracing::error!(place, "panic");
         PANIC.set(Some(place));
     }));
+    guard
 }
 
 /// The place of this thread's last panic.

@@ -75,10 +75,10 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         is_draining: Arc::clone(&is_draining),
     };
     let hooks = Hooks { engine, bodies: Arc::new(Bodies::default()), metrics, is_draining };
-    // Large reviews have a thread of their own; what remains is little enough for one.
+    // Reviews that are not small have threads of their own; what remains is little enough for one.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().thread_stack_size(engine::STACK).build()?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let bind = async |address: SocketAddr| {
             let bound = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
             Ok::<_, anyhow::Error>((bound.local_addr()?, bound))
@@ -97,7 +97,10 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         }
         tracing::info!("finished");
         Ok(())
-    })
+    });
+    // Without waiting for a review that still runs.
+    runtime.shutdown_background();
+    served
 }
 
 /// The TLS port with the hooks.

@@ -88,6 +88,18 @@ fn it_serves_on_while_it_drains_and_asks_clients_to_go() {
     assert_eq!((server.events("draining").len(), server.events("finished").len()), (1, 1));
 }
 
+/// A pipe holds 64 KiB: some 300 lines.
+#[test]
+fn a_log_that_nobody_reads_delays_no_review() {
+    let server = Server::start(&[]);
+    let unread = server.log.lock().unwrap();
+    let mut client = server.connect();
+    for _ in 0..1000 {
+        assert_eq!(decision(&client.post("/mutate", REVIEW.as_bytes())), "injected");
+    }
+    drop(unread);
+}
+
 #[test]
 fn a_second_signal_ends_the_drain() {
     let mut server = Server::start(&["--drain=1h"]);
