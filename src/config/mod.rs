@@ -25,7 +25,7 @@
 //! assert_eq!(
 //!     wrong[0].to_string(),
 //!     "\
-//! error: there is no setting `agent.rolls`
+//! error: unknown setting `agent.rolls`
 //!  --> injector.yaml:5:5
 //!   |
 //! 5 |     rolls: ['shop:web']
