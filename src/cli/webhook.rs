@@ -3,6 +3,7 @@
 use crate::cli::args::{Common, WebhookArgs, WebhookCommand};
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, configuration, stdout};
+use crate::webhook::certificate;
 use crate::webhook::issue::{Request, issue, manifest};
 use crate::webhook::log;
 use crate::webhook::reload::{CertificateFiles, ConfigurationFile};
@@ -24,7 +25,14 @@ pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) 
                 );
             }
         }
-        let old = ca_bundle.map(|path| fs::read_to_string(&path).with_context(|| path.display().to_string()));
+        let old = ca_bundle.map(|path| {
+            let read = || {
+                let text = fs::read_to_string(&path)?;
+                certificate::check_authorities(text.as_bytes())?;
+                anyhow::Ok(text)
+            };
+            read().with_context(|| path.display().to_string())
+        });
         let request = Request { service: &service, namespace, days, now: SystemTime::now() };
         let issued = issue(&request).context("cannot generate a certificate")?;
         stdout::write([&*manifest(&request, issued, &old.transpose()?.unwrap_or_default())?])?;

@@ -118,6 +118,20 @@ impl Certificate {
     }
 }
 
+/// Checks that a text in PEM has certificates, and nothing else under that name.
+///
+/// # Errors
+/// [`Unusable`].
+pub(crate) fn check_authorities(pem: &[u8]) -> Result<(), Unusable> {
+    let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let authorities = authorities.map_err(Unusable::Chain)?;
+    let read = authorities.iter().map(|authority| Fields::read(authority).map_err(Unusable::NotX509));
+    match read.collect::<Result<Vec<_>, _>>()?.is_empty() {
+        true => Err(Unusable::NoCertificate),
+        false => Ok(()),
+    }
+}
+
 /// The fields of an X.509 certificate that matter here.
 struct Fields {
     issuer: Vec<u8>,

@@ -8,7 +8,7 @@
 //! - `reload`: certificate and configuration, read again
 //! - `limits`, `metrics`, `log`: as they say
 
-mod certificate;
+pub(crate) mod certificate;
 mod connections;
 mod engine;
 mod health;

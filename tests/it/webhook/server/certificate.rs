@@ -39,6 +39,17 @@ fn arguments_that_make_no_certificate_say_why() {
     let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "missing.crt"]].concat());
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("missing.crt"), "{}", ran.stderr);
+    for (text, message) in [
+        ("", "the certificate file has no certificate"),
+        ("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "the certificate file has no certificate"),
+        ("-----BEGIN CERTIFICATE-----\nbm8=\n", "the certificate file is not valid PEM"),
+        ("-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n", "the certificate is not X.509"),
+    ] {
+        folder.write("old.crt", text);
+        let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "old.crt"]].concat());
+        assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
+        assert!(ran.stderr.starts_with(&format!("error: old.crt: {message}")), "{}", ran.stderr);
+    }
 }
 
 #[test]
