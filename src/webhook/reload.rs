@@ -5,9 +5,11 @@ use crate::config::{Base, Config, Sources, load};
 use crate::diagnostic::{Colour, Renderer};
 use crate::webhook::certificate::{Certificate, Pem, Unusable};
 use crate::webhook::engine::CurrentConfig;
+use crate::webhook::log;
 use crate::webhook::metrics::{Metrics, Source};
 use std::fs;
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread;
@@ -161,7 +163,10 @@ impl<C: PartialEq> Seen<C> {
         }
         let attempt = || {
             let content = read()?;
-            take(&content).map(|is_new| (content, is_new))
+            // After a panic the thread goes on: without it the certificate would expire.
+            let taken = panic::catch_unwind(AssertUnwindSafe(|| take(&content)));
+            let is_new = taken.unwrap_or_else(|_| Err(fault()))?;
+            Ok((content, is_new))
         };
         let taken = attempt().or_else(|_| {
             thread::sleep(SECOND_LOOK);
@@ -186,6 +191,10 @@ impl<C: PartialEq> Seen<C> {
             }
         }
     }
+}
+
+fn fault() -> String {
+    format!("panic at {}", log::panic_place().as_deref().unwrap_or("an unknown place"))
 }
 
 #[cfg(test)]
@@ -224,5 +233,17 @@ mod tests {
         let text = reload.metrics.text();
         assert!(text.contains("reload_failing{source=\"certificate\"} 0\n"), "{text}");
         assert!(text.contains(&format!("ca_expiry_timestamp_seconds {}\n", not_after + 60)), "{text}");
+    }
+
+    #[test]
+    fn after_a_panic_the_files_are_read_again() {
+        let metrics = Metrics::new();
+        let mut seen = Seen::new(Source::Configuration, None);
+        seen.look(&metrics, || Ok(7), |_| panic!("planted"));
+        let text = metrics.text();
+        assert!(text.contains("reload_failing{source=\"configuration\"} 1\n"), "{text}");
+        assert!(text.contains("reloads_total{source=\"configuration\",result=\"failed\"} 1\n"), "{text}");
+        seen.look(&metrics, || Ok(7), |_| Ok(true));
+        assert!(metrics.text().contains("reload_failing{source=\"configuration\"} 0\n"));
     }
 }
