@@ -98,6 +98,8 @@ enum Verdict {
 /// Answers reviews under one configuration, and shares work between them.
 pub struct Reviewer {
     config: Arc<Config>,
+    /// The configuration without `select.kinds`: a pod does not show the kind of its workload.
+    of_pods: Arc<Config>,
     agents: Agents,
     records: RecordCache,
 }
@@ -106,10 +108,14 @@ impl Reviewer {
     /// Answers under this configuration.
     #[must_use]
     pub fn new(config: Arc<Config>) -> Self {
-        Self { config, agents: Agents::default(), records: RecordCache::default() }
+        let mut of_pods = Arc::clone(&config);
+        if !of_pods.spec.select.kinds.is_empty() {
+            Arc::make_mut(&mut of_pods).spec.select.kinds.clear();
+        }
+        Self { config, of_pods, agents: Agents::default(), records: RecordCache::default() }
     }
 
-    /// The configuration.
+    /// The configuration, as it was given.
     #[must_use]
     pub fn config(&self) -> &Arc<Config> {
         &self.config
@@ -130,6 +136,8 @@ impl Reviewer {
     fn verdict(&self, hook: Hook, request: &Request<'_>, name: &mut String) -> Verdict {
         let wanted = match hook {
             Hook::Mutate => request.is_pod() && request.operation == Operation::Create,
+            // The template of a Job is immutable: the API server would refuse the patched update.
+            Hook::WaitFor if request.is_job() => request.operation == Operation::Create,
             Hook::Warn | Hook::WaitFor => matches!(request.operation, Operation::Create | Operation::Update),
         };
         let Some(object) = request.object().filter(|_| wanted && request.has_no_subresource()) else {
@@ -152,7 +160,7 @@ impl Reviewer {
     }
 
     fn context(&self) -> DecisionContext<'_> {
-        DecisionContext { config: &self.config, agents: &self.agents, patch: None }
+        DecisionContext { config: &self.of_pods, agents: &self.agents, patch: None }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::admission::Verdict;
 use crate::admission::review::Request;
 use crate::config::OnError;
+use crate::diagnostic::visible;
 use crate::report::Finding;
 use json_patch::Patch;
 use k8s_openapi::ByteString;
@@ -138,10 +139,11 @@ fn encoded(patch: &Patch) -> Option<Vec<u8>> {
     serde_json::to_vec(patch).ok().filter(|_| !patch.0.is_empty())
 }
 
-/// Returns `id: what; what to do`.
+/// Returns `id: what; what to do`. The API server drops warnings with control characters.
 fn warning(finding: &Finding) -> String {
     let help = finding.help.iter().flat_map(|help| ["; ", help]);
-    [finding.reason.id(), ": ", &finding.message].into_iter().chain(help).collect::<String>().replace('\n', " ")
+    let line = [finding.reason.id(), ": ", &finding.message].into_iter().chain(help).collect::<String>();
+    visible(&line.replace('\n', " ")).into_owned()
 }
 
 /// The warnings, as long as the API server takes them.

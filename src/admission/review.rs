@@ -94,6 +94,10 @@ impl<'b> Request<'b> {
         (&*self.resource.group, &*self.resource.resource) == ("", "pods")
     }
 
+    pub(super) fn is_job(&self) -> bool {
+        (&*self.resource.group, &*self.resource.resource) == ("batch", "jobs")
+    }
+
     pub(super) fn has_no_subresource(&self) -> bool {
         self.sub_resource.as_deref().is_none_or(str::is_empty)
     }

@@ -90,6 +90,32 @@ fn only_pods_that_are_created_are_changed() {
 }
 
 #[test]
+fn the_kind_of_the_workload_is_no_condition() {
+    let config = of_spec("{select: {kinds: [Deployment]}, waitFor: {image: wait:1}, onError: skip}");
+    let decided = |hook, object: &Value| answer(hook, &review(object), &config).0.decision;
+    assert_eq!(decided(Hook::Mutate, &pod(json!({}), json!({}))), "injected");
+    let mut workload = deployment(json!({}), annotated("wait-for", "db:5432"), json!({}));
+    workload["kind"] = "StatefulSet".into();
+    assert_eq!(decided(Hook::WaitFor, &workload), "injected");
+    let config = Arc::new(config);
+    assert!(Arc::ptr_eq(Reviewer::new(Arc::clone(&config)).config(), &config));
+}
+
+#[test]
+fn a_job_gets_the_init_container_only_when_it_is_created() {
+    let mut job = deployment(json!({}), annotated("wait-for", "db:5432"), json!({"restartPolicy": "Never"}));
+    job["apiVersion"] = "batch/v1".into();
+    job["kind"] = "Job".into();
+    job["spec"].as_object_mut().unwrap().remove("selector");
+    let config = of_spec("waitFor: {image: wait:1}");
+    let mut review = review(&job);
+    assert_eq!(answer(Hook::WaitFor, &review, &config).0.decision, "injected");
+    review["request"]["operation"] = "UPDATE".into();
+    let (updated, response) = answer(Hook::WaitFor, &review, &config);
+    assert_eq!((updated.decision, response.get("patch")), ("not-selected", None));
+}
+
+#[test]
 fn a_refusal_is_a_warning_or_rejects_the_pod() {
     let review = review(&pod(annotated("inject", "maybe"), json!({})));
     let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: skip"));
@@ -103,11 +129,13 @@ fn a_refusal_is_a_warning_or_rejects_the_pod() {
 }
 
 #[test]
-fn a_warning_is_short_enough_for_the_api_server() {
-    let review = review(&pod(annotated("inject", &"ä\n".repeat(300)), json!({})));
-    let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: skip"));
-    let warning = response["warnings"][0].as_str().unwrap();
-    assert!(warning.len() <= 256 && !warning.contains('\n'), "{warning}");
+fn a_warning_is_short_and_plain_enough_for_the_api_server() {
+    for value in ["ä\n".repeat(300), "\t\r\u{1b}[31m\u{7f}\u{85}".to_owned()] {
+        let review = review(&pod(annotated("inject", &value), json!({})));
+        let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: skip"));
+        let warning = response["warnings"][0].as_str().unwrap();
+        assert!(warning.len() <= 256 && !warning.contains(char::is_control), "{warning:?}");
+    }
 }
 
 #[test]

@@ -93,12 +93,18 @@ fn workloads_that_a_person_creates_or_changes() {
         pod(&json!({}))["spec"]["containers"].clone();
     release.apply(&deployment("before"));
     release.apply(&cron);
+    let mut job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "job"}});
+    job["spec"] = cron["spec"]["jobTemplate"]["spec"].clone();
+    release.apply(&job);
     release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail,workloads=wait-for"]);
     release.until("a workload is asked about", || asked(&release.creates(&deployment("web"))));
 
     let mut owned = deployment("owned");
     owned["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}]);
     assert!(!asked(&release.creates(&owned)), "its owner was asked about");
+
+    job["metadata"] = json!({"generateName": "job-"});
+    assert!(asked(&release.creates(&job)));
 
     let image =
         |image: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}});
@@ -124,6 +130,8 @@ fn workloads_that_a_person_creates_or_changes() {
         ("deployment", "before", template("deployment"), as_user(argo), true),
         ("cronjob", "cron", json!({"spec": {"schedule": "1 1 * * *"}}), vec![], false),
         ("cronjob", "cron", template("cronjob"), vec![], true),
+        // Its template is immutable.
+        ("job", "job", json!({"metadata": {"annotations": {"a": "b"}}}), vec![], false),
     ] {
         let patch = format!("--patch={patch}");
         let mut arguments = vec!["patch", kind, name, "--type=strategic", &patch];
