@@ -1,5 +1,6 @@
 //! Metrics, in the text format of OpenMetrics.
 
+use crate::admission::Hook;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -44,6 +45,16 @@ pub(crate) enum Limit {
     Reviews,
     /// Open connections.
     Connections,
+}
+
+impl Limit {
+    fn name(self) -> &'static str {
+        match self {
+            Limit::Bodies => "bodies",
+            Limit::Reviews => "reviews",
+            Limit::Connections => "connections",
+        }
+    }
 }
 
 /// A file that is read again.
@@ -95,6 +106,17 @@ impl Metrics {
         for source in [Source::Certificate, Source::Configuration] {
             drop(reload_failing.get_or_create(&[("source", source.name())]));
         }
+        // `increase` of Prometheus does not count the event with which a series begins, so those of alerts begin at 0.
+        for hook in Hook::ALL {
+            drop(requests.get_or_create(&[
+                ("hook", hook.name()),
+                ("decision", "internal-error"),
+                ("dry_run", "false"),
+            ]));
+        }
+        for limit in [Limit::Bodies, Limit::Reviews, Limit::Connections] {
+            drop(shed.get_or_create(&[("limit", limit.name())]));
+        }
         Self {
             registry: Mutex::new(registry),
             requests,
@@ -124,12 +146,7 @@ impl Metrics {
     }
 
     pub(crate) fn shed(&self, limit: Limit) {
-        let limit = match limit {
-            Limit::Bodies => "bodies",
-            Limit::Reviews => "reviews",
-            Limit::Connections => "connections",
-        };
-        self.shed.get_or_create(&[("limit", limit)]).inc();
+        self.shed.get_or_create(&[("limit", limit.name())]).inc();
     }
 
     /// Counts a changed file that was, or could not be, put to use.
@@ -149,5 +166,24 @@ impl Metrics {
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &registry);
         text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn series_of_alerts_begin_at_zero() {
+        let text = Metrics::new().text();
+        for series in [
+            r#"requests_total{hook="mutate",decision="internal-error",dry_run="false"} 0"#,
+            r#"requests_total{hook="wait-for",decision="internal-error",dry_run="false"} 0"#,
+            r#"shed_total{limit="bodies"} 0"#,
+            r#"shed_total{limit="reviews"} 0"#,
+            r#"shed_total{limit="connections"} 0"#,
+        ] {
+            assert!(text.contains(series), "{series}: {text}");
+        }
     }
 }

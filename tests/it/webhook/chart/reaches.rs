@@ -169,11 +169,26 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
     own_agent["spec"]["initContainers"] = json!([
         {"name": "agent", "image": "mirror:5000/mackerel/mackerel-container-agent:v1", "restartPolicy": "Always"},
     ]);
-    let mut windows = web.clone();
-    windows["spec"]["os"] = json!({"name": "windows"});
+    let with = |spec: Value| {
+        let mut pod = web.clone();
+        pod["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        pod
+    };
+    let host_process = json!({"hostNetwork": true, "securityContext": {"windowsOptions": {"hostProcess": true, "runAsUserName": "a"}}});
+    let mut of_container = with(json!({"hostNetwork": true}));
+    of_container["spec"]["containers"][0]["securityContext"] = host_process["securityContext"].clone();
+    let labelled_web = |annotations: Value| labelled(&annotations, json!({"tier": "web"}));
     for (pod, expected) in [
         (own_agent, false),
-        (windows, false),
+        (with(json!({"os": {"name": "windows"}, "securityContext": {}})), false),
+        (with(json!({"nodeSelector": {"kubernetes.io/os": "windows"}})), false),
+        (with(json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}})), false),
+        (with(json!({"nodeSelector": {"kubernetes.io/os": "linux"}})), true),
+        (with(host_process), false),
+        (of_container, false),
+        (labelled_web(json!({"helm.sh/hook": "test"})), false),
+        (labelled_web(json!({"argocd.argoproj.io/hook": "PreSync"})), false),
+        (labelled_web(json!({"helm.sh/chart": "a"})), true),
         (labelled(&inject("FALSE"), json!({"tier": "web"})), false),
         (labelled(&json!({}), json!({"tier": "db"})), false),
         (labelled(&json!({}), json!({"tier": "web", "batch": "yes"})), false),

@@ -205,6 +205,9 @@ fn the_policy_is_about_pods_that_should_have_the_agent() {
 
     let annotated = rendered(&[PROVIDED, "config.injection=annotated,policy.actions={Deny}"]).unwrap();
     assert!(condition(&annotated, "wanted").unwrap().ends_with("== 'true'"));
+    assert!(condition(&always, "not-a-hook").is_some());
+    let hooks = rendered(&[PROVIDED, "config.hooks=inject"]).unwrap();
+    assert!(condition(&hooks, "not-a-hook").is_none());
     assert_eq!(*annotated.at("ValidatingAdmissionPolicy", "/spec/failurePolicy"), "Fail");
 
     for off in ["policy.enabled=false", "config.injection=disabled"] {
@@ -281,5 +284,14 @@ fn monitoring_is_there_where_it_is_asked_for() {
     assert_eq!(*rendered.at("ServiceMonitor", "/spec/endpoints/0/port"), "metrics");
     let rules = rendered.at("PrometheusRule", "/spec/groups/0/rules").as_array().unwrap();
     let webhook = rendered.webhook("/mutate")["name"].as_str().unwrap();
-    assert!(rules[0]["expr"].as_str().unwrap().contains(webhook));
+    let missed = format!("apiserver_admission_webhook_fail_open_count{{name=\"{webhook}\"}}");
+    let expected = format!("increase({missed}[10m]) > 0 or ({missed} unless {missed} offset 10m) > 0");
+    assert_eq!(rules[0]["expr"], expected);
+
+    // Without the ServiceMonitor there is no `up`, so the alert about its absence would always fire.
+    let down = |rules: &[Value]| rules.iter().any(|rule| rule["alert"] == "MackerelAgentInjectorDown");
+    assert!(down(rules));
+    let alone = super::rendered(&[PROVIDED, "prometheusRule.enabled=true"]).unwrap();
+    let rules = alone.at("PrometheusRule", "/spec/groups/0/rules").as_array().unwrap();
+    assert!(rules.len() > 1 && !down(rules));
 }

@@ -94,6 +94,8 @@ fn wrong_values_are_refused_by_name() {
         ("config.injection=sometimes", "injection"),
         ("config.agent.imagePullPolicy=1", "imagePullPolicy"),
         ("replica=3", "replica"),
+        ("drain=5m", "drain"),
+        ("drain=46s", "drain"),
         ("image.digest=abc", "digest"),
         ("tls.mode=openshift,hostNetwork=true", "set port to another one"),
     ] {
