@@ -179,11 +179,17 @@ fn workloads_are_warned_of_mutated_for_wait_for_or_left_alone() {
     let wait_for = rendered(&[PROVIDED, "workloads=wait-for"]).unwrap();
     assert!(wait_for.of_kind("ValidatingWebhookConfiguration").is_none());
     assert_eq!(wait_for.webhook("/wait-for")["reinvocationPolicy"], "Never");
-    for webhook in [warn.webhook("/warn"), wait_for.webhook("/wait-for")] {
+    // The template of a Job is immutable, so nothing may be added to it by an update.
+    let (both, create) = (json!(["CREATE", "UPDATE"]), json!(["CREATE"]));
+    for (webhook, jobs) in [(warn.webhook("/warn"), &both), (wait_for.webhook("/wait-for"), &create)] {
         assert_eq!(webhook["timeoutSeconds"], 2);
         let rules = webhook["rules"].as_array().unwrap();
-        let of = |rule: &Value| (rule["apiGroups"][0].clone(), rule["operations"].clone());
-        let expected = ["apps", "batch"].map(|group| (json!(group), json!(["CREATE", "UPDATE"])));
+        let of = |rule: &Value| (rule["resources"].clone(), rule["operations"].clone());
+        let expected = [
+            (json!(["deployments", "statefulsets", "daemonsets", "replicasets"]), both.clone()),
+            (json!(["cronjobs"]), both.clone()),
+            (json!(["jobs"]), jobs.clone()),
+        ];
         assert_eq!(rules.iter().map(of).collect::<Vec<_>>(), expected);
         assert_eq!(webhook["matchConditions"].as_array().unwrap().len(), 3);
     }
