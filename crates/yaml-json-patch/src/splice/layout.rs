@@ -25,109 +25,56 @@ pub(crate) struct Level {
 /// Layouts found below a collection, remembered so that many edits in it search it once.
 #[derive(Debug, Default)]
 pub(crate) struct Examples {
-    sequences: BTreeMap<NodeId, Votes<(usize, usize)>>,
-    indents: BTreeMap<NodeId, Votes<usize>>,
+    sequences: BTreeMap<NodeId, Option<(usize, usize)>>,
+    indents: BTreeMap<NodeId, Option<usize>>,
 }
-
-/// The layouts of examples with their numbers, in the order of their first example.
-type Votes<T> = Vec<(T, usize)>;
-
-/// A lead over the second layout at which nothing further out is asked: one slip never decides.
-const SAFE_LEAD: usize = 2;
 
 impl Examples {
     /// Measures for a place inside the last of `path`, the collections from the root down.
     ///
-    /// - Sequences: the nearest examples decide, by majority: inside that collection, then the collection itself, then what is
-    ///   beside it, and so on outwards. Among the members of one mapping the longest list decides.
-    /// - Mappings: the same, but a single example decides only where no other contradicts it.
-    ///
-    /// Without any example: 2, 1 and 2.
+    /// The nearest example decides: inside that collection, then how it itself is written, then what is beside it,
+    /// and so on outwards. Without any example: 2, 1 and 2.
     pub(crate) fn measure(&mut self, tree: &Tree<'_>, path: &[Level]) -> Layout {
         let lines = Lines { text: tree.text() };
-        let list = |key, value| sequence(tree, &lines, key, value);
-        let sequence = nearest(tree, path, 1, &mut self.sequences, &|node| longest(tree, node, &list), &list);
-        let indent = nearest(tree, path, SAFE_LEAD, &mut self.indents, &|_| None, &|key, value| {
-            mapping(tree, &lines, key, value)
-        });
+        let sequence = nearest(tree, path, &mut self.sequences, &|key, value| sequence(tree, &lines, key, value));
+        let indent = nearest(tree, path, &mut self.indents, &|key, value| mapping(tree, &lines, key, value));
         let (sequence_offset, dash_gap) = sequence.unwrap_or((2, 1));
         Layout { sequence_offset, dash_gap, indent: indent.unwrap_or(2) }
     }
 }
 
-/// The layout that leads by `lead` examples, searched from the last of `path` outwards; else the one that leads at the root, or
-/// near the place.
-fn nearest<T: Copy + PartialEq>(
+fn nearest<T: Copy>(
     tree: &Tree<'_>,
     path: &[Level],
-    lead: usize,
-    known: &mut BTreeMap<NodeId, Votes<T>>,
-    decides: &impl Fn(NodeId) -> Option<T>,
+    known: &mut BTreeMap<NodeId, Option<T>>,
     probe: &impl Fn(NodeId, NodeId) -> Option<T>,
 ) -> Option<T> {
-    let mut votes = Votes::new();
-    let mut near = None;
     let mut below: Option<Level> = None;
     for level in path.iter().rev() {
-        if let Some(own) = below.and_then(|below| probe(below.key?, below.node)) {
-            vote(&mut votes, own);
-            near = near.or_else(|| leader(&votes, 1));
-        }
-        if let Some(found) = leader(&votes, lead).or_else(|| decides(level.node)) {
+        let own = below.and_then(|below| probe(below.key?, below.node));
+        let skip = below.map(|below| below.node);
+        let inside = || *known.entry(level.node).or_insert_with(|| search(tree, level.node, skip, probe));
+        if let Some(found) = own.or_else(inside) {
             return Some(found);
         }
-        let inside = known.entry(level.node).or_insert_with(|| {
-            let mut votes = Votes::new();
-            search(tree, level.node, probe, &mut votes);
-            votes
-        });
-        votes.clone_from(inside);
-        if let Some(found) = leader(&votes, lead) {
-            return Some(found);
-        }
-        near = near.or_else(|| leader(&votes, 1));
         below = Some(*level);
     }
-    leader(&votes, 1).or(near).or_else(|| leader(&votes, 0))
+    None
 }
 
-fn vote<T: PartialEq>(votes: &mut Votes<T>, found: T) {
-    match votes.iter_mut().find(|(known, _)| *known == found) {
-        Some((_, count)) => *count += 1,
-        None => votes.push((found, 1)),
-    }
-}
-
-/// The layout with the most examples, the first of several, if it has `lead` more than any other.
-fn leader<T: Copy + PartialEq>(votes: &[(T, usize)], lead: usize) -> Option<T> {
-    let (first, most) = votes.iter().rev().max_by_key(|(_, count)| *count)?;
-    let second = votes.iter().filter(|(found, _)| found != first).map(|(_, count)| *count).max().unwrap_or(0);
-    (second + lead <= *most).then_some(*first)
-}
-
-/// Counts the examples below `node`.
-fn search<T: PartialEq>(
+/// The first example below `node`, in order of the text; `skip` has been searched already.
+fn search<T>(
     tree: &Tree<'_>,
     node: NodeId,
+    skip: Option<NodeId>,
     probe: &impl Fn(NodeId, NodeId) -> Option<T>,
-    votes: &mut Votes<T>,
-) {
-    if tree.style(node) != Style::Block {
-        return;
+) -> Option<T> {
+    if Some(node) == skip || tree.style(node) != Style::Block {
+        return None;
     }
-    for (key, value) in tree.entries(node) {
-        if let Some(found) = probe(key, value) {
-            vote(votes, found);
-        }
-        search(tree, value, probe, votes);
-    }
-    tree.items(node).for_each(|item| search(tree, item, probe, votes));
-}
-
-/// The layout of the longest list among the members of a mapping: in a pod spec, that of the containers.
-fn longest<T>(tree: &Tree<'_>, node: NodeId, probe: &impl Fn(NodeId, NodeId) -> Option<T>) -> Option<T> {
-    let lists = tree.entries(node).filter_map(|(key, value)| Some((probe(key, value)?, tree.span(value).len())));
-    lists.max_by_key(|(_, length)| *length).map(|(found, _)| found)
+    tree.entries(node)
+        .find_map(|(key, value)| probe(key, value).or_else(|| search(tree, value, skip, probe)))
+        .or_else(|| tree.items(node).find_map(|item| search(tree, item, skip, probe)))
 }
 
 fn sequence(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Option<(usize, usize)> {

@@ -178,27 +178,3 @@ fn members_are_moved_and_copied() {
         )
         .gives("a: {}\nb: {z: [1, \"y\"]}\nc:\n  z:\n    - 1\n    - \"y\"\n");
 }
-
-#[test]
-fn the_indentation_of_most_examples_decides() {
-    let new = json!({"m": {"o": 1}});
-    given("a:\n  b:\n    c: 1\nl:\n- d:\n   e: 1\n")
-        .add("/l/-", new.clone())
-        .gives("a:\n  b:\n    c: 1\nl:\n- d:\n   e: 1\n- m:\n    o: 1\n");
-    given("a:\n  b: 1\nl:\n- d:\n      e: 1\n- d:\n      e: 1\n")
-        .add("/l/-", new.clone())
-        .gives("a:\n  b: 1\nl:\n- d:\n      e: 1\n- d:\n      e: 1\n- m:\n      o: 1\n");
-    given("a:\n    b: 1\nl:\n- d:\n   e: 1\n")
-        .add("/l/-", new)
-        .gives("a:\n    b: 1\nl:\n- d:\n   e: 1\n- m:\n   o: 1\n");
-}
-
-#[test]
-fn a_new_list_is_written_as_the_longest_beside_it() {
-    given("s:\n  a:\n    b:\n      - 1\n  l:\n  - name: x\n    image: y\n")
-        .add("/s/v", json!([{"c": {}}]))
-        .gives("s:\n  a:\n    b:\n      - 1\n  l:\n  - name: x\n    image: y\n  v:\n  - c: {}\n");
-    given("s:\n  a:\n  - 1\n  l:\n    - name: x\n      image: y\n")
-        .add("/s/v", json!([{"c": {}}]))
-        .gives("s:\n  a:\n  - 1\n  l:\n    - name: x\n      image: y\n  v:\n    - c: {}\n");
-}
