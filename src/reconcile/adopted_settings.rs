@@ -445,7 +445,7 @@ mod tests {
         let mut config = TemplateConfig::new(&Config::default());
         for path in VARIABLES.map(|variable| variable.setting).into_iter().chain(FIELDS.map(|(_, setting)| setting)) {
             let violations = config.set(path, "", "key", 0);
-            assert!(violations.iter().all(|violation| !violation.what.contains("no setting")), "{path}");
+            assert!(violations.iter().all(|violation| !violation.what.contains("unknown setting")), "{path}");
         }
     }
 
