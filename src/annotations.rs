@@ -178,8 +178,14 @@ const REQUEST_EDITS: usize = 2;
 /// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it or names Mackerel.
 #[must_use]
 pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
-    let (prefix, name) = key.split_once('/')?;
     let known = PREFIX.trim_end_matches('/');
+    let Some((prefix, name)) = key.split_once('/') else {
+        // A dot for the slash, or the prefix alone.
+        let name = key.strip_prefix(known)?.trim_start_matches(['.', '-', '_']);
+        let meant = Annotation::ALL.iter().find(|meant| meant.names().any(|of| of == name));
+        let meant = meant.or(name.is_empty().then_some(&Annotation::Inject));
+        return Some(UnknownAnnotation { suggestion: meant.map(|meant| meant.key()), is_request: false });
+    };
     if prefix != known {
         let meant = Annotation::ALL.iter().find(|meant| meant.names().any(|of| of == name))?;
         let is_meant = prefix.to_ascii_lowercase().contains("mackerel") || is_within(PREFIX_EDITS, prefix, known);
@@ -355,6 +361,9 @@ mod tests {
         assert_eq!(suggestion("agent-injector.contrib.mackerel.io/replicas"), Some(None));
         assert_eq!(suggestion("agent-injector.contib.mackerel.io/inject"), Some(Some(Annotation::Inject.key())));
         assert_eq!(suggestion("mackerel.io/inject"), Some(Some(Annotation::Inject.key())));
+        assert_eq!(suggestion("agent-injector.contrib.mackerel.io.inject"), Some(Some(Annotation::Inject.key())));
+        assert_eq!(suggestion("agent-injector.contrib.mackerel.io"), Some(Some(Annotation::Inject.key())));
+        assert_eq!(suggestion("agent-injector.contrib.mackerel.io.replicas"), Some(None));
         assert_eq!(suggestion("sidecar.istio.io/inject"), None);
         for annotation in Annotation::ALL {
             assert_eq!(suggestion(annotation.key()), None);

@@ -83,7 +83,8 @@
 //!         securityContext:
 //!           allowPrivilegeEscalation: false
 //!           capabilities:
-//!             drop: [ALL]
+//!             drop:
+//!             - ALL
 //!           readOnlyRootFilesystem: true
 //!           runAsNonRoot: true
 //!           runAsUser: 65532

@@ -179,19 +179,19 @@ fn throughput(program: &Path, file: &Path) {
     let rounds = if text.len() > 5 * MB { 5 } else { 15 };
     let [mut process, mut by_stdin, mut ours, mut load_dump, mut lines] = [const { Times(Vec::new()) }; 5];
     for _ in 0..rounds {
-        let time = |door: Door| {
+        let time = |door: ProcessDoor| {
             let (arguments, input) = door.call(file);
             children::time(program, &arguments, input).expect("the program injects")
         };
-        process.add(time(Door::File));
-        by_stdin.add(time(Door::Stdin));
+        process.add(time(ProcessDoor::File));
+        by_stdin.add(time(ProcessDoor::Stdin));
         ours.add_ours(|| whole_inject(&text));
         load_dump.add_ours(|| load_and_dump(&text));
         lines.add_ours(|| memchr::memchr_iter(b'\n', black_box(text.as_bytes())).count());
     }
     for (program, times) in [
-        (Door::File.name(), &process),
-        (Door::Stdin.name(), &by_stdin),
+        (ProcessDoor::File.name(), &process),
+        (ProcessDoor::Stdin.name(), &by_stdin),
         ("inject, in process", &ours),
         ("serde_yaml load and dump, in process", &load_dump),
         ("memchr line scan, in process", &lines),
@@ -218,26 +218,26 @@ fn load_and_dump(text: &str) -> usize {
 
 /// The way in which the whole program gets a stream.
 #[derive(Debug, Clone, Copy)]
-enum Door {
+enum ProcessDoor {
     /// `inject FILE`
     File,
     /// Helm's post-renderer for a stream of documents; the KRM function for a ResourceList, which gets its results.
     Stdin,
 }
 
-impl Door {
+impl ProcessDoor {
     fn name(self) -> &'static str {
         match self {
-            Door::File => "inject, the whole process",
-            Door::Stdin => "by stdin, the whole process",
+            ProcessDoor::File => "inject, the whole process",
+            ProcessDoor::Stdin => "by stdin, the whole process",
         }
     }
 
     /// Arguments and standard input.
     fn call(self, file: &Path) -> (Vec<&Path>, Option<&Path>) {
         match self {
-            Door::File => (vec![Path::new("inject"), file], None),
-            Door::Stdin => (Vec::new(), Some(file)),
+            ProcessDoor::File => (vec![Path::new("inject"), file], None),
+            ProcessDoor::Stdin => (Vec::new(), Some(file)),
         }
     }
 }
@@ -245,7 +245,7 @@ impl Door {
 fn memory(program: &Path, file: &Path, folder: &Path) {
     let name = file.file_stem().expect("a file name").to_string_lossy();
     let input = std::fs::metadata(file).expect("the stream can be read").len();
-    for door in [Door::File, Door::Stdin] {
+    for door in [ProcessDoor::File, ProcessDoor::Stdin] {
         let (arguments, stdin) = door.call(file);
         let larger = input.max(children::written(program, &arguments, stdin).expect("the program injects"));
         // How much of a program is mapped when a page of it is needed is the luck of each copy.

@@ -13,14 +13,14 @@ use yaml_json_patch::documents;
 mod corpus;
 
 /// Documents of the corpus: those that get an agent and those that do not.
-pub(crate) struct Documents {
+pub(crate) struct CorpusDocuments {
     workloads: Vec<String>,
     others: Vec<String>,
 }
 
 /// None, with a line on standard error, if the corpus is absent.
-pub(crate) fn documents_of_the_corpus() -> Option<Documents> {
-    let mut found = Documents { workloads: Vec::new(), others: Vec::new() };
+pub(crate) fn documents_of_the_corpus() -> Option<CorpusDocuments> {
+    let mut found = CorpusDocuments { workloads: Vec::new(), others: Vec::new() };
     for (_, bytes) in corpus::manifests("bench")? {
         let Ok(text) = String::from_utf8(bytes) else { continue };
         for document in documents(&text) {
@@ -63,7 +63,7 @@ fn decisions(text: &str) -> Option<Vec<Reason>> {
     (!is_refused && injection.findings.is_empty()).then_some(decided)
 }
 
-impl Documents {
+impl CorpusDocuments {
     /// As many as it takes to fill `bytes`, in random order, three of ten workloads. Those of a large stream come several times.
     pub(crate) fn stream(&self, form: Form, bytes: usize) -> Stream {
         let mut random = Random::new();

@@ -1,4 +1,4 @@
-//! The webhook's server by TLS, beside a server of the same libraries that answers at once.
+//! The webhook's server by TLS, beside a server of the same libraries that gives the same answer at once.
 
 use crate::reviews::review;
 use http_body_util::{BodyExt as _, Full};
@@ -34,19 +34,19 @@ const ROUNDS: u32 = 5;
 const REVIEWS_PER_ROUND: u32 = 2000;
 
 /// A server, ended with the benchmark.
-struct Server {
+struct ServerProcess {
     child: Child,
     address: String,
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Server {
+impl ServerProcess {
     /// Starts a program that prints its address in JSON on standard error, and goes on printing.
     fn start(command: &mut Command) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
@@ -81,13 +81,16 @@ pub(crate) fn print(program: &Path) -> io::Result<()> {
     let files =
         [format!("--tls-cert={}", path("tls.crt").display()), format!("--tls-key={}", path("tls.key").display())];
     let ports = ["--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0"];
-    let ours = Server::start(Command::new(program).arg("webhook").args(ports).args(&files))?;
-    let mut at_once = Command::new(std::env::current_exe()?);
-    let at_once = Server::start(at_once.arg(AT_ONCE).args([path("tls.crt"), path("tls.key")]))?;
+    let ours = ServerProcess::start(Command::new(program).arg("webhook").args(ports).args(&files))?;
     let tls = trusting(&data["ca.crt"].0);
     let idle = ours.memory();
 
     let request = request(&review(1, 4));
+    let mut stream = connect(&ours.address, &tls)?;
+    stream.write_all(&request)?;
+    std::fs::write(path("answer"), receive(&mut stream)?)?;
+    let mut at_once = Command::new(std::env::current_exe()?);
+    let at_once = ServerProcess::start(at_once.arg(AT_ONCE).args(["tls.crt", "tls.key", "answer"].map(path)))?;
     let (mut our_times, mut their_times) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         our_times.extend(round(&ours.address, &tls, &request)?);
@@ -144,7 +147,7 @@ fn round(address: &str, tls: &Arc<ClientConfig>, request: &[u8]) -> io::Result<V
     .map(|times| times.concat())
 }
 
-type Stream = StreamOwned<ClientConnection, TcpStream>;
+type TlsStream = StreamOwned<ClientConnection, TcpStream>;
 
 fn trusting(authority: &[u8]) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
@@ -155,7 +158,7 @@ fn trusting(authority: &[u8]) -> Arc<ClientConfig> {
     Arc::new(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-fn connect(address: &str, tls: &Arc<ClientConfig>) -> io::Result<Stream> {
+fn connect(address: &str, tls: &Arc<ClientConfig>) -> io::Result<TlsStream> {
     let stream = TcpStream::connect(address)?;
     stream.set_nodelay(true)?;
     let name = ServerName::try_from("injector.mackerel.svc").expect("a name");
@@ -165,7 +168,8 @@ fn connect(address: &str, tls: &Arc<ClientConfig>) -> io::Result<Stream> {
     Ok(stream)
 }
 
-fn receive(stream: &mut Stream) -> io::Result<()> {
+/// The body of the answer.
+fn receive(stream: &mut TlsStream) -> io::Result<Vec<u8>> {
     let (mut received, mut buffer) = (Vec::new(), [0; 16 << 10]);
     loop {
         let count = stream.read(&mut buffer)?;
@@ -175,16 +179,17 @@ fn receive(stream: &mut Stream) -> io::Result<()> {
         assert!(text.starts_with("http/1.1 200"), "{text}");
         let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("a length");
         if received.len() >= head + 4 + length.parse::<usize>().expect("a number") {
-            return Ok(());
+            return Ok(received.split_off(head + 4));
         }
     }
 }
 
-/// Reads each request and answers it at once. Its arguments are the files of certificate and key.
+/// Reads each request and answers it at once. Its arguments are the files of certificate, key and answer.
 pub(crate) fn at_once(mut files: impl Iterator<Item = String>) -> ExitCode {
-    let mut pem = || std::fs::read(files.next().expect("a file")).expect("it can be read");
-    let chain = CertificateDer::pem_slice_iter(&pem()).map(|certificate| certificate.expect("PEM")).collect();
-    let key = PrivateKeyDer::from_pem_slice(&pem()).expect("PEM");
+    let mut read = || std::fs::read(files.next().expect("a file")).expect("it can be read");
+    let chain = CertificateDer::pem_slice_iter(&read()).map(|certificate| certificate.expect("PEM")).collect();
+    let key = PrivateKeyDer::from_pem_slice(&read()).expect("PEM");
+    let body = Bytes::from(read());
     let tls = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("the provider has them")
@@ -199,13 +204,12 @@ pub(crate) fn at_once(mut files: impl Iterator<Item = String>) -> ExitCode {
         loop {
             let (stream, _) = listener.accept().await.expect("a connection");
             let _ = stream.set_nodelay(true);
-            let acceptor = acceptor.clone();
+            let (acceptor, body) = (acceptor.clone(), body.clone());
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(stream).await else { return };
                 let answer = async |request: Request<Incoming>| {
                     let _ = request.into_body().collect().await;
-                    let allowed = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"705ab4f5-6393-11e8-b7cc-42010a800002","allowed":true}}"#;
-                    Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(allowed.as_bytes()))))
+                    Ok::<_, Infallible>(Response::new(Full::new(body.clone())))
                 };
                 let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer)).await;
             });

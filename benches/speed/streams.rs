@@ -34,7 +34,7 @@ pub(crate) fn of_documents(form: Form, documents: usize) -> Stream {
 
 /// One Deployment with that many containers, each with that many environment variables.
 pub(crate) fn one_pod(containers: usize, variables: usize) -> String {
-    let mut yaml = Yaml { text: String::new(), dash: "- " };
+    let mut yaml = YamlText { text: String::new(), dash: "- " };
     yaml.line(0, "apiVersion: apps/v1");
     yaml.line(0, "kind: Deployment");
     yaml.line(0, "metadata:");
@@ -153,13 +153,13 @@ impl Random {
 }
 
 /// Text that grows line by line.
-struct Yaml {
+struct YamlText {
     text: String,
     /// The beginning of a sequence's item, after the indentation of its key: flush or indented.
     dash: &'static str,
 }
 
-impl Yaml {
+impl YamlText {
     fn line(&mut self, indent: usize, line: &str) {
         let _ = writeln!(self.text, "{:indent$}{line}", "");
     }
@@ -171,7 +171,7 @@ impl Yaml {
     }
 }
 
-struct Document {
+struct GeneratedDocument {
     kind: &'static str,
     workload: bool,
     text: String,
@@ -202,10 +202,10 @@ const COMMENTS: [&str; 8] = [
     "# not a secret",
 ];
 
-fn document(number: usize, random: &mut Random) -> Document {
+fn document(number: usize, random: &mut Random) -> GeneratedDocument {
     let app = random.pick(&APPS);
     let name = format!("{app}-{number}");
-    let mut yaml = Yaml { text: String::new(), dash: if random.percent(50) { "- " } else { "  - " } };
+    let mut yaml = YamlText { text: String::new(), dash: if random.percent(50) { "- " } else { "  - " } };
     let (kind, workload) = match random.below(100) {
         0..30 => (workload(&mut yaml, app, &name, random), true),
         30..45 => (service(&mut yaml, app, &name, random), false),
@@ -215,10 +215,10 @@ fn document(number: usize, random: &mut Random) -> Document {
         84 => (custom_resource_definition(&mut yaml, app, &name, random), false),
         _ => (other(&mut yaml, app, &name, random), false),
     };
-    Document { kind, workload, text: yaml.text }
+    GeneratedDocument { kind, workload, text: yaml.text }
 }
 
-fn head(yaml: &mut Yaml, api_version: &str, kind: &str, app: &str, name: &str, random: &mut Random) {
+fn head(yaml: &mut YamlText, api_version: &str, kind: &str, app: &str, name: &str, random: &mut Random) {
     if random.percent(20) {
         yaml.line(0, random.pick(&COMMENTS));
     }
@@ -243,18 +243,18 @@ fn head(yaml: &mut Yaml, api_version: &str, kind: &str, app: &str, name: &str, r
     }
 }
 
-fn labels(yaml: &mut Yaml, indent: usize, app: &str) {
+fn labels(yaml: &mut YamlText, indent: usize, app: &str) {
     yaml.line(indent, &format!("app.kubernetes.io/name: {app}"));
     yaml.line(indent, "app.kubernetes.io/instance: release-name");
 }
 
-fn comment(yaml: &mut Yaml, indent: usize, random: &mut Random) {
+fn comment(yaml: &mut YamlText, indent: usize, random: &mut Random) {
     if random.percent(80) {
         yaml.line(indent, random.pick(&COMMENTS));
     }
 }
 
-fn workload(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'static str {
+fn workload(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
     let (api_version, kind) = match random.below(20) {
         0..12 => ("apps/v1", "Deployment"),
         12..15 => ("apps/v1", "StatefulSet"),
@@ -319,7 +319,7 @@ fn workload(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'st
     kind
 }
 
-fn pod_spec(yaml: &mut Yaml, indent: usize, kind: &str, app: &str, random: &mut Random) {
+fn pod_spec(yaml: &mut YamlText, indent: usize, kind: &str, app: &str, random: &mut Random) {
     yaml.line(indent, &format!("serviceAccountName: {app}"));
     if matches!(kind, "Job" | "CronJob") {
         yaml.line(indent, "restartPolicy: OnFailure");
@@ -360,7 +360,7 @@ fn pod_spec(yaml: &mut Yaml, indent: usize, kind: &str, app: &str, random: &mut 
     }
 }
 
-fn container(yaml: &mut Yaml, indent: usize, number: usize, app: &str, random: &mut Random) {
+fn container(yaml: &mut YamlText, indent: usize, number: usize, app: &str, random: &mut Random) {
     let inner = yaml.item(indent, &format!("name: {app}-{number}"));
     yaml.line(inner, &format!("image: \"registry.example.com/shop/{app}:1.4.{}\"", random.below(30)));
     yaml.line(inner, "imagePullPolicy: IfNotPresent");
@@ -425,7 +425,7 @@ fn container(yaml: &mut Yaml, indent: usize, number: usize, app: &str, random: &
     }
 }
 
-fn service(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'static str {
+fn service(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
     head(yaml, "v1", "Service", app, name, random);
     yaml.line(0, "spec:");
     yaml.line(2, random.pick(&["type: ClusterIP", "type: NodePort", "clusterIP: None"]));
@@ -439,7 +439,7 @@ fn service(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'sta
     "Service"
 }
 
-fn config_map(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'static str {
+fn config_map(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
     head(yaml, "v1", "ConfigMap", app, name, random);
     yaml.line(0, "data:");
     yaml.line(2, "LOG_LEVEL: info");
@@ -465,7 +465,7 @@ fn config_map(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'
     "ConfigMap"
 }
 
-fn rbac(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'static str {
+fn rbac(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
     match random.below(3) {
         0 => {
             head(yaml, "v1", "ServiceAccount", app, name, random);
@@ -498,7 +498,7 @@ fn rbac(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'static
     }
 }
 
-fn secret(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'static str {
+fn secret(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
     head(yaml, "v1", "Secret", app, name, random);
     yaml.line(0, "type: Opaque");
     yaml.line(0, "data:");
@@ -507,7 +507,7 @@ fn secret(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'stat
     "Secret"
 }
 
-fn custom_resource_definition(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'static str {
+fn custom_resource_definition(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
     let kind = "CustomResourceDefinition";
     head(yaml, "apiextensions.k8s.io/v1", kind, app, name, random);
     yaml.line(0, "spec:");
@@ -540,7 +540,7 @@ fn custom_resource_definition(yaml: &mut Yaml, app: &str, name: &str, random: &m
     kind
 }
 
-fn other(yaml: &mut Yaml, app: &str, name: &str, random: &mut Random) -> &'static str {
+fn other(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
     if random.percent(50) {
         head(yaml, "networking.k8s.io/v1", "Ingress", app, name, random);
         yaml.line(0, "spec:");

@@ -44,7 +44,7 @@ use crate::manifest::resource::Resource;
 use crate::reconcile::patch::RecordCache;
 use crate::report::{Finding, Reason};
 use json_patch::Patch;
-use review::{Operation, Request};
+use review::{AdmissionRequest, Operation};
 use std::sync::Arc;
 use yaml_json_patch::Tree;
 
@@ -126,14 +126,14 @@ impl Reviewer {
     /// # Errors
     /// [`Malformed`]: the body is not an AdmissionReview of `admission.k8s.io/v1` with a request.
     pub fn answer(&self, hook: Hook, body: &[u8]) -> Result<Answer, Malformed> {
-        let request = Request::read(body)?;
+        let request = AdmissionRequest::read(body)?;
         let mut name = request.name.as_deref().unwrap_or_default().to_owned();
         let verdict = self.verdict(hook, &request, &mut name);
         Ok(response::answer(&request, name, verdict, self.config.spec.on_error))
     }
 
     /// Decides about the object, and takes its name: a request to create a pod with `generateName` has none.
-    fn verdict(&self, hook: Hook, request: &Request<'_>, name: &mut String) -> Verdict {
+    fn verdict(&self, hook: Hook, request: &AdmissionRequest<'_>, name: &mut String) -> Verdict {
         let wanted = match hook {
             Hook::Mutate => request.is_pod() && request.operation == Operation::Create,
             // The template of a Job is immutable: the API server would refuse the patched update.
@@ -169,13 +169,13 @@ impl Reviewer {
 /// # Errors
 /// As [`Reviewer::answer`].
 pub fn fault(body: &[u8], message: String) -> Result<Answer, Malformed> {
-    let request = Request::read(body)?;
+    let request = AdmissionRequest::read(body)?;
     let name = request.name.as_deref().unwrap_or_default().to_owned();
     Ok(response::answer(&request, name, Verdict::Fault(message), OnError::Skip))
 }
 
 /// The object as a resource. Its namespace is the request's: the API server leaves it out of objects that name none.
-fn resource(tree: &Tree<'_>, request: &Request<'_>) -> Option<Resource> {
+fn resource(tree: &Tree<'_>, request: &AdmissionRequest<'_>) -> Option<Resource> {
     let mut resource = crate::manifest::resource::resources(tree, tree.root()?, &request.types()).pop()?;
     let namespace = request.namespace.as_deref().filter(|namespace| !namespace.is_empty());
     let Identity { namespace: own, .. } = &mut resource.identity;

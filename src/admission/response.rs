@@ -1,7 +1,7 @@
 //! The answer to an AdmissionReview.
 
 use crate::admission::Verdict;
-use crate::admission::review::Request;
+use crate::admission::review::AdmissionRequest;
 use crate::config::OnError;
 use crate::diagnostic::visible;
 use crate::report::Finding;
@@ -68,13 +68,13 @@ const UNPROCESSABLE: u16 = 422;
 struct AdmissionReview<'a> {
     api_version: &'static str,
     kind: &'static str,
-    response: Response<'a>,
+    response: AdmissionResponse<'a>,
 }
 
 // kube-core's AdmissionResponse writes a patch as a list of numbers, four times as long as the base64 of the API's documents.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Response<'a> {
+struct AdmissionResponse<'a> {
     uid: &'a str,
     allowed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ struct Status<'a> {
 }
 
 /// Writes the answer to a request.
-pub(super) fn answer(request: &Request<'_>, name: String, verdict: Verdict, on_error: OnError) -> Answer {
+pub(super) fn answer(request: &AdmissionRequest<'_>, name: String, verdict: Verdict, on_error: OnError) -> Answer {
     let sentence = |finding: &Finding| finding.message.clone();
     let (decision, message, patch, warnings, allowed) = match verdict {
         Verdict::Leave(finding) => (finding.reason.id(), sentence(&finding), None, Vec::new(), true),
@@ -109,7 +109,7 @@ pub(super) fn answer(request: &Request<'_>, name: String, verdict: Verdict, on_e
         }
         Verdict::Fault(message) => (INTERNAL_ERROR, message, None, Vec::new(), true),
     };
-    let response = Response {
+    let response = AdmissionResponse {
         uid: &request.uid,
         allowed,
         status: (!allowed).then_some(Status { code: UNPROCESSABLE, message: &message }),

@@ -23,13 +23,13 @@ struct AdmissionReview<'b> {
     #[serde(borrow)]
     kind: Cow<'b, str>,
     #[serde(borrow)]
-    request: Option<Request<'b>>,
+    request: Option<AdmissionRequest<'b>>,
 }
 
 /// The fields of a request that matter here. The object stays text until it is known to be wanted.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Request<'b> {
+pub(super) struct AdmissionRequest<'b> {
     #[serde(borrow)]
     pub(super) uid: Cow<'b, str>,
     #[serde(borrow)]
@@ -79,7 +79,7 @@ pub(super) enum Operation {
     Connect,
 }
 
-impl<'b> Request<'b> {
+impl<'b> AdmissionRequest<'b> {
     /// Reads the request of a review.
     pub(super) fn read(body: &'b [u8]) -> Result<Self, Malformed> {
         let malformed = |message: String| Malformed { message };

@@ -1,7 +1,7 @@
 //! `/warn` and `/wait-for`: a workload that is applied.
 
 use crate::admission::pod::wrong_kind;
-use crate::admission::review::Request;
+use crate::admission::review::AdmissionRequest;
 use crate::admission::{Reviewer, Verdict, operations};
 use crate::agent::components::Components;
 use crate::agent::existing::ExistingInjection;
@@ -16,7 +16,7 @@ use std::rc::Rc;
 use yaml_json_patch::Tree;
 
 /// A template of the workload.
-struct Template {
+struct WorkloadTemplate {
     /// JSON Pointer from the workload.
     pointer: String,
     /// The template without an existing injection.
@@ -30,7 +30,9 @@ impl Reviewer {
     pub(super) fn warn(&self, tree: &Tree<'_>, resource: &Resource) -> Verdict {
         let mut decision = None;
         let mut warnings = Vec::new();
-        for Template { existing, report, .. } in self.templates(tree, resource) {
+        let policy = SeverityPolicy::of(self.context().config, Options::default());
+        let told = |warning: &Finding| concerns_the_author(warning) && !policy.is_acknowledged(warning);
+        for WorkloadTemplate { existing, report, .. } in self.templates(tree, resource) {
             let refusal = match report.decision {
                 Decision::Add(_) => None,
                 Decision::Skip(_) | Decision::Refuse(_) if existing.is_some() => None,
@@ -43,8 +45,6 @@ impl Reviewer {
                     Some(refusal)
                 }
             };
-            let policy = SeverityPolicy::of(self.context().config, Options::default());
-            let told = |warning: &Finding| concerns_the_author(warning) && !policy.is_acknowledged(warning);
             warnings.extend(refusal.into_iter().chain(report.warnings.into_iter().filter(told)));
         }
         let nothing = || Finding::new(Reason::Unchanged, "nothing to warn about", 0, "");
@@ -53,9 +53,9 @@ impl Reviewer {
     }
 
     /// Adds the init container that waits to templates that ask for it and do not have it. One that is there stays as it is.
-    pub(super) fn wait_for(&self, tree: &Tree<'_>, resource: &Resource, request: &Request<'_>) -> Verdict {
+    pub(super) fn wait_for(&self, tree: &Tree<'_>, resource: &Resource, request: &AdmissionRequest<'_>) -> Verdict {
         let mut patch = TemplatePatch::default();
-        for Template { pointer, view, existing, report } in self.templates(tree, resource) {
+        for WorkloadTemplate { pointer, view, existing, report } in self.templates(tree, resource) {
             let Decision::Add(plan) = &report.decision else { continue };
             let Some(wait_for) = plan.wait_for().filter(|_| existing.is_none()) else { continue };
             let alone = Components::WaitFor(Rc::clone(wait_for));
@@ -71,7 +71,7 @@ impl Reviewer {
         operations::verdict(tree, finding, patch)
     }
 
-    fn templates(&self, tree: &Tree<'_>, resource: &Resource) -> Vec<Template> {
+    fn templates(&self, tree: &Tree<'_>, resource: &Resource) -> Vec<WorkloadTemplate> {
         let is_of =
             |group: &str, kind: &str| resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind);
         let found = self.config.workloads().templates(tree, resource.node, is_of).found;
@@ -80,7 +80,7 @@ impl Reviewer {
             let mut view = PodTemplate::of_found(tree, found);
             let existing = ExistingInjection::take_from(&mut view, tree);
             let report = decide(tree, resource, &pointer, &view, self.context());
-            Template { pointer, view, existing, report }
+            WorkloadTemplate { pointer, view, existing, report }
         };
         found.into_iter().map(template).collect()
     }

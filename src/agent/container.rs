@@ -7,7 +7,7 @@ use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
 use crate::config::{self, CONFIG_FOLDER, Config, KubeletConnection};
 use crate::mackerel::env::{VARIABLES, Variable};
-use crate::mackerel::names::{API_KEY, CONTAINER, Sidecar, Volume};
+use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
 use crate::manifest::qos;
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector, VolumeMount,
@@ -297,7 +297,7 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
         }
     };
     let mut env = vec![
-        plain("MACKEREL_CONTAINER_PLATFORM", platform),
+        plain(PLATFORM, platform),
         node,
         field("MACKEREL_KUBERNETES_NAMESPACE", "metadata.namespace"),
         field("MACKEREL_KUBERNETES_POD_NAME", "metadata.name"),

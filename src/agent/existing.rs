@@ -8,7 +8,7 @@ use crate::agent::components::{ComponentSet, Components};
 use crate::agent::record::{PullSecrets, Record, RecordError};
 use crate::agent::wait_for::CONTAINER as WAIT_FOR_CONTAINER;
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::names::{CONTAINER, INJECTED, Sidecar, Volume, is_agent_image};
+use crate::mackerel::names::{CONTAINER, INJECTED, PLATFORM, Sidecar, Volume, is_agent_image};
 use crate::manifest::pod_template::{Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret};
 use serde_json::Value;
 use yaml_json_patch::{Tree, to_json};
@@ -157,7 +157,15 @@ fn wait_for_value(tree: &Tree<'_>, container: &Container) -> Option<(Value, Opti
     Some((canonical_parts(&container, &[]), image))
 }
 
-/// True for any agent, injected or foreign.
-pub(crate) fn is_agent(container: &Container) -> bool {
+/// Returns true for any agent, injected or foreign: by its image, or by the variable that it does not start without. A registry
+/// mirror may have the image under any name.
+pub(crate) fn is_agent(tree: &Tree<'_>, container: &Container) -> bool {
     container.image.as_deref().is_some_and(is_agent_image)
+        || tree.member(container.node, "env").is_some_and(|env| {
+            let mut variables = tree.items(tree.alias_target(env));
+            variables.any(|variable| {
+                let name = tree.member(variable, "name").and_then(|name| tree.scalar(tree.alias_target(name)));
+                name.as_deref() == Some(PLATFORM)
+            })
+        })
 }

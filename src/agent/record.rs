@@ -14,7 +14,8 @@
 //! - `pull`: the number of pull secrets before the added ones, and the names of these
 //! - `created`: parents that did not exist before
 //! - `status`: `kept` if a stale `status` annotation existed before and stays
-//! - `was`: parents that were null, with the percent-encoded source (see [`null_source`](yaml_json_patch::null_source))
+//! - `was`: parents that were null, or `{}` or `[]` that lines have replaced, with the percent-encoded source (see
+//!   [`null_source`](yaml_json_patch::null_source))
 //!
 //! It has no program version, path or time: a newer binary that would add the same changes nothing.
 
@@ -73,7 +74,7 @@ pub(crate) struct Record {
     pub(crate) pull_secrets: Option<PullSecrets>,
     /// Created parents.
     pub(crate) created: Vec<Parent>,
-    /// Parents that were null, with the source of the null.
+    /// Parents that were null or empty, with that source.
     pub(crate) was: Vec<(Parent, String)>,
 }
 

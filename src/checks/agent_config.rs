@@ -6,7 +6,7 @@ mod check;
 use crate::agent::prerequisites::{KeyRef, ShadowedSetting};
 use crate::checks::{Objects, ProcessedText};
 use crate::config::Config;
-use crate::diagnostic::LineCounter;
+use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::outcome::Remark;
 use crate::manifest::related::{RelatedKind, Source};
 use crate::report::Finding;
@@ -42,7 +42,7 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
         readers.host_id_in_file |= needs.host_id_in_file;
     }
     for object in objects.of(RelatedKind::Holds(Source::ConfigMap)) {
-        let Some(keys) = files.get(&(object.namespace.as_deref(), &*object.identity.name)) else { continue };
+        let Some(keys) = files.get(&(object.namespace.as_deref(), &*object.name)) else { continue };
         let around = inputs.get(object.input).map_or("", |input| input.text);
         for entry in &object.entries {
             let Some((readers, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else { continue };
@@ -50,7 +50,7 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
             let pod = Pod { sudo: Sudo::of(config), shadowed, host_id_in_file: *host_id_in_file };
             let faults = check(text, &pod);
             let mut lines = LineCounter::new(text.as_bytes());
-            let mut below = Below::new(around, entry.offset);
+            let mut below = LiteralLines::new(around, entry.offset);
             for Fault { reason, offset, message, help } in faults {
                 let line = lines.position(offset).line;
                 let (place, offset) = match entry.style {
@@ -69,29 +69,3 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
 
 /// The general advice.
 const LAYOUT: &str = "see the configuration reference in the help of the agent";
-
-/// Finds the lines of a literal block scalar in the text around it; callers ask from the first to the last.
-struct Below<'t> {
-    text: &'t str,
-    /// Offset of the line that was asked for last; at first, of the scalar's `|`.
-    start: usize,
-    line: usize,
-}
-
-impl<'t> Below<'t> {
-    fn new(text: &'t str, header: usize) -> Self {
-        Self { text, start: header, line: 0 }
-    }
-
-    /// Offset of the first character of a line; of the last line for one beyond the text.
-    fn start_of_line(&mut self, line: usize) -> usize {
-        let rest = |start: usize| self.text.get(start..).unwrap_or_default();
-        while self.line < line {
-            let Some(newline) = memchr::memchr(b'\n', rest(self.start).as_bytes()) else { break };
-            self.start += newline + 1;
-            self.line += 1;
-        }
-        let rest = rest(self.start);
-        self.start + (rest.len() - rest.trim_start_matches(' ').len())
-    }
-}

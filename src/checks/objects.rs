@@ -76,6 +76,8 @@ pub(crate) struct Object {
     pub(crate) kind: RelatedKind,
     pub(crate) input: usize,
     pub(crate) identity: Identity,
+    /// The name by which pods refer to it: its own, or one that kustomize has changed.
+    pub(crate) name: String,
     /// Its own namespace, else the configured one.
     pub(crate) namespace: Option<String>,
     pub(crate) file: Option<(String, Option<i64>)>,
@@ -110,7 +112,7 @@ impl<'o> Objects<'o> {
     pub(super) fn new(all: &'o [Object]) -> Self {
         let mut named: HashMap<ObjectKey<'o>, Vec<&'o Object>> = HashMap::new();
         for object in all {
-            let name = (object.kind, object.namespace.as_deref(), &*object.identity.name);
+            let name = (object.kind, object.namespace.as_deref(), &*object.name);
             named.entry(name).or_default().push(object);
         }
         Self { all, named }
@@ -199,12 +201,13 @@ fn object(
         resource.identity.name = name;
     }
     let namespace = resource.identity.namespace_or(config.spec.namespace.as_ref()).cloned();
-    if !named.has(location.kind, namespace.as_deref(), &resource.identity.name) {
-        return None;
-    }
+    let is_named = |name: &&str| named.has(location.kind, namespace.as_deref(), name);
+    let own = Some(&*resource.identity.name).filter(is_named).map(str::to_owned);
+    let name = own.or_else(|| previous_names(tree, node)?.split(',').find(is_named).map(str::to_owned))?;
     let mut object = Object {
         kind: location.kind,
         input,
+        name,
         namespace,
         file: file(tree, node),
         identity: resource.identity,
@@ -238,6 +241,12 @@ fn object(
         RelatedKind::LimitRange => {}
     }
     Some(object)
+}
+
+/// The names before `namePrefix` and `nameSuffix`, as kustomize tells its functions. References keep them until the end of the build.
+fn previous_names(tree: &Tree<'_>, node: NodeId) -> Option<String> {
+    let annotations = tree.member(tree.member(node, "metadata")?, "annotations")?;
+    text(tree, annotations, "internal.config.kubernetes.io/previousNames")
 }
 
 /// The entries of a mapping.

@@ -2,7 +2,7 @@
 
 use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
 use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
-use crate::cli::messages::{Messages, ShowWhen};
+use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, Exit, stdout, variable};
 use crate::config::{Base, Config, Sources, example, load, schema};
 use crate::diagnostic::Diagnostic;
@@ -32,7 +32,7 @@ pub(crate) fn of_call(
     }
     if variable(CONFIG_VARIABLE).is_some() {
         let line = format!("info: {CONFIG_VARIABLE} is ignored because the ResourceList has a functionConfig");
-        messages.note(line, ShowWhen::Always)?;
+        messages.note_line(line)?;
     }
     // Users cannot see stdin of a function: places are those of the configuration's own text.
     let file = function_config.file();

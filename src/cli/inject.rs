@@ -7,11 +7,11 @@ use crate::cli::discover::{self, FoundBy, InputFile, plain};
 use crate::cli::explain::{self, ExplainRequest};
 use crate::cli::findings::{self, MessageStyle, NamedText, resource};
 use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
-use crate::cli::kustomizations::Patches;
-use crate::cli::messages::{Message, Messages, RunOutcome, ShowWhen, Verbosity};
+use crate::cli::kustomizations::KustomizePatches;
+use crate::cli::messages::{Messages, RunOutcome, Verbosity};
 use crate::cli::{Exit, concatenate, diff, in_place, stdout};
 use crate::config::{Config, InjectionMode, Rbac};
-use crate::diagnostic::{LineCounter, Severity, visible};
+use crate::diagnostic::{LineCounter, visible};
 use crate::engine::inject_part;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::severity::SeverityPolicy;
@@ -19,7 +19,7 @@ use crate::inject::unknown_kind::GroupKind;
 use crate::inject::{CORRECT_IT, Injection, asks_for_nothing};
 use crate::manifest::identity::Identity;
 use crate::options::{Direction, Options, Permissions, Tense};
-use crate::rbac::{self, Grants};
+use crate::rbac::{self, Grants, RbacCoverage};
 use crate::report::{Class, Finding, Reason, SeenMessages};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -158,6 +158,7 @@ struct Session<'c> {
     printed: String,
     changed: bool,
     grants: Grants,
+    rbac: RbacCoverage,
     /// The notes `unknown-template` of all files, each with the index of its text.
     notes: BTreeMap<GroupKind, (usize, Remark)>,
     /// Messages of earlier texts that are the same for all.
@@ -200,15 +201,11 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
     }
     for folder in &found.chart_templates {
         let reason = Reason::HelmTemplate;
-        let line = format!(
-            "{}: info[{}]: {}; to inject it, render the chart first, for example with `helm template`",
-            folder.display(),
-            reason.id(),
-            reason.sentence()
-        );
-        messages.note(line, ShowWhen::Always)?;
+        let help = "to inject it, render the chart first, for example with `helm template`";
+        let finding = Finding::about_input(reason, reason.sentence()).with_help(help);
+        findings::add_about_input(messages, &folder.display().to_string(), &finding, run.severity_policy())?;
     }
-    let patches = Patches::of(&found.kustomizations, &found.files);
+    let patches = KustomizePatches::of(&found.kustomizations, &found.files);
     let mut gathered = Session::new(run);
     for file in &found.files {
         gathered.file(file, &patches, messages)?;
@@ -235,12 +232,13 @@ impl<'c> Session<'c> {
             printed: String::new(),
             changed: false,
             grants: Grants::default(),
+            rbac: RbacCoverage::default(),
             notes: BTreeMap::new(),
             said: SeenMessages::new(),
         }
     }
 
-    fn file(&mut self, file: &InputFile, patches: &Patches, messages: &mut Messages) -> anyhow::Result<()> {
+    fn file(&mut self, file: &InputFile, patches: &KustomizePatches, messages: &mut Messages) -> anyhow::Result<()> {
         let name = file.path.display();
         let may_be_other = |bytes: &[u8]| file.found_by == FoundBy::Walk && !shows_manifest(bytes);
         match read_file(&file.path) {
@@ -256,9 +254,7 @@ impl<'c> Session<'c> {
             Ok(FileText { text, state }) => {
                 let patch = patches.get(&file.path);
                 let mut injection = inject_part(&text, patch, self.run.config, self.run.options);
-                for outcome in &mut injection.outcomes {
-                    outcome.warnings.extend(patches.conflict(outcome));
-                }
+                patches.add_conflicts(&file.path, &mut injection.outcomes);
                 if file.found_by == FoundBy::Name && holds_nothing(&injection) {
                     self.warn_empty(messages, &name.to_string(), NOTHING)?;
                 }
@@ -301,19 +297,8 @@ impl<'c> Session<'c> {
 
     /// A warning about an input as a whole.
     fn warn(&self, messages: &mut Messages, name: &str, reason: Reason, message: String) -> io::Result<()> {
-        let finding = Finding { offset: None, ..Finding::new(reason, message, 0, "") };
-        if self.run.severity_policy().is_acknowledged(&finding) {
-            let line = format!("{name}: {}[{}]: {}", Severity::Info.name(), reason.id(), finding.message);
-            return messages.note(visible(&line).into_owned(), ShowWhen::OnRequest);
-        }
-        messages.add(self.run.severity_policy().severity(&finding), Some(reason), |severity| {
-            let line = match severity {
-                Severity::Error => format!("error[{}]: {name}: {}", reason.id(), finding.message),
-                severity => format!("{name}: {}[{}]: {}", severity.name(), reason.id(), finding.message),
-            };
-            let line = visible(&line).into_owned();
-            Message { picture: line.clone(), line }
-        })
+        let finding = Finding::about_input(reason, message);
+        findings::add_about_input(messages, name, &finding, self.run.severity_policy())
     }
 
     /// Drops the messages about pods, which `inject` reports.
@@ -355,6 +340,10 @@ impl<'c> Session<'c> {
     ) -> anyhow::Result<()> {
         if matches!(self.run.mode, OutputMode::Permissions) {
             self.take_permissions(&mut injection);
+        }
+        if self.run.options.direction == Direction::Inject {
+            self.rbac.require(injection.outcomes.iter());
+            self.rbac.read(&text, &injection, self.run.config);
         }
         let has_first_note = self.take_notes(&mut injection);
         let name = path.display().to_string();
@@ -491,7 +480,7 @@ impl<'c> Session<'c> {
             _ => RunOutcome::Shown,
         };
         messages.log_summary(ending)?;
-        messages.needed(&self.requirements)?;
+        messages.needed(&self.requirements, self.rbac.is_complete(self.run.config))?;
         match self.run.mode {
             OutputMode::InPlace => in_place::commit(prepared)?,
             OutputMode::Manifests => {
@@ -529,20 +518,22 @@ fn other_than_manifest(path: &Path, text: &str, finding: &Finding) -> Option<&'s
 
 /// `web.yaml:3:1: apps/v1/Deployment/prod/web: the agent would be added`
 fn list(list: &mut String, input: NamedText<'_>, injection: &Injection) {
-    let mut lines = LineCounter::new(input.text.as_bytes());
+    let mut counter = LineCounter::new(input.text.as_bytes());
+    let mut lines = Vec::new();
     for outcome in &injection.outcomes {
         let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else { continue };
         let would = about.passive(Tense::Conditional, done);
-        let at = lines.position(outcome.offset);
+        let at = counter.position(outcome.offset);
         let resource = resource(&outcome.identity);
-        let line = format!("{}:{}:{}: {resource}: {would}", input.name, at.line, at.column);
-        list.push_str(&visible(&line));
-        list.push('\n');
+        lines.push(format!("{}:{}:{}: {resource}: {would}", input.name, at.line, at.column));
     }
     for (change, identity) in &injection.permissions {
-        let line = format!("{}: {} would be {}", input.name, resource(identity), change.word());
-        list.push_str(&visible(&line));
-        list.push('\n');
+        lines.push(format!("{}: {} would be {}", input.name, resource(identity), change.word()));
+    }
+    // A resource may have several templates.
+    for alike in lines.chunk_by(|one, next| one == next) {
+        let count = if alike.len() > 1 { format!(" in {} pod templates", alike.len()) } else { String::new() };
+        list.extend(alike.first().map(|line| format!("{}{count}\n", visible(line))));
     }
 }
 

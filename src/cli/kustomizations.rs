@@ -2,12 +2,13 @@
 
 use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
-use crate::diagnostic::LineCounter;
+use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::Outcome;
 use crate::manifest::field_path::field_path;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch, PatchEntry, PatchSource};
 use crate::manifest::patch_effect::{PatchEffect, effects};
 use crate::report::{Finding, Reason};
+use std::cell::{LazyCell, OnceCell};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -16,52 +17,60 @@ const MAX_PARENTS: usize = 8;
 
 /// The files that are named as patches, by which kustomization, and the fields that patches replace or remove.
 #[derive(Debug, Default)]
-pub(crate) struct Patches {
+pub(crate) struct KustomizePatches {
     files: HashMap<PathBuf, NamedPatch>,
-    /// Each with the place of the patch.
-    effects: Vec<(PatchEffect, String)>,
+    layers: Vec<Layer>,
+    /// Read for the first agent.
+    graph: OnceCell<Graph>,
 }
 
-impl Patches {
+/// A kustomization.
+#[derive(Debug)]
+struct Layer {
+    path: PathBuf,
+    text: String,
+    content: Kustomization,
+    /// Read for the first agent that its patches may change.
+    effects: OnceCell<Vec<LayerEffect>>,
+}
+
+/// The references between kustomizations, by canonical paths: with it, no file is compared with all of them.
+#[derive(Debug, Default)]
+struct Graph {
+    /// The folders of the kustomizations that have a resource or component.
+    users: HashMap<PathBuf, Vec<PathBuf>>,
+    /// The components of the kustomizations of a folder.
+    components: HashMap<PathBuf, Vec<PathBuf>>,
+    /// The indexes of the kustomizations of a folder.
+    layers: HashMap<PathBuf, Vec<usize>>,
+}
+
+/// A field that a patch of a kustomization replaces or removes.
+#[derive(Debug)]
+struct LayerEffect {
+    effect: PatchEffect,
+    /// `patch.yaml:3:11`
+    place: String,
+}
+
+impl KustomizePatches {
     /// Reads the kustomizations. One that cannot be read names nothing; its error is reported where it is an input itself.
     pub(crate) fn of(kustomizations: &[PathBuf], files: &[InputFile]) -> Self {
         let mut patches = Self::default();
-        let mut resources = Vec::new();
         for path in kustomizations.iter().cloned().chain(of_parents(kustomizations, files)) {
             let Ok(file) = read_file(&path) else { continue };
-            let folder = path.parent().unwrap_or(Path::new(""));
-            let Kustomization { resources: kept, patches: named, entries } = kustomization::read(&file.text);
-            let mut lines = LineCounter::new(file.text.as_bytes());
-            let mut place = |offset| {
-                let at = lines.position(offset);
-                format!("{}:{}:{}", path.display(), at.line, at.column)
-            };
-            for entry in named {
-                let patch = NamedPatch { place: place(entry.offset), pointer: entry.pointer };
-                patches.files.entry(identity(&folder.join(entry.path))).or_insert(patch);
+            let layer = Layer::new(path, file.text);
+            for named in &layer.content.patches {
+                let place = place(&layer.path, &layer.text, named.offset);
+                let patch = NamedPatch { place, pointer: named.pointer.clone() };
+                patches.files.entry(identity(&layer.folder().join(&named.path))).or_insert(patch);
             }
-            for PatchEntry { target, source, offset } in entries {
-                match source {
-                    PatchSource::Inline(text) => {
-                        let found = effects(&text, target.as_ref()).into_iter();
-                        patches.effects.extend(found.map(|effect| (effect, place(offset))));
-                    }
-                    PatchSource::File(name) => {
-                        let path = folder.join(name);
-                        let Ok(file) = read_file(&path) else { continue };
-                        let mut lines = LineCounter::new(file.text.as_bytes());
-                        patches.effects.extend(effects(&file.text, target.as_ref()).into_iter().map(|effect| {
-                            let at = lines.position(effect.offset);
-                            (effect, format!("{}:{}:{}", path.display(), at.line, at.column))
-                        }));
-                    }
-                }
-            }
-            resources.extend(kept.into_iter().map(|resource| folder.join(resource)));
+            patches.layers.push(layer);
         }
         if !patches.files.is_empty() {
             // A file that is also a resource gets its agent as one.
-            let resources: HashSet<PathBuf> = resources.iter().map(|resource| identity(resource)).collect();
+            let resources: HashSet<PathBuf> =
+                patches.layers.iter().flat_map(|layer| layer.paths(&layer.content.resources)).collect();
             patches.files.retain(|file, _| !resources.contains(file));
         }
         patches
@@ -72,25 +81,141 @@ impl Patches {
         if self.files.is_empty() { None } else { self.files.get(&identity(file)) }
     }
 
-    /// Returns a warning if a patch replaces or removes a field that holds a part of the template's agent.
-    pub(crate) fn conflict(&self, outcome: &Outcome) -> Option<Finding> {
-        let template = &outcome.template;
-        let holders = [
-            format!("{template}/spec/{}", outcome.agent_list?),
-            format!("{template}/spec/volumes"),
-            format!("{template}/metadata/annotations"),
-        ];
-        let (effect, place) = self.effects.iter().find(|(PatchEffect { target, pointer, .. }, _)| {
-            (&target.kind, &target.name) == (&outcome.identity.kind, &outcome.identity.name)
-                && holders.iter().any(|holder| {
-                    holder.strip_prefix(&**pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                })
-        })?;
-        let field = field_path(&effect.pointer);
-        let message = format!("{place}: this patch replaces or removes {field}, and with it a part of the agent");
-        let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &effect.pointer);
-        Some(finding.with_help("have the patch change single items, or inject the output of `kustomize build`"))
+    /// Adds a warning to each agent of a file of which a part is in a field that a patch replaces or removes.
+    pub(crate) fn add_conflicts(&self, file: &Path, outcomes: &mut [Outcome]) {
+        let effects: LazyCell<Vec<&LayerEffect>, _> =
+            LazyCell::new(|| self.layers_that_patch(file).into_iter().flat_map(Layer::effects).collect());
+        for outcome in outcomes {
+            if let Some(agent_list) = outcome.agent_list {
+                outcome.warnings.extend(conflict(&effects, agent_list, outcome));
+            }
+        }
     }
+
+    /// Returns the kustomizations whose patches apply to a file: those that have it as a resource, directly or through others,
+    /// and their components.
+    fn layers_that_patch(&self, file: &Path) -> Vec<&Layer> {
+        if self.layers.is_empty() {
+            return Vec::new();
+        }
+        let graph = self.graph.get_or_init(|| Graph::of(&self.layers));
+        let file = identity(file);
+        let mut found = HashSet::from([file.as_path()]);
+        for edges in [&graph.users, &graph.components] {
+            let mut open: Vec<&Path> = found.iter().copied().collect();
+            while let Some(path) = open.pop() {
+                let next = edges.get(path).into_iter().flatten().map(PathBuf::as_path);
+                open.extend(next.filter(|next| found.insert(next)));
+            }
+        }
+        let mut indexes: Vec<usize> =
+            found.iter().filter_map(|path| graph.layers.get(*path)).flatten().copied().collect();
+        indexes.sort_unstable();
+        indexes.into_iter().map(|index| &self.layers[index]).collect()
+    }
+}
+
+/// Returns a warning if one of the fields holds a part of the template's agent.
+fn conflict(effects: &[&LayerEffect], agent_list: &str, outcome: &Outcome) -> Option<Finding> {
+    let template = &outcome.template;
+    let holders = [
+        format!("{template}/spec/{agent_list}"),
+        format!("{template}/spec/volumes"),
+        format!("{template}/metadata/annotations"),
+    ];
+    let is_above = |pointer: &str, holder: &String| {
+        holder.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let LayerEffect { effect, place } = effects.iter().find(|LayerEffect { effect, .. }| {
+        holders.iter().any(|holder| is_above(&effect.pointer, holder)) && effect.target.matches(&outcome.identity)
+    })?;
+    let field = field_path(&effect.pointer);
+    let message = format!("{place}: this patch replaces or removes {field}, and with it a part of the agent");
+    let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &effect.pointer);
+    Some(finding.with_help("have the patch change single items, or inject the output of `kustomize build`"))
+}
+
+impl Graph {
+    fn of(layers: &[Layer]) -> Self {
+        let mut graph = Self::default();
+        for (index, layer) in layers.iter().enumerate() {
+            let folder = layer.id();
+            let components = layer.paths(&layer.content.components);
+            for entry in layer.paths(&layer.content.resources).iter().chain(&components) {
+                graph.users.entry(entry.clone()).or_default().push(folder.clone());
+            }
+            graph.components.entry(folder.clone()).or_default().extend(components);
+            graph.layers.entry(folder).or_default().push(index);
+        }
+        graph
+    }
+}
+
+impl Layer {
+    fn new(path: PathBuf, text: String) -> Self {
+        Self { content: kustomization::read(&text), path, text, effects: OnceCell::new() }
+    }
+
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// The canonical path of its folder.
+    fn id(&self) -> PathBuf {
+        let folder = self.folder();
+        identity(if folder.as_os_str().is_empty() { Path::new(".") } else { folder })
+    }
+
+    /// The canonical paths of resources or components.
+    fn paths(&self, names: &[String]) -> Vec<PathBuf> {
+        names.iter().map(|name| identity(&self.folder().join(name))).collect()
+    }
+
+    /// Returns the fields that its patches replace or remove.
+    fn effects(&self) -> &[LayerEffect] {
+        self.effects.get_or_init(|| self.read_effects())
+    }
+
+    fn read_effects(&self) -> Vec<LayerEffect> {
+        let mut found = Vec::new();
+        for entry in &self.content.entries {
+            let (file, text) = match &entry.source {
+                PatchSource::Inline(text) => (None, text.clone()),
+                PatchSource::File(name) => {
+                    let path = self.folder().join(name);
+                    let Ok(file) = read_file(&path) else { continue };
+                    (Some(path), file.text)
+                }
+            };
+            let place = |offset| match &file {
+                Some(path) => place(path, &text, offset),
+                None => place(&self.path, &self.text, self.inline_offset(entry, &text, offset)),
+            };
+            found.extend(
+                effects(&text, entry.target.as_ref())
+                    .into_iter()
+                    .map(|effect| LayerEffect { place: place(effect.offset), effect }),
+            );
+        }
+        found
+    }
+
+    /// Returns the offset in the kustomization of a line of a patch in its text; of the whole patch if it is no literal block.
+    fn inline_offset(&self, entry: &PatchEntry, patch: &str, offset: usize) -> usize {
+        match self.text.get(entry.offset..) {
+            Some(scalar) if scalar.starts_with('|') => {
+                let line = LineCounter::new(patch.as_bytes()).position(offset).line;
+                LiteralLines::new(&self.text, entry.offset).start_of_line(line)
+            }
+            _ => entry.offset,
+        }
+    }
+}
+
+/// `kustomization.yaml:3:11`
+fn place(path: &Path, text: &str, offset: usize) -> String {
+    let at = LineCounter::new(text.as_bytes()).position(offset);
+    format!("{}:{}:{}", path.display(), at.line, at.column)
 }
 
 /// Returns the kustomizations in the folders of the files and above them, up to the root of a Git repository.

@@ -3,6 +3,7 @@
 use crate::agent::prerequisites::{Permission, Requirement};
 use crate::cli::discover::plain;
 use crate::cli::input::{STDIN, Unreadable};
+use crate::cli::message_list::{Limits, Message, MessageList, Treatment, plural};
 use crate::cli::prerequisites;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
 use crate::inject::kind_counts::KindCounts;
@@ -22,7 +23,7 @@ const MAX_SHOWN: usize = 20;
 const MAX_SHOWN_ALIKE: usize = 3;
 
 /// Warnings that a function call shows.
-const MAX_SHOWN_TO_ORCHESTRATOR: usize = 3;
+const TO_ORCHESTRATOR: Limits = Limits { all: 3, alike: 3 };
 
 /// Amount of messages on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,21 +48,11 @@ pub(crate) enum ShowWhen {
     Always,
 }
 
-/// Decisions. They are shown when the fate of the output is known: an error undoes them.
-#[derive(Debug, Default)]
-struct Decisions {
-    lines: Vec<DecisionLine>,
-    shown: usize,
-    /// Changes that are not shown because of their number.
-    left_out: usize,
-}
-
+/// A decision for the log, or for `-v`. Decisions are shown when the fate of the output is known: an error undoes them.
 #[derive(Debug)]
 struct DecisionLine {
     line: String,
     effect: Effect,
-    /// On stderr; in the log it is anyway.
-    is_shown: bool,
 }
 
 /// Kind of a decision line.
@@ -73,24 +64,19 @@ enum Effect {
     NoChange,
 }
 
-/// One message in its two forms.
-#[derive(Debug, Clone)]
-pub(crate) struct Message {
-    /// For the log: one line.
-    pub(crate) line: String,
-    /// For stderr: an error comes with the line that it is about.
-    pub(crate) picture: String,
-}
-
 /// Collects messages; [`Messages::show`] prints them after the output.
 #[derive(Debug, Default)]
 pub(crate) struct Messages {
     verbosity: Verbosity,
     log: Option<File>,
-    decisions: Decisions,
+    decisions: Vec<DecisionLine>,
+    /// Changes that a user may not expect, without `-v`.
+    surprises: MessageList,
+    /// Changes that are no decisions about a pod template.
+    changes: Vec<String>,
     errors: MessageList,
     warnings: MessageList,
-    notes: Vec<String>,
+    notes: MessageList,
     /// Objects that must exist for the pods.
     needed: Vec<String>,
     /// RBAC of the agents: generated, or left to the user.
@@ -98,27 +84,6 @@ pub(crate) struct Messages {
     counts: BTreeMap<Reason, usize>,
     without_template: usize,
     kinds_without_template: KindCounts,
-}
-
-#[derive(Debug, Default)]
-struct MessageList {
-    messages: Vec<Message>,
-    count: usize,
-    counts: BTreeMap<Option<Reason>, usize>,
-    left_out: BTreeMap<Option<Reason>, usize>,
-}
-
-impl MessageList {
-    fn pictures(&self, more: Option<String>) -> Vec<String> {
-        self.messages.iter().map(|message| message.picture.clone()).chain(more).collect()
-    }
-
-    /// ` (17 short-termination, 5 qos-changed)`
-    fn reasons_left_out(&self) -> String {
-        let counts = self.left_out.iter().filter_map(|(reason, count)| Some(format!("{count} {}", (*reason)?.id())));
-        let counts: Vec<String> = counts.collect();
-        if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) }
-    }
 }
 
 impl Messages {
@@ -156,27 +121,39 @@ impl Messages {
     }
 
     /// Counts a decision and shows it if the verbosity asks for it.
-    pub(crate) fn decided(&mut self, reason: Reason, show_when: ShowWhen, line: impl FnOnce() -> String) {
+    pub(crate) fn decided(
+        &mut self,
+        reason: Reason,
+        show_when: ShowWhen,
+        sentence: &str,
+        message: impl FnOnce(Treatment) -> Message,
+    ) {
         self.count(reason);
-        let limit = match (self.verbosity, show_when) {
-            (Verbosity::Resources, _) => usize::MAX,
-            (Verbosity::Summary, ShowWhen::Always) => MAX_SHOWN,
-            (Verbosity::Orchestrator, ShowWhen::Always) => MAX_SHOWN_TO_ORCHESTRATOR,
-            (Verbosity::Errors, _) | (_, ShowWhen::OnRequest) => 0,
+        let is_listed = self.verbosity == Verbosity::Resources || self.log.is_some();
+        let treatment = match (self.verbosity, show_when) {
+            (Verbosity::Errors | Verbosity::Resources, _) | (_, ShowWhen::OnRequest) => Treatment::Counted,
+            (Verbosity::Summary, ShowWhen::Always) => self.surprises.admit(
+                Some(reason),
+                Some(sentence.to_owned()),
+                Limits { all: MAX_SHOWN, alike: MAX_SHOWN },
+            ),
+            (Verbosity::Orchestrator, ShowWhen::Always) => {
+                self.surprises.admit(Some(reason), Some(sentence.to_owned()), TO_ORCHESTRATOR)
+            }
         };
-        let is_shown = self.decisions.shown < limit;
-        self.decisions.shown += usize::from(is_shown);
-        self.decisions.left_out += usize::from(limit > 0 && !is_shown);
-        if is_shown || self.log.is_some() {
-            let effect = if reason.done().is_some() { Effect::Change } else { Effect::NoChange };
-            self.decisions.lines.push(DecisionLine { line: line(), effect, is_shown });
+        if is_listed || treatment != Treatment::Counted {
+            let message = message(treatment);
+            if is_listed {
+                let effect = if reason.done().is_some() { Effect::Change } else { Effect::NoChange };
+                self.decisions.push(DecisionLine { line: message.line.clone(), effect });
+            }
+            self.surprises.put(treatment, Some(reason), message);
         }
     }
 
-    /// A change that is no decision about a pod template.
+    /// Adds a change that is no decision about a pod template.
     pub(crate) fn changed(&mut self, line: String) {
-        let is_shown = self.verbosity != Verbosity::Errors;
-        self.decisions.lines.push(DecisionLine { line, effect: Effect::Change, is_shown });
+        self.changes.push(line);
     }
 
     pub(crate) fn without_template(&mut self, without_template: usize, kinds: &KindCounts) {
@@ -185,50 +162,52 @@ impl Messages {
     }
 
     /// Adds a note: neither a problem nor a decision about a pod template.
-    pub(crate) fn note(&mut self, line: String, show_when: ShowWhen) -> io::Result<()> {
-        log(&mut self.log, &line)?;
-        if show_when == ShowWhen::Always || self.verbosity == Verbosity::Resources {
-            self.notes.push(line);
+    pub(crate) fn note(&mut self, message: Message, sentence: &str, show_when: ShowWhen) -> io::Result<()> {
+        log(&mut self.log, &message.line)?;
+        let is_listed = self.verbosity == Verbosity::Resources;
+        if show_when == ShowWhen::Always || is_listed {
+            let sentence = (!is_listed).then(|| sentence.to_owned());
+            let treatment = self.notes.admit(None, sentence, Limits::NONE);
+            self.notes.put(treatment, None, message);
         }
         Ok(())
     }
 
-    /// Adds an error or a warning, with its reason if it has one.
+    /// Adds a note of one line.
+    pub(crate) fn note_line(&mut self, line: String) -> io::Result<()> {
+        self.note(Message::of_line(line.clone()), &line, ShowWhen::Always)
+    }
+
+    /// Adds an error or a warning, with its reason if it has one. Warnings with the same sentence are folded.
     pub(crate) fn add(
         &mut self,
         severity: Severity,
         reason: Option<Reason>,
-        message: impl FnOnce(Severity) -> Message,
+        sentence: &str,
+        message: impl FnOnce(Treatment) -> Message,
     ) -> io::Result<()> {
-        let (shown, limit, alike) = match (severity, self.verbosity) {
+        let is_of_adoption = reason == Some(Reason::AdoptLosesSettings);
+        let (list, limits) = match (severity, self.verbosity) {
             // These settings are gone for good.
-            (Severity::Error, _) if reason == Some(Reason::AdoptLosesSettings) => {
-                (&mut self.errors, usize::MAX, usize::MAX)
-            }
-            (_, Verbosity::Summary) if reason == Some(Reason::AdoptLosesSettings) => {
-                (&mut self.warnings, usize::MAX, usize::MAX)
-            }
-            (Severity::Error, _) => (&mut self.errors, MAX_SHOWN, MAX_SHOWN),
-            (_, Verbosity::Resources) => (&mut self.warnings, usize::MAX, usize::MAX),
-            (_, Verbosity::Orchestrator) => (&mut self.warnings, MAX_SHOWN_TO_ORCHESTRATOR, MAX_SHOWN_TO_ORCHESTRATOR),
-            _ => (&mut self.warnings, MAX_SHOWN, MAX_SHOWN_ALIKE),
+            (Severity::Error, _) if is_of_adoption => (&mut self.errors, Limits::NONE),
+            (_, Verbosity::Summary) if is_of_adoption => (&mut self.warnings, Limits::NONE),
+            (Severity::Error, _) => (&mut self.errors, Limits { all: MAX_SHOWN, alike: MAX_SHOWN }),
+            (_, Verbosity::Resources) => (&mut self.warnings, Limits::NONE),
+            (_, Verbosity::Orchestrator) => (&mut self.warnings, TO_ORCHESTRATOR),
+            _ => (&mut self.warnings, Limits { all: MAX_SHOWN, alike: MAX_SHOWN_ALIKE }),
         };
-        shown.count += 1;
-        let of_reason = shown.counts.entry(reason).or_default();
-        *of_reason += 1;
-        let wanted = shown.messages.len() < limit && *of_reason <= alike;
-        if !wanted {
-            *shown.left_out.entry(reason).or_default() += 1;
-        }
-        if !wanted && self.log.is_none() {
+        // What was refused has to be mended at each place.
+        let is_refusal = reason.is_some_and(|reason| reason.class() == Class::Refused);
+        let folds =
+            severity != Severity::Error && self.verbosity != Verbosity::Resources && !is_refusal && !is_of_adoption;
+        let treatment = list.admit(reason, folds.then(|| sentence.to_owned()), limits);
+        if treatment == Treatment::Counted && self.log.is_none() {
             return Ok(());
         }
-        let message = message(severity);
+        let message = message(treatment);
         // Shown whether or not it can be logged.
         let logged = log(&mut self.log, &message.line);
-        if wanted {
-            shown.messages.push(message);
-        }
+        list.put(treatment, reason, message);
         logged
     }
 
@@ -237,7 +216,7 @@ impl Messages {
         // Names of files may hold anything; a terminal obeys some of it.
         let what = what.to_string();
         let line = format!("error: {}", what.split('\n').map(visible).collect::<Vec<_>>().join("\n"));
-        self.add(Severity::Error, None, |_| Message { picture: line.clone(), line })
+        self.add(Severity::Error, None, "", |_| Message::of_line(line))
     }
 
     /// Adds the error of an input that cannot be read.
@@ -256,16 +235,16 @@ impl Messages {
         let mut renderer = Renderer::new(Colour::Never);
         let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
         let line = renderer.line(diagnostic) + &help;
-        let picture = Renderer::new(self.colour()).picture(diagnostic).trim_end().to_owned();
-        self.add(diagnostic.severity, None, |_| Message { line, picture })
+        let picture = Renderer::new(self.colour()).open_picture(diagnostic);
+        self.add(diagnostic.severity, None, &diagnostic.message, |_| Message { line, picture, place: String::new() })
     }
 
     /// Returns the errors so far, one line each, without their place on stdin, which an orchestrator's user cannot see.
     pub(crate) fn error_lines(&self) -> impl Iterator<Item = String> {
-        self.errors.messages.iter().map(|message| match message.line.split_once("error: ") {
+        self.errors.lines().map(|line| match line.split_once("error: ") {
             Some((place, what)) if place.starts_with(STDIN) => what.to_owned(),
             Some((place, what)) => format!("{place}{what}"),
-            None => message.line.clone(),
+            None => line.to_owned(),
         })
     }
 
@@ -277,12 +256,13 @@ impl Messages {
     }
 
     /// Ends the report with the objects that must exist for the injected pods. Nothing where none of them has changed,
-    /// unless every resource is spoken of.
-    pub(crate) fn needed(&mut self, requirements: &[Requirement]) -> io::Result<()> {
+    /// unless every resource is spoken of. `has_rbac`: the input holds the RBAC objects.
+    pub(crate) fn needed(&mut self, requirements: &[Requirement], has_rbac: bool) -> io::Result<()> {
         let changed =
             [Reason::Injected, Reason::Updated, Reason::Adopted].iter().any(|reason| self.counts.contains_key(reason));
         if changed || self.verbosity == Verbosity::Resources {
-            for line in prerequisites::lines(requirements, self.permission) {
+            let permission = if has_rbac { Permission::Generated } else { self.permission };
+            for line in prerequisites::lines(requirements, permission) {
                 log(&mut self.log, &line)?;
                 self.needed.push(line);
             }
@@ -293,10 +273,8 @@ impl Messages {
     /// Logs the decisions and the summary: before the output, because a log that cannot be written holds that back.
     pub(crate) fn log_summary(&mut self, ending: RunOutcome<'_>) -> io::Result<()> {
         let summary = self.summary(ending);
-        for decided in &self.decisions.lines {
-            if is_true(decided, Some(ending)) {
-                log(&mut self.log, &decided.line)?;
-            }
+        for line in self.true_decisions(Some(ending)).map(str::to_owned).collect::<Vec<_>>() {
+            log(&mut self.log, &line)?;
         }
         log(&mut self.log, &summary)
     }
@@ -311,14 +289,17 @@ impl Messages {
     /// Prints to stderr what there is to say, then the summary if there is one.
     pub(crate) fn show(&self, ending: Option<RunOutcome<'_>>) {
         let how = if self.verbosity == Verbosity::Orchestrator { "see the results" } else { "`-v` shows all" };
-        let decisions = self.shown_decisions(ending, how);
-        let warnings = self.warnings.pictures(more(&self.warnings, "more warning", &format!("; {how}")));
-        let errors = self.errors.pictures(more(&self.errors, "more error", ""));
-        let kinds = match self.verbosity {
-            Verbosity::Resources => self.kinds_without_template.lines(),
-            _ => Vec::new(),
+        let decisions = match self.verbosity {
+            Verbosity::Resources => self.true_decisions(ending).map(str::to_owned).collect(),
+            _ if is_undone(ending) => Vec::new(),
+            _ => [self.surprises.pictures("decision", Some(how)), self.changes.clone()].concat(),
         };
-        let notes = [&*self.notes, &*kinds].concat();
+        let warnings = self.warnings.pictures("warning", Some(how));
+        let errors = self.errors.pictures("error", None);
+        let mut notes = self.notes.pictures("note", Some(how));
+        if self.verbosity == Verbosity::Resources {
+            notes.extend(self.kinds_without_template.lines());
+        }
         let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
         let parts: &[&[String]] = match self.verbosity {
             Verbosity::Errors if self.has_errors() => &[&errors, &summary],
@@ -335,14 +316,12 @@ impl Messages {
         }
     }
 
-    fn shown_decisions(&self, ending: Option<RunOutcome<'_>>, how: &str) -> Vec<String> {
-        let shown = self.decisions.lines.iter().filter(|decided| decided.is_shown && is_true(decided, ending));
-        let more = match self.decisions.left_out {
-            0 => None,
-            _ if is_undone(ending) => None,
-            rest => Some(format!("… and {}; {how}", plural(rest, "more decision"))),
-        };
-        shown.map(|decided| decided.line.clone()).chain(more).collect()
+    /// Decisions that hold with this ending.
+    fn true_decisions(&self, ending: Option<RunOutcome<'_>>) -> impl Iterator<Item = &str> {
+        let is_undone = is_undone(ending);
+        let decided = self.decisions.iter().filter(move |decided| decided.effect == Effect::NoChange || !is_undone);
+        let changes = self.changes.iter().filter(move |_| !is_undone);
+        decided.map(|decided| &*decided.line).chain(changes.map(|change| &**change))
     }
 
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
@@ -444,25 +423,10 @@ fn is_undone(ending: Option<RunOutcome<'_>>) -> bool {
     }
 }
 
-fn is_true(decided: &DecisionLine, ending: Option<RunOutcome<'_>>) -> bool {
-    decided.effect == Effect::NoChange || !is_undone(ending)
-}
-
 fn log(log: &mut Option<File>, line: &str) -> io::Result<()> {
     let Some(log) = log else { return Ok(()) };
     // One write per line, so that the lines of renderers that run side by side do not mix.
     // Its own kind of error: a log that is a pipe may break, and that is no reason to end quietly.
     log.write_all((line.replace('\n', " ") + "\n").as_bytes())
         .map_err(|error| io::Error::other(format!("cannot write the log file: {error}")))
-}
-
-fn more(shown: &MessageList, what: &str, how: &str) -> Option<String> {
-    match shown.count - shown.messages.len() {
-        0 => None,
-        rest => Some(format!("… and {}{}{how}", plural(rest, what), shown.reasons_left_out())),
-    }
-}
-
-fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

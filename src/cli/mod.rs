@@ -21,6 +21,7 @@ mod in_place;
 mod inject;
 mod input;
 mod kustomizations;
+mod message_list;
 mod messages;
 mod prerequisites;
 mod stdin;

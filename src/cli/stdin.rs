@@ -10,6 +10,7 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::krm_fn::{self, Call, CallStatus};
 use crate::options::Permissions;
 use crate::post_renderer;
+use crate::rbac::RbacCoverage;
 use yaml_json_patch::edit::pieces;
 
 pub(crate) fn answer(
@@ -66,12 +67,17 @@ fn call(
     }
     messages.for_orchestrator();
     let mut requirements = Vec::new();
+    let mut has_rbac = false;
     let answer = match config {
         Ok(config) => {
             let run = RunContext::new(asked, &config).with(Permissions::Items);
             let injection = crate::engine::inject(&text, &config, run.options);
-            findings::report(messages, MessageStyle::ResourceNames, &injection, run.options)?;
+            findings::report(messages, MessageStyle::resource_names(messages.colour()), &injection, run.options)?;
             requirements.clone_from(&injection.requirements);
+            let mut rbac = RbacCoverage::default();
+            rbac.require(injection.outcomes.iter());
+            rbac.read(&text, &injection, &config);
+            has_rbac = rbac.is_complete(&config);
             envelope.answer(injection)
         }
         Err(error) => {
@@ -87,7 +93,7 @@ fn call(
     };
     messages.log_summary(ending)?;
     if answer.status == CallStatus::Done {
-        messages.needed(&requirements)?;
+        messages.needed(&requirements, has_rbac)?;
     }
     stdout::write(pieces(&text, &answer.edits))?;
     messages.show(Some(ending));

@@ -1,7 +1,7 @@
 //! The parser of the arguments. For wrong ones: clap's error with a better tip, and a line in the log, since Helm 4 hides stderr.
 
 use crate::cli::args::Cli;
-use crate::cli::messages::{Messages, ShowWhen, Verbosity};
+use crate::cli::messages::{Messages, Verbosity};
 use crate::cli::{Exit, log_file_of_variable};
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -73,7 +73,7 @@ pub(crate) fn answer(mut error: clap::Error) -> Exit {
     let _ = error.print();
     if let Some(file) = log_file(std::env::args_os().skip(1)).or_else(log_file_of_variable) {
         let logged = Messages::new(Verbosity::default(), Some(&file))
-            .and_then(|mut messages| Ok(messages.note(line(&error.render().to_string()), ShowWhen::Always)?));
+            .and_then(|mut messages| Ok(messages.note_line(line(&error.render().to_string()))?));
         if let Err(error) = logged {
             anstream::eprintln!("error: {error}");
         }

@@ -4,7 +4,7 @@ use crate::cli::args::{Common, WebhookArgs, WebhookCommand};
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, configuration, stdout};
 use crate::webhook::certificate;
-use crate::webhook::issue::{Request, issue, manifest};
+use crate::webhook::issue::{CertificateRequest, issue, manifest};
 use crate::webhook::log;
 use crate::webhook::reload::{CertificateFiles, ConfigurationFile};
 use crate::webhook::server::{Settings, serve};
@@ -33,7 +33,7 @@ pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) 
             };
             read().with_context(|| path.display().to_string())
         });
-        let request = Request { service: &service, namespace, days, now: SystemTime::now() };
+        let request = CertificateRequest { service: &service, namespace, days, now: SystemTime::now() };
         let issued = issue(&request).context("cannot generate a certificate")?;
         stdout::write([&*manifest(&request, issued, &old.transpose()?.unwrap_or_default())?])?;
         return Ok(Exit::Done);

@@ -41,8 +41,10 @@ impl<T: Scalar> ListItem for T {
 impl<T: ListItem> Setting for Vec<T> {
     fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
         let mut items: Vec<(usize, T)> = Vec::new();
+        let mut ranges = Vec::new();
         let read = context.without_errors(|context| {
             value.list(context, |index, value, context| {
+                ranges.push(value.range());
                 context.within_item(index, |context| {
                     let Some(item) = T::read_item(value, context) else { return };
                     let is_twin = |other: &T| item.identity().is_some() && other.identity() == item.identity();
@@ -57,6 +59,7 @@ impl<T: ListItem> Setting for Vec<T> {
         });
         if read.is_some() {
             context.given(value);
+            context.given_items(ranges);
             *self = items.into_iter().map(|(_, item)| item).collect();
         }
     }

@@ -171,23 +171,23 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
 fn environment(config: &Config, found: &mut Vec<Conflict>) {
     for (index, given) in config.spec.agent.env.iter().enumerate() {
         let Some(variable) = VARIABLES.iter().find(|variable| variable.name == given.name) else { continue };
-        let (item, setting) = (format!("`agent.env[{index}]`"), variable.setting);
+        let (item, setting) = (format!("agent.env[{index}]"), variable.setting);
         match variable.env_override {
             EnvOverride::Forbidden => found.push(Conflict::of(
-                &["agent.env"],
-                format!("{item} sets {}, which `{setting}` controls", given.name),
+                &[&item],
+                format!("`{item}` sets {}, which `{setting}` controls", given.name),
                 format!("set `{setting}` instead"),
             )),
             EnvOverride::IfUnset if config.is_explicit(setting) => found.push(Conflict::of(
-                &[setting, "agent.env"],
-                format!("`{setting}` has no effect because {item} sets {}", given.name),
+                &[setting, &item],
+                format!("`{setting}` has no effect because `{item}` sets {}", given.name),
                 "remove one of them",
             )),
             EnvOverride::IfUnset | EnvOverride::Allowed => {
                 let wrong = given.value.as_deref().and_then(|value| wrong_value(variable, value));
                 found.extend(wrong.map(|violation| {
-                    let what = format!("{item} is {}: it {}", given.name, violation.what);
-                    Conflict { paths: vec!["agent.env".to_owned()], violation: Violation { what, ..violation } }
+                    let what = format!("`{item}` is {}: it {}", given.name, violation.what);
+                    Conflict { paths: vec![item], violation: Violation { what, ..violation } }
                 }));
             }
         }
@@ -269,21 +269,23 @@ fn security_context(config: &Config, found: &mut Vec<Conflict>) {
 
 fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
     let select = &config.spec.select;
-    for namespace in &select.namespaces {
+    for (index, namespace) in select.namespaces.iter().enumerate() {
+        let item = format!("select.namespaces[{index}]");
         let excludes = |pattern: &&NamespacePattern| {
             *pattern == namespace || (namespace.is_name() && pattern.matches(&namespace.0))
         };
-        if let Some(pattern) = select.exclude_namespaces.iter().find(excludes) {
+        let mut excluding = select.exclude_namespaces.iter().enumerate();
+        if let Some((excluded, pattern)) = excluding.find(|(_, pattern)| excludes(pattern)) {
             let by = if pattern == namespace { String::new() } else { format!(", as `{pattern}`") };
             found.push(Conflict::of(
-                &["select.namespaces", "select.excludeNamespaces"],
+                &[&item, &format!("select.excludeNamespaces[{excluded}]")],
                 format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`{by}"),
                 "remove it from one of them",
             ));
         }
         if is_system_namespace(&namespace.0) && !select.system_namespaces {
             found.push(Conflict::of(
-                &["select.namespaces", "select.systemNamespaces"],
+                &[&item, "select.systemNamespaces"],
                 format!("`select.namespaces` contains `{namespace}`, but system namespaces are excluded"),
                 "remove it, or set `select.systemNamespaces: true`",
             ));
@@ -306,8 +308,8 @@ fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
         } else {
             continue;
         };
-        let what = format!("has `{name}`, which {what}");
-        found.push(Conflict::about("waitFor.annotations", &Violation::new(what).with_help(help)));
+        let what = format!("`waitFor.annotations` has `{name}`, which {what}");
+        found.push(Conflict::of(&[&format!("waitFor.annotations[{index}]")], what, help));
     }
 }
 
@@ -319,7 +321,10 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
     }
     let table = config.workloads();
     let meant = |kind: &str| closest(kind, table.kinds().map(|(_, known)| known));
-    for pattern in select.kinds.iter().filter(|pattern| !table.knows(pattern.group.as_deref(), &pattern.kind)) {
+    for (index, pattern) in select.kinds.iter().enumerate() {
+        if table.knows(pattern.group.as_deref(), &pattern.kind) {
+            continue;
+        }
         let same_kind = table.kinds().find(|(_, kind)| *kind == pattern.kind);
         let help = match (same_kind, meant(&pattern.kind)) {
             (Some((group, kind)), _) => {
@@ -330,15 +335,15 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
             (None, None) => "add the path of its pod template to `podTemplates`".to_owned(),
         };
         let what = format!("`select.kinds` has `{pattern}`, which has no known pod template");
-        found.push(Conflict::of(&["select.kinds"], what, help));
+        found.push(Conflict::of(&[&format!("select.kinds[{index}]")], what, help));
     }
     // To exclude an unknown kind is harmless, unless it is a misspelling of a known one.
-    for kind in
-        select.exclude.iter().filter_map(|exclusion| exclusion.kind.as_deref()).filter(|kind| !table.knows(None, kind))
-    {
+    for (index, exclusion) in select.exclude.iter().enumerate() {
+        let Some(kind) = exclusion.kind.as_deref().filter(|kind| !table.knows(None, kind)) else { continue };
         if let Some(meant) = meant(kind) {
             let what = format!("`select.exclude` has the kind `{kind}`, which has no known pod template");
-            found.push(Conflict::of(&["select.exclude"], what, format!("did you mean `{meant}`?")));
+            let item = format!("select.exclude[{index}]");
+            found.push(Conflict::of(&[&item], what, format!("did you mean `{meant}`?")));
         }
     }
 }

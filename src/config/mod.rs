@@ -68,6 +68,7 @@ pub(crate) use violation::Violation;
 pub(crate) use agent::{AgentSettings, CONFIG_FOLDER};
 pub use example::example;
 pub use origin::Origin;
+pub(crate) use role::Role;
 pub(crate) use scalar::Scalar;
 pub use schema::schema;
 pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
@@ -96,7 +97,7 @@ pub struct Config {
     /// `metadata.name` of the configuration object. Default: `default`.
     pub(crate) name: String,
     pub(crate) spec: Spec,
-    /// Origins of the explicit settings, by dotted path below `spec`.
+    /// Origins of the explicit settings, by dotted path below `spec`, and of the items of lists: `agent.env[0]`.
     origins: BTreeMap<String, Origin>,
 }
 
@@ -139,7 +140,7 @@ impl Config {
 
     /// Returns the explicit settings by dotted path below `spec`, in the order of the paths.
     pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
-        self.origins.iter().map(|(path, origin)| (path.as_str(), origin))
+        self.origins.iter().map(|(path, origin)| (path.as_str(), origin)).filter(|(path, _)| !path.ends_with(']'))
     }
 
     /// Returns every setting without settings below it, with its value and origin, in the order of the reference.

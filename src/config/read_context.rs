@@ -106,7 +106,29 @@ impl<'a> ReadContext<'a> {
         if self.lists > 0 {
             return;
         }
-        let origin = match &mut self.source {
+        let origin = self.origin(range);
+        let depth = self.path.len();
+        self.path.extend_from_slice(trail);
+        let path = self.dotted(None);
+        self.path.truncate(depth);
+        self.origins.retain(|set, _| !dotted_path::is_at_or_below(set, &path));
+        self.origins.insert(path, origin);
+    }
+
+    /// Records the origins of the items of the current list, for which a configuration alone has places.
+    pub(crate) fn given_items(&mut self, ranges: Vec<Range<usize>>) {
+        if self.lists > 0 || !matches!(self.source, SourceKind::Configuration { .. }) {
+            return;
+        }
+        let list = self.dotted(None);
+        for (index, range) in ranges.into_iter().enumerate() {
+            let origin = self.origin(range);
+            self.origins.insert(format!("{list}[{index}]"), origin);
+        }
+    }
+
+    fn origin(&mut self, range: Range<usize>) -> Origin {
+        match &mut self.source {
             SourceKind::Configuration { source, lines } => {
                 let at = lines.position(range.start);
                 Origin::Configuration { source: (*source).to_owned(), range, line: at.line, column: at.column }
@@ -114,13 +136,7 @@ impl<'a> ReadContext<'a> {
             SourceKind::Argument { number } => Origin::Argument { number: *number },
             SourceKind::Namespace => Origin::Namespace,
             SourceKind::Annotation { key } => Origin::Annotation { key: (*key).to_owned(), offset: range.start },
-        };
-        let depth = self.path.len();
-        self.path.extend_from_slice(trail);
-        let path = self.dotted(None);
-        self.path.truncate(depth);
-        self.origins.retain(|set, _| !dotted_path::is_at_or_below(set, &path));
-        self.origins.insert(path, origin);
+        }
     }
 
     /// Forgets the origin of a field that is reset to its default.

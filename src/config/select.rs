@@ -35,7 +35,7 @@ settings! {
     pub(crate) struct Exclusion {
         /// The API group, such as `apps`; `""` is the core group. Default: any.
         "group" group: Option<String> = None, Group;
-        /// The kind. Default: any.
+        /// The kind. `Pod` matches only pods without a controller. Default: any.
         "kind" kind: Option<String> = None, Kind;
         /// The namespace, as a name or glob. Default: any.
         "namespace" namespace: Option<NamespacePattern> = None;

@@ -23,7 +23,7 @@ impl Evaluation<'_, '_> {
 /// Returns a finding for each foreign agent of a template with an API key as plain text; `at` is the JSON Pointer from the
 /// resource to the template.
 pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate) -> Vec<Finding> {
-    let agents = template.containers.iter().filter(|container| is_agent(container));
+    let agents = template.containers.iter().filter(|container| is_agent(tree, container));
     let found = agents.filter_map(|container| {
         let env = tree.member(container.node, "env").map(|env| tree.alias_target(env))?;
         let value = tree.items(env).enumerate().find_map(|(index, variable)| {

@@ -3,6 +3,7 @@
 
 use crate::config::{Exclusion, Hooks, InjectionMode, KindPattern, is_system_namespace};
 use crate::decide::Evaluation;
+use crate::decide::controller_owned::owned;
 use crate::manifest::release_tools::hook;
 use crate::manifest::resource::text;
 use crate::report::{Cause, Finding, Reason};
@@ -99,9 +100,13 @@ impl Evaluation<'_, '_> {
         pattern.matches(self.group(), &self.resource.identity.kind)
     }
 
+    /// An exclusion by kind or group is about manifests. A pod with a controller comes from the manifest of another kind.
     fn is_excluded(&self, exclusion: &Exclusion, namespace: Option<&str>) -> bool {
         let identity = &self.resource.identity;
-        exclusion.group.as_deref().is_none_or(|wanted| wanted == self.group())
+        let names_kind = exclusion.kind.is_some() || exclusion.group.is_some();
+        let is_of_workload = || identity.kind == "Pod" && owned(self.tree, self.resource.node).is_some();
+        !(names_kind && is_of_workload())
+            && exclusion.group.as_deref().is_none_or(|wanted| wanted == self.group())
             && exclusion.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
             && exclusion
                 .namespace

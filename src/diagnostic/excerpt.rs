@@ -30,9 +30,9 @@ struct Cell {
 impl Excerpt {
     pub(super) fn new(text: &[u8], at: &Position, range: &Range<usize>) -> Self {
         let start = range.start.min(text.len());
-        let line_end = start + line_length(text.get(start..).unwrap_or_default());
+        // A line may be as long as the file: read only what can be shown, and a line break behind it.
+        let line_end = start + line_length(text.get(start..text.len().min(start + REACH + 2)).unwrap_or_default());
         let end = range.end.clamp(start, line_end);
-        // A line may be as long as the file: read only what can be shown.
         let from = at.line_start.max(start.saturating_sub(REACH));
         let to = line_end.min(start + REACH);
         let mut before = cells(text.get(from..start).unwrap_or_default());

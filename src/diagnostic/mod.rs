@@ -15,8 +15,8 @@ mod position;
 mod severity;
 mod visible;
 
-pub(crate) use position::LineCounter;
 pub use position::Position;
+pub(crate) use position::{LineCounter, LiteralLines};
 pub use severity::Severity;
 
 use excerpt::Excerpt;
@@ -31,8 +31,10 @@ pub(crate) use visible::visible;
 pub enum Medium {
     /// A file or stream: places have line and column.
     Lines,
-    /// An argument: a place is shown by its name alone.
+    /// An argument: a place is shown by its name and the argument.
     Argument,
+    /// A file, folder or resource as a whole: a place is shown by its name alone.
+    Whole,
 }
 
 /// A range of a named text.
@@ -60,11 +62,16 @@ impl<'t> Place<'t> {
         Place { name: name.into(), medium: Medium::Argument, text, range }
     }
 
+    /// Returns a file, folder or resource as a whole.
+    pub(crate) fn of_whole(name: impl Into<Cow<'t, str>>) -> Self {
+        Place { name: name.into(), medium: Medium::Whole, text: &[], range: 0..0 }
+    }
+
     /// Returns `web.yaml:3:1`, or `--set #2` for an argument.
     fn shown(&self, at: &Position) -> String {
         match self.medium {
             Medium::Lines => format!("{}:{}:{}", visible(&self.name), at.line, at.column),
-            Medium::Argument => visible(&self.name).into_owned(),
+            Medium::Argument | Medium::Whole => visible(&self.name).into_owned(),
         }
     }
 }
@@ -167,6 +174,11 @@ impl<'t> Renderer<'t> {
 
     /// Renders title, excerpt, notes and help as in the module's example, with a final line break.
     pub fn picture(&mut self, diagnostic: &Diagnostic<'t>) -> String {
+        self.open_picture(diagnostic).finish(None)
+    }
+
+    /// Renders a picture to which a note may still be added.
+    pub(crate) fn open_picture(&mut self, diagnostic: &Diagnostic<'t>) -> OpenPicture {
         let mut out = String::new();
         self.title(diagnostic, &mut out);
         out.push('\n');
@@ -175,27 +187,29 @@ impl<'t> Renderer<'t> {
             let at = self.position(place.text, place.range.start);
             let number = match place.medium {
                 Medium::Lines => at.line.to_string(),
-                Medium::Argument => " ".to_owned(),
+                Medium::Argument | Medium::Whole => " ".to_owned(),
             };
             gutter = number.len();
-            let excerpt = Excerpt::new(place.text, &at, &place.range);
-            let _ = writeln!(out, "{:gutter$}{} {}", "", self.paint("-->", GUTTER), place.shown(&at));
-            let bar = self.paint("|", GUTTER);
-            let _ = writeln!(out, "{:gutter$} {bar}", "");
-            let line = format!("{} {bar} {}", self.paint(&number, GUTTER), excerpt.line);
-            let _ = writeln!(out, "{}", line.trim_end());
-            let carets = "^".repeat(excerpt.width);
-            let marks = self.paint(&carets, self.hue(diagnostic.severity));
-            let _ = writeln!(out, "{:gutter$} {bar} {:indent$}{marks}", "", "", indent = excerpt.indent);
+            let _ = writeln!(out, "{:gutter$}{} {}", "", self.colour.paint("-->", GUTTER), place.shown(&at));
+            if place.medium != Medium::Whole {
+                self.excerpt(place, &at, &number, diagnostic.severity, &mut out);
+            }
         }
-        let equals = self.paint("=", GUTTER);
-        for note in &diagnostic.notes {
-            let _ = writeln!(out, "{:gutter$} {equals} {} {}", "", self.paint("note:", BOLD), visible(note));
-        }
-        if let Some(help) = &diagnostic.help {
-            let _ = writeln!(out, "{:gutter$} {equals} {} {}", "", self.paint("help:", BOLD), visible(help));
-        }
-        out
+        let mut picture = OpenPicture { text: out, gutter, colour: self.colour, help: diagnostic.help.clone() };
+        diagnostic.notes.iter().for_each(|note| picture.add("note:", note));
+        picture
+    }
+
+    fn excerpt(&self, place: &Place<'_>, at: &Position, number: &str, severity: Severity, out: &mut String) {
+        let gutter = number.len();
+        let excerpt = Excerpt::new(place.text, at, &place.range);
+        let bar = self.colour.paint("|", GUTTER);
+        let _ = writeln!(out, "{:gutter$} {bar}", "");
+        let line = format!("{} {bar} {}", self.colour.paint(number, GUTTER), excerpt.line);
+        let _ = writeln!(out, "{}", line.trim_end());
+        let carets = "^".repeat(excerpt.width);
+        let marks = self.colour.paint(&carets, hue(severity));
+        let _ = writeln!(out, "{:gutter$} {bar} {:indent$}{marks}", "", "", indent = excerpt.indent);
     }
 
     fn title(&self, diagnostic: &Diagnostic<'_>, out: &mut String) {
@@ -205,19 +219,53 @@ impl<'t> Renderer<'t> {
             None => word.to_owned(),
         };
         let message = visible(&diagnostic.message);
-        let _ = write!(out, "{}: {message}", self.paint(&head, self.hue(diagnostic.severity)));
+        let _ = write!(out, "{}: {message}", self.colour.paint(&head, hue(diagnostic.severity)));
+    }
+}
+
+/// A picture to which a note may still be added.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenPicture {
+    text: String,
+    gutter: usize,
+    colour: Colour,
+    help: Option<String>,
+}
+
+impl OpenPicture {
+    /// Returns a picture of one line without notes.
+    pub(crate) fn of_line(line: &str) -> Self {
+        OpenPicture { text: format!("{line}\n"), gutter: 1, colour: Colour::Never, help: None }
     }
 
-    fn hue(&self, severity: Severity) -> &'static str {
-        match severity {
-            Severity::Info => "1;36",
-            Severity::Warning => "1;33",
-            Severity::Error => "1;31",
+    /// Returns the picture with the note and the help, with a final line break.
+    pub(crate) fn finish(mut self, note: Option<&str>) -> String {
+        if let Some(note) = note {
+            self.add("note:", note);
         }
+        if let Some(help) = self.help.take() {
+            self.add("help:", &help);
+        }
+        self.text
     }
 
-    fn paint<'a>(&self, text: &'a str, code: &str) -> Cow<'a, str> {
-        match self.colour {
+    fn add(&mut self, word: &str, sentence: &str) {
+        let (gutter, equals, word) = (self.gutter, self.colour.paint("=", GUTTER), self.colour.paint(word, BOLD));
+        let _ = writeln!(self.text, "{:gutter$} {equals} {word} {}", "", visible(sentence));
+    }
+}
+
+fn hue(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "1;36",
+        Severity::Warning => "1;33",
+        Severity::Error => "1;31",
+    }
+}
+
+impl Colour {
+    fn paint<'a>(self, text: &'a str, code: &str) -> Cow<'a, str> {
+        match self {
             Colour::Never => Cow::Borrowed(text),
             Colour::Always => Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m")),
         }
@@ -261,6 +309,15 @@ mod tests {
     }
 
     #[test]
+    fn a_whole_file_has_no_excerpt_and_a_late_note_stands_before_the_help() {
+        let shown = Diagnostic::error("wrong").at(Place::of_whole("charts")).with_help(Some("mend it".to_owned()));
+        assert_eq!(
+            Renderer::new(Colour::Never).open_picture(&shown).finish(Some("2 more: a, b")),
+            "error: wrong\n --> charts\n  = note: 2 more: a, b\n  = help: mend it\n"
+        );
+    }
+
+    #[test]
     fn colour_paints_without_changing_the_text() {
         let shown = diagnostic(b"a: 1\n", 3..4);
         let painted = Renderer::new(Colour::Always).picture(&shown);
@@ -278,8 +335,8 @@ mod tests {
     #[test]
     fn picture_of_odd_lines() {
         let long = [b"x".repeat(300), b" here ".to_vec(), b"y".repeat(300)].concat();
-        type Case = (&'static str, &'static [u8], Range<usize>, &'static str, &'static str);
-        let cases: &[Case] = &[
+        type ExcerptCase = (&'static str, &'static [u8], Range<usize>, &'static str, &'static str);
+        let cases: &[ExcerptCase] = &[
             ("tab", b"a:\n\tb: 1", 4..5, "2 |     b: 1", "  |     ^"),
             ("crlf", b"a: 1\r\nb: x\r\n", 9..10, "2 | b: x", "  |    ^"),
             ("wide characters", "名前: 値\n".as_bytes(), 8..11, "1 | 名前: 値", "  |       ^^"),

@@ -43,7 +43,7 @@ impl<'t> LineCounter<'t> {
             at.line_start = memrchr(b'\n', between(0, offset)).map_or(0, |newline| newline + 1);
             at.column = 1 + characters(between(at.line_start, offset), at.line_start);
         } else if offset < self.offset {
-            at.column = 1 + characters(between(at.line_start, offset), at.line_start);
+            at.column -= characters(between(offset, self.offset), offset);
         } else if let Some(newline) = memrchr(b'\n', between(self.offset, offset)) {
             at.line += memchr_iter(b'\n', between(self.offset, offset)).count();
             at.line_start = self.offset + newline + 1;
@@ -61,6 +61,33 @@ impl<'t> LineCounter<'t> {
 fn characters(bytes: &[u8], start: usize) -> usize {
     let bytes = if start == 0 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
+/// The lines of a literal block scalar in the text around it. Callers ask from the first to the last.
+pub(crate) struct LiteralLines<'t> {
+    text: &'t str,
+    /// Offset of the line that was asked for last; at first, of the scalar's `|`.
+    start: usize,
+    line: usize,
+}
+
+impl<'t> LiteralLines<'t> {
+    /// Starts at the header of the scalar.
+    pub(crate) fn new(text: &'t str, header: usize) -> Self {
+        Self { text, start: header, line: 0 }
+    }
+
+    /// Returns the offset of the first character of a line behind its indentation; of the last line for one beyond the text.
+    pub(crate) fn start_of_line(&mut self, line: usize) -> usize {
+        let rest = |start: usize| self.text.get(start..).unwrap_or_default();
+        while self.line < line {
+            let Some(newline) = memchr::memchr(b'\n', rest(self.start).as_bytes()) else { break };
+            self.start += newline + 1;
+            self.line += 1;
+        }
+        let rest = rest(self.start);
+        self.start + (rest.len() - rest.trim_start_matches(' ').len())
+    }
 }
 
 #[cfg(test)]

@@ -303,7 +303,7 @@ pub(crate) fn explain(
     let mut lines: Vec<LineCounter<'_>> = parts.iter().map(|part| LineCounter::new(part.text.as_bytes())).collect();
     explanation.needed =
         requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, &mut lines)).collect();
-    explanation.permissions = permitted::permitted(&shown, config);
+    explanation.permissions = permitted::permitted(&shown, parts, config);
     explanation.mackerel = HostCount::of(&shown);
     explanation
 }
@@ -372,7 +372,7 @@ impl ExplanationBuilder<'_> {
             Cause::Setting(path) => CauseView {
                 rule: path.clone().into_owned(),
                 value: self.config.value(path.split('[').next().unwrap_or_default()),
-                origin: self.origin(self.config.origin(path.split('[').next().unwrap_or_default())),
+                origin: self.origin(self.config.origin(path)),
             },
             Cause::Manifest { offset, pointer } => {
                 CauseView { rule: what_stands_at(pointer), value: None, origin: self.place(*offset).to_string() }

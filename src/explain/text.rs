@@ -19,8 +19,7 @@ pub(crate) fn text(explanation: &Explanation) -> String {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let widths = [width(0), width(1), width(2)];
     let mut file = None;
-    // Help that several findings share is printed once.
-    let mut helped = HashSet::new();
+    let mut printed = Printed::new();
     for (template, [place, resource, decision, because]) in explanation.templates.iter().zip(&rows) {
         if file != Some(&template.place.file) {
             let gap = if file.is_some() { "\n" } else { "" };
@@ -30,10 +29,10 @@ pub(crate) fn text(explanation: &Explanation) -> String {
         let [first, second, third] = widths;
         line(&mut text, &format!("  {place:first$}  {resource:second$}  {decision:third$}  {because}"));
         if template.decision.severity == Severity::Error || says_more(&template.decision) {
-            below(&mut text, &template.decision, &template.place.file, &mut helped);
+            below(&mut text, &template.decision, &template.place.file, &mut printed);
         }
         for warning in &template.warnings {
-            below(&mut text, warning, &template.place.file, &mut helped);
+            below(&mut text, warning, &template.place.file, &mut printed);
         }
         for (who, made) in [("the agent", &template.agent), ("wait-for", &template.wait_for)] {
             if let Some(made) = made {
@@ -44,7 +43,8 @@ pub(crate) fn text(explanation: &Explanation) -> String {
     for finding in &explanation.findings {
         let gap = if text.is_empty() { "" } else { "\n" };
         text.push_str(gap);
-        finding_line(&mut text, finding);
+        let place = finding.place.as_ref().map(ToString::to_string);
+        finding_lines(&mut text, finding, "", place, &mut printed);
     }
     needed(&mut text, &explanation.needed);
     permitted(&mut text, &explanation.permissions);
@@ -127,28 +127,45 @@ fn says_more(decision: &FindingView) -> bool {
     })
 }
 
+/// Sentences and help that were printed: each is printed once.
+type Printed<'t> = HashSet<(&'static str, &'t str)>;
+
 /// A finding below its template, under the heading of its file.
-fn below<'t>(text: &mut String, finding: &'t FindingView, file: &str, helped: &mut HashSet<&'t str>) {
-    let place = match &finding.place {
-        Some(place) if place.file == file => format!("line {}:{}: ", place.line, place.column),
-        Some(place) => format!("{place}: "),
-        None => String::new(),
-    };
-    let help = finding.help.as_deref().filter(|help| helped.insert(help));
-    say(text, finding, "      ", &place, help);
+fn below<'t>(text: &mut String, finding: &'t FindingView, file: &str, printed: &mut Printed<'t>) {
+    let place = finding.place.as_ref().map(|place| match place.file == file {
+        true => format!("line {}:{}", place.line, place.column),
+        false => place.to_string(),
+    });
+    finding_lines(text, finding, "      ", place, printed);
 }
 
-fn finding_line(text: &mut String, finding: &FindingView) {
-    let place = finding.place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default();
-    say(text, finding, "", &place, finding.help.as_deref());
-}
-
-fn say(text: &mut String, finding: &FindingView, indent: &str, place: &str, help: Option<&str>) {
-    let resource = finding.resource.as_ref().map(|resource| format!("{}: ", name(resource))).unwrap_or_default();
-    let FindingView { id, severity, message, .. } = finding;
-    line(text, &format!("{indent}{place}{}[{id}]: {resource}{message}", severity.name()));
-    if let Some(help) = help {
-        line(text, &format!("{indent}  help: {help}"));
+/// ```text
+/// warning[qos-changed]: the agent changes the pod's QoS class
+///   --> line 12:5
+///   = help: to keep it, set `qos: keep`
+/// ```
+///
+/// Later ones with the same sentence are `warning[qos-changed] at line 30:5`. Errors have their sentence always.
+fn finding_lines<'t>(
+    text: &mut String,
+    finding: &'t FindingView,
+    indent: &str,
+    place: Option<String>,
+    printed: &mut Printed<'t>,
+) {
+    let FindingView { id, severity, message, resource, help, .. } = finding;
+    let is_new = printed.insert((id, message));
+    if let (false, true, Some(place)) = (is_new, *severity != Severity::Error, &place) {
+        line(text, &format!("{indent}{}[{id}] at {place}", severity.name()));
+        return;
+    }
+    let resource = resource.as_ref().map(|resource| format!("{}: ", name(resource))).unwrap_or_default();
+    line(text, &format!("{indent}{}[{id}]: {resource}{message}", severity.name()));
+    if let Some(place) = place {
+        line(text, &format!("{indent}  --> {place}"));
+    }
+    if let Some(help) = help.as_deref().filter(|help| printed.insert(("help", help))) {
+        line(text, &format!("{indent}  = help: {help}"));
     }
 }
 
@@ -174,11 +191,22 @@ fn needed(text: &mut String, needed: &[RequirementView]) {
             "{gap}required before the pods start; without them the agent does not start or exits, and its pod is not ready:"
         ),
     );
+    // One line for the namespaces that need the same.
+    let mut lines: Vec<(String, Vec<&str>, String)> = Vec::new();
     for RequirementView { namespace, kind, name, key, presence, place } in needed {
         let namespace = namespace.as_deref().unwrap_or(UNNAMED);
+        let object = format!("{kind} {name}");
         let key = key.as_ref().map(|key| format!(", key {key}")).unwrap_or_default();
         let found = place.as_ref().map_or((*presence).to_owned(), ToString::to_string);
-        line(text, &format!("  {kind} {name} in {namespace}{key}: {found}"));
+        let found = format!("{key}: {found}");
+        match lines.iter_mut().find(|(other, _, there)| (other, there) == (&object, &found)) {
+            Some((_, namespaces, _)) => namespaces.push(namespace),
+            None => lines.push((object, vec![namespace], found)),
+        }
+    }
+    for (object, mut namespaces, found) in lines {
+        namespaces.sort_by_key(|namespace| *namespace == UNNAMED);
+        line(text, &format!("  {object} in {}{found}", namespaces.join(", ")));
     }
 }
 

@@ -1,6 +1,6 @@
-//! Agents of an earlier run where no pod template is known, because `podTemplates` no longer says so. Their record shows them.
+//! Agents of an earlier run in kinds that `podTemplates` no longer has. Their record shows them.
 //!
-//! `uninject` takes them out. `inject` leaves them, and warns.
+//! `uninject` removes them. `inject` does not change them, and warns.
 
 use crate::inject::template_form::{Formed, recorded};
 use crate::inject::unknown_kind::{GroupKind, line, places};
@@ -26,7 +26,7 @@ pub(crate) fn duplicate(tree: &Tree<'_>, formed: &Formed) -> Option<NodeId> {
     tokens.zip(&formed.ancestors).find_map(|(token, holder)| second_key(tree, *holder, &unescape(token)))
 }
 
-/// Returns the warning of `inject` about agents that it does not look after.
+/// Returns the warning of `inject` about agents that it does not update.
 pub(crate) fn warning(tree: &Tree<'_>, resource: &Resource, earlier: &[Formed]) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
     let kind: GroupKind = (gvk.group.clone(), gvk.kind.clone());

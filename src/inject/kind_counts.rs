@@ -22,6 +22,10 @@ impl KindCounts {
         }
     }
 
+    pub(crate) fn has(&self, group: &str, kind: &str) -> bool {
+        self.0.iter().any(|known| known.kind == kind && known.group == group)
+    }
+
     pub(crate) fn absorb(&mut self, other: &Self) {
         other.0.iter().for_each(|KindCount { group, kind, count }| self.add(group, kind, *count));
     }

@@ -47,7 +47,7 @@ pub struct Outcome {
     pub(crate) token_of: Option<String>,
     /// Number of pods that the resource asks for, if explanations are asked for; none if the manifest does not have it.
     pub(crate) replicas: Option<u64>,
-    /// Owner of the agent's token; none without an agent, or unless `rbac.generate` or explanations need it.
+    /// Owner of the agent's token; none without an agent.
     pub(crate) rbac_subject: Option<RbacSubject>,
     /// RFC 6902, pointers from the resource's root; empty when nothing changes, or unless
     /// [`Patches::Keep`](crate::options::Patches::Keep) asks for patches.

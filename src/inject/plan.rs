@@ -160,8 +160,7 @@ impl<'c> Planner<'c> {
                 action,
             });
             let explains = self.options.explanations == Explanations::Keep;
-            let asks_for_rbac_subjects = explains || self.config.spec.rbac.generate;
-            let rbac_subject = reconciled.agent.as_ref().filter(|_| asks_for_rbac_subjects).map(|agent| RbacSubject {
+            let rbac_subject = reconciled.agent.as_ref().map(|agent| RbacSubject {
                 access: agent.access,
                 namespace: resource.identity.namespace_or(self.config.spec.namespace.as_ref()).cloned(),
                 service_account: service_account(tree, pod_spec),

@@ -19,7 +19,7 @@ pub(crate) fn correction(text: &str) -> &'static str {
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     if text.lines().any(is_conflict) {
         "resolve the merge conflict"
-    } else if text.contains("{{") {
+    } else if ["{{", "{%", "<%"].iter().any(|template| text.contains(template)) {
         "if this is a template, for example of a Helm chart, render it first and inject the result"
     } else {
         CORRECT_IT

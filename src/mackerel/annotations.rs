@@ -91,7 +91,7 @@ annotations! {
     MemoryLimit = "memory-limit", Some("agent.resources.limits.memory");
     /// Hosts to wait for before the pod's containers start, `host:port` separated by commas; empty: none
     WaitFor = "wait-for", None;
-    /// Warnings about this template to ignore, ids separated by commas, beside those of the setting `warnings.ignore`
+    /// Warnings about this template to ignore, ids separated by commas, in addition to `warnings.ignore`
     IgnoreWarnings = "ignore-warnings", None;
 }
 

@@ -1,7 +1,7 @@
 //! The agent's environment variables: the setting that gives each, whether `agent.env` may have it too, and the key of
 //! the agent's own configuration file that wins over it.
 
-use crate::mackerel::names::API_KEY;
+use crate::mackerel::names::{API_KEY, PLATFORM};
 
 /// An environment variable of the agent.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) enum EnvOverride {
 /// Every variable that a setting gives.
 pub(crate) const VARIABLES: [Variable; 17] = [
     given(API_KEY, "apiKey", EnvOverride::IfUnset, None),
-    given("MACKEREL_CONTAINER_PLATFORM", "platform", EnvOverride::Forbidden, None),
+    given(PLATFORM, "platform", EnvOverride::Forbidden, None),
     given("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "kubelet.readOnlyPort", EnvOverride::Forbidden, None),
     given("MACKEREL_KUBERNETES_KUBELET_PORT", "kubelet.port", EnvOverride::IfUnset, None),
     given("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS", "kubelet.insecureTLS", EnvOverride::Forbidden, None),

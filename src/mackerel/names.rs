@@ -6,6 +6,9 @@ pub(crate) const CONTAINER: &str = "mackerel-container-agent";
 /// The variable that holds the API key.
 pub(crate) const API_KEY: &str = "MACKEREL_APIKEY";
 
+/// The variable that says where the agent runs. The agent requires it, and nothing else reads it.
+pub(crate) const PLATFORM: &str = "MACKEREL_CONTAINER_PLATFORM";
+
 /// The value of the annotation `status`: the original injector skips pods that have it.
 pub(crate) const INJECTED: &str = "injected";
 

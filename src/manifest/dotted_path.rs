@@ -25,14 +25,27 @@ pub(crate) fn escape(part: &str) -> String {
     part.replace('\\', "\\\\").replace('.', "\\.")
 }
 
-/// Returns true if the path is `whole` or below it.
+/// Returns true if the path is `whole`, below it, or an item of it.
 pub(crate) fn is_at_or_below(path: &str, whole: &str) -> bool {
-    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_item_is_below_its_list() {
+        for (path, whole, expected) in [
+            ("agent.env", "agent.env", true),
+            ("agent.env[1]", "agent.env", true),
+            ("agent.env[1]", "agent", true),
+            ("agent.environment", "agent.env", false),
+            ("agent.env", "agent.env[1]", false),
+        ] {
+            assert_eq!(is_at_or_below(path, whole), expected, "{path} {whole}");
+        }
+    }
 
     #[test]
     fn a_backslash_keeps_the_dot() {

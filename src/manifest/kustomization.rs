@@ -3,7 +3,7 @@
 //! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
 //! tells them apart.
 
-use crate::manifest::patch_effect::{PatchTarget, target};
+use crate::manifest::patch_effect::PatchTarget;
 use crate::manifest::resource::text;
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
@@ -18,8 +18,10 @@ pub(crate) fn is_kustomization(name: &str) -> bool {
 /// The files that a kustomization names, as paths relative to its folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kustomization {
-    /// Resources, including folders and URLs.
+    /// Resources and bases, including folders and URLs.
     pub(crate) resources: Vec<String>,
+    /// Components.
+    pub(crate) components: Vec<String>,
     /// Patches.
     pub(crate) patches: Vec<PatchPath>,
     /// The same with those in its own text and those by JSON Patch.
@@ -29,7 +31,7 @@ pub(crate) struct Kustomization {
 /// A patch of any form.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PatchEntry {
-    /// Its target, if the entry gives one by kind and name.
+    /// Its target, if the entry gives one.
     pub(crate) target: Option<PatchTarget>,
     /// Its text, or the path of its file.
     pub(crate) source: PatchSource,
@@ -71,8 +73,9 @@ pub(crate) fn read(text: &str) -> Kustomization {
     for document in yaml_json_patch::documents(text) {
         let Ok(tree) = yaml::read(&text[document.span.clone()]) else { continue };
         let Some(root) = tree.root().filter(|root| is_kustomize(&tree, *root)) else { continue };
-        let resources = items(&tree, root, "resources").filter_map(|(_, item)| string(&tree, item));
-        kustomization.resources.extend(resources);
+        let strings = |list| items(&tree, root, list).filter_map(|(_, item)| string(&tree, item));
+        kustomization.resources.extend(strings("resources").chain(strings("bases")));
+        kustomization.components.extend(strings("components"));
         for list in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
             kustomization.entries.extend(items(&tree, root, list).filter_map(|(_, item)| {
                 let entry = entry(&tree, item)?;
@@ -102,7 +105,7 @@ fn entry(tree: &Tree<'_>, item: NodeId) -> Option<PatchEntry> {
     let text = string(tree, node)?;
     let is_inline = node != item && member("path").is_none() || text.contains('\n');
     let source = if is_inline { PatchSource::Inline(text) } else { PatchSource::File(text) };
-    let target = member("target").and_then(|node| target(tree, node));
+    let target = member("target").map(|node| PatchTarget::of(tree, node));
     Some(PatchEntry { target, source, offset: tree.span(node).start })
 }
 

@@ -1,16 +1,91 @@
 //! The fields that a patch of a kustomization replaces or removes: by JSON Patch (RFC 6902) or as a strategic merge patch.
 
+use crate::manifest::identity::Identity;
 use crate::manifest::resource::text;
+use regex_automata::meta::Regex;
 use std::borrow::Cow;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
-/// Kind and name of a patch's target.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The objects that a patch changes. As in kustomize, each field is a regular expression for the whole value; an empty one
+/// matches any.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct PatchTarget {
-    pub(crate) kind: String,
-    pub(crate) name: String,
+    group: Pattern,
+    version: Pattern,
+    kind: Pattern,
+    name: Pattern,
+    namespace: Pattern,
 }
+
+impl PatchTarget {
+    /// Reads the `target` of an entry. Selectors of labels and annotations count as matching: lower layers may add both.
+    pub(crate) fn of(tree: &Tree<'_>, node: NodeId) -> Self {
+        let field = |key| Pattern::of(text(tree, node, key).unwrap_or_default());
+        Self {
+            group: field("group"),
+            version: field("version"),
+            kind: field("kind"),
+            name: field("name"),
+            namespace: field("namespace"),
+        }
+    }
+
+    /// Reads the target that a strategic merge patch names itself.
+    fn of_merge(tree: &Tree<'_>, root: NodeId) -> Option<Self> {
+        let metadata = tree.member(root, "metadata")?;
+        let api_version = text(tree, root, "apiVersion").unwrap_or_default();
+        Some(Self {
+            group: Pattern::of(api_version.split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default()),
+            version: Pattern::default(),
+            kind: Pattern::of(text(tree, root, "kind")?),
+            name: Pattern::of(text(tree, metadata, "name")?),
+            namespace: Pattern::of(text(tree, metadata, "namespace").unwrap_or_default()),
+        })
+    }
+
+    /// Returns true if the patch changes this object. A lower layer may set the namespace of an object without one.
+    pub(crate) fn matches(&self, object: &Identity) -> bool {
+        let (group, version) = object.api_version.split_once('/').unwrap_or(("", &object.api_version));
+        self.kind.is_match(&object.kind)
+            && self.name.is_match(&object.name)
+            && self.group.is_match(group)
+            && self.version.is_match(version)
+            && object.namespace.as_ref().is_none_or(|namespace| self.namespace.is_match(namespace))
+    }
+}
+
+/// A field of a target.
+#[derive(Debug, Clone, Default)]
+struct Pattern {
+    text: String,
+    /// None if the text matches only itself. kustomize rejects an invalid pattern.
+    regex: Option<Regex>,
+}
+
+impl Pattern {
+    /// Compiles the pattern: it is compared with every object.
+    fn of(text: String) -> Self {
+        // As in Go, `\d` and `\w` are of ASCII.
+        let syntax = regex_automata::util::syntax::Config::new().unicode(false).utf8(false);
+        let is_literal = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let compile = || Regex::builder().syntax(syntax).build(&format!("^(?:{text})$")).ok();
+        Self { regex: if is_literal { None } else { compile() }, text }
+    }
+
+    /// Returns true if the pattern is empty or matches the whole value.
+    fn is_match(&self, value: &str) -> bool {
+        self.text.is_empty() || self.text == value || self.regex.as_ref().is_some_and(|regex| regex.is_match(value))
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Pattern {}
 
 /// A field that a patch replaces or removes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,11 +95,6 @@ pub(crate) struct PatchEffect {
     pub(crate) pointer: String,
     /// Byte offset of the operation or directive in the patch.
     pub(crate) offset: usize,
-}
-
-/// Reads `kind` and `name` of a mapping; none if one is missing.
-pub(crate) fn target(tree: &Tree<'_>, node: NodeId) -> Option<PatchTarget> {
-    Some(PatchTarget { kind: text(tree, node, "kind")?, name: text(tree, node, "name")? })
 }
 
 /// Returns the fields that a patch replaces or removes. A strategic merge patch names its target itself, if `target` does not.
@@ -47,11 +117,8 @@ pub(crate) fn effects(patch: &str, target: Option<&PatchTarget>) -> Vec<PatchEff
             }
             continue;
         }
-        let own = || {
-            let name = text(&tree, tree.member(root, "metadata")?, "name")?;
-            Some(PatchTarget { kind: text(&tree, root, "kind")?, name })
-        };
-        let Some(target) = target.map(Cow::Borrowed).or_else(|| own().map(Cow::Owned)) else { continue };
+        let own = || PatchTarget::of_merge(&tree, root).map(Cow::Owned);
+        let Some(target) = target.map(Cow::Borrowed).or_else(own) else { continue };
         let merges_lists = text(&tree, root, "apiVersion").is_none_or(|version| is_built_in(&version));
         let mut search = MergeSearch { tree: &tree, merges_lists, found: Vec::new() };
         search.look(root, String::new());
@@ -80,7 +147,8 @@ impl MergeSearch<'_, '_> {
         let is_directive =
             |mapping: NodeId| matches!(text(tree, mapping, "$patch").as_deref(), Some("replace" | "delete"));
         match tree.kind(node) {
-            Kind::Mapping if is_directive(node) => self.found.push((pointer, node)),
+            // At the root, kustomize deletes the object, or merges as without the directive.
+            Kind::Mapping if is_directive(node) && !pointer.is_empty() => self.found.push((pointer, node)),
             Kind::Mapping => {
                 for (key, value) in tree.entries(node) {
                     let Some(key) = tree.scalar(key) else { continue };
@@ -104,11 +172,13 @@ impl MergeSearch<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PatchTarget, effects};
+    use super::{PatchTarget, Pattern, effects};
+    use crate::manifest::identity::Identity;
 
     #[test]
     fn what_is_replaced_or_removed_is_found_with_its_place() {
-        let web = PatchTarget { kind: "Deployment".to_owned(), name: "web".to_owned() };
+        let (kind, name) = (Pattern::of("Deployment".to_owned()), Pattern::of("web".to_owned()));
+        let web = PatchTarget { kind, name, ..PatchTarget::default() };
         let head = |version: &str| format!("apiVersion: {version}\nkind: Deployment\nmetadata: {{name: web}}\n");
         for (patch, expected) in [
             (
@@ -131,8 +201,37 @@ mod tests {
             let found = effects(&patch, Some(&web));
             assert_eq!(found.iter().map(|effect| &*effect.pointer).collect::<Vec<_>>(), expected, "{patch}");
             let is_merge = patch.starts_with("apiVersion");
-            let own: Vec<_> = effects(&patch, None).into_iter().map(|effect| effect.target).collect();
-            assert_eq!(own, if is_merge { vec![web.clone(); expected.len()] } else { Vec::new() });
+            let own = effects(&patch, None);
+            assert_eq!(own.len(), if is_merge { expected.len() } else { 0 }, "{patch}");
+            assert!(own.iter().all(|effect| effect.target.kind == web.kind && effect.target.name == web.name));
+        }
+    }
+
+    #[test]
+    fn a_target_matches_whole_fields_and_an_object_without_a_namespace() {
+        let object = |namespace: Option<&str>| Identity {
+            api_version: "apps/v1".to_owned(),
+            kind: "Deployment".to_owned(),
+            name: "web-1".to_owned(),
+            namespace: namespace.map(str::to_owned),
+            is_generated: false,
+        };
+        for (target, expected) in [
+            ("{}", true),
+            ("{name: 'web-\\d'}", true),
+            ("{name: 'web|web-1'}", true),
+            ("{name: web.1}", true),
+            ("{name: web}", false),
+            ("{name: '('}", false),
+            ("{kind: De.*t, group: apps, version: v1}", true),
+            ("{version: v2}", false),
+            ("{namespace: shop}", true),
+            ("{namespace: sho}", false),
+        ] {
+            let tree = yaml_json_patch::read(target).unwrap();
+            let target = PatchTarget::of(&tree, tree.root().unwrap());
+            assert_eq!(target.matches(&object(Some("shop"))), expected, "{target:?}");
+            assert!(target.namespace.text.is_empty() || target.matches(&object(None)), "a lower layer may set it");
         }
     }
 }

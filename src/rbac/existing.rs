@@ -38,6 +38,8 @@ pub(super) struct Managed {
 #[derive(Debug)]
 pub(super) struct Unmanaged {
     pub(super) identity: Identity,
+    /// None if it is no JSON.
+    pub(super) value: Option<Value>,
     /// Offset in the text.
     pub(super) offset: usize,
     /// The file and index that the orchestrator of a KRM function read it from.
@@ -105,8 +107,9 @@ impl Existing {
                 let duplicate = resource.duplicate.map(|key| base + tree.span(key).start);
                 self.managed.push(Managed { identity, value, record, place, duplicate });
             }
-            _ => self.unmanaged.push(Unmanaged {
+            (_, value) => self.unmanaged.push(Unmanaged {
                 identity,
+                value: value.ok(),
                 offset: base + tree.span(resource.node).start,
                 file: file(tree, resource.node),
             }),

@@ -97,7 +97,7 @@ fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, 
 
 /// The remark on an unmanaged object that has the name of a needed one.
 fn is_there(other: &Unmanaged) -> Remark {
-    let Unmanaged { identity, offset, file } = other;
+    let Unmanaged { identity, offset, file, .. } = other;
     let message =
         "the object has the name of a generated RBAC object, but this tool did not generate it; it is unchanged";
     let help = "remove it to have it generated, or set `rbac.generate: false`";

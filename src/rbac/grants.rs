@@ -26,9 +26,9 @@ pub(crate) struct Grants {
 
 impl Grants {
     /// Adds the templates that have an agent after the run.
-    pub(crate) fn take(&mut self, outcomes: &[Outcome]) {
+    pub(crate) fn take<'o>(&mut self, outcomes: impl IntoIterator<Item = &'o Outcome>) {
         let carries = |reason: Reason| reason.class() == Class::Done && reason != Reason::Removed;
-        for outcome in outcomes.iter().filter(|outcome| carries(outcome.decision.reason)) {
+        for outcome in outcomes.into_iter().filter(|outcome| carries(outcome.decision.reason)) {
             match &outcome.rbac_subject {
                 Some(RbacSubject { access: KubeletAccess::ReadOnlyPort, .. }) => self.without += 1,
                 Some(RbacSubject { access, namespace: Some(namespace), service_account }) => {

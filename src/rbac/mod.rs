@@ -2,10 +2,12 @@
 //!
 //! - [`Grants`]: the permissions that all templates of a run need
 //! - [`manifest()`]: the output of the command `rbac`
+//! - [`RbacCoverage`]: whether the input holds them
 //! - [`write()`]: `rbac.generate`, which writes the same objects into the injected text
 
 mod addition;
 mod apply;
+mod coverage;
 mod existing;
 mod generated;
 mod grants;
@@ -14,6 +16,7 @@ mod objects;
 mod record;
 mod removal;
 
+pub(crate) use coverage::RbacCoverage;
 pub(crate) use generated::write;
 
 pub(crate) use grants::{Grant, Grants};

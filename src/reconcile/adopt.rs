@@ -50,7 +50,8 @@ pub(crate) fn candidate(
     if existing.is_some_and(|existing| existing.component_set().agent().is_some()) {
         return None;
     }
-    let can_be = |container: &Container| is_agent(container) && container.list != ContainerList::EphemeralContainers;
+    let can_be =
+        |container: &Container| is_agent(tree, container) && container.list != ContainerList::EphemeralContainers;
     let at = template.containers.iter().position(can_be)?;
     let mut without = template.clone();
     let old = without.containers.remove(at);

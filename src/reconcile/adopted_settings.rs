@@ -10,7 +10,7 @@ use crate::annotations::{Given, overlay};
 use crate::config::{Config, KubeletConnection, KubernetesVersion, Platform, role_list};
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::env::VARIABLES;
-use crate::mackerel::names::{API_KEY, CONTAINER, Sidecar};
+use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar};
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::manifest::quantity::nanos;
 use serde_json::Value;
@@ -58,7 +58,7 @@ impl<'a> AgentContainer<'a> {
             Some(variable) if variable.get("valueFrom").is_some() => None,
             Some(_) => self.value(name).map_or(Some(default), |port| port.parse().ok()),
         };
-        if self.value("MACKEREL_CONTAINER_PLATFORM") == Some("eks_fargate") {
+        if self.value(PLATFORM) == Some("eks_fargate") {
             return Some(KubeletConnection::ApiServer);
         }
         match port(read_only, 10255)? {

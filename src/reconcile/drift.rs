@@ -8,12 +8,14 @@ use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
 use crate::agent::wait_for;
 use crate::mackerel::annotations::Annotation;
+use crate::mackerel::env::VARIABLES;
 use crate::mackerel::names::CONTAINER;
+use crate::manifest::dotted_path;
 use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template::Container;
 use crate::options::Direction;
 use serde_json::Value;
-use yaml_json_patch::pointer::escape;
+use yaml_json_patch::pointer::{escape, unescape};
 use yaml_json_patch::{NodeId, Tree, to_json};
 
 /// The kind of difference between an existing injection and its record.
@@ -23,7 +25,7 @@ pub(crate) enum Drift {
     NewerRecord,
     /// The record cannot be parsed.
     BrokenRecord,
-    /// Something that the record names is absent.
+    /// Something that the record names is absent, whether or not the rest has changed.
     Gone,
     /// All is present, but the agent or the init container has changed.
     Changed(ComponentSet),
@@ -37,6 +39,8 @@ pub(crate) struct DriftDescription {
     pub(crate) offset: usize,
     /// JSON Pointer from the template to the same.
     pub(crate) pointer: String,
+    /// The setting that gives the edited field: a dotted path below `spec`.
+    pub(crate) setting: Option<String>,
 }
 
 impl Drift {
@@ -53,12 +57,14 @@ impl Drift {
         };
         let agent = record.components.agent();
         let agent = agent.and_then(|agent| differs(Components::Agent(()), agent.value, existing.value.as_ref()));
-        let wait_for = || {
+        let wait_for = record.components.wait_for().and_then(|wait_for| {
             let value = existing.wait_for_value.as_ref().map(|(value, _)| value);
-            differs(Components::WaitFor(()), record.components.wait_for()?.value, value)
-        };
+            differs(Components::WaitFor(()), wait_for.value, value)
+        });
         let is_complete = existing.pull_secrets.iter().all(|(_, secret)| secret.is_some());
-        agent.or_else(wait_for).or((!is_complete).then_some(Drift::Gone))
+        // First: a change may be what the configuration wants, and must not hide that something is absent.
+        let is_gone = !is_complete || [agent, wait_for].contains(&Some(Drift::Gone));
+        is_gone.then_some(Drift::Gone).or(agent).or(wait_for)
     }
 
     /// Describes the drift. If `wanted`, the plan of today, is the recorded one, the message has the field and both values.
@@ -72,6 +78,7 @@ impl Drift {
             message,
             offset: existing.offset,
             pointer: format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
+            setting: None,
         };
         match self {
             Drift::NewerRecord => {
@@ -89,6 +96,7 @@ impl Drift {
                         message,
                         offset: tree.span(container.node).start,
                         pointer: format!("/spec/{}/{}", container.list.field(), container.index),
+                        setting: None,
                     },
                     None => at_record(message),
                 }
@@ -96,12 +104,38 @@ impl Drift {
         }
     }
 
-    /// Returns the advice.
-    pub(crate) fn help(self, direction: Direction) -> &'static str {
-        match (self, direction) {
-            (Drift::NewerRecord, _) => "use that version or a newer one",
-            (_, Direction::Inject) => "undo the edit, or run `inject --force` on the file to overwrite it",
-            (_, Direction::Uninject) => "undo the edit, or run `uninject --force` on the file to remove the agent",
+    /// Returns true if the edited components are what the plan adds: an annotation or setting keeps the edit.
+    pub(crate) fn is_wanted(self, existing: &ExistingInjection, plan: &Plan) -> bool {
+        let (Drift::Changed(_), Ok(record)) = (self, &existing.record) else { return false };
+        let is_one_of = |value: Option<&Value>, digests: [Option<Digest>; 2]| {
+            value.is_none_or(|value| digests.contains(&Some(Digest::of(&value.to_string()))))
+        };
+        let (agent, wait_for) = (record.components.agent(), record.components.wait_for());
+        let agent = [agent.map(|agent| agent.value), plan.agent().map(|agent| agent.record().value)];
+        let wait_for = [wait_for.map(|wait| wait.value), plan.wait_for().map(|wait| wait.record().value)];
+        is_one_of(existing.value.as_ref(), agent)
+            && is_one_of(existing.wait_for_value.as_ref().map(|(value, _)| value), wait_for)
+    }
+
+    /// Returns the advice. `setting` gives the edited field.
+    pub(crate) fn help(self, direction: Direction, setting: Option<&str>) -> String {
+        let annotation = Annotation::ALL.iter().find(|annotation| annotation.setting() == setting && setting.is_some());
+        match (self, direction, setting) {
+            (Drift::NewerRecord, ..) => "use that version or a newer one".to_owned(),
+            (_, Direction::Uninject, _) => {
+                "undo the edit, or run `uninject --force` on the file to remove the agent".to_owned()
+            }
+            (_, Direction::Inject, None) => {
+                "undo the edit, or run `inject --force` on the file to overwrite it".to_owned()
+            }
+            (_, Direction::Inject, Some(setting)) => {
+                let keep = match annotation {
+                    Some(annotation) => format!("set annotation `{}` to the same value", annotation.key()),
+                    None if setting == ENV => format!("add the variable to `{ENV}` in the configuration"),
+                    None => format!("set `{setting}` in the configuration to the same value"),
+                };
+                format!("to keep the edit, {keep}; otherwise, undo it or run `inject --force` on the file")
+            }
         }
     }
 }
@@ -189,11 +223,42 @@ fn changed(
         (None, Some(was)) => format!("`{shown}: {was}` was removed after injection"),
         (None, None) => format!("`{shown}` was modified after injection"),
     };
+    let variable = || {
+        let item = field.strip_prefix("/env/")?.split('/').next()?;
+        find(tree, node, &format!("/env/{item}")).0?.get("name")?.as_str().map(str::to_owned)
+    };
     Some(DriftDescription {
         message,
         offset: tree.span(nearest).start,
         pointer: format!("/spec/{list}/{index}{field}"),
+        // What is gone has no value to set.
+        setting: if kind == DifferenceKind::Gone { None } else { setting(name, field, variable) },
     })
+}
+
+/// Returns the setting that gives a field of the agent's container or of its volume.
+fn setting(name: &str, field: &str, variable: impl FnOnce() -> Option<String>) -> Option<String> {
+    let is_below = |fields: &[&str]| fields.iter().any(|parent| field.starts_with(parent));
+    match (name, field) {
+        (CONTAINER, _) if field.starts_with("/env") => {
+            let name = variable()?;
+            let known = VARIABLES.iter().find(|known| known.name == name);
+            let setting = match known.map_or(ENV, |known| known.setting) {
+                "apiKey" => field.ends_with("/secretKeyRef/key").then_some("apiKey.secretKeyRef.key"),
+                // The platform decides about further variables too.
+                "platform" => None,
+                setting => Some(setting),
+            };
+            setting.map(str::to_owned)
+        }
+        (CONTAINER, _) if is_below(&["/imagePullPolicy", "/resources/", "/securityContext/"]) => {
+            // A list is set as a whole.
+            let parts = field.split('/').skip(1).take_while(|part| part.parse::<usize>().is_err());
+            Some(parts.fold("agent".to_owned(), |path, part| path + "." + &dotted_path::escape(&unescape(part))))
+        }
+        (_, "/emptyDir/sizeLimit") => Some("agent.tmp.sizeLimit".to_owned()),
+        _ => None,
+    }
 }
 
 /// Returns the value at a pointer with its node, or the nearest node above.
@@ -217,5 +282,8 @@ fn brief(value: &Value) -> String {
         text.chars().take(MAX_VALUE_CHARS).chain(['…']).collect()
     }
 }
+
+/// The setting that gives further variables.
+const ENV: &str = "agent.env";
 
 const MAX_VALUE_CHARS: usize = 80;

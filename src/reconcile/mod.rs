@@ -213,8 +213,11 @@ impl Reconciler<'_, '_> {
         let mut decision = at_old(Reason::Adopted, message);
         let mut warnings = report.warnings;
         warnings.extend(lost.map(|lost| {
-            at_old(Reason::AdoptLosesSettings, lost)
-                .with_help("to keep them, set the named fields in the configuration")
+            let help = match lost.contains("(`") {
+                true => "to keep a setting, set the field in parentheses after it; settings without one are lost",
+                false => "if the agent needs them, do not adopt it",
+            };
+            at_old(Reason::AdoptLosesSettings, lost).with_help(help)
         }));
         for volume in adopt::left_behind(self.tree, self.template, adoption, agent) {
             let name = volume.name.as_deref().unwrap_or_default();
@@ -248,7 +251,7 @@ impl Reconciler<'_, '_> {
         if skip.reason != Reason::AgentPresent {
             return report;
         }
-        let agents = self.template.containers.iter().filter(|container| is_agent(container)).count();
+        let agents = self.template.containers.iter().filter(|container| is_agent(self.tree, container)).count();
         let existing = self.existing.filter(|existing| existing.component_set().agent().is_some());
         let (message, help) = match (existing, agents) {
             (Some(_), _) => ("the template also has an injected agent".to_owned(), "remove one of the agents"),
@@ -273,6 +276,8 @@ impl Reconciler<'_, '_> {
         DecisionReport { decision, mut warnings, no_agent, wait_for_cause, .. }: DecisionReport,
     ) -> Reconciled {
         let components = existing.component_set();
+        let is_wanted = |edit: Drift| matches!(&decision, Decision::Add(plan) if edit.is_wanted(existing, plan));
+        let edited = edited.filter(|edit| !is_wanted(*edit));
         let stays = |finding: Finding, mut warnings: Vec<Finding>, message: &str| {
             warnings.push(self.finding(Reason::StillInjected, message));
             Reconciled::of(finding, warnings)
@@ -366,9 +371,9 @@ impl Reconciler<'_, '_> {
 
     #[cold]
     fn refuse_drift(&self, edit: Drift, existing: &ExistingInjection, wanted: Option<&Plan>) -> Finding {
-        let DriftDescription { message, offset, pointer } = edit.describe(self.tree, existing, wanted);
+        let DriftDescription { message, offset, pointer, setting } = edit.describe(self.tree, existing, wanted);
         Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at))
-            .with_help(edit.help(self.options.direction))
+            .with_help(edit.help(self.options.direction, setting.as_deref()))
     }
 
     /// Keeps names that Renovate or kustomize have changed since, unless the configuration sets them. The init container's image

@@ -82,8 +82,13 @@ pub(crate) struct ListPositions {
 
 /// The state of a mapping or list that must exist before something is added to it.
 enum ParentState {
-    Collection,
-    Null { raw: String },
+    /// `raw`: its source if it is empty and lines replace it.
+    Collection {
+        raw: Option<String>,
+    },
+    Null {
+        raw: String,
+    },
     Missing,
 }
 
@@ -157,9 +162,11 @@ fn insertion_beside(
     let mut builder = PatchBuilder { tree, at, patch: TemplatePatch::default() };
     let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.alias_target(parent), key));
     let note = |record: &mut Record, parent: Parent, found: &ParentState| match found {
-        ParentState::Collection => {}
+        ParentState::Collection { raw: None } => {}
         ParentState::Null { raw } if raw.is_empty() => {}
-        ParentState::Null { raw } => record.was.push((parent, raw.clone())),
+        ParentState::Null { raw } | ParentState::Collection { raw: Some(raw) } => {
+            record.was.push((parent, raw.clone()))
+        }
         ParentState::Missing => record.created.push(parent),
     };
 
@@ -237,7 +244,7 @@ fn insertion_beside(
         builder.add_containers(field, &found, first, containers.collect(), plan);
     }
     match (agent, volumes) {
-        (Some(agent), Some(ParentState::Collection)) => {
+        (Some(agent), Some(ParentState::Collection { .. })) => {
             for (volume, value) in &agent.volumes {
                 match replaced_volume(template, places, *volume) {
                     Some(old) => builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(value)),
@@ -391,7 +398,7 @@ impl PatchBuilder<'_, '_> {
     fn parents_of_annotations(&self, template: &PodTemplate) -> Result<(ParentState, ParentState), WrongKind> {
         let metadata = self.state(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
         let annotations = match (&metadata, template.metadata) {
-            (ParentState::Collection, Some(node)) => {
+            (ParentState::Collection { .. }, Some(node)) => {
                 let annotations = self.tree.get(self.tree.alias_target(node), "annotations");
                 self.state(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
             }
@@ -410,13 +417,13 @@ impl PatchBuilder<'_, '_> {
     ) -> Result<ParentState, WrongKind> {
         let (Some(holder), Some(node)) = (holder, node) else { return Ok(ParentState::Missing) };
         let value = self.tree.alias_target(node);
+        let raw = || null_source(self.tree, self.tree.alias_target(holder), node);
         if self.tree.kind(value) == kind {
-            return Ok(ParentState::Collection);
+            let is_empty = self.tree.span(value).len() == "{}".len();
+            return Ok(ParentState::Collection { raw: is_empty.then(raw).filter(|raw| opens_into_lines(raw)) });
         }
         match scalar_value(self.tree, value) {
-            Ok(ScalarValue::Null) if self.tree.kind(value) == Kind::Scalar => {
-                Ok(ParentState::Null { raw: null_source(self.tree, self.tree.alias_target(holder), node) })
-            }
+            Ok(ScalarValue::Null) if self.tree.kind(value) == Kind::Scalar => Ok(ParentState::Null { raw: raw() }),
             _ => Err(WrongKind { parent, wanted: kind, offset: self.tree.span(node).start }),
         }
     }
@@ -466,12 +473,12 @@ impl PatchBuilder<'_, '_> {
         plan: &Plan,
     ) {
         match (found, first) {
-            (ParentState::Collection, None) => {
+            (ParentState::Collection { .. }, None) => {
                 for container in containers {
                     self.add(&format!("/spec/{field}/-"), container);
                 }
             }
-            (ParentState::Collection, Some(first)) => {
+            (ParentState::Collection { .. }, Some(first)) => {
                 for (number, container) in containers.into_iter().enumerate() {
                     self.add(&format!("/spec/{field}/{}", first + number), container);
                 }
@@ -489,12 +496,12 @@ impl PatchBuilder<'_, '_> {
 
     fn add_annotations(&mut self, metadata: &ParentState, annotations: &ParentState, existing: &OwnAnnotations) {
         match (metadata, annotations) {
-            (ParentState::Collection, ParentState::Collection) => {
+            (ParentState::Collection { .. }, ParentState::Collection { .. }) => {
                 for (key, value) in &existing.each {
                     self.add(&format!("/metadata/annotations/{}", escape(key)), Rc::clone(value));
                 }
             }
-            (ParentState::Collection, _) => self.add("/metadata/annotations", Rc::clone(&existing.mapping)),
+            (ParentState::Collection { .. }, _) => self.add("/metadata/annotations", Rc::clone(&existing.mapping)),
             // Metadata are expected before the spec.
             _ => {
                 let (path, value) = (pointer(&[self.at, "/metadata"].concat()), Rc::clone(&existing.metadata));
@@ -504,7 +511,7 @@ impl PatchBuilder<'_, '_> {
     }
 
     /// Restores a parent that has injected members only: to absent, or to null as it was written. Returns false for one that
-    /// was empty in brackets: `[]` is restored by removing the members.
+    /// was empty: `[]` is restored by removing the members.
     fn restore(&mut self, parent: Parent, node: Option<NodeId>, record: Option<&Record>) -> bool {
         let path = parent.pointer();
         if has_created(record, parent) {
@@ -513,7 +520,7 @@ impl PatchBuilder<'_, '_> {
         }
         let was = record.and_then(|record| record.was.iter().find(|(was, _)| *was == parent));
         let is_flow = node.is_some_and(|node| self.tree.style(self.tree.alias_target(node)) == Style::Flow);
-        if was.is_none() && is_flow {
+        if was.map_or(is_flow, |(_, raw)| opens_into_lines(raw)) {
             return false;
         }
         let path = pointer(&[self.at, path].concat());
@@ -521,6 +528,11 @@ impl PatchBuilder<'_, '_> {
         self.patch.operations.push(Operation::RestoreNull { path, source });
         true
     }
+}
+
+/// True for the source of an empty mapping or list that is replaced by lines, and by which a removal of these replaces them.
+fn opens_into_lines(raw: &str) -> bool {
+    matches!(raw, " {}" | " []")
 }
 
 /// Parses a pointer of constants, indices and escaped keys, which is always valid.

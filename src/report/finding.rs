@@ -30,6 +30,11 @@ impl Finding {
         Self { reason, message, help: None, offset: Some(offset), pointer, acknowledged: false }
     }
 
+    /// Returns a finding about an input as a whole.
+    pub(crate) fn about_input(reason: Reason, message: impl Into<String>) -> Self {
+        Self { offset: None, ..Self::new(reason, message, 0, "") }
+    }
+
     /// Returns the finding about a result that failed verification.
     pub(crate) fn verify_failed(message: impl Into<String>, offset: usize) -> Self {
         let help = "this is a bug in mackerel-agent-injector; please report it with the document";

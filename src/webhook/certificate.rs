@@ -96,11 +96,11 @@ impl Certificate {
     pub(crate) fn read(pem: &Pem) -> Result<Self, Unusable> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem.chain).collect();
         let chain = chain.map_err(Unusable::Chain)?;
-        let leaf = Fields::read(chain.first().ok_or(Unusable::NoCertificate)?).map_err(Unusable::NotX509)?;
+        let leaf = X509Fields::read(chain.first().ok_or(Unusable::NoCertificate)?).map_err(Unusable::NotX509)?;
         let key = PrivateKeyDer::from_pem_slice(&pem.key).map_err(Unusable::Key)?;
         // The file's other parts may be anything.
         let authorities = CertificateDer::pem_slice_iter(&pem.authorities).map_while(Result::ok);
-        let known = authorities.chain(chain.iter().skip(1).cloned()).filter_map(|known| Fields::read(&known).ok());
+        let known = authorities.chain(chain.iter().skip(1).cloned()).filter_map(|known| X509Fields::read(&known).ok());
         let issuers = known.filter(|known| known.subject == leaf.issuer).map(|known| known.validity);
         // After a renewal there are two of one name, and the new one lasts longer.
         let authority = issuers.max_by_key(|validity| validity.not_after);
@@ -125,7 +125,7 @@ impl Certificate {
 pub(crate) fn check_authorities(pem: &[u8]) -> Result<(), Unusable> {
     let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let authorities = authorities.map_err(Unusable::Chain)?;
-    let read = authorities.iter().map(|authority| Fields::read(authority).map_err(Unusable::NotX509));
+    let read = authorities.iter().map(|authority| X509Fields::read(authority).map_err(Unusable::NotX509));
     match read.collect::<Result<Vec<_>, _>>()?.is_empty() {
         true => Err(Unusable::NoCertificate),
         false => Ok(()),
@@ -133,13 +133,13 @@ pub(crate) fn check_authorities(pem: &[u8]) -> Result<(), Unusable> {
 }
 
 /// The fields of an X.509 certificate that matter here.
-struct Fields {
+struct X509Fields {
     issuer: Vec<u8>,
     validity: Validity,
     subject: Vec<u8>,
 }
 
-impl Fields {
+impl X509Fields {
     fn read(der: &[u8]) -> ASN1Result<Self> {
         yasna::parse_der(der, |reader| {
             reader.read_sequence(|certificate| {
@@ -155,7 +155,7 @@ impl Fields {
                     })?;
                     let subject = fields.next().read_der()?;
                     while fields.read_optional(|reader| reader.read_der())?.is_some() {}
-                    Ok(Fields { issuer, validity, subject })
+                    Ok(X509Fields { issuer, validity, subject })
                 })?;
                 // The algorithm of the signature again; the signature.
                 certificate.next().read_sequence(|algorithm| {
@@ -179,11 +179,12 @@ fn seconds(reader: BERReader<'_, '_>) -> ASN1Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhook::issue::{Issued, Request, issue};
+    use crate::webhook::issue::{CertificateRequest, Issued, issue};
     use std::time::Duration;
 
     fn issued() -> Issued {
-        issue(&Request { service: "injector", namespace: "mackerel", days: 1, now: SystemTime::now() }).unwrap()
+        issue(&CertificateRequest { service: "injector", namespace: "mackerel", days: 1, now: SystemTime::now() })
+            .unwrap()
     }
 
     fn pem(issued: &Issued) -> Pem {
@@ -224,10 +225,10 @@ mod tests {
     fn every_prefix_and_every_changed_byte_is_read_without_a_panic() {
         let chain = CertificateDer::from_pem_slice(issued().certificate.as_bytes()).unwrap();
         for length in 0..chain.len() {
-            assert!(Fields::read(&chain[..length]).is_err());
+            assert!(X509Fields::read(&chain[..length]).is_err());
             let mut changed = chain.to_vec();
             changed[length] ^= 0xff;
-            let _ = Fields::read(&changed);
+            let _ = X509Fields::read(&changed);
         }
     }
 }

@@ -37,7 +37,7 @@ impl Phase {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct State {
+struct ConnectionState {
     phase: Phase,
     since: Instant,
     /// A request has been answered.
@@ -47,13 +47,13 @@ struct State {
 /// One connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
     close: Notify,
 }
 
 impl Connection {
     fn new(phase: Phase) -> Self {
-        let state = State { phase, since: Instant::now(), has_served: false };
+        let state = ConnectionState { phase, since: Instant::now(), has_served: false };
         Self { state: Mutex::new(state), close: Notify::new() }
     }
 
@@ -74,7 +74,7 @@ impl Connection {
     pub(crate) fn flushed(&self) {
         let mut state = lock(&self.state);
         if state.phase == Phase::Answer {
-            *state = State { phase: Phase::Idle, since: Instant::now(), has_served: true };
+            *state = ConnectionState { phase: Phase::Idle, since: Instant::now(), has_served: true };
         }
     }
 
@@ -86,13 +86,13 @@ impl Connection {
     /// The order in which connections close for new ones; none for one whose review runs. Those that never brought a request
     /// are first: kube-apiserver may be about to use one of the others.
     fn rank(&self) -> Option<(bool, bool, Instant)> {
-        let State { phase, since, has_served } = *lock(&self.state);
+        let ConnectionState { phase, since, has_served } = *lock(&self.state);
         let waits_for_client = !matches!(phase, Phase::Review | Phase::Answer);
         waits_for_client.then_some((has_served, has_served && phase != Phase::Idle, since))
     }
 
     fn is_over(&self) -> bool {
-        let State { phase, since, .. } = *lock(&self.state);
+        let ConnectionState { phase, since, .. } = *lock(&self.state);
         phase.limit().is_some_and(|limit| since.elapsed() > limit)
     }
 }
@@ -101,11 +101,11 @@ impl Connection {
 #[derive(Debug)]
 pub(crate) struct Connections {
     max: usize,
-    open: Mutex<Open>,
+    open: Mutex<OpenConnections>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnections {
     next: u64,
     connections: BTreeMap<u64, Arc<Connection>>,
 }

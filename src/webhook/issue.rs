@@ -18,7 +18,7 @@ const AUTHORITY_KEY: &str = "ca.crt";
 
 /// The server of a certificate.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct CertificateRequest<'a> {
     /// Name of the Service.
     pub(crate) service: &'a str,
     /// Namespace of the Service.
@@ -41,8 +41,8 @@ pub(crate) struct Issued {
 ///
 /// # Errors
 /// Returns the errors of rcgen: the name is no DNS name, or the system has no randomness.
-pub(crate) fn issue(request: &Request<'_>) -> Result<Issued, rcgen::Error> {
-    let Request { service, namespace, days, now } = *request;
+pub(crate) fn issue(request: &CertificateRequest<'_>) -> Result<Issued, rcgen::Error> {
+    let CertificateRequest { service, namespace, days, now } = *request;
     let name = format!("{service}.{namespace}.svc");
     let not_after = OffsetDateTime::from(now) + DAY * days;
     let dated = |common_name: &str, names: Vec<String>| {
@@ -72,8 +72,8 @@ pub(crate) fn issue(request: &Request<'_>) -> Result<Issued, rcgen::Error> {
 ///
 /// # Errors
 /// Fails if the Secret cannot be written as YAML.
-pub(crate) fn manifest(request: &Request<'_>, issued: Issued, old: &str) -> anyhow::Result<String> {
-    let Request { service, namespace, .. } = *request;
+pub(crate) fn manifest(request: &CertificateRequest<'_>, issued: Issued, old: &str) -> anyhow::Result<String> {
+    let CertificateRequest { service, namespace, .. } = *request;
     let bundle = ByteString([&*issued.authority, old].concat().into_bytes());
     let data = [
         (AUTHORITY_KEY, bundle.clone()),

@@ -1,6 +1,7 @@
 //! Metrics, in the text format of OpenMetrics.
 
 use crate::admission::Hook;
+use crate::webhook::log;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -8,6 +9,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The content type of [`Metrics::text`].
@@ -34,6 +36,7 @@ pub(crate) struct Metrics {
     reload_failing: Family<Labels<1>, Gauge>,
     pub(crate) certificate_expiry: Gauge,
     pub(crate) ca_expiry: Gauge,
+    dropped_lines: Counter,
 }
 
 /// A limit that a request or a connection ran into.
@@ -59,18 +62,18 @@ impl Limit {
 
 /// A file that is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum ReloadSource {
     /// Certificate and key.
     Certificate,
     /// The configuration.
     Configuration,
 }
 
-impl Source {
+impl ReloadSource {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Source::Certificate => "certificate",
-            Source::Configuration => "configuration",
+            ReloadSource::Certificate => "certificate",
+            ReloadSource::Configuration => "configuration",
         }
     }
 }
@@ -103,7 +106,10 @@ impl Metrics {
         let ca_expiry = Gauge::default();
         let help = "Seconds since 1970 at which the authority that issued it expires; 0: unknown";
         registry.register("ca_expiry_timestamp_seconds", help, ca_expiry.clone());
-        for source in [Source::Certificate, Source::Configuration] {
+        let dropped_lines = Counter::default();
+        let help = "Lines of the log that were dropped because standard error was not read in time";
+        registry.register("log_lines_dropped", help, dropped_lines.clone());
+        for source in [ReloadSource::Certificate, ReloadSource::Configuration] {
             drop(reload_failing.get_or_create(&[("source", source.name())]));
         }
         // `increase` of Prometheus does not count the event with which a series begins, so those of alerts begin at 0.
@@ -130,6 +136,7 @@ impl Metrics {
             reload_failing,
             certificate_expiry,
             ca_expiry,
+            dropped_lines,
         }
     }
 
@@ -150,17 +157,18 @@ impl Metrics {
     }
 
     /// Counts a changed file that was, or could not be, put to use.
-    pub(crate) fn reloaded(&self, source: Source, is_done: bool) {
+    pub(crate) fn reloaded(&self, source: ReloadSource, is_done: bool) {
         let result = if is_done { "done" } else { "failed" };
         self.reloads.get_or_create(&[("source", source.name()), ("result", result)]).inc();
     }
 
-    pub(crate) fn reload_failing(&self, source: Source, is_failing: bool) {
+    pub(crate) fn reload_failing(&self, source: ReloadSource, is_failing: bool) {
         self.reload_failing.get_or_create(&[("source", source.name())]).set(i64::from(is_failing));
     }
 
     /// All metrics.
     pub(crate) fn text(&self) -> String {
+        self.dropped_lines.inner().store(log::dropped_lines(), Ordering::Relaxed);
         let mut text = String::new();
         let registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         // Writing to a string cannot fail.

@@ -6,7 +6,7 @@ use crate::diagnostic::{Colour, Renderer};
 use crate::webhook::certificate::{Certificate, Pem, Unusable};
 use crate::webhook::engine::CurrentConfig;
 use crate::webhook::log;
-use crate::webhook::metrics::{Metrics, Source};
+use crate::webhook::metrics::{Metrics, ReloadSource};
 use std::fs;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -99,8 +99,8 @@ impl Reload {
     pub(crate) fn start(self, pem: Pem) -> io::Result<()> {
         self.show_expiry();
         let work = move || {
-            let mut certificate = Seen::new(Source::Certificate, Some(pem));
-            let mut configuration = Seen::new(Source::Configuration, None);
+            let mut certificate = Seen::new(ReloadSource::Certificate, Some(pem));
+            let mut configuration = Seen::new(ReloadSource::Configuration, None);
             loop {
                 thread::sleep(INTERVAL);
                 certificate.look(&self.metrics, || self.certificate_files.read(), |pem| self.take_certificate(pem));
@@ -139,14 +139,14 @@ impl Reload {
 
 /// The content of a file as it was last seen.
 struct Seen<C> {
-    source: Source,
+    source: ReloadSource,
     /// The content in use, or one that was found to be invalid.
     content: Option<C>,
     error: Option<String>,
 }
 
 impl<C: PartialEq> Seen<C> {
-    fn new(source: Source, content: Option<C>) -> Self {
+    fn new(source: ReloadSource, content: Option<C>) -> Self {
         Self { source, content, error: None }
     }
 
@@ -158,16 +158,14 @@ impl<C: PartialEq> Seen<C> {
         read: impl Fn() -> Result<C, String>,
         take: impl Fn(&C) -> Result<bool, String>,
     ) {
-        if self.error.is_none() && read().is_ok_and(|content| self.content.as_ref() == Some(&content)) {
-            return;
-        }
         let attempt = || {
             let content = read()?;
-            // After a panic the thread goes on: without it the certificate would expire.
-            let taken = panic::catch_unwind(AssertUnwindSafe(|| take(&content)));
-            let is_new = taken.unwrap_or_else(|_| Err(fault()))?;
+            let is_known = self.error.is_none() && self.content.as_ref() == Some(&content);
+            let is_new = !is_known && take(&content)?;
             Ok((content, is_new))
         };
+        // After a panic the thread goes on: without it the certificate would expire.
+        let attempt = || panic::catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(fault()));
         let taken = attempt().or_else(|_| {
             thread::sleep(SECOND_LOOK);
             attempt()
@@ -200,10 +198,10 @@ fn fault() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhook::issue::{Request, issue};
+    use crate::webhook::issue::{CertificateRequest, issue};
 
     fn pem(now: SystemTime) -> Pem {
-        let issued = issue(&Request { service: "injector", namespace: "mackerel", days: 1, now }).unwrap();
+        let issued = issue(&CertificateRequest { service: "injector", namespace: "mackerel", days: 1, now }).unwrap();
         let [chain, key, authorities] = [issued.certificate, issued.key, issued.authority].map(String::into_bytes);
         Pem { chain, key, authorities }
     }
@@ -221,7 +219,7 @@ mod tests {
             config: Arc::new(CurrentConfig::new(Config::default())),
             metrics: Arc::new(Metrics::new()),
         };
-        let mut seen = Seen::new(Source::Certificate, None);
+        let mut seen = Seen::new(ReloadSource::Certificate, None);
         let mut look = |pem: Pem| seen.look(&reload.metrics, || Ok(pem.clone()), |pem| reload.take_certificate(pem));
         for unusable in [pem(now - days), pem(now + days)] {
             look(unusable);
@@ -238,12 +236,14 @@ mod tests {
     #[test]
     fn after_a_panic_the_files_are_read_again() {
         let metrics = Metrics::new();
-        let mut seen = Seen::new(Source::Configuration, None);
+        let mut seen = Seen::new(ReloadSource::Configuration, None);
         seen.look(&metrics, || Ok(7), |_| panic!("planted"));
         let text = metrics.text();
         assert!(text.contains("reload_failing{source=\"configuration\"} 1\n"), "{text}");
         assert!(text.contains("reloads_total{source=\"configuration\",result=\"failed\"} 1\n"), "{text}");
         seen.look(&metrics, || Ok(7), |_| Ok(true));
         assert!(metrics.text().contains("reload_failing{source=\"configuration\"} 0\n"));
+        seen.look(&metrics, || panic!("planted"), |_| Ok(true));
+        assert!(metrics.text().contains("reload_failing{source=\"configuration\"} 1\n"));
     }
 }

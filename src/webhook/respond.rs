@@ -15,7 +15,7 @@ use std::time::Instant;
 use tokio::time::timeout;
 
 /// Shared by the requests of all connections.
-pub(crate) struct Hooks {
+pub(crate) struct Responder {
     pub(crate) engine: Engine,
     pub(crate) bodies: Arc<Bodies>,
     pub(crate) metrics: Arc<Metrics>,
@@ -25,7 +25,7 @@ pub(crate) struct Hooks {
 
 /// A request that is answered without a review.
 #[derive(Debug, PartialEq, Eq)]
-enum Refused {
+enum RequestError {
     NotFound,
     NotPost,
     NotJson,
@@ -40,57 +40,57 @@ enum Refused {
     Lost,
 }
 
-impl Refused {
+impl RequestError {
     fn status(&self) -> (StatusCode, &'static str) {
         match self {
-            Refused::Broken | Refused::Malformed(_) => (StatusCode::BAD_REQUEST, "400"),
-            Refused::NotFound => (StatusCode::NOT_FOUND, "404"),
-            Refused::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "405"),
-            Refused::Slow => (StatusCode::REQUEST_TIMEOUT, "408"),
-            Refused::TooLong => (StatusCode::PAYLOAD_TOO_LARGE, "413"),
-            Refused::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "415"),
-            Refused::Busy(_) => (StatusCode::TOO_MANY_REQUESTS, "429"),
+            RequestError::Broken | RequestError::Malformed(_) => (StatusCode::BAD_REQUEST, "400"),
+            RequestError::NotFound => (StatusCode::NOT_FOUND, "404"),
+            RequestError::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "405"),
+            RequestError::Slow => (StatusCode::REQUEST_TIMEOUT, "408"),
+            RequestError::TooLong => (StatusCode::PAYLOAD_TOO_LARGE, "413"),
+            RequestError::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "415"),
+            RequestError::Busy(_) => (StatusCode::TOO_MANY_REQUESTS, "429"),
             // The API server takes 503 with `Retry-After` as it takes 429.
-            Refused::Lost => (StatusCode::SERVICE_UNAVAILABLE, "503"),
+            RequestError::Lost => (StatusCode::SERVICE_UNAVAILABLE, "503"),
         }
     }
 
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Refused::NotPost => Some((ALLOW, HeaderValue::from_static("POST"))),
-            Refused::Busy(_) | Refused::Lost => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
+            RequestError::NotPost => Some((ALLOW, HeaderValue::from_static("POST"))),
+            RequestError::Busy(_) | RequestError::Lost => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
             _ => None,
         }
     }
 
     fn sentence(self) -> String {
         match self {
-            Refused::NotFound => "unknown path; the hooks are /mutate, /warn and /wait-for".to_owned(),
-            Refused::NotPost => "hooks support POST only".to_owned(),
-            Refused::NotJson => "hooks require the content type application/json".to_owned(),
-            Refused::TooLong => "the body is longer than 7 MiB".to_owned(),
-            Refused::Slow => "the body was not received in time".to_owned(),
-            Refused::Broken => "the body is incomplete".to_owned(),
-            Refused::Busy(_) => "too many requests; try again".to_owned(),
-            Refused::Malformed(message) => message,
-            Refused::Lost => "the review was not answered".to_owned(),
+            RequestError::NotFound => "unknown path; the hooks are /mutate, /warn and /wait-for".to_owned(),
+            RequestError::NotPost => "hooks support POST only".to_owned(),
+            RequestError::NotJson => "hooks require the content type application/json".to_owned(),
+            RequestError::TooLong => "the body is longer than 7 MiB".to_owned(),
+            RequestError::Slow => "the body was not received in time".to_owned(),
+            RequestError::Broken => "the body is incomplete".to_owned(),
+            RequestError::Busy(_) => "too many requests; try again".to_owned(),
+            RequestError::Malformed(message) => message,
+            RequestError::Lost => "the review was not answered".to_owned(),
         }
     }
 }
 
-impl Hooks {
+impl Responder {
     /// Answers one request.
     pub(crate) async fn respond(&self, request: Request<Incoming>, connection: &Connection) -> Response<Full<Bytes>> {
         let started = Instant::now();
         connection.enter(Phase::Body);
         let mut response = match self.review(request, connection, started).await {
             Ok(body) => json(body),
-            Err(refused) => {
-                self.metrics.refused(refused.status().1);
-                if let Refused::Busy(limit) = refused {
+            Err(error) => {
+                self.metrics.refused(error.status().1);
+                if let RequestError::Busy(limit) = error {
                     self.metrics.shed(limit);
                 }
-                text(refused)
+                text(error)
             }
         };
         if self.is_draining.load(Ordering::Relaxed) {
@@ -105,38 +105,39 @@ impl Hooks {
         request: Request<Incoming>,
         connection: &Connection,
         started: Instant,
-    ) -> Result<Vec<u8>, Refused> {
-        let hook = Hook::ALL.into_iter().find(|hook| hook.path() == request.uri().path()).ok_or(Refused::NotFound)?;
+    ) -> Result<Vec<u8>, RequestError> {
+        let hook =
+            Hook::ALL.into_iter().find(|hook| hook.path() == request.uri().path()).ok_or(RequestError::NotFound)?;
         if request.method() != Method::POST {
-            return Err(Refused::NotPost);
+            return Err(RequestError::NotPost);
         }
         if !is_json(request.headers()) {
-            return Err(Refused::NotJson);
+            return Err(RequestError::NotJson);
         }
         let length = content_length(request.headers());
         if length.is_some_and(|length| length > MAX_BODY) {
-            return Err(Refused::TooLong);
+            return Err(RequestError::TooLong);
         }
         let body =
-            timeout(MAX_BODY_TIME, self.read(request.into_body(), length)).await.map_err(|_| Refused::Slow)??;
+            timeout(MAX_BODY_TIME, self.read(request.into_body(), length)).await.map_err(|_| RequestError::Slow)??;
         connection.enter(Phase::Review);
         let _in_flight = InFlight::new(&self.metrics);
         let reply = self.engine.review(hook, body).await.map_err(|unanswered| match unanswered {
-            Unanswered::Busy => Refused::Busy(Limit::Reviews),
-            Unanswered::Malformed(malformed) => Refused::Malformed(malformed.to_string()),
-            Unanswered::Lost => Refused::Lost,
+            Unanswered::Busy => RequestError::Busy(Limit::Reviews),
+            Unanswered::Malformed(malformed) => RequestError::Malformed(malformed.to_string()),
+            Unanswered::Lost => RequestError::Lost,
         })?;
         self.metrics.reviewed(hook.name(), reply.decision, reply.is_dry_run, started.elapsed());
         Ok(reply.body)
     }
 
-    async fn read(&self, mut incoming: Incoming, promised: Option<usize>) -> Result<Body, Refused> {
+    async fn read(&self, mut incoming: Incoming, promised: Option<usize>) -> Result<Body, RequestError> {
         let (mut body, mut length) = (Some(Body::new(promised, &self.bodies)), 0);
         while let Some(frame) = incoming.frame().await {
-            let Ok(data) = frame.map_err(|_| Refused::Broken)?.into_data() else { continue };
+            let Ok(data) = frame.map_err(|_| RequestError::Broken)?.into_data() else { continue };
             length += data.len();
             if length > MAX_BODY {
-                return Err(Refused::TooLong);
+                return Err(RequestError::TooLong);
             }
             // The rest is read all the same: closing a connection with unread bytes resets it, and the API server would see
             // that instead of the status after which it tries again.
@@ -144,7 +145,7 @@ impl Hooks {
                 body = None;
             }
         }
-        body.ok_or(Refused::Busy(Limit::Bodies))
+        body.ok_or(RequestError::Busy(Limit::Bodies))
     }
 }
 
@@ -178,9 +179,9 @@ fn json(body: Vec<u8>) -> Response<Full<Bytes>> {
     with_content_type(body.into(), "application/json")
 }
 
-fn text(refused: Refused) -> Response<Full<Bytes>> {
-    let ((status, _), header) = (refused.status(), refused.header());
-    let mut response = plain(status, refused.sentence());
+fn text(error: RequestError) -> Response<Full<Bytes>> {
+    let ((status, _), header) = (error.status(), error.header());
+    let mut response = plain(status, error.sentence());
     if let Some((name, value)) = header {
         response.headers_mut().insert(name, value);
     }

@@ -8,7 +8,7 @@ use crate::webhook::health::Health;
 use crate::webhook::limits::{Bodies, MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, connections};
 use crate::webhook::metrics::{Limit, Metrics};
 use crate::webhook::reload::{CertificateFiles, ConfigurationFile, CurrentCertificate, Reload};
-use crate::webhook::respond::Hooks;
+use crate::webhook::respond::Responder;
 use crate::webhook::stream::ObservedStream;
 use anyhow::Context as _;
 use http_body_util::Full;
@@ -74,7 +74,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         metrics: Arc::clone(&metrics),
         is_draining: Arc::clone(&is_draining),
     };
-    let hooks = Hooks { engine, bodies: Arc::new(Bodies::default()), metrics, is_draining };
+    let responder = Responder { engine, bodies: Arc::new(Bodies::default()), metrics, is_draining };
     // Reviews that are not small have threads of their own; what remains is little enough for one.
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().thread_stack_size(engine::STACK).build()?;
@@ -87,7 +87,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         let health = PlainPort { health, connections: Connections::new(MAX_PLAIN_CONNECTIONS) };
         tokio::spawn(Arc::new(health).serve(plain_listener));
         let (finish, finished) = watch::channel(());
-        let port = Port { hooks, certificate, connections: Connections::new(connections()), finished };
+        let port = Port { responder, certificate, connections: Connections::new(connections()), finished };
         tracing::info!(address = %address, plain_address = %plain_address, "listening");
         Arc::new(port).serve(listener, drain).await?;
         // Closed once every connection has dropped its end.
@@ -105,7 +105,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
 
 /// The TLS port with the hooks.
 struct Port {
-    hooks: Hooks,
+    responder: Responder,
     certificate: Arc<CurrentCertificate>,
     connections: Arc<Connections>,
     /// Changes when connections are to finish.
@@ -130,7 +130,7 @@ impl Port {
                     if end.is_some() {
                         return Ok(());
                     }
-                    self.hooks.is_draining.store(true, Ordering::Relaxed);
+                    self.responder.is_draining.store(true, Ordering::Relaxed);
                     end = Some(Instant::now() + drain);
                     tracing::info!(seconds = drain.as_secs_f64(), "draining");
                 }
@@ -140,17 +140,17 @@ impl Port {
     }
 
     fn show_connections(&self) {
-        self.hooks.metrics.connections.set(i64::try_from(self.connections.count()).unwrap_or(i64::MAX));
+        self.responder.metrics.connections.set(i64::try_from(self.connections.count()).unwrap_or(i64::MAX));
     }
 
     fn take(self: &Arc<Self>, stream: TcpStream) {
         let opened = match self.connections.open(Phase::Handshake) {
             Opened::Open(opened) => opened,
             Opened::InPlaceOfAnother(opened) => {
-                self.hooks.metrics.shed(Limit::Connections);
+                self.responder.metrics.shed(Limit::Connections);
                 opened
             }
-            Opened::Full => return self.hooks.metrics.shed(Limit::Connections),
+            Opened::Full => return self.responder.metrics.shed(Limit::Connections),
         };
         let (port, finished) = (Arc::clone(self), self.finished.clone());
         tokio::spawn(port.connection(stream, opened, finished));
@@ -170,13 +170,13 @@ impl Port {
         connection.enter(Phase::Idle);
         let respond = |request| {
             let (port, connection) = (Arc::clone(&self), Arc::clone(connection));
-            async move { port.hooks.respond(request, &connection).await }
+            async move { port.responder.respond(request, &connection).await }
         };
         serve_requests(stream, connection, respond, finished).await;
     }
 
     fn handshake_failed(&self, error: Option<&io::Error>) {
-        self.hooks.metrics.handshake_failures.inc();
+        self.responder.metrics.handshake_failures.inc();
         let inner = error.and_then(|error| error.get_ref()).and_then(|inner| inner.downcast_ref());
         // Said by a client that does not trust the certificate: the `caBundle` is another authority's.
         if let Some(rustls::Error::AlertReceived(alert)) = inner {

@@ -8,7 +8,7 @@
 //!
 //! The cases of the topic `agent` show the agent in full. Elsewhere one line stands for an agent that is added or removed whole and
 //! is the one that such a case adds: `⟨agent: default⟩` is the one of `agent/default`, behind the same indentation and with
-//! lists inside of it indented by 2, or as the line says. The topic alone has the default image, too: a new one changes these cases.
+//! lists inside of it in lines that are indented by 2, or as the line says. The topic alone has the default image, too: a new one changes these cases.
 //!
 //! Each case is held against the laws as well. `UPDATE_CASES=1 cargo test cases` writes the expectations anew: read each
 //! one as a reviewer would before it is committed.
@@ -150,10 +150,10 @@ fn diff(file: &str, before: &str, after: &str) -> String {
 }
 
 /// A block of YAML with lists inside of it that are indented by 2, as lines: `- name: …` first.
-type Agent = Vec<String>;
+type AgentLines = Vec<String>;
 
 /// The agents of the topic, by situation, and with the image that the other cases have.
-fn agents(cases: &[Case]) -> Vec<(&str, Agent)> {
+fn agents(cases: &[Case]) -> Vec<(&str, AgentLines)> {
     let of = |case: &Case| {
         let text = laws::made(&case.text, &case.config_with(IMAGE)?).ok()?.lawful.text;
         let name = text.find("- name: mackerel-container-agent\n")?;
@@ -166,33 +166,47 @@ fn agents(cases: &[Case]) -> Vec<(&str, Agent)> {
     cases.iter().filter_map(|case| Some((case.name.strip_prefix(AGENT)?, of(case)?))).collect()
 }
 
-/// The agent behind `margin`, with the lists inside of it indented by `lists`.
-fn laid_out(agent: &Agent, margin: &str, lists: usize) -> String {
+/// The agent behind `margin`, with the lists inside of it indented by `lists`, or those of words in brackets.
+fn laid_out(agent: &AgentLines, margin: &str, lists: usize, in_brackets: bool) -> String {
     let mut text = String::new();
-    let mut in_list = false;
+    // The column of the dashes of the list around a line.
+    let mut list: Option<usize> = None;
     for line in agent {
         let content = line.trim_start();
         let indent = line.len() - content.len();
-        in_list = indent > 2 && (in_list || (indent == 4 && content.starts_with("- ")));
-        let indent = if in_list { indent - 2 + lists } else { indent };
-        writeln!(text, "{margin}{:indent$}{content}", "").unwrap();
+        list = list
+            .filter(|dashes| indent >= *dashes)
+            .or(content.starts_with("- ").then_some(indent).filter(|at| *at > 0));
+        match content.strip_prefix("- ") {
+            Some(word) if in_brackets && !word.contains(": ") => {
+                let brackets = if text.ends_with(":\n") { " [" } else { ", " };
+                text.truncate(text.trim_end_matches(['\n', ']']).len());
+                writeln!(text, "{brackets}{word}]").unwrap();
+            }
+            _ => {
+                let indent = if list.is_some() { indent - 2 + lists } else { indent };
+                writeln!(text, "{margin}{:indent$}{content}", "").unwrap();
+            }
+        }
     }
     text
 }
 
 /// The diff with one line for each of these agents that it adds or removes whole.
-fn folded(diff: &str, agents: &[(&str, Agent)]) -> String {
+fn folded(diff: &str, agents: &[(&str, AgentLines)]) -> String {
     let mut folded = String::new();
     let mut rest = diff;
     'lines: while let Some(end) = rest.find('\n') {
         let line = &rest[..=end];
         if let Some(margin) = line.find("- name: mackerel").map(|at| &line[..at]).filter(|margin| margin.len() > 1) {
             for (lists, layout) in [(2, ""), (0, ", lists not indented"), (4, ", lists indented by 4")] {
-                for (name, agent) in agents {
-                    if let Some(behind) = rest.strip_prefix(&laid_out(agent, margin, lists)) {
-                        writeln!(folded, "{margin}⟨agent: {name}{layout}⟩").unwrap();
-                        rest = behind;
-                        continue 'lines;
+                for (in_brackets, words) in [(false, ""), (true, ", words in brackets")] {
+                    for (name, agent) in agents {
+                        if let Some(behind) = rest.strip_prefix(&laid_out(agent, margin, lists, in_brackets)) {
+                            writeln!(folded, "{margin}⟨agent: {name}{layout}{words}⟩").unwrap();
+                            rest = behind;
+                            continue 'lines;
+                        }
                     }
                 }
             }

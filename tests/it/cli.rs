@@ -183,6 +183,14 @@ fn check_lists_what_would_change_and_exits_1() {
     folder.run(&["inject", "-i", "."]);
     let done = folder.run(&["inject", "--check", "."]);
     assert_eq!((done.code, done.stdout.as_str()), (Some(0), ""));
+    let jobs =
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train}\nspec:\n  replicatedJobs:\n";
+    let job = "  - template: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}\n";
+    let ran = folder.run_with(&["inject", "--check", "-"], format!("{jobs}{job}{job}"));
+    assert_eq!(
+        ran.stdout,
+        "<stdin>:1:1: jobset.x-k8s.io/v1alpha2/JobSet/train: the agent would be added in 2 pod templates\n"
+    );
 }
 
 #[test]
@@ -244,9 +252,10 @@ fn templates_in_one_unknown_kind_are_one_note_with_a_count() {
     let folder = Folder::with(&[("a.yaml", &cluster("a")), ("b.yaml", &(cluster("b") + "---\n" + &cluster("c")))]);
     let line = "podTemplates: [{group: example.com, kind: Herd, path: spec.headGroupSpec.template}]";
     let note = format!(
-        "a.yaml:7:7: info[unknown-template]: example.com/v1/Herd/a spec.headGroupSpec.template: not injected: the kind \
-         Herd (example.com) is unknown, but seems to have a pod template in 3 resources; if it has one, add to the configuration: \
-         `{line}`\n3 without pod template\n"
+        "info[unknown-template]: not injected: the kind Herd (example.com) is unknown, but seems to have a pod template in 3 \
+         resources\n --> a.yaml:7:7\n  |\n7 |       spec:\n  |       ^\n  \
+         = note: in example.com/v1/Herd/a spec.headGroupSpec.template\n  \
+         = help: if it has one, add to the configuration: `{line}`\n3 without pod template\n"
     );
     for args in [&["inject", "."][..], &["inject", "--strict", "."]] {
         let ran = folder.run(args);
@@ -353,7 +362,7 @@ fn adopt_takes_over_what_others_put_there_by_every_door() {
     let ran = folder.run(&["inject", "--check", "--adopt", "web.yaml"]);
     let would = "web.yaml:1:1: apps/v1/Deployment/web: the agent would be adopted\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), would));
-    let said = "info[adopted]: apps/v1/Deployment/web spec.template.spec.containers[1]: container mackerel would be adopted, renamed to mackerel-container-agent; changed: image (`agent.image`)";
+    let said = "info[adopted]: container mackerel would be adopted, renamed to mackerel-container-agent; changed: image (`agent.image`)\n";
     assert!(ran.stderr.contains(said), "{}", ran.stderr);
     let adopted = folder.run_with(&["inject", "--adopt", "-"], &by_hand);
     assert!(adopted.stderr.contains(&said.replace("would be adopted", "was adopted")), "{}", adopted.stderr);
@@ -468,8 +477,14 @@ fn wrong_usage_is_logged_too() {
 fn an_agent_that_inject_takes_out_is_named() {
     let folder = Folder::with(&[("web.yaml", &injected())]);
     let ran = folder.run(&["inject", "-i", "--set", "injection=annotated", "web.yaml"]);
-    let named = "web.yaml:7:5: info[removed]: apps/v1/Deployment/web spec.template: the agent was removed";
-    assert!(ran.stderr.starts_with(named) && ran.stderr.ends_with("1 removed; 1 file changed\n"), "{}", ran.stderr);
+    let named = "info[removed]: the agent was removed: `injection` is `annotated`, and the template does not request injection\n \
+                 --> web.yaml:7:5\n  |\n7 |     metadata:\n  |     ^\n  = note: in apps/v1/Deployment/web spec.template\n";
+    assert_eq!(ran.stderr, format!("{named}1 removed; 1 file changed\n"));
+    let many = folder
+        .run_with(&["inject", "--set", "injection=annotated", "-"], format!("{}---\n", injected()).repeat(9))
+        .stderr;
+    assert_eq!(many.matches("info[removed]").count(), 1, "{many}");
+    assert!(many.contains(" = note: 8 more: <stdin>:") && many.contains(" and 5 others (`-v` shows all)\n"), "{many}");
     folder.write("web.yaml", &injected());
     assert_eq!(folder.run(&["uninject", "-i", "web.yaml"]).stderr, "1 removed; 1 file changed\n");
 }
@@ -510,7 +525,8 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         let ran = folder.run(&["inject", "--check", named]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""));
         assert!(
-            ran.stderr.starts_with(&format!("{named}: warning[no-resources]: the directory has no")),
+            ran.stderr.starts_with("warning[no-resources]: the directory has no")
+                && ran.stderr.contains(&format!("\n --> {named}\n1 warning")),
             "{}",
             ran.stderr
         );
@@ -522,14 +538,16 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         let ran = folder.run(&["inject", "--check", named]);
         assert_eq!(
             ran.stderr,
-            format!("{named}: warning[no-resources]: the input has no resources\n1 warning; no file was changed\n")
+            format!(
+                "warning[no-resources]: the input has no resources\n --> {named}\n1 warning; no file was changed\n"
+            )
         );
         assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
     }
     let ran = folder.run_with(&["inject", "--check", "-"], "\n");
     assert_eq!(
         ran.stderr,
-        "<stdin>: warning[no-resources]: the input has no resources\n1 warning; no file was changed\n"
+        "warning[no-resources]: the input has no resources\n --> <stdin>\n1 warning; no file was changed\n"
     );
     assert_eq!(folder.run_with(&["inject", "--strict", "--check", "-"], "").code, Some(2));
     assert_eq!(folder.run_with(&["--log-file", "log"], "").stderr, "no resources\n", "a chart may be empty");
@@ -632,15 +650,25 @@ fn more_than_twenty_errors_are_counted() {
 
 #[test]
 fn warnings_alike_do_not_hide_another_one() {
-    let hasty = WEB
-        .replace("    spec:\n      containers", "    spec:\n      terminationGracePeriodSeconds: 1\n      containers");
-    let host = WEB.replace("    spec:\n      containers", "    spec:\n      hostNetwork: true\n      containers");
-    let folder = Folder::with(&[("web.yaml", &(format!("{hasty}---\n").repeat(25) + &host))]);
+    let with = |field: &str| {
+        WEB.replace("    spec:\n      containers", &format!("    spec:\n      {field}\n      containers"))
+    };
+    let hasty = |seconds: u32| with(&format!("terminationGracePeriodSeconds: {seconds}")) + "---\n";
+    let same = hasty(1).repeat(18);
+    let different = (2..9).map(hasty).collect::<String>();
+    let folder = Folder::with(&[("web.yaml", &(same + &different + &with("hostNetwork: true")))]);
     let shown = |more: &[&str]| folder.run(&[&["inject", "--check", "web.yaml"], more].concat()).stderr;
     let (few, all) = (shown(&[]), shown(&["-v"]));
     assert_eq!((few.matches("[short-termination]").count(), few.matches("[host-network]").count()), (3, 1), "{few}");
-    assert!(few.contains("\n… and 22 more warnings (22 short-termination); `-v` shows all\n"), "{few}");
-    assert_eq!((all.matches("[short-termination]").count(), all.matches("… and").count()), (25, 0), "{all}");
+    assert!(
+        few.contains(
+            "   = note: 17 more: web.yaml:26:38, web.yaml:41:38, web.yaml:56:38 and 14 others (`-v` shows all)\n"
+        ),
+        "{few}"
+    );
+    assert!(few.contains("\n… and 5 more warnings (5 short-termination); `-v` shows all\n"), "{few}");
+    assert!(few.contains("26 would be injected, 26 warnings; "), "{few}");
+    assert_eq!((all.matches("[short-termination]").count(), all.matches(" more").count()), (25, 0), "{all}");
 }
 
 #[test]

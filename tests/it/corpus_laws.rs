@@ -23,7 +23,7 @@ use yaml_json_patch::documents;
 
 /// The results of all texts in one direction, counted.
 #[derive(Debug, Default)]
-struct Census {
+struct LawCensus {
     texts: usize,
     /// Pod templates that the independent reader sees.
     templates: usize,
@@ -36,8 +36,8 @@ struct Census {
     wrong: Vec<String>,
 }
 
-impl Census {
-    fn add(&mut self, other: Census) {
+impl LawCensus {
+    fn add(&mut self, other: LawCensus) {
         self.texts += other.texts;
         self.templates += other.templates;
         self.whole += other.whole;
@@ -66,14 +66,14 @@ impl Census {
 }
 
 /// A text of the corpus.
-pub(crate) struct Subject {
+pub(crate) struct CorpusText {
     name: String,
     pub(crate) text: String,
 }
 
-fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
-    let mut census = Census { texts: 1, ..Census::default() };
-    let Subject { name, text } = subject;
+fn examine(subject: &CorpusText, config: &Config, pairs: &[Config]) -> LawCensus {
+    let mut census = LawCensus { texts: 1, ..LawCensus::default() };
+    let CorpusText { name, text } = subject;
     let checked = catch_unwind(AssertUnwindSafe(|| laws::check(text, config, laws::INJECT)));
     let lawful = match checked {
         Ok(Ok(lawful)) => lawful,
@@ -86,7 +86,8 @@ fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
             return census;
         }
     };
-    let documents: Vec<Document<'_>> = independent_reader::documents(text).into_iter().map(Document::read).collect();
+    let documents: Vec<ReadDocument<'_>> =
+        independent_reader::documents(text).into_iter().map(ReadDocument::read).collect();
     take_count(name, &documents, &lawful.injection, &mut census);
     let here = laws::Made { by: config, lawful };
     if !here.lawful.injection.outcomes.is_empty() {
@@ -111,14 +112,14 @@ fn examine(subject: &Subject, config: &Config, pairs: &[Config]) -> Census {
 }
 
 /// A document as libyaml reads it.
-struct Document<'t> {
+struct ReadDocument<'t> {
     text: &'t str,
     /// The value of a document that may hold templates.
     value: Option<Value>,
     is_readable: bool,
 }
 
-impl<'t> Document<'t> {
+impl<'t> ReadDocument<'t> {
     fn read(text: &'t str) -> Self {
         let may_hold = independent_reader::may_hold_templates(text);
         let value = may_hold.then(|| independent_reader::read(text)).flatten();
@@ -127,7 +128,7 @@ impl<'t> Document<'t> {
 }
 
 /// Compares the injector's templates with those of the independent reader, and counts the decisions.
-fn take_count(name: &str, documents: &[Document<'_>], injection: &Injection, census: &mut Census) {
+fn take_count(name: &str, documents: &[ReadDocument<'_>], injection: &Injection, census: &mut LawCensus) {
     let readable = documents.iter().all(|document| document.is_readable);
     let found = documents.iter().filter_map(|document| document.value.as_ref()).flat_map(independent_reader::wholes);
     let (expected, wholes): (Vec<Template>, Vec<Whole>) = found.unzip();
@@ -196,7 +197,7 @@ fn general(message: &str) -> String {
 }
 
 /// Checks law 3 by libyaml's reading of both texts. libyaml reads scalars by YAML 1.2, which makes no difference to the law.
-fn independent_third_law(name: &str, before: Vec<Document<'_>>, lawful: &laws::Lawful, census: &mut Census) {
+fn independent_third_law(name: &str, before: Vec<ReadDocument<'_>>, lawful: &laws::Lawful, census: &mut LawCensus) {
     let after = independent_reader::documents(&lawful.text);
     if before.len() != after.len() {
         census.wrong.push(format!("{name}: libyaml sees {} documents become {}", before.len(), after.len()));
@@ -221,19 +222,19 @@ fn independent_third_law(name: &str, before: Vec<Document<'_>>, lawful: &laws::L
 }
 
 /// The four ways in which a manifest is tested.
-fn as_it_is(name: &str, text: &str) -> Option<Subject> {
-    Some(Subject { name: name.to_owned(), text: text.to_owned() })
+fn as_it_is(name: &str, text: &str) -> Option<CorpusText> {
+    Some(CorpusText { name: name.to_owned(), text: text.to_owned() })
 }
 
 /// Adds the annotation for the agent to every other template.
-fn asking(name: &str, text: &str) -> Option<Subject> {
+fn asking(name: &str, text: &str) -> Option<CorpusText> {
     let mut out = String::with_capacity(text.len());
     let mut count = name.len();
     for document in documents(text) {
         let document = &text[document.span];
         out.push_str(&annotate(document, &mut count).unwrap_or_else(|| document.to_owned()));
     }
-    (out != text).then(|| Subject { name: name.to_owned(), text: out })
+    (out != text).then(|| CorpusText { name: name.to_owned(), text: out })
 }
 
 fn annotate(document: &str, count: &mut usize) -> Option<String> {
@@ -272,7 +273,7 @@ fn ask(resource: &Value, template: &str) -> PatchOperation {
 }
 
 /// All documents as items, flush with `items` or indented, by the name's length.
-pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<Subject> {
+pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<CorpusText> {
     // A bare carriage return ends a line too, which the indentation below does not know.
     if text.replace("\r\n", "").contains('\r') {
         return None;
@@ -305,7 +306,7 @@ pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<Subject> {
         }
         any |= begun;
     }
-    any.then(|| Subject { name: name.to_owned(), text: list })
+    any.then(|| CorpusText { name: name.to_owned(), text: list })
 }
 
 /// One file's part of the stream that Helm prints for its repository.
@@ -328,9 +329,9 @@ fn as_helm_prints(name: &str, text: &str) -> Option<String> {
 }
 
 /// Does the work on two threads; the results are in the order of the items.
-fn census_of(subjects: &[Subject], config: &Config, pairs: &[Config]) -> Census {
+fn census_of(subjects: &[CorpusText], config: &Config, pairs: &[Config]) -> LawCensus {
     let half = |odd: usize| {
-        move || -> Vec<Census> {
+        move || -> Vec<LawCensus> {
             subjects.iter().skip(odd).step_by(2).map(|subject| examine(subject, config, pairs)).collect()
         }
     };
@@ -339,7 +340,7 @@ fn census_of(subjects: &[Subject], config: &Config, pairs: &[Config]) -> Census 
         let [even, odd] = threads.map(|thread| thread.join().unwrap().into_iter());
         (even, odd)
     });
-    let mut census = Census::default();
+    let mut census = LawCensus::default();
     for one in even {
         census.add(one);
         odd.next().into_iter().for_each(|one| census.add(one));
@@ -350,7 +351,7 @@ fn census_of(subjects: &[Subject], config: &Config, pairs: &[Config]) -> Census 
 #[test]
 fn corpus_laws_hold_and_the_census_is_as_it_was() {
     let Some(files) = corpus::manifests("corpus_laws") else { return };
-    let (mut plain, mut wants, mut lists, mut streams) = (Vec::new(), Vec::new(), Vec::new(), Vec::<Subject>::new());
+    let (mut plain, mut wants, mut lists, mut streams) = (Vec::new(), Vec::new(), Vec::new(), Vec::<CorpusText>::new());
     let mut not_text = 0;
     for (name, bytes) in files {
         let Ok(text) = String::from_utf8(bytes) else {
@@ -363,7 +364,7 @@ fn corpus_laws_hold_and_the_census_is_as_it_was() {
             let repository = name.split('/').next().unwrap_or_default();
             match streams.last_mut().filter(|stream| stream.name == repository) {
                 Some(stream) => stream.text.push_str(&part),
-                None => streams.push(Subject { name: repository.to_owned(), text: part }),
+                None => streams.push(CorpusText { name: repository.to_owned(), text: part }),
             }
         }
         plain.extend(as_it_is(&name, &text));

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The result of a front end: true if it refused, and the templates of its output.
 #[derive(Debug, PartialEq)]
-struct Given {
+struct DoorResult {
     refused: bool,
     templates: Vec<(Template, Value)>,
 }
@@ -59,8 +59,8 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
     }
     let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
     let (list_refused, list) = call(&flags, &list);
-    let by_file = Given { refused, templates: if refused { templates(text) } else { templates(&file) } };
-    let by_list = Given { refused: list_refused, templates: templates(&list) };
+    let by_file = DoorResult { refused, templates: if refused { templates(text) } else { templates(&file) } };
+    let by_list = DoorResult { refused: list_refused, templates: templates(&list) };
     if by_file != by_list {
         return Some(Err(format!("the file gives ({refused})\n{file}\nthe list gives ({list_refused})\n{list}")));
     }

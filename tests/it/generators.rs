@@ -32,9 +32,9 @@ impl<'b> Tape<'b> {
 
 /// The value of a node of a generated manifest.
 #[derive(Clone)]
-enum Node {
-    Map(Vec<(&'static str, Node)>),
-    Seq(Vec<Node>),
+enum Yaml {
+    Map(Vec<(&'static str, Yaml)>),
+    Seq(Vec<Yaml>),
     Text(&'static str),
     /// Text that is written as it is: a number, a quoted string.
     Raw(&'static str),
@@ -59,7 +59,7 @@ pub(crate) fn stream(tape: &mut Tape<'_>) -> String {
             json(&resource, pretty, 0, &mut out);
             out.push('\n');
         } else {
-            let mut writer = Writer { tape, out: String::new(), anchors: 0 };
+            let mut writer = ManifestWriter { tape, out: String::new(), anchors: 0 };
             writer.block(&resource, 0);
             out.push_str(&writer.out);
         }
@@ -86,17 +86,17 @@ pub(crate) fn stream(tape: &mut Tape<'_>) -> String {
     if tape.seldom(10) { format!("\u{feff}{out}") } else { out }
 }
 
-fn list(tape: &mut Tape<'_>) -> Node {
+fn list(tape: &mut Tape<'_>) -> Yaml {
     let mut items = Vec::new();
     for _ in 0..tape.pick(4) {
-        items.push(if tape.seldom(6) { Node::Null } else { resource(tape) });
+        items.push(if tape.seldom(6) { Yaml::Null } else { resource(tape) });
     }
     let (version, kind) =
         tape.one_of(&[("v1", "List"), ("config.kubernetes.io/v1", "ResourceList"), ("apps/v1", "DeploymentList")]);
-    Node::Map(vec![("apiVersion", Node::Text(version)), ("kind", Node::Text(kind)), ("items", Node::Seq(items))])
+    Yaml::Map(vec![("apiVersion", Yaml::Text(version)), ("kind", Yaml::Text(kind)), ("items", Yaml::Seq(items))])
 }
 
-fn resource(tape: &mut Tape<'_>) -> Node {
+fn resource(tape: &mut Tape<'_>) -> Yaml {
     let (version, kind) = tape.one_of(&[
         ("apps/v1", "Deployment"),
         ("v1", "Pod"),
@@ -113,51 +113,51 @@ fn resource(tape: &mut Tape<'_>) -> Node {
         template.extend(template_metadata(tape).map(|metadata| ("metadata", metadata)));
         template.push(("spec", pod_spec(tape, completes)));
         shuffle(tape, &mut template);
-        Node::Map(template)
+        Yaml::Map(template)
     };
-    let mut metadata = vec![("name", Node::Text(tape.one_of(&["web", "api", "売り場"])))];
+    let mut metadata = vec![("name", Yaml::Text(tape.one_of(&["web", "api", "売り場"])))];
     if tape.seldom(5) {
-        metadata.push(("namespace", Node::Text(tape.one_of(&["shop", "kube-system"]))));
+        metadata.push(("namespace", Yaml::Text(tape.one_of(&["shop", "kube-system"]))));
     }
     if kind != "Pod" && tape.seldom(4) {
-        let wait = Node::Map(vec![("com.baeldung/wait-for-it", Node::Raw("\"www.google.com:80\""))]);
+        let wait = Yaml::Map(vec![("com.baeldung/wait-for-it", Yaml::Raw("\"www.google.com:80\""))]);
         metadata.push(("annotations", wait));
     }
-    let mut parts = vec![("apiVersion", Node::Text(version)), ("kind", Node::Text(kind))];
+    let mut parts = vec![("apiVersion", Yaml::Text(version)), ("kind", Yaml::Text(kind))];
     match kind {
         "Pod" => {
             let mut annotations = annotations(tape);
             metadata.append(&mut annotations);
-            parts.push(("metadata", Node::Map(metadata)));
+            parts.push(("metadata", Yaml::Map(metadata)));
             let completes = tape.seldom(4);
             parts.push(("spec", pod_spec(tape, completes)));
         }
         "ConfigMap" => {
-            parts.push(("metadata", Node::Map(metadata)));
+            parts.push(("metadata", Yaml::Map(metadata)));
             let text: &[&str] = &["apiVersion: v1", "kind: Pod", "---", "spec:", "  containers: []"];
-            parts.push(("data", Node::Map(vec![("pod.yaml", Node::Block("|", text))])));
+            parts.push(("data", Yaml::Map(vec![("pod.yaml", Yaml::Block("|", text))])));
         }
         "CronJob" => {
-            parts.push(("metadata", Node::Map(metadata)));
-            let job = Node::Map(vec![("spec", Node::Map(vec![("template", template(tape))]))]);
-            parts.push(("spec", Node::Map(vec![("schedule", Node::Raw("\"0 3 * * *\"")), ("jobTemplate", job)])));
+            parts.push(("metadata", Yaml::Map(metadata)));
+            let job = Yaml::Map(vec![("spec", Yaml::Map(vec![("template", template(tape))]))]);
+            parts.push(("spec", Yaml::Map(vec![("schedule", Yaml::Raw("\"0 3 * * *\"")), ("jobTemplate", job)])));
         }
         "LeaderWorkerSet" => {
-            parts.push(("metadata", Node::Map(metadata)));
+            parts.push(("metadata", Yaml::Map(metadata)));
             let both = vec![("leaderTemplate", template(tape)), ("workerTemplate", template(tape))];
-            parts.push(("spec", Node::Map(vec![("leaderWorkerTemplate", Node::Map(both))])));
+            parts.push(("spec", Yaml::Map(vec![("leaderWorkerTemplate", Yaml::Map(both))])));
         }
         _ => {
-            parts.push(("metadata", Node::Map(metadata)));
+            parts.push(("metadata", Yaml::Map(metadata)));
             let mut spec = vec![("template", template(tape))];
             if tape.seldom(3) {
-                spec.push(("replicas", Node::Raw("0x3")));
+                spec.push(("replicas", Yaml::Raw("0x3")));
             }
-            parts.push(("spec", Node::Map(spec)));
+            parts.push(("spec", Yaml::Map(spec)));
         }
     }
     shuffle(tape, &mut parts);
-    Node::Map(parts)
+    Yaml::Map(parts)
 }
 
 fn shuffle<T>(tape: &mut Tape<'_>, items: &mut [T]) {
@@ -169,22 +169,22 @@ fn shuffle<T>(tape: &mut Tape<'_>, items: &mut [T]) {
     }
 }
 
-fn template_metadata(tape: &mut Tape<'_>) -> Option<Node> {
-    let labels = ("labels", Node::Map(vec![("app", Node::Text("web"))]));
+fn template_metadata(tape: &mut Tape<'_>) -> Option<Yaml> {
+    let labels = ("labels", Yaml::Map(vec![("app", Yaml::Text("web"))]));
     Some(match tape.pick(8) {
         5 => return None,
-        6 => Node::Null,
-        7 => Node::Map(Vec::new()),
+        6 => Yaml::Null,
+        7 => Yaml::Map(Vec::new()),
         _ => {
             let mut metadata = vec![labels];
             metadata.append(&mut annotations(tape));
             shuffle(tape, &mut metadata);
-            Node::Map(metadata)
+            Yaml::Map(metadata)
         }
     })
 }
 
-fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Node)> {
+fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Yaml)> {
     let mut entries = Vec::new();
     for _ in 0..tape.pick(3) {
         let (key, value) = tape.one_of(&[
@@ -215,47 +215,47 @@ fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Node)> {
             ),
         ]);
         debug_assert!(!key.starts_with(PREFIX) || key.len() > PREFIX.len());
-        let value = if value == "|-\n" { Node::Block("|-", &["one", "  two", "", "three"]) } else { Node::Raw(value) };
+        let value = if value == "|-\n" { Yaml::Block("|-", &["one", "  two", "", "three"]) } else { Yaml::Raw(value) };
         if entries.iter().all(|(other, _)| *other != key) {
             entries.push((key, value));
         }
     }
     match tape.pick(6) {
-        4 => vec![("annotations", Node::Null)],
+        4 => vec![("annotations", Yaml::Null)],
         _ if entries.is_empty() && tape.pick(2) == 0 => Vec::new(),
-        _ => vec![("annotations", Node::Map(entries))],
+        _ => vec![("annotations", Yaml::Map(entries))],
     }
 }
 
-fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Node {
+fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Yaml {
     let mut spec = vec![("containers", containers(tape, 1))];
     if completes {
-        spec.push(("restartPolicy", Node::Text(tape.one_of(&["Never", "OnFailure"]))));
+        spec.push(("restartPolicy", Yaml::Text(tape.one_of(&["Never", "OnFailure"]))));
     }
     match tape.pick(8) {
         4 => spec.push(("initContainers", containers(tape, 0))),
-        5 => spec.push(("initContainers", Node::Null)),
-        6 => spec.push(("initContainers", Node::Seq(Vec::new()))),
+        5 => spec.push(("initContainers", Yaml::Null)),
+        6 => spec.push(("initContainers", Yaml::Seq(Vec::new()))),
         _ => {}
     }
     match tape.pick(8) {
         3 | 4 => spec.push(("volumes", volumes())),
-        5 => spec.push(("volumes", Node::Null)),
-        6 => spec.push(("volumes", Node::Seq(Vec::new()))),
+        5 => spec.push(("volumes", Yaml::Null)),
+        6 => spec.push(("volumes", Yaml::Seq(Vec::new()))),
         _ => {}
     }
     match tape.pick(8) {
-        5 => spec.push(("automountServiceAccountToken", Node::Raw("false"))),
-        6 => spec.push(("hostNetwork", Node::Raw("true"))),
-        4 => spec.push(("automountServiceAccountToken", Node::Raw("true"))),
-        7 => spec.push(("nodeSelector", Node::Map(vec![("kubernetes.io/os", Node::Text("linux"))]))),
+        5 => spec.push(("automountServiceAccountToken", Yaml::Raw("false"))),
+        6 => spec.push(("hostNetwork", Yaml::Raw("true"))),
+        4 => spec.push(("automountServiceAccountToken", Yaml::Raw("true"))),
+        7 => spec.push(("nodeSelector", Yaml::Map(vec![("kubernetes.io/os", Yaml::Text("linux"))]))),
         _ => {}
     }
     match tape.pick(8) {
         4 => spec.push(("imagePullSecrets", pull_secrets(&["other", "team"]))),
         5 => spec.push(("imagePullSecrets", pull_secrets(&["other"]))),
-        6 => spec.push(("imagePullSecrets", Node::Null)),
-        7 => spec.push(("imagePullSecrets", Node::Seq(Vec::new()))),
+        6 => spec.push(("imagePullSecrets", Yaml::Null)),
+        7 => spec.push(("imagePullSecrets", Yaml::Seq(Vec::new()))),
         _ => {}
     }
     if tape.seldom(6) {
@@ -265,90 +265,90 @@ fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Node {
         agent_of_others(tape, &mut spec);
     }
     shuffle(tape, &mut spec);
-    Node::Map(spec)
+    Yaml::Map(spec)
 }
 
-fn pull_secrets(names: &[&'static str]) -> Node {
-    Node::Seq(names.iter().map(|name| Node::Map(vec![("name", Node::Text(name))])).collect())
+fn pull_secrets(names: &[&'static str]) -> Yaml {
+    Yaml::Seq(names.iter().map(|name| Yaml::Map(vec![("name", Yaml::Text(name))])).collect())
 }
 
-fn limits(amounts: &[(&'static str, &'static str)]) -> Node {
-    let amounts = amounts.iter().map(|(name, amount)| (*name, Node::Raw(amount))).collect();
-    Node::Map(vec![("limits", Node::Map(amounts))])
+fn limits(amounts: &[(&'static str, &'static str)]) -> Yaml {
+    let amounts = amounts.iter().map(|(name, amount)| (*name, Yaml::Raw(amount))).collect();
+    Yaml::Map(vec![("limits", Yaml::Map(amounts))])
 }
 
-fn volumes() -> Node {
-    let name = ("name", Node::Text("cache"));
-    Node::Seq(vec![Node::Map(vec![name, ("emptyDir", Node::Map(Vec::new()))])])
+fn volumes() -> Yaml {
+    let name = ("name", Yaml::Text("cache"));
+    Yaml::Seq(vec![Yaml::Map(vec![name, ("emptyDir", Yaml::Map(Vec::new()))])])
 }
 
-fn containers(tape: &mut Tape<'_>, at_least: usize) -> Node {
+fn containers(tape: &mut Tape<'_>, at_least: usize) -> Yaml {
     let names = ["web", "proxy", "metrics"];
     let count = at_least + tape.pick(6) / 2;
-    Node::Seq((0..count).map(|index| container(tape, names[index % names.len()])).collect())
+    Yaml::Seq((0..count).map(|index| container(tape, names[index % names.len()])).collect())
 }
 
 /// Adds an agent without a record to one of the lists, perhaps with a volume that has one of the injector's names.
-fn agent_of_others(tape: &mut Tape<'_>, spec: &mut Vec<(&'static str, Node)>) {
+fn agent_of_others(tape: &mut Tape<'_>, spec: &mut Vec<(&'static str, Yaml)>) {
     let list = tape.one_of(&["containers", "containers", "initContainers"]);
     let volume = tape.one_of(&["cache", "mackerel-agent-tmp"]);
     let name = tape.one_of(&["mackerel", "mackerel-container-agent"]);
     let mut agent = container(tape, name);
-    if let Node::Map(parts) = &mut agent {
+    if let Yaml::Map(parts) = &mut agent {
         parts.retain(|(key, _)| *key != "image");
-        parts.push(("image", Node::Raw("mackerel/mackerel-container-agent:1")));
-        let mount = vec![("name", Node::Text(volume)), ("mountPath", Node::Raw("/var/tmp"))];
-        parts.push(("volumeMounts", Node::Seq(vec![Node::Map(mount)])));
+        parts.push(("image", Yaml::Raw("mackerel/mackerel-container-agent:1")));
+        let mount = vec![("name", Yaml::Text(volume)), ("mountPath", Yaml::Raw("/var/tmp"))];
+        parts.push(("volumeMounts", Yaml::Seq(vec![Yaml::Map(mount)])));
     }
     match spec.iter_mut().find(|(key, _)| *key == list) {
-        Some((_, Node::Seq(items))) => items.insert(tape.pick(items.len() + 1), agent),
-        Some((_, other)) => *other = Node::Seq(vec![agent]),
-        None => spec.push((list, Node::Seq(vec![agent]))),
+        Some((_, Yaml::Seq(items))) => items.insert(tape.pick(items.len() + 1), agent),
+        Some((_, other)) => *other = Yaml::Seq(vec![agent]),
+        None => spec.push((list, Yaml::Seq(vec![agent]))),
     }
     if volume != "cache" {
-        let volume = Node::Map(vec![("name", Node::Text(volume)), ("emptyDir", Node::Map(Vec::new()))]);
+        let volume = Yaml::Map(vec![("name", Yaml::Text(volume)), ("emptyDir", Yaml::Map(Vec::new()))]);
         match spec.iter_mut().find(|(key, _)| *key == "volumes") {
-            Some((_, Node::Seq(items))) => items.insert(tape.pick(items.len() + 1), volume),
-            Some((_, other)) => *other = Node::Seq(vec![volume]),
-            None => spec.push(("volumes", Node::Seq(vec![volume]))),
+            Some((_, Yaml::Seq(items))) => items.insert(tape.pick(items.len() + 1), volume),
+            Some((_, other)) => *other = Yaml::Seq(vec![volume]),
+            None => spec.push(("volumes", Yaml::Seq(vec![volume]))),
         }
     }
 }
 
-fn container(tape: &mut Tape<'_>, name: &'static str) -> Node {
+fn container(tape: &mut Tape<'_>, name: &'static str) -> Yaml {
     let mut parts =
-        vec![("name", Node::Text(name)), ("image", Node::Raw(tape.one_of(&["web:1", "\"web:1\"", "'web:1'"])))];
+        vec![("name", Yaml::Text(name)), ("image", Yaml::Raw(tape.one_of(&["web:1", "\"web:1\"", "'web:1'"])))];
     for _ in 0..tape.pick(3) {
         let part = match tape.pick(9) {
-            0 => ("args", Node::Seq(vec![Node::Raw("-v"), Node::Raw("\"--port=80\"")])),
-            1 => ("command", Node::Null),
-            2 => ("args", Node::Seq(vec![Node::Block("|", &["one", "", "  two"])])),
-            3 => ("args", Node::Seq(vec![Node::Block("|+", &["one", ""])])),
-            4 => ("args", Node::Seq(vec![Node::Block(">", &["folded", "text", "", "end"])])),
-            5 => ("env", Node::Seq(vec![Node::Map(vec![("name", Node::Text("A")), ("value", Node::Raw("'on'"))])])),
+            0 => ("args", Yaml::Seq(vec![Yaml::Raw("-v"), Yaml::Raw("\"--port=80\"")])),
+            1 => ("command", Yaml::Null),
+            2 => ("args", Yaml::Seq(vec![Yaml::Block("|", &["one", "", "  two"])])),
+            3 => ("args", Yaml::Seq(vec![Yaml::Block("|+", &["one", ""])])),
+            4 => ("args", Yaml::Seq(vec![Yaml::Block(">", &["folded", "text", "", "end"])])),
+            5 => ("env", Yaml::Seq(vec![Yaml::Map(vec![("name", Yaml::Text("A")), ("value", Yaml::Raw("'on'"))])])),
             6 => ("resources", limits(tape.one_of(&[&[("cpu", "1")], &[("cpu", "1"), ("memory", "1Gi")]]))),
-            7 => ("workingDir", Node::Raw("/a\n                                b")),
-            _ => ("securityContext", Node::Map(Vec::new())),
+            7 => ("workingDir", Yaml::Raw("/a\n                                b")),
+            _ => ("securityContext", Yaml::Map(Vec::new())),
         };
         if parts.iter().all(|(key, _)| *key != part.0) {
             parts.push(part);
         }
     }
     shuffle(tape, &mut parts);
-    Node::Map(parts)
+    Yaml::Map(parts)
 }
 
-fn json(node: &Node, pretty: bool, depth: usize, out: &mut String) {
+fn json(node: &Yaml, pretty: bool, depth: usize, out: &mut String) {
     let line = |out: &mut String, depth: usize| {
         if pretty {
             let _ = write!(out, "\n{:1$}", "", 2 * depth);
         }
     };
     let (open, close, count) = match node {
-        Node::Map(entries) => ('{', '}', entries.len()),
-        Node::Seq(items) => ('[', ']', items.len()),
-        Node::Text(text) => return out.push_str(&format!("{text:?}")),
-        Node::Raw(text) => {
+        Yaml::Map(entries) => ('{', '}', entries.len()),
+        Yaml::Seq(items) => ('[', ']', items.len()),
+        Yaml::Text(text) => return out.push_str(&format!("{text:?}")),
+        Yaml::Raw(text) => {
             let bare = text.trim_matches(['"', '\'']);
             let spelled = match *text {
                 "true" | "1" => (*text).to_owned(),
@@ -357,8 +357,8 @@ fn json(node: &Node, pretty: bool, depth: usize, out: &mut String) {
             };
             return out.push_str(&spelled);
         }
-        Node::Block(_, lines) => return out.push_str(&format!("{:?}", lines.join("\n"))),
-        Node::Null => return out.push_str("null"),
+        Yaml::Block(_, lines) => return out.push_str(&format!("{:?}", lines.join("\n"))),
+        Yaml::Null => return out.push_str("null"),
     };
     out.push(open);
     for index in 0..count {
@@ -367,11 +367,11 @@ fn json(node: &Node, pretty: bool, depth: usize, out: &mut String) {
         }
         line(out, depth + 1);
         match node {
-            Node::Map(entries) => {
+            Yaml::Map(entries) => {
                 let _ = write!(out, "{:?}:{}", entries[index].0, if pretty { " " } else { "" });
                 json(&entries[index].1, pretty, depth + 1, out);
             }
-            Node::Seq(items) => json(&items[index], pretty, depth + 1, out),
+            Yaml::Seq(items) => json(&items[index], pretty, depth + 1, out),
             _ => {}
         }
     }
@@ -381,24 +381,24 @@ fn json(node: &Node, pretty: bool, depth: usize, out: &mut String) {
     out.push(close);
 }
 
-struct Writer<'t, 'b> {
+struct ManifestWriter<'t, 'b> {
     tape: &'t mut Tape<'b>,
     out: String,
     anchors: usize,
 }
 
-impl Writer<'_, '_> {
+impl ManifestWriter<'_, '_> {
     /// A collection in block style, beginning where a line begins.
-    fn block(&mut self, node: &Node, indent: usize) {
+    fn block(&mut self, node: &Yaml, indent: usize) {
         match node {
-            Node::Map(entries) => {
+            Yaml::Map(entries) => {
                 for (key, value) in entries {
                     self.between(indent);
                     let _ = write!(self.out, "{:indent$}", "");
                     self.entry(key, value, indent);
                 }
             }
-            Node::Seq(items) => {
+            Yaml::Seq(items) => {
                 for item in items {
                     self.between(indent);
                     let _ = write!(self.out, "{:indent$}-", "");
@@ -436,7 +436,7 @@ impl Writer<'_, '_> {
         self.out.push('\n');
     }
 
-    fn entry(&mut self, key: &str, value: &Node, indent: usize) {
+    fn entry(&mut self, key: &str, value: &Yaml, indent: usize) {
         match self.tape.pick(12) {
             9 => {
                 let _ = write!(self.out, "\"{key}\":");
@@ -454,10 +454,10 @@ impl Writer<'_, '_> {
         self.value(value, indent, true);
     }
 
-    fn item(&mut self, item: &Node, indent: usize) {
+    fn item(&mut self, item: &Yaml, indent: usize) {
         let gap = self.tape.one_of(&[1, 1, 1, 3]);
         match item {
-            Node::Map(entries) if !entries.is_empty() && !self.tape.seldom(9) => {
+            Yaml::Map(entries) if !entries.is_empty() && !self.tape.seldom(9) => {
                 if self.tape.seldom(8) {
                     self.end();
                     self.block(item, indent + 2);
@@ -470,31 +470,31 @@ impl Writer<'_, '_> {
                     self.entry(key, value, inner);
                 }
                 let rest: Vec<_> = entries.cloned().collect();
-                self.block(&Node::Map(rest), inner);
+                self.block(&Yaml::Map(rest), inner);
             }
             _ => self.value(item, indent, false),
         }
     }
 
     /// Writes the text behind a colon or a dash, to the end of its last line.
-    fn value(&mut self, node: &Node, indent: usize, behind_key: bool) {
-        let empty = matches!(node, Node::Map(entries) if entries.is_empty())
-            || matches!(node, Node::Seq(items) if items.is_empty());
-        if !matches!(node, Node::Null) && self.tape.seldom(24) {
+    fn value(&mut self, node: &Yaml, indent: usize, behind_key: bool) {
+        let empty = matches!(node, Yaml::Map(entries) if entries.is_empty())
+            || matches!(node, Yaml::Seq(items) if items.is_empty());
+        if !matches!(node, Yaml::Null) && self.tape.seldom(24) {
             self.anchors += 1;
             let _ = write!(self.out, " &a{}", self.anchors);
         }
         match node {
-            Node::Null => {
+            Yaml::Null => {
                 let spelled = self.tape.one_of(&["", " null", " ~"]);
                 self.out.push_str(spelled);
                 self.end();
             }
-            Node::Text(text) | Node::Raw(text) => {
+            Yaml::Text(text) | Yaml::Raw(text) => {
                 let _ = write!(self.out, " {text}");
                 self.end();
             }
-            Node::Block(header, lines) => {
+            Yaml::Block(header, lines) => {
                 let _ = writeln!(self.out, " {header}");
                 for line in *lines {
                     if line.is_empty() {
@@ -510,12 +510,12 @@ impl Writer<'_, '_> {
                 self.flow(node, indent + 2, wide);
                 self.end();
             }
-            Node::Map(_) => {
+            Yaml::Map(_) => {
                 self.end();
                 let step = self.tape.one_of(&[2, 2, 2, 4, 1]);
                 self.block(node, indent + step);
             }
-            Node::Seq(_) => {
+            Yaml::Seq(_) => {
                 self.end();
                 let step = if behind_key { self.tape.one_of(&[2, 0, 0, 4]) } else { 2 };
                 self.block(node, indent + step);
@@ -523,10 +523,10 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn flow(&mut self, node: &Node, indent: usize, wide: bool) {
+    fn flow(&mut self, node: &Yaml, indent: usize, wide: bool) {
         let (open, close, count) = match node {
-            Node::Map(entries) => ('{', '}', entries.len()),
-            Node::Seq(items) => ('[', ']', items.len()),
+            Yaml::Map(entries) => ('{', '}', entries.len()),
+            Yaml::Seq(items) => ('[', ']', items.len()),
             _ => return json(node, false, 0, &mut self.out),
         };
         self.out.push(open);
@@ -541,13 +541,13 @@ impl Writer<'_, '_> {
                 let _ = write!(self.out, "{comment}\n{:indent$}", "");
             }
             match node {
-                Node::Map(entries) => {
+                Yaml::Map(entries) => {
                     let (key, value) = &entries[index];
                     let quoted = self.tape.seldom(3);
                     let _ = if quoted { write!(self.out, "\"{key}\": ") } else { write!(self.out, "{key}: ") };
                     self.flow(value, indent + 2, wide);
                 }
-                Node::Seq(items) => self.flow(&items[index], indent + 2, wide),
+                Yaml::Seq(items) => self.flow(&items[index], indent + 2, wide),
                 _ => {}
             }
         }

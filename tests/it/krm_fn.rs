@@ -76,12 +76,11 @@ fn a_refusal_gives_the_list_back_with_the_error_as_its_only_result() {
         (&results[0]["severity"], &results[0]["tags"]["reason"]),
         (&json!("error"), &json!("container-conflict"))
     );
-    let first = ran.stderr.lines().next().unwrap();
-    let message = results[0]["message"].as_str().unwrap();
-    assert!(
-        first.starts_with("error[container-conflict]: apps/v1/Deployment/web ") && first.ends_with(message),
-        "{first}"
+    let (message, help) = results[0]["message"].as_str().unwrap().rsplit_once("; ").unwrap();
+    let shown = format!(
+        "error[container-conflict]: {message}\n --> apps/v1/Deployment/web spec.template.spec.containers[0] (deploy.yaml)\n  = help: {help}\n"
     );
+    assert!(ran.stderr.starts_with(&shown), "{}", ran.stderr);
 }
 
 #[test]

@@ -68,39 +68,142 @@ fn the_kustomizations_of_the_input_and_above_it_count() {
     assert!(decision(&folder, &["patches/web.yaml"]).contains("[injected]"), "another repository");
 }
 
-/// The warnings `patch-conflict` for a base with this overlay.
-fn conflicts(overlay: &str) -> Vec<String> {
-    let folder = Folder::with(&[("base/web.yaml", WEB), ("overlay/kustomization.yaml", overlay)]);
-    folder.write(
-        "overlay/merge.yaml",
-        "kind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {volumes: null}}}\n",
-    );
-    let ran = folder.run(&["inject", "--diff", "."]);
-    ran.stderr.lines().filter(|line| line.contains("[patch-conflict]")).map(str::to_owned).collect()
+/// An overlay with a JSON patch of the target, in the fifth line.
+fn json_patch(target: &str, path: &str) -> String {
+    let operation = format!("- op: add\n      path: {path}\n      value: []");
+    format!("resources: [../base]\npatches:\n- target: {target}\n  patch: |-\n    {operation}\n")
+}
+
+/// The same with a strategic merge patch of the pod template.
+fn merge_patch(template: &str) -> String {
+    let patch =
+        format!("{{kind: Deployment, apiVersion: apps/v1, metadata: {{name: web}}, spec: {{template: {template}}}}}");
+    format!("resources: [../base]\n\npatches:\n- patch: |-\n    {patch}\n")
+}
+
+fn with_overlay(overlay: &str) -> Folder {
+    let base = [("base/kustomization.yaml", BASE), ("base/web.yaml", WEB)];
+    let folder = Folder::with(&base);
+    folder.write("overlay/kustomization.yaml", overlay);
+    folder
+}
+
+/// The first lines of the warnings `patch-conflict`, which are about the base.
+fn conflicts(folder: &Folder, paths: &[&str]) -> Vec<String> {
+    let stderr = folder.run(&[&["inject", "--diff"], paths].concat()).stderr;
+    let found: Vec<String> =
+        stderr.lines().filter(|line| line.contains("[patch-conflict]")).map(str::to_owned).collect();
+    assert_eq!(stderr.matches("\n --> base/web.yaml:1:1\n").count(), found.len(), "{stderr}");
+    found
+}
+
+const VOLUMES: &str = "/spec/template/spec/volumes";
+
+/// Overlays, each with true if its patch removes a part of the agent.
+fn overlays() -> Vec<(String, bool)> {
+    let mut all = Vec::new();
+    let web = "{kind: Deployment, name: web}";
+    for (target, path, is_conflict) in [
+        (web, VOLUMES, true),
+        (web, "/spec/template/metadata/annotations", true),
+        (web, "/spec/template/spec/volumes/-", false),
+        (web, "/spec/template/spec/initContainers", false),
+        (web, "/spec/template/spec/volumesX", false),
+        ("{name: web}", VOLUMES, true),
+        ("{kind: Deployment}", VOLUMES, true),
+        ("{kind: De.*, name: api|w\\w+}", VOLUMES, true),
+        ("{group: apps, version: v1, name: web}", VOLUMES, true),
+        ("{kind: Deployment, name: we}", VOLUMES, false),
+        ("{kind: Deployment, name: other}", VOLUMES, false),
+        ("{kind: StatefulSet, name: web}", VOLUMES, false),
+        ("{group: batch, name: web}", VOLUMES, false),
+    ] {
+        all.push((json_patch(target, path), is_conflict));
+    }
+    for (template, is_conflict) in [
+        ("{metadata: {annotations: null}}", true),
+        ("{metadata: null}", true),
+        ("{metadata: {annotations: {$patch: replace, a: b}}}", true),
+        ("{metadata: {annotations: {$patch: delete}}}", true),
+        ("{spec: {containers: [{$patch: replace}, {name: web, image: web}]}}", true),
+        ("{spec: {volumes: null}}", true),
+        ("{spec: {$patch: replace, containers: [{name: web, image: web}]}}", true),
+        ("{metadata: {annotations: {a: null}}}", false),
+        ("{spec: {containers: []}}", false),
+        ("{spec: {containers: [{name: web, $patch: replace, image: web}]}}", false),
+        ("{spec: {volumes: [{name: data, $patch: delete}]}}", false),
+    ] {
+        all.push((merge_patch(template), is_conflict));
+    }
+    all
 }
 
 #[test]
-fn a_patch_that_replaces_a_list_with_a_part_of_the_agent_is_warned_of() {
-    let json_patch = |target: &str, path: &str| {
-        format!("patches:\n- target: {target}\n  patch: |-\n    - op: add\n      path: {path}\n      value: []\n")
-    };
-    let web = "{kind: Deployment, name: web}";
-    for path in ["/spec/template/spec/volumes", "/spec/template/spec", "/spec/template/metadata/annotations"] {
-        let found = conflicts(&json_patch(web, path));
-        assert!(found.len() == 1 && found[0].contains("web.yaml:1:1: warning"), "{path} {found:?}");
-        assert!(found[0].contains("overlay/kustomization.yaml:3:10: this patch"), "{found:?}");
+fn a_patch_that_removes_a_part_of_the_agent_is_warned_of() {
+    for (overlay, is_conflict) in overlays() {
+        let found = conflicts(&with_overlay(&overlay), &["."]);
+        assert_eq!(found.len(), usize::from(is_conflict), "{overlay} {found:?}");
+        assert!(found.iter().all(|line| line.contains("overlay/kustomization.yaml:5:5: this patch")), "{found:?}");
     }
-    for (target, path) in [
-        (web, "/spec/template/spec/volumes/-"),
-        (web, "/spec/template/spec/initContainers"),
-        (web, "/spec/template/spec/volumesX"),
-        ("{kind: Deployment, name: other}", "/spec/template/spec/volumes"),
-        ("{kind: StatefulSet, name: web}", "/spec/template/spec/volumes"),
-    ] {
-        assert!(conflicts(&json_patch(target, path)).is_empty(), "{target} {path}");
+}
+
+#[test]
+fn what_kustomize_builds_has_all_of_the_agent_or_there_is_a_warning() {
+    for version in ["5.6.", "5.8."] {
+        let Some(kustomize) = tools::find("kustomize", version) else { continue };
+        for (overlay, is_conflict) in overlays() {
+            let folder = with_overlay(&overlay);
+            assert_eq!(folder.run(&["inject", "-i", "base/web.yaml"]).code, Some(0));
+            let output =
+                Command::new(&kustomize).args(["build", "overlay"]).current_dir(folder.root()).output().unwrap();
+            assert!(output.status.success(), "{overlay} {output:?}");
+            let built = String::from_utf8(output.stdout).unwrap();
+            let parts = ["name: mackerel-container-agent\n", "emptyDir:", "mackerel.io/record:"];
+            assert_eq!(parts.iter().any(|part| !built.contains(part)), is_conflict, "{overlay} {built}");
+        }
     }
-    let found = conflicts("patchesStrategicMerge: [merge.yaml]\n");
-    assert!(found.len() == 1 && found[0].contains("overlay/merge.yaml:3:35: this patch"), "{found:?}");
+}
+
+#[test]
+fn the_place_of_a_patch_is_that_of_its_operation() {
+    let folder = with_overlay("resources: [../base]\npatchesStrategicMerge: [merge.yaml]\n");
+    let merge = "kind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {volumes: null}}}\n";
+    folder.write("overlay/merge.yaml", merge);
+    assert!(conflicts(&folder, &["."])[0].contains(" overlay/merge.yaml:3:35: this patch"));
+    let patch = "[{\"op\": \"remove\", \"path\": \"/spec/template/spec/volumes\"}]";
+    let overlay = format!("resources: [../base]\npatches:\n- target: {{name: web}}\n  patch: '{patch}'\n");
+    folder.write("overlay/kustomization.yaml", &overlay);
+    assert!(conflicts(&folder, &["."])[0].contains(" overlay/kustomization.yaml:4:10: this patch"));
+    let late =
+        json_patch("{name: web}", VOLUMES).replace("    - op: add\n", "    - {op: test, path: /a}\n\n    - op: add\n");
+    folder.write("overlay/kustomization.yaml", &late);
+    assert!(conflicts(&folder, &["."])[0].contains(" overlay/kustomization.yaml:7:5: this patch"));
+}
+
+#[test]
+fn selectors_of_labels_count_as_matching_since_a_lower_layer_may_add_them() {
+    let overlay = json_patch("{kind: Deployment, labelSelector: team=shop}", VOLUMES);
+    assert_eq!(conflicts(&with_overlay(&overlay), &["."]).len(), 1);
+}
+
+#[test]
+fn only_patches_of_kustomizations_that_have_the_file_count() {
+    let overlay = json_patch("{name: web}", VOLUMES);
+    let folder = with_overlay(&overlay.replace("../base", "../other"));
+    folder.write("other/kustomization.yaml", "resources: [api.yaml]\n");
+    folder.write("other/api.yaml", WEB.replace("name: web", "name: api").as_str());
+    assert!(conflicts(&folder, &["."]).is_empty(), "its patch fails");
+    for (middle, name) in [("resources: [../base]", "through another"), ("bases: [../base/]", "an old list")] {
+        folder.write("other/kustomization.yaml", middle);
+        assert_eq!(conflicts(&folder, &["."]).len(), 1, "{name}");
+    }
+    folder.write("other/kustomization.yaml", "resources: [api.yaml]\ncomponents: [../overlay]\n");
+    folder.write("overlay/kustomization.yaml", &overlay.replace("resources: [../base]", "kind: Component"));
+    assert!(conflicts(&folder, &["."]).is_empty(), "a component of another kustomization");
+    folder.write("third/kustomization.yaml", "resources: [../base]\ncomponents: [../overlay]\n");
+    assert_eq!(conflicts(&folder, &["."]).len(), 1);
+    folder.write("base/kustomization.yaml", &overlay.replace("../base", "web.yaml"));
+    assert_eq!(conflicts(&folder, &["base/web.yaml"]).len(), 1, "in its own folder");
 }
 
 #[test]

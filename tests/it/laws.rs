@@ -143,7 +143,7 @@ pub(crate) fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
     Ok(after)
 }
 
-/// Checks law 1: a first injection removes no byte but those of a null that becomes a parent.
+/// Checks law 1: a first injection removes no byte but those of a null, `{}` or `[]` that becomes a parent.
 fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     let changes = |outcome: &&Outcome| !outcome.patch.is_empty();
     if injection.outcomes.iter().filter(changes).any(|outcome| outcome.decision.reason != Reason::Injected)
@@ -151,8 +151,8 @@ fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     {
         return Ok(());
     }
-    let is_null = |removed: &str| matches!(removed.trim(), "" | "~" | "null" | "Null" | "NULL");
-    match injection.edits.iter().find(|edit| !is_null(&text[edit.range.clone()])) {
+    let is_nothing = |removed: &str| matches!(removed.trim(), "" | "~" | "null" | "Null" | "NULL" | "{}" | "[]");
+    match injection.edits.iter().find(|edit| !is_nothing(&text[edit.range.clone()])) {
         Some(edit) => Err(format!("law 1: {:?} was taken away by {edit:?}", &text[edit.range.clone()])),
         None => Ok(()),
     }

@@ -26,6 +26,49 @@ fn call(items: &[&str], rest: &str) -> String {
     call + rest
 }
 
+/// `rbac.yaml` may be among the input, and it may be of an earlier version of it.
+#[test]
+fn what_the_input_permits_is_not_required() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    let run = |args: &[&str]| folder.run(&[args, &[NEW, "--namespace", "shop"]].concat());
+    folder.write("rbac.yaml", &run(&["rbac", "web.yaml"]).stdout);
+    let requires = |ran: &Ran| ran.stderr.contains("required: RBAC for the agents");
+    assert!(requires(&run(&["inject", "--diff", "web.yaml"])));
+    assert!(!requires(&run(&["inject", "--diff", "."])));
+    assert!(!requires(&run(&["inject", "--check", "rbac.yaml", "web.yaml"])));
+    assert!(run(&["explain", "."]).stdout.contains("\nrequired permissions (the input has them); "));
+    assert!(requires(&folder.run_with(&["-n", "shop"], call(&[WEB], ""))));
+    let items = folder.read("rbac.yaml");
+    let items: Vec<&str> = items.split("---\n").skip(1).chain([WEB]).collect();
+    let list = folder.run_with(&["-n", "shop", NEW], call(&items, ""));
+    assert!(list.code == Some(0) && !requires(&list), "{list:?}");
+    let name = "  name: mackerel-agent-injector:default:shop:kubelet\n";
+    let renamed = "  name: p-mackerel-agent-injector:default:shop:kubelet\n  annotations:\n    \
+         internal.config.kubernetes.io/previousNames: mackerel-agent-injector:default:shop:kubelet\n";
+    let prefixed: Vec<String> = items
+        .iter()
+        .map(|item| item.replace(&format!("metadata:\n{name}"), &format!("metadata:\n{renamed}")))
+        .collect();
+    let prefixed: Vec<&str> = prefixed.iter().map(|item| &**item).collect();
+    assert!(prefixed[0].contains("p-mackerel"), "{prefixed:?}");
+    let list = folder.run_with(&["-n", "shop", NEW], call(&prefixed, ""));
+    assert!(list.code == Some(0) && !requires(&list), "{list:?}");
+    // Those that this run removes are not there afterwards.
+    let generated = folder.run_with(&["-n", "shop", NEW, "--set=rbac.generate=true"], call(&[WEB], ""));
+    assert!(!requires(&generated), "{generated:?}");
+    let again =
+        folder.run_with(&["-n", "shop", NEW, "--set=agent.image=mackerel-container-agent:2"], &generated.stdout);
+    assert!(again.stderr.contains("2 removed") && requires(&again), "{again:?}");
+    // On older clusters the agent needs more.
+    assert!(requires(&folder.run(&["inject", "--diff", "--namespace", "shop", "."])));
+    let other = WEB.replace("    spec:\n", "    spec:\n      serviceAccountName: web\n");
+    folder.write("other.yaml", &other);
+    assert!(requires(&run(&["inject", "--diff", "."])), "{other}");
+    assert!(
+        run(&["explain", "."]).stdout.contains("\nrequired permissions (`mackerel-agent-injector rbac` prints them)")
+    );
+}
+
 #[test]
 fn rbac_prints_role_and_binding_over_files_and_over_both_kinds_of_stdin() {
     let folder = Folder::with(&[("a/web.yaml", WEB), ("a/settings.yaml", "apiVersion: v1\nkind: ConfigMap\n")]);
@@ -144,6 +187,21 @@ fn a_call_gets_items_where_kpt_can_write_them_to_a_file() {
     }
     let quiet = folder.run_with(&GENERATE, call(&[&WEB.replace("apps/v1", "example.com/v1")], ""));
     assert_eq!(kinds(&items(&quiet)), ["Deployment"], "nothing is injected");
+}
+
+#[test]
+fn permissions_look_the_same_beside_an_agent_and_without_one() {
+    let long = "0123456789 ".repeat(8);
+    let pod = format!(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n    name: web\n    annotations:\n      long: \"{long}\"\nspec:\n containers:\n   \
+         - name: web\n     image: web:1\n"
+    );
+    let folder = Folder::with(&[]);
+    let items = |text: &str| text.split("results:").next().unwrap().to_owned();
+    let at_once = folder.run_with(&GENERATE, call(&[&pod], "")).stdout;
+    let agent = folder.run_with(&[NEW, "--namespace=shop"], call(&[&pod], "")).stdout;
+    assert!(at_once.contains("kind: ClusterRole\n") && !agent.contains("kind: ClusterRole\n"), "{agent}");
+    assert_eq!(items(&folder.run_with(&GENERATE, &agent).stdout), items(&at_once));
 }
 
 /// The items of a ResourceList, in whatever style it is written.

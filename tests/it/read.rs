@@ -31,7 +31,7 @@ fn same(whole: &Tree<'_>, a: NodeId, part: &Tree<'_>, b: NodeId, shift: impl Fn(
         && ours.iter().zip(&theirs).all(|(a, b)| same(whole, *a, part, *b, shift))
 }
 
-enum Answer {
+enum CutResult {
     /// The list was cut, and its items equal those of the whole document.
     Cut,
     /// The list must be read as a whole: it was not cut, or a piece did not read.
@@ -39,15 +39,15 @@ enum Answer {
 }
 
 /// The claim of the list module, tried on one document.
-fn check_cut(text: &str, name: &str) -> Answer {
+fn check_cut(text: &str, name: &str) -> CutResult {
     let whole = yaml::read(text);
-    let Some(cut) = list::cut(text) else { return Answer::Whole };
-    let Some(envelope) = cut.envelope() else { return Answer::Whole };
+    let Some(cut) = list::cut(text) else { return CutResult::Whole };
+    let Some(envelope) = cut.envelope() else { return CutResult::Whole };
     let mut trees = Vec::new();
     for range in &cut.items {
         match yaml::read(&text[range.clone()]) {
             Ok(tree) if list::item(&tree).is_some() => trees.push((range.start, tree)),
-            _ => return Answer::Whole,
+            _ => return CutResult::Whole,
         }
     }
     let whole = whole.unwrap_or_else(|error| panic!("{name}: all pieces read, the whole does not: {error:?}\n{text}"));
@@ -71,7 +71,7 @@ fn check_cut(text: &str, name: &str) -> Answer {
     }
     let covered = cut.items.windows(2).all(|pair| pair[0].end == pair[1].start);
     assert!(covered, "{name}: the items leave a gap");
-    Answer::Cut
+    CutResult::Cut
 }
 
 /// The documents of a text as items of a list, with the dashes in `column`.
@@ -136,7 +136,7 @@ fn a_cut_list_is_the_whole_list() {
         ("JSON", "{\"kind\": \"List\", \"items\": [1]}".to_owned(), false),
     ];
     for (name, text, expected) in cases {
-        assert_eq!(matches!(check_cut(&text, name), Answer::Cut), expected, "{name}\n{text}");
+        assert_eq!(matches!(check_cut(&text, name), CutResult::Cut), expected, "{name}\n{text}");
     }
 }
 
@@ -157,8 +157,8 @@ fn a_cut_list_is_the_whole_list_on_the_corpus() {
             }
             let list = format!("kind: ResourceList\nitems:\n{items}functionConfig:\n  kind: ConfigMap\n");
             match check_cut(&list, &name) {
-                Answer::Cut => cut += 1,
-                Answer::Whole => {
+                CutResult::Cut => cut += 1,
+                CutResult::Whole => {
                     whole += 1;
                 }
             }

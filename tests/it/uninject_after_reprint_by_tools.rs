@@ -57,14 +57,14 @@ const RESOURCE_LIST: [&str; 2] = ["permissions/in-a-resourcelist", "lists/resour
 const CHANGED_BY_THE_TOOL: &str = "layout/block-scalar-that-keeps-its-end-is-last";
 
 /// A case that gets an agent: its text without and with.
-struct Pair {
+struct ReprintPair {
     name: String,
     plain: String,
     injected: String,
 }
 
 /// Every case that gets an agent and had none, and a configuration that knows where all of them keep their templates.
-fn pairs() -> (Vec<Pair>, Config) {
+fn pairs() -> (Vec<ReprintPair>, Config) {
     let mut places = Vec::new();
     let mut pairs = Vec::new();
     for case in cases::all() {
@@ -76,7 +76,7 @@ fn pairs() -> (Vec<Pair>, Config) {
         let injected =
             edit::apply(&case.text, &inject(&case.text, &case.config, laws::placed(&case.text, laws::INJECT)).edits);
         if injected != case.text {
-            pairs.push(Pair { name: case.name, plain: case.text, injected });
+            pairs.push(ReprintPair { name: case.name, plain: case.text, injected });
         }
     }
     (pairs, laws::of_spec(&format!("podTemplates: {}", serde_json::Value::Array(places))))
@@ -107,13 +107,14 @@ impl Printer<'_> {
         let (mut pairs, places) = pairs();
         for (number, name) in changed.iter().enumerate() {
             let at = pairs.iter().position(|pair| pair.name == *name).unwrap();
-            let Pair { plain, .. } = pairs.remove(at);
+            let ReprintPair { plain, .. } = pairs.remove(at);
             let printed = self.print(user, &format!("changed{number}"), &[(name, &plain)]).unwrap();
             let (printed, plain) = (workloads(&printed), workloads(&plain));
             assert!(!printed.is_empty() && printed.len() == plain.len(), "{name} is not printed: {printed:?}");
             assert_ne!(printed, plain, "{name} is printed as it is: let it take part");
         }
-        let (out, texts): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(|pair| left_out.contains(&&*pair.name));
+        let (out, texts): (Vec<&ReprintPair>, Vec<&ReprintPair>) =
+            pairs.iter().partition(|pair| left_out.contains(&&*pair.name));
         assert_eq!(out.len(), left_out.len(), "some of {left_out:?} are no cases that get an agent");
         for (number, pair) in out.into_iter().enumerate() {
             let printed = self.print(user, &format!("alone{number}"), &[(&pair.name, &pair.plain)]);

@@ -5,11 +5,12 @@
 //! without guessing is an error ([`ErrorKind`]); nothing is ever printed anew.
 //!
 //! New text is put where a removal is the exact inverse of an addition:
-//! - items and members follow the last one, its comment, and the comments that are indented deeper;
+//! - items and members follow the last one, its comment, and the comments that are indented deeper, or were before they were
+//!   commented out at the very left;
 //!   [`Operation::InsertBefore`] alone puts it in front of a member and of the comments above it
 //! - comments at or left of a list's dashes or a mapping's keys stay with what follows them; so do those above the first item
 //! - a removal takes whole lines, and no comment of its neighbours
-//! - `{}` and `[]` are filled in place; lines below its key replace a null
+//! - lines below its key replace a null, and `{}` or `[]` behind one blank in a block mapping; elsewhere these are filled in place
 //!
 //! ```text
 //! a:            add /a/-      a:
@@ -19,7 +20,8 @@
 //! b: 1                        # below
 //!                             b: 1
 //!
-//! a: []         add /a/-      a: [y]
+//! a: [] # why   add /a/-      a: # why
+//!                             - y
 //! a: {b: 1}     add /a/c      a: {b: 1, c: 2}
 //! a: # why      add /a        a: # why
 //!                               b: 1
@@ -68,7 +70,7 @@ pub struct Spliced {
 /// let value = Rc::new(serde_json::json!({"name": "db3"}));
 /// for (text, expected) in [
 ///     ("hosts:\n- name: db1\n", "hosts:\n- name: db1\n- name: db3\n"),
-///     ("hosts: [] # none yet\n", "hosts: [{name: db3}] # none yet\n"),
+///     ("hosts: [] # none yet\n", "hosts: # none yet\n  - name: db3\n"),
 /// ] {
 ///     let tree = read(text)?;
 ///     let add = Operation::Add { path: PointerBuf::parse("/hosts/-")?, value: Rc::clone(&value) };

@@ -2,7 +2,7 @@
 
 use crate::agent::container::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
-use crate::config::{Config, go_regexp};
+use crate::config::{Config, Role, Scalar as _, Violation, go_regexp};
 use crate::diagnostic::closest::closest;
 use crate::mackerel::config_file::{Fields, HEADER, Least, PLUGIN, PROBE, ROOT, ValueForm};
 use crate::mackerel::names::CONTAINER;
@@ -252,10 +252,15 @@ impl Check<'_, '_> {
     }
 
     fn roles(&mut self, roles: NodeId) {
-        for role in self.list("roles", roles) {
-            if !self.text(role).is_some_and(|role| role.contains(':')) {
-                let message = "the role has no service, so Mackerel rejects it and the agent exits";
-                self.invalid(role, message, Some("write it as `service:role`".to_owned()));
+        for (index, role) in self.list("roles", roles).into_iter().enumerate() {
+            let place = format!("roles[{index}]");
+            match self.text(role).map(|text| Role::parse(&text)) {
+                None => self.must_be(&place, role, "a role"),
+                Some(Err(Violation { what, help })) => {
+                    let message = format!("`{place}` {what}; Mackerel rejects it, so the agent exits");
+                    self.invalid(role, &message, help);
+                }
+                Some(Ok(_)) => {}
             }
         }
     }
@@ -506,7 +511,9 @@ plugin:
             ("plugin: {metric: {a: {command: b}}}", "unknown field `plugin.metric`"),
             ("plugin: [a]", "`plugin` must be a mapping, found a list"),
             ("roles: a:b", "`roles` must be a list, found `a:b`"),
-            ("roles: [web]", "has no service"),
+            ("roles: [web]", "`roles[0]` must be a role, found `web`"),
+            ("roles: ['shop:web', 'shop.jp:web']", "`roles[1]` must be a role, found `shop.jp:web`"),
+            ("roles: [[shop]]", "`roles[0]` must be a role, found a list"),
             ("displayName: [x]", "`displayName` must be text, found a list"),
             ("hostStatusOnStart: ''", "must be one of"),
             ("hostIdStore: disk", "must be one of"),

@@ -102,6 +102,25 @@ fn the_kind_of_the_workload_is_no_condition() {
 }
 
 #[test]
+fn the_kind_pod_means_pods_without_a_controller() {
+    let owner = |is_controller: bool| {
+        let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-6d4b9c7f5", "uid": "7", "controller": is_controller});
+        pod(json!({"ownerReferences": [owner], "labels": {"app": "web"}}), json!({}))
+    };
+    for (exclusion, of_workload) in [
+        ("{kind: Pod}", "injected"),
+        ("{group: ''}", "injected"),
+        ("{kind: Pod, podSelector: {matchLabels: {app: web}}}", "injected"),
+        ("{podSelector: {matchLabels: {app: web}}}", "not-selected"),
+        ("{namespace: shop}", "not-selected"),
+    ] {
+        let config = of_spec(&format!("{{select: {{exclude: [{exclusion}]}}}}"));
+        let decided = |pod: &Value| answer(Hook::Mutate, &review(pod), &config).0.decision;
+        assert_eq!((decided(&owner(true)), decided(&owner(false))), (of_workload, "not-selected"), "{exclusion}");
+    }
+}
+
+#[test]
 fn a_job_gets_the_init_container_only_when_it_is_created() {
     let mut job = deployment(json!({}), annotated("wait-for", "db:5432"), json!({"restartPolicy": "Never"}));
     job["apiVersion"] = "batch/v1".into();

@@ -3,7 +3,7 @@
 use crate::admission::{answer_of, patched, review};
 use crate::cases;
 use crate::corpus;
-use crate::kubernetes::injected::{Pair, pairs};
+use crate::kubernetes::injected::{InjectedPair, pairs};
 use crate::laws::{INJECT, carries_record};
 use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::Config;
@@ -57,7 +57,7 @@ fn without_null(value: Value) -> Value {
 }
 
 /// The pods of which the webhook makes others than the manifest's injection did.
-fn differences(name: &str, reviewer: &Reviewer, pair: &Pair, wrong: &mut Vec<String>) -> usize {
+fn differences(name: &str, reviewer: &Reviewer, pair: &InjectedPair, wrong: &mut Vec<String>) -> usize {
     let mut tried = 0;
     for (mut before, after) in pair.pods() {
         // A workload that has its images filled in on its own way shows them in its pods.

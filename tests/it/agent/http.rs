@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 /// A request as a fake sees it.
-pub(super) struct Request {
+pub(super) struct HttpRequest {
     pub(super) method: String,
     pub(super) path: String,
     /// The parameters behind `?`, as they were sent.
@@ -25,14 +25,14 @@ pub(super) struct Request {
     pub(super) certified: bool,
 }
 
-impl Request {
+impl HttpRequest {
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         header(&self.head, name)
     }
 }
 
 /// A status and a body.
-pub(super) type Answer = (u16, Vec<u8>);
+pub(super) type StatusAndBody = (u16, Vec<u8>);
 
 /// The TLS configuration of a server. Clients may have a certificate of that authority.
 pub(super) fn tls(signed: &Signed, clients: &str) -> Arc<ServerConfig> {
@@ -51,7 +51,7 @@ pub(super) fn tls(signed: &Signed, clients: &str) -> Arc<ServerConfig> {
 pub(super) fn serve(
     address: SocketAddr,
     tls: Option<Arc<ServerConfig>>,
-    answer: impl Fn(&Request) -> Answer + Send + Sync + 'static,
+    answer: impl Fn(&HttpRequest) -> StatusAndBody + Send + Sync + 'static,
 ) -> SocketAddr {
     let listener = TcpListener::bind(address).unwrap_or_else(|why| panic!("{address}: {why}"));
     let address = listener.local_addr().unwrap();
@@ -69,7 +69,7 @@ pub(super) fn serve(
 fn respond(
     mut stream: TcpStream,
     tls: Option<Arc<ServerConfig>>,
-    answer: &dyn Fn(&Request) -> Answer,
+    answer: &dyn Fn(&HttpRequest) -> StatusAndBody,
 ) -> io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let Some(tls) = tls else { return respond_on(&mut stream, false, answer) };
@@ -84,14 +84,14 @@ fn respond(
 fn respond_on(
     stream: &mut (impl Read + Write),
     certified: bool,
-    answer: &dyn Fn(&Request) -> Answer,
+    answer: &dyn Fn(&HttpRequest) -> StatusAndBody,
 ) -> io::Result<()> {
     let (head, body) = receive(stream)?;
     let mut words = head.split(' ');
     let method = words.next().unwrap_or_default().to_owned();
     let (path, query) = words.next().map_or(("", ""), |target| target.split_once('?').unwrap_or((target, "")));
     let (path, query) = (path.to_owned(), query.to_owned());
-    let (status, body) = answer(&Request { method, path, query, head, body, certified });
+    let (status, body) = answer(&HttpRequest { method, path, query, head, body, certified });
     let kind = if body.starts_with(b"{") { "application/json" } else { "text/plain" };
     let length = body.len();
     let head =
@@ -131,14 +131,14 @@ fn header<'h>(head: &'h str, name: &str) -> Option<&'h str> {
 }
 
 /// A server's address; with TLS also its name, and the authorities that the client trusts.
-pub(super) struct Server<'s> {
+pub(super) struct HttpTarget<'s> {
     pub(super) address: SocketAddr,
     pub(super) tls: Option<(&'s str, &'s str)>,
 }
 
-impl Server<'_> {
+impl HttpTarget<'_> {
     /// Sends one request, as `GET /path`, with a header. Returns the status and the body.
-    pub(super) fn ask(&self, request: &str, header: Option<(&str, &str)>, body: Option<&Value>) -> Answer {
+    pub(super) fn ask(&self, request: &str, header: Option<(&str, &str)>, body: Option<&Value>) -> StatusAndBody {
         let header = header.map_or_else(String::new, |(name, value)| format!("{name}: {value}\r\n"));
         let body = body.map_or_else(String::new, Value::to_string);
         let length = body.len();

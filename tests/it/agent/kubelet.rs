@@ -1,7 +1,7 @@
 //! A fake kubelet of one node with one pod of interest. It decides about requests as kubelets do: the API server says who a token
 //! is, and what that user may get.
 
-use super::http::{Answer, Request, serve, tls};
+use super::http::{HttpRequest, StatusAndBody, serve, tls};
 use crate::kubernetes::certificates::{Authority, Signed};
 use crate::kubernetes::cluster::Cluster;
 use k8s_openapi::jiff::Timestamp;
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 const PORT: u16 = 10250;
 const READ_ONLY_PORT: u16 = 10255;
 
-pub(super) struct Kubelet {
+pub(super) struct FakeKubelet {
     cluster: &'static Cluster,
     node: String,
     /// Kubernetes 1.33 and later: a permission for `/pods` alone.
@@ -34,7 +34,7 @@ pub(super) struct Asked {
     pub(super) by: Option<String>,
 }
 
-impl Kubelet {
+impl FakeKubelet {
     /// Starts it on both of its ports.
     pub(super) fn start(
         cluster: &'static Cluster,
@@ -96,7 +96,7 @@ impl Kubelet {
     ///
     /// # Errors
     /// Returns a status and a reason: the token is not valid, or the user has no permission.
-    fn permission(&self, request: &Request) -> Result<String, (u16, String)> {
+    fn permission(&self, request: &HttpRequest) -> Result<String, (u16, String)> {
         let (user, groups) = if request.certified {
             ("kube-apiserver-kubelet-client".to_owned(), json!(["system:masters"]))
         } else {
@@ -128,7 +128,7 @@ impl Kubelet {
         part.map(str::to_owned).ok_or_else(|| (403, forbidden()))
     }
 
-    fn content(&self, request: &Request, by: Option<String>) -> Answer {
+    fn content(&self, request: &HttpRequest, by: Option<String>) -> StatusAndBody {
         let pods: Vec<Value> = self.pod.lock().unwrap().iter().flat_map(|pod| [neighbour(pod), pod.clone()]).collect();
         let content = match &*request.path {
             "/pods" => json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": pods}),

@@ -1,6 +1,6 @@
 //! A fake of the Mackerel API, as far as the agent calls it, with the rules that mackerel.io/api-docs publishes.
 
-use super::http::{Answer, Request};
+use super::http::{HttpRequest, StatusAndBody};
 use regex_lite::Regex;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,12 +14,12 @@ pub(super) struct Mackerel {
     key: String,
     /// The hosts as the API shows them.
     hosts: Mutex<Vec<Value>>,
-    calls: Mutex<Vec<Call>>,
+    calls: Mutex<Vec<MackerelCall>>,
 }
 
 /// A request and the status of its answer.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Call {
+pub(super) struct MackerelCall {
     /// `POST /api/v0/hosts`, with the parameters.
     pub(super) request: String,
     #[serde(default)]
@@ -40,11 +40,11 @@ impl Mackerel {
         self.hosts.lock().unwrap().clone()
     }
 
-    pub(super) fn calls(&self) -> Vec<Call> {
+    pub(super) fn calls(&self) -> Vec<MackerelCall> {
         self.calls.lock().unwrap().clone()
     }
 
-    pub(super) fn answer(&self, request: &Request) -> Answer {
+    pub(super) fn answer(&self, request: &HttpRequest) -> StatusAndBody {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let (status, answer) = match self.decide(request, &body) {
             Ok(answer) => (200, answer),
@@ -52,11 +52,11 @@ impl Mackerel {
         };
         let question = if request.query.is_empty() { "" } else { "?" };
         let request = format!("{} {}{question}{}", request.method, request.path, request.query);
-        self.calls.lock().unwrap().push(Call { request, body, status });
+        self.calls.lock().unwrap().push(MackerelCall { request, body, status });
         (status, answer.to_string().into_bytes())
     }
 
-    fn decide(&self, request: &Request, body: &Value) -> Result<Value, Refusal> {
+    fn decide(&self, request: &HttpRequest, body: &Value) -> Result<Value, Refusal> {
         if request.header("X-Api-Key") != Some(&self.key) {
             return Err((403, "Authentication failed. Please try with valid Api Key."));
         }

@@ -15,12 +15,12 @@ use crate::kubernetes::cluster::{Cluster, cluster, user};
 use crate::kubernetes::permissions::{permit, permitted};
 use crate::program::Folder;
 use crate::tools;
-use http::{Server, serve, tls};
-use kubelet::Kubelet;
+use http::{HttpTarget, serve, tls};
+use kubelet::FakeKubelet;
 use mackerel::Mackerel;
-use pod::{Given, Pod};
+use pod::{AdmittedPod, PodInputs};
 use recorded::{Recorded, Situation, replay};
-use runc::Container;
+use runc::RuncContainer;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -46,8 +46,8 @@ const GRACE: Duration = Duration::from_secs(30);
 struct Stage {
     namespace: String,
     address: Ipv4Addr,
-    pod: Pod,
-    kubelet: Arc<Kubelet>,
+    pod: AdmittedPod,
+    kubelet: Arc<FakeKubelet>,
     mackerel: Arc<Mackerel>,
     /// The address of Mackerel, and the authority of its certificate.
     api: SocketAddr,
@@ -72,9 +72,9 @@ fn stage(
             tools::not_checked("the agent on Fargate", "this machine has no network");
             return None;
         };
-        Kubelet::start_as_node(cluster, &namespace, address)
+        FakeKubelet::start_as_node(cluster, &namespace, address)
     } else {
-        Kubelet::start(cluster, &namespace, address, situation.fine_grained, situation.self_signed)
+        FakeKubelet::start(cluster, &namespace, address, situation.fine_grained, situation.self_signed)
     };
     let source = recorded.source(situation);
     let mackerel = Arc::new(Mackerel::new(API_KEY));
@@ -90,8 +90,8 @@ fn stage(
     let settings: Vec<String> = settings.map(|setting| setting.replace("{address}", &address.to_string())).collect();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     permit(cluster, &namespace, &settings, &manifest);
-    let given = Given { host: address, node: &namespace, api_key: API_KEY, file: &source.file };
-    let pod = Pod::admit(cluster, &manifest, &settings, &given);
+    let given = PodInputs { host: address, node: &namespace, api_key: API_KEY, file: &source.file };
+    let pod = AdmittedPod::admit(cluster, &manifest, &settings, &given);
     kubelet.run(pod.running(address));
     Some(Stage { namespace, address, pod, kubelet, mackerel, api, authority: authority.pem })
 }
@@ -179,7 +179,7 @@ fn fakes_and_permissions_are_right_for_what_the_agent_asked_and_posted() {
     let recorded = Recorded::read();
     for (number, situation) in recorded.situations.iter().enumerate() {
         let Some(stage) = stage(cluster, &recorded, situation, address(number), 0) else { continue };
-        let mackerel = Server { address: stage.api, tls: Some((API, &stage.authority)) };
+        let mackerel = HttpTarget { address: stage.api, tls: Some((API, &stage.authority)) };
         replay(&recorded, situation, &stage.pod, &mackerel, (&stage.namespace, &stage.kubelet.authority));
         stage.has_seen(cluster, &recorded, situation);
     }
@@ -241,7 +241,7 @@ fn the_real_agent_asks_and_posts_what_is_recorded() {
 
 /// Runs the agent until it has posted metrics, and ends it.
 fn lives(stage: &Stage, binary: &Path, name: &str) {
-    let mut container = Container::run(binary, &stage.pod, stage.address, &stage.authority);
+    let mut container = RuncContainer::run(binary, &stage.pod, stage.address, &stage.authority);
     let started = Instant::now();
     while !stage.mackerel.calls().iter().any(|call| call.request == "POST /api/v0/tsdb") {
         let why = if container.has_ended() { "it has ended" } else { "it posts no metrics" };
@@ -260,7 +260,7 @@ fn the_fake_mackerel_refuses_what_mackerel_refuses() {
     let certificate = tls(&authority.sign("", API, &[API]), &authority.pem);
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let address = serve(local, Some(certificate), move |request| mackerel.answer(request));
-    let server = Server { address, tls: Some((API, &authority.pem)) };
+    let server = HttpTarget { address, tls: Some((API, &authority.pem)) };
     let ask = |request: &str, body: Value| server.ask(request, Some(("X-Api-Key", API_KEY)), Some(&body)).0;
     let host = |field: &str, value: Value| {
         let mut host = json!({"name": "web", "meta": {}, "customIdentifier": field});
@@ -305,10 +305,10 @@ fn the_fake_kubelet_refuses_as_kubelets_do() {
     let Some(cluster) = cluster() else { return };
     let (namespace, address) = ("agent-refused", address(200));
     cluster.namespace(namespace, &json!({}));
-    Kubelet::start(cluster, namespace, address, true, false);
+    FakeKubelet::start(cluster, namespace, address, true, false);
     let authorities = cluster.authorities();
     let name = address.to_string();
-    let server = Server { address: SocketAddr::from((address, 10250)), tls: Some((&name, &authorities)) };
+    let server = HttpTarget { address: SocketAddr::from((address, 10250)), tls: Some((&name, &authorities)) };
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
     let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
     let token = cluster.ask(&path, &request)["status"]["token"].as_str().unwrap().to_owned();

@@ -1,6 +1,6 @@
 //! An injected workload's pod, as the API server admits it and a kubelet prepares its agent: environment, files and user.
 
-use crate::kubernetes::cluster::{Cluster, Run, Verdict};
+use crate::kubernetes::cluster::{ApiVerdict, Cluster, Run};
 use crate::program::Folder;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const AGENT: &str = "mackerel-container-agent";
 const TOKEN: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-pub(super) struct Pod {
+pub(super) struct AdmittedPod {
     /// The Pod as the API server stored it.
     pub(super) object: Value,
     /// The agent's container.
@@ -33,7 +33,7 @@ pub(super) struct Mount {
 }
 
 /// The cluster's contents for the agent.
-pub(super) struct Given<'g> {
+pub(super) struct PodInputs<'g> {
     pub(super) host: Ipv4Addr,
     pub(super) node: &'g str,
     /// The value of the Secret that the documents name.
@@ -42,9 +42,9 @@ pub(super) struct Given<'g> {
     pub(super) file: &'g str,
 }
 
-impl Pod {
+impl AdmittedPod {
     /// Injects the agent into a workload, and creates the pod of its template on a node.
-    pub(super) fn admit(cluster: &Cluster, manifest: &str, settings: &[&str], given: &Given<'_>) -> Self {
+    pub(super) fn admit(cluster: &Cluster, manifest: &str, settings: &[&str], given: &PodInputs<'_>) -> Self {
         let sets = settings.iter().flat_map(|setting| ["--set", setting]);
         let arguments: Vec<&str> = ["inject", "-"].into_iter().chain(sets).collect();
         let ran = Folder::with(&[]).run_with(&arguments, manifest);
@@ -57,8 +57,8 @@ impl Pod {
         pod["metadata"]["name"] = "web-abcde".into();
         pod["spec"]["nodeName"] = given.node.into();
         let object = match cluster.create(Run::Wet, namespace, &pod) {
-            Verdict::Accepted { object, .. } => object,
-            Verdict::Refused(why) => panic!("{namespace}: {why}"),
+            ApiVerdict::Accepted { object, .. } => object,
+            ApiVerdict::Refused(why) => panic!("{namespace}: {why}"),
         };
         let lists = ["containers", "initContainers"].map(|list| object["spec"][list].as_array());
         let container = lists.into_iter().flatten().flatten().find(|container| container["name"] == AGENT);
@@ -86,7 +86,7 @@ impl Pod {
         pod
     }
 
-    fn environment(&self, cluster: &Cluster, given: &Given<'_>) -> BTreeMap<String, String> {
+    fn environment(&self, cluster: &Cluster, given: &PodInputs<'_>) -> BTreeMap<String, String> {
         let server = cluster.server;
         let mut environment = BTreeMap::from([
             ("KUBERNETES_SERVICE_HOST".to_owned(), server.ip().to_string()),
@@ -109,7 +109,7 @@ impl Pod {
         environment
     }
 
-    fn field(&self, path: &str, given: &Given<'_>) -> String {
+    fn field(&self, path: &str, given: &PodInputs<'_>) -> String {
         match path {
             "status.hostIP" => given.host.to_string(),
             "spec.nodeName" => given.node.to_owned(),
@@ -120,7 +120,7 @@ impl Pod {
         }
     }
 
-    fn mounts(&self, cluster: &Cluster, given: &Given<'_>) -> Vec<Mount> {
+    fn mounts(&self, cluster: &Cluster, given: &PodInputs<'_>) -> Vec<Mount> {
         let mount = |mount: &Value| {
             let name = &mount["name"];
             let volumes = self.object["spec"]["volumes"].as_array().unwrap();
@@ -139,7 +139,7 @@ impl Pod {
         self.container["volumeMounts"].as_array().unwrap().iter().map(mount).collect()
     }
 
-    fn files(&self, cluster: &Cluster, volume: &Value, given: &Given<'_>) -> Vec<(String, String)> {
+    fn files(&self, cluster: &Cluster, volume: &Value, given: &PodInputs<'_>) -> Vec<(String, String)> {
         let items = |source: &Value| source["items"].as_array().cloned().unwrap_or_default();
         let path = |item: &Value| item["path"].as_str().unwrap().to_owned();
         if volume["configMap"].is_object() {

@@ -1,8 +1,8 @@
 //! The recorded requests of the real agent: read, filled in, and sent again.
 
-use super::http::Server;
-use super::mackerel::Call;
-use super::pod::Pod;
+use super::http::HttpTarget;
+use super::mackerel::MackerelCall;
+use super::pod::AdmittedPod;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,18 +12,18 @@ use std::time::SystemTime;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Recorded {
-    requests: Vec<Call>,
+    requests: Vec<MackerelCall>,
     /// The names of the first metrics, without those of interfaces.
     pub(super) metrics: Vec<String>,
-    by_settings: Source,
-    by_file: Source,
+    by_settings: RecordedSource,
+    by_file: RecordedSource,
     pub(super) situations: Vec<Situation>,
 }
 
 /// The place of what is posted, and the values that reach Mackerel from there.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Source {
+pub(super) struct RecordedSource {
     #[serde(default)]
     pub(super) settings: Vec<String>,
     #[serde(default)]
@@ -67,12 +67,12 @@ impl Recorded {
         serde_yaml::from_str(include_str!("recorded.yaml")).unwrap()
     }
 
-    pub(super) fn source(&self, situation: &Situation) -> &Source {
+    pub(super) fn source(&self, situation: &Situation) -> &RecordedSource {
         if situation.file { &self.by_file } else { &self.by_settings }
     }
 
     /// The requests to Mackerel for this pod and host.
-    pub(super) fn requests(&self, situation: &Situation, pod: &Pod, host: &str) -> Vec<Call> {
+    pub(super) fn requests(&self, situation: &Situation, pod: &AdmittedPod, host: &str) -> Vec<MackerelCall> {
         let metadata = &pod.object["metadata"];
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
         let mut known = BTreeMap::from([
@@ -87,11 +87,11 @@ impl Recorded {
         let metrics = self.metrics.iter();
         let metrics: Vec<Value> =
             metrics.map(|name| json!({"hostId": host, "name": name, "time": now, "value": 25.5})).collect();
-        let fill = |call: &Call| {
+        let fill = |call: &MackerelCall| {
             let request = filled(&call.request.as_str().into(), &known);
             let body =
                 if call.request.ends_with("/tsdb") { metrics.clone().into() } else { filled(&call.body, &known) };
-            Call { request: request.as_str().unwrap().to_owned(), body, status: 200 }
+            MackerelCall { request: request.as_str().unwrap().to_owned(), body, status: 200 }
         };
         self.requests.iter().map(fill).collect()
     }
@@ -118,8 +118,8 @@ fn filled(value: &Value, known: &BTreeMap<&str, Value>) -> Value {
 pub(super) fn replay(
     recorded: &Recorded,
     situation: &Situation,
-    pod: &Pod,
-    mackerel: &Server<'_>,
+    pod: &AdmittedPod,
+    mackerel: &HttpTarget<'_>,
     unverified: (&str, &str),
 ) {
     let variable = |name: &str| pod.environment.get(name).map(String::as_str);
@@ -127,7 +127,7 @@ pub(super) fn replay(
     let location = variable("MACKEREL_AGENT_CONFIG");
     assert_eq!(location.is_some(), situation.file);
     if let Some((address, path)) = location.and_then(|url| url.strip_prefix("http://")?.split_once('/')) {
-        let server = Server { address: address.parse().unwrap(), tls: None };
+        let server = HttpTarget { address: address.parse().unwrap(), tls: None };
         let (status, file) = server.ask(&format!("GET /{path}"), None, None);
         assert_eq!((status, &*file), (200, recorded.source(situation).file.as_bytes()));
     } else if let Some(path) = location {
@@ -156,7 +156,7 @@ pub(super) fn replay(
         if is_secure { (file("ca.crt"), format!("Bearer {}", file("token"))) } else { Default::default() };
     let is_verified = variable("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS").is_none();
     let trusted = if is_verified { (host, &*authorities) } else { unverified };
-    let kubelet = Server { address, tls: is_secure.then_some(trusted) };
+    let kubelet = HttpTarget { address, tls: is_secure.then_some(trusted) };
     for path in situation.asked.keys() {
         let header = is_secure.then_some(("Authorization", &*token));
         let (status, body) = kubelet.ask(&format!("GET {prefix}{path}"), header, None);
@@ -166,7 +166,7 @@ pub(super) fn replay(
     let key = needed("MACKEREL_APIKEY");
     let mut id = String::new();
     for index in 0..recorded.requests.len() {
-        let Call { request, body, .. } = &recorded.requests(situation, pod, &id)[index];
+        let MackerelCall { request, body, .. } = &recorded.requests(situation, pod, &id)[index];
         let (status, answer) =
             mackerel.ask(request, Some(("X-Api-Key", key)), Some(body).filter(|body| !body.is_null()));
         let answer: Value = serde_json::from_slice(&answer).unwrap();

@@ -1,6 +1,6 @@
 //! The agent's container, run by runc as its kubelet would have it run, on the host's network.
 
-use super::pod::Pod;
+use super::pod::AdmittedPod;
 use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::net::Ipv4Addr;
@@ -16,15 +16,15 @@ const PROGRAM: &str = "/usr/local/bin/mackerel-container-agent";
 const IMAGE: [&str; 2] = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "GODEBUG=http2client=0"];
 
 /// A running agent, killed with the test.
-pub(super) struct Container {
+pub(super) struct RuncContainer {
     child: Child,
     name: String,
     folder: TempDir,
 }
 
-impl Container {
+impl RuncContainer {
     /// Runs that binary as the agent of a pod. Mackerel is at that address, with a certificate of that authority.
-    pub(super) fn run(binary: &Path, pod: &Pod, mackerel: Ipv4Addr, authority: &str) -> Self {
+    pub(super) fn run(binary: &Path, pod: &AdmittedPod, mackerel: Ipv4Addr, authority: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let name = format!("{}-{}", pod.object["metadata"]["namespace"].as_str().unwrap(), std::process::id());
         fs::create_dir(folder.path().join("rootfs")).unwrap();
@@ -88,7 +88,7 @@ impl Container {
     }
 }
 
-impl Drop for Container {
+impl Drop for RuncContainer {
     fn drop(&mut self) {
         if !self.has_ended() {
             self.kill("KILL");
@@ -98,7 +98,7 @@ impl Drop for Container {
 }
 
 /// The container as OCI has it.
-fn configuration(pod: &Pod, mounts: &[Value]) -> Value {
+fn configuration(pod: &AdmittedPod, mounts: &[Value]) -> Value {
     // The container's own setting, else the pod's.
     let setting = |field: &str| {
         let own = &pod.container["securityContext"][field];

@@ -2,7 +2,7 @@
 //!
 //! `docs/annotations.yaml` has the Japanese sentences, each beside the English one that it translates, and an example of each.
 
-use super::configuration::{self, Entry};
+use super::configuration::{self, SettingEntry};
 use super::page::root;
 use crate::laws;
 use mackerel_agent_injector::annotations::{Annotation, overlay, request};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
 
-struct Words {
+struct AnnotationPageWords {
     file: &'static str,
     title: &'static str,
     introduction: &'static str,
@@ -22,7 +22,7 @@ struct Words {
     end: &'static str,
 }
 
-const ENGLISH: Words = Words {
+const ENGLISH: AnnotationPageWords = AnnotationPageWords {
     file: "docs/en/annotations.md",
     title: "Annotations",
     introduction: "Annotations override the [configuration](configuration.md) for a single workload. Set them on the \
@@ -36,7 +36,7 @@ const ENGLISH: Words = Words {
     end: ". ",
 };
 
-const JAPANESE: Words = Words {
+const JAPANESE: AnnotationPageWords = AnnotationPageWords {
     file: "docs/ja/annotations.md",
     title: "アノテーション",
     introduction: "アノテーションは、1 つのワークロードについて[設定](configuration.md)を上書きします。書く場所は **Pod テンプレート**（`spec.template.metadata.annotations`）です。\
@@ -85,13 +85,14 @@ pub(crate) fn sentences() -> Vec<Value> {
 }
 
 /// The setting, or the one that holds it.
-fn setting<'e>(entries: &'e [Entry], path: &str) -> (usize, &'e Entry) {
-    let holds =
-        |entry: &Entry| path.strip_prefix(&entry.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+fn setting<'e>(entries: &'e [SettingEntry], path: &str) -> (usize, &'e SettingEntry) {
+    let holds = |entry: &SettingEntry| {
+        path.strip_prefix(&entry.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
     entries.iter().enumerate().rfind(|(_, entry)| holds(entry)).unwrap()
 }
 
-fn page(words: &Words, language: &str, said: &[String]) -> String {
+fn page(words: &AnnotationPageWords, language: &str, said: &[String]) -> String {
     let entries = configuration::all();
     let mut page = format!("# {}\n\n{}\n\n```yaml\n{EXAMPLE}```\n", words.title, words.introduction);
     for (annotation, sentence) in Annotation::ALL.iter().zip(sentences()) {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::Command;
 
-struct Words {
+struct CliPageWords {
     file: &'static str,
     title: &'static str,
     introduction: &'static str,
@@ -18,7 +18,7 @@ struct Words {
     full_stop: &'static str,
 }
 
-const ENGLISH: Words = Words {
+const ENGLISH: CliPageWords = CliPageWords {
     file: "docs/en/cli.md",
     title: "CLI reference",
     introduction: "Options have the same meaning in each command that takes them.\n\n\
@@ -35,7 +35,7 @@ const ENGLISH: Words = Words {
     full_stop: ".",
 };
 
-const JAPANESE: Words = Words {
+const JAPANESE: CliPageWords = CliPageWords {
     file: "docs/ja/cli.md",
     title: "CLI リファレンス",
     introduction: "同じ名前のオプションは、どのコマンドでも同じ意味です。\n\n\
@@ -156,7 +156,7 @@ fn all() -> Vec<Help> {
     found
 }
 
-fn page(words: &Words, commands: &[Help], said: impl Fn(&str) -> String) -> String {
+fn page(words: &CliPageWords, commands: &[Help], said: impl Fn(&str) -> String) -> String {
     let mut page = format!("# {}\n\n{}\n", words.title, words.introduction);
     for help in commands {
         let name = if help.command.is_empty() { env!("CARGO_PKG_NAME") } else { &help.command };

@@ -3,7 +3,7 @@
 //! A block of shell commands is one without a language, or with `sh`. All blocks of a page run in their order in one folder.
 //! A comment on the first line of a block says what it needs that is not here, or which Helm it is for.
 
-use super::page::{self, Block, Page, root};
+use super::page::{self, CodeBlock, Page, root};
 use crate::program::Folder;
 use crate::tools;
 use mackerel_agent_injector::config::{Sources, load};
@@ -20,7 +20,7 @@ enum Mark {
 }
 
 impl Mark {
-    fn of(block: &Block) -> Option<Self> {
+    fn of(block: &CodeBlock) -> Option<Self> {
         let first = block.text.lines().next().unwrap_or_default();
         let is_comment = first.starts_with("# ");
         match first {
@@ -32,12 +32,12 @@ impl Mark {
     }
 }
 
-fn is_shell(block: &Block) -> bool {
+fn is_shell(block: &CodeBlock) -> bool {
     ["", "sh"].contains(&&*block.language)
 }
 
 /// Commands without comments, with continued lines joined, and with single blanks.
-fn commands(block: &Block) -> Vec<String> {
+fn commands(block: &CodeBlock) -> Vec<String> {
     let joined = block.text.replace("\\\n", " ");
     let code = joined.lines().map(|line| match line.find("# ").filter(|at| *at == 0 || line[..*at].ends_with(' ')) {
         Some(comment) => &line[..comment],
@@ -123,7 +123,7 @@ fn run(page: &Page) -> usize {
 }
 
 /// Runs a block. Returns what it prints; none if it cannot be run here.
-fn shell(page: &Page, block: &Block, folder: &Folder) -> Option<String> {
+fn shell(page: &Page, block: &CodeBlock, folder: &Folder) -> Option<String> {
     let place = format!("{}:{}", page.path, block.line);
     let helm = match Mark::of(block) {
         Some(Mark::Needs) => return None,

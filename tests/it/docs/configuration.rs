@@ -11,13 +11,13 @@ use std::fmt::Write as _;
 use std::fs;
 
 /// One setting, or a group of them.
-pub(super) struct Entry {
+pub(super) struct SettingEntry {
     /// The dotted path below `spec`.
     pub(super) path: String,
     schema: Value,
 }
 
-impl Entry {
+impl SettingEntry {
     /// The text of the doc comment.
     pub(super) fn sentence(&self) -> &str {
         self.schema["description"].as_str().unwrap()
@@ -34,9 +34,9 @@ impl Entry {
 }
 
 /// Every setting in the order of the table, groups before their members.
-fn entries(schema: &Value, inside: &str, found: &mut Vec<Entry>) {
+fn entries(schema: &Value, inside: &str, found: &mut Vec<SettingEntry>) {
     for (name, setting) in schema["properties"].as_object().unwrap() {
-        let entry = Entry { path: format!("{inside}{name}"), schema: setting.clone() };
+        let entry = SettingEntry { path: format!("{inside}{name}"), schema: setting.clone() };
         let below = entry.is_group().then(|| format!("{}.", entry.path));
         found.push(entry);
         if let Some(below) = below {
@@ -45,7 +45,7 @@ fn entries(schema: &Value, inside: &str, found: &mut Vec<Entry>) {
     }
 }
 
-pub(super) fn all() -> Vec<Entry> {
+pub(super) fn all() -> Vec<SettingEntry> {
     let mut found = Vec::new();
     entries(&schema()["properties"]["spec"], "", &mut found);
     assert!(found.len() > 40);
@@ -103,7 +103,7 @@ const JAPANESE: Language = Language {
     annotation: "アノテーション",
 };
 
-fn page(language: &Language, entries: &[Entry], sentences: &[String]) -> String {
+fn page(language: &Language, entries: &[SettingEntry], sentences: &[String]) -> String {
     let mut page = format!("# {}\n\n{}\n", language.title, language.introduction);
     for (entry, sentence) in entries.iter().zip(sentences) {
         let marks = if entry.path.contains('.') { "###" } else { "##" };
@@ -123,7 +123,7 @@ fn page(language: &Language, entries: &[Entry], sentences: &[String]) -> String 
 }
 
 /// The Japanese sentence of each setting, in the order of [`all`].
-pub(super) fn japanese(entries: &[Entry]) -> Vec<String> {
+pub(super) fn japanese(entries: &[SettingEntry]) -> Vec<String> {
     let text = fs::read_to_string(root().join("docs/config/reference.ja.yaml")).unwrap();
     let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
     let paths: Vec<&str> = sentences.iter().map(|sentence| sentence["path"].as_str().unwrap()).collect();

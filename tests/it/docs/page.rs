@@ -11,7 +11,7 @@ pub(crate) struct Page {
 }
 
 /// A fenced block.
-pub(crate) struct Block {
+pub(crate) struct CodeBlock {
     /// The number of its first line, from 1.
     pub(crate) line: usize,
     /// The word behind the opening fence.
@@ -71,9 +71,9 @@ impl Page {
         super::LANGUAGES.iter().any(|language| self.path.starts_with(&format!("docs/{language}/")))
     }
 
-    pub(crate) fn blocks(&self) -> Vec<Block> {
-        let mut blocks: Vec<Block> = Vec::new();
-        let mut open: Option<(usize, Block)> = None;
+    pub(crate) fn blocks(&self) -> Vec<CodeBlock> {
+        let mut blocks: Vec<CodeBlock> = Vec::new();
+        let mut open: Option<(usize, CodeBlock)> = None;
         let mut follows = false;
         for (number, line) in self.text.lines().enumerate() {
             let content = line.trim_start();
@@ -81,7 +81,7 @@ impl Page {
                 (None, Some(language)) => {
                     let indentation = line.len() - content.len();
                     let language = language.trim().to_owned();
-                    open = Some((indentation, Block { line: number + 2, language, text: String::new(), follows }));
+                    open = Some((indentation, CodeBlock { line: number + 2, language, text: String::new(), follows }));
                 }
                 (Some(_), Some(_)) => {
                     blocks.extend(open.take().map(|(_, block)| block));

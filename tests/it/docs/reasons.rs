@@ -13,12 +13,12 @@ use std::path::Path;
 use std::process::Command;
 use yaml_json_patch::ErrorKind;
 
-struct Words {
+struct ReasonPageWords {
     file: &'static str,
     language: &'static str,
     title: &'static str,
     introduction: &'static str,
-    classes: [(Group, &'static str, &'static str); 4],
+    classes: [(ReasonGroup, &'static str, &'static str); 4],
     cause: &'static str,
     example: &'static str,
     remedy: &'static str,
@@ -34,43 +34,44 @@ struct Words {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Group {
+enum ReasonGroup {
     Done,
     Skipped,
     Refused,
     Said,
 }
 
-impl Group {
+impl ReasonGroup {
     fn of(reason: Reason) -> Self {
         match reason.class() {
-            Class::Done => Group::Done,
-            Class::Skipped => Group::Skipped,
-            Class::Refused => Group::Refused,
-            Class::Warning | Class::Note => Group::Said,
+            Class::Done => ReasonGroup::Done,
+            Class::Skipped => ReasonGroup::Skipped,
+            Class::Refused => ReasonGroup::Refused,
+            Class::Warning | Class::Note => ReasonGroup::Said,
         }
     }
 }
 
-const ENGLISH: Words = Words {
+const ENGLISH: ReasonPageWords = ReasonPageWords {
     file: "docs/en/reasons.md",
     language: "en",
     title: "Decisions and warnings",
     introduction: "Every pod template gets exactly one decision and zero or more warnings. Their ids are stable: reports, the `reason` tags of KRM \
-                   results, `explain --output json` and SARIF use the same ids. `-v` shows every decision; by default, only errors, \
-                   warnings and unexpected changes are shown. The examples are the output for the manifests in the directories that are \
+                   results, `explain --output json` and SARIF use the same ids. By default, only errors, warnings and \
+                   unexpected changes are shown. Warnings with the same sentence are one message with their number and the first places. `-v` shows \
+                   every decision and every warning. The examples are the output for the manifests in the directories that are \
                    named.",
     classes: [
-        (Group::Done, "Done", "The agent matches the configuration."),
-        (Group::Skipped, "Skipped", "The resource is unchanged. This is not an error: the exit code is 0."),
+        (ReasonGroup::Done, "Done", "The agent matches the configuration."),
+        (ReasonGroup::Skipped, "Skipped", "The resource is unchanged. This is not an error: the exit code is 0."),
         (
-            Group::Refused,
+            ReasonGroup::Refused,
             "Errors",
             "The template is selected, but the agent cannot be injected. Nothing is written, and the exit code is 2. With \
              `onError: skip` it is a warning instead, and the other templates are processed.",
         ),
         (
-            Group::Said,
+            ReasonGroup::Said,
             "Warnings and info messages",
             "Reported in addition to a decision; they do not stop the run. With `--strict`, warnings become errors; info messages do not.",
         ),
@@ -86,23 +87,27 @@ const ENGLISH: Words = Words {
     parentheses: [" (", ")"],
 };
 
-const JAPANESE: Words = Words {
+const JAPANESE: ReasonPageWords = ReasonPageWords {
     file: "docs/ja/reasons.md",
     language: "ja",
     title: "判定と警告",
     introduction: "Pod テンプレートを持つリソースには、必ず 1 つの判定が付き、必要に応じて警告が添えられます。ID は今後も変わりません。レポート、KRM の results の `reason` タグ、\
-                   `explain --output json`、SARIF のどれにも同じ ID が現れます。すべての判定を見るには `-v` を付けます。付けなければ、問題のあったものと確認してほしいものだけを\
-                   知らせます。例は、示したディレクトリのマニフェストに対する実際の出力です。",
+                   `explain --output json`、SARIF のどれにも同じ ID が現れます。通常は、エラー、警告、予期しない変更だけを表示し、同じ文の警告は、件数と最初の数か所を添えて 1 つにまとめます。\
+                   `-v` を付けると、すべての判定と警告を表示します。例は、示したディレクトリのマニフェストに対する実際の出力です。",
     classes: [
-        (Group::Done, "完了", "エージェントは、あるべき状態になっています。"),
-        (Group::Skipped, "対象外", "リソースは元のまま出力されます。問題があるわけではなく、終了コードは 0 です。"),
+        (ReasonGroup::Done, "完了", "エージェントは、あるべき状態になっています。"),
         (
-            Group::Refused,
+            ReasonGroup::Skipped,
+            "対象外",
+            "リソースは元のまま出力されます。問題があるわけではなく、終了コードは 0 です。",
+        ),
+        (
+            ReasonGroup::Refused,
             "エラー",
             "対象なのにエージェントを注入できないものです。何も書き出さず、終了コードは 2 になります。`onError: skip` を指定すると、警告にとどめて残りを続けます。",
         ),
         (
-            Group::Said,
+            ReasonGroup::Said,
             "警告と情報",
             "判定に添えられるもので、処理は止まりません。`--strict` を付けると、警告はエラーになります（情報はなりません）。",
         ),
@@ -199,12 +204,13 @@ fn capital(sentence: &str) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-fn page(words: &Words) -> String {
+fn page(words: &ReasonPageWords) -> String {
     let sentences = sentences();
     let mut page = format!("# {}\n\n{}\n", words.title, words.introduction);
     for (group, heading, introduction) in words.classes {
         write!(page, "\n## {heading}\n\n{introduction}\n").unwrap();
-        for (reason, sentence) in Reason::ALL.iter().zip(&sentences).filter(|(reason, _)| Group::of(**reason) == group)
+        for (reason, sentence) in
+            Reason::ALL.iter().zip(&sentences).filter(|(reason, _)| ReasonGroup::of(**reason) == group)
         {
             let said = |what: &str| {
                 let said = sentence[what][words.language].as_str();
@@ -217,7 +223,7 @@ fn page(words: &Words) -> String {
                 let [before, after] = words.parentheses;
                 let of_case = fs::read_to_string(root().join(&name).join("config.yaml")).unwrap_or_default();
                 // There it is a warning, which the page would not let one expect.
-                let is_softened = group == Group::Refused && of_case.contains("onError: skip");
+                let is_softened = group == ReasonGroup::Refused && of_case.contains("onError: skip");
                 let setting = if is_softened { format!("{}`onError: skip`", words.with) } else { String::new() };
                 write!(page, "\n**{}**{before}`{name}`{setting}{after}{}\n\n", words.example, words.colon).unwrap();
                 write!(page, "```text\n{block}\n```\n").unwrap();
@@ -232,7 +238,7 @@ fn page(words: &Words) -> String {
 }
 
 /// Tables the reasons of `uneditable`; `docs/uneditable.yaml` has the Japanese sentences.
-fn uneditable(words: &Words) -> String {
+fn uneditable(words: &ReasonPageWords) -> String {
     let text = fs::read_to_string(root().join("docs/uneditable.yaml")).unwrap();
     let japanese: Vec<Value> = serde_yaml::from_str(&text).unwrap();
     let kinds: Vec<_> = ErrorKind::ALL.iter().filter(|kind| !kind.is_fault_of_patch()).collect();

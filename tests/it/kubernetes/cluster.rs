@@ -33,7 +33,7 @@ pub(crate) struct Cluster {
 
 /// The API server's answer to an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ApiVerdict {
     /// The API server accepts it.
     Accepted {
         /// The object as the API server would store it, with its defaults.
@@ -55,7 +55,7 @@ pub(crate) enum Run {
 }
 
 /// The warnings that an object has, or why it is refused.
-pub(crate) type Answer = Result<BTreeSet<String>, String>;
+pub(crate) type DryRunAnswer = Result<BTreeSet<String>, String>;
 
 /// Asks for the object as it would be stored.
 const WHOLE: &str = "application/json";
@@ -170,8 +170,8 @@ impl Cluster {
     pub(crate) fn namespace(&self, name: &str, labels: &Value) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
         match self.post("/api/v1/namespaces", "application/json", &namespace.to_string()) {
-            Verdict::Refused(why) => assert!(why.contains("already exists"), "{why}"),
-            Verdict::Accepted { .. } => {}
+            ApiVerdict::Refused(why) => assert!(why.contains("already exists"), "{why}"),
+            ApiVerdict::Accepted { .. } => {}
         }
         self.service_account(name, "default");
     }
@@ -212,19 +212,19 @@ impl Cluster {
     }
 
     /// Creates an object of a kind that [`collection`] knows, in this namespace whatever it says itself.
-    pub(crate) fn create(&self, run: Run, namespace: &str, object: &Value) -> Verdict {
+    pub(crate) fn create(&self, run: Run, namespace: &str, object: &Value) -> ApiVerdict {
         self.create_and_get(run, namespace, object, WHOLE)
     }
 
     /// Creates an object as a dry run. Returns the API server's warnings.
-    pub(crate) fn would_take(&self, namespace: &str, object: &Value) -> Answer {
+    pub(crate) fn would_take(&self, namespace: &str, object: &Value) -> DryRunAnswer {
         match self.create_and_get(Run::Dry, namespace, object, METADATA) {
-            Verdict::Accepted { warnings, .. } => Ok(warnings),
-            Verdict::Refused(why) => Err(why),
+            ApiVerdict::Accepted { warnings, .. } => Ok(warnings),
+            ApiVerdict::Refused(why) => Err(why),
         }
     }
 
-    fn create_and_get(&self, run: Run, namespace: &str, object: &Value, accept: &str) -> Verdict {
+    fn create_and_get(&self, run: Run, namespace: &str, object: &Value, accept: &str) -> ApiVerdict {
         let path = collection(object).unwrap_or_else(|| panic!("Kubernetes has no such kind: {object}"));
         let mut object = object.clone();
         object["metadata"]["namespace"] = namespace.into();
@@ -236,7 +236,7 @@ impl Cluster {
     }
 
     /// Creates an object from its YAML text, as a dry run.
-    pub(crate) fn create_text(&self, collection: &str, namespace: &str, text: &str) -> Verdict {
+    pub(crate) fn create_text(&self, collection: &str, namespace: &str, text: &str) -> ApiVerdict {
         let path = collection.replace("{namespace}", namespace);
         self.post(&format!("{path}{}", Run::Dry.parameter()), "application/yaml", text)
     }
@@ -254,8 +254,8 @@ impl Cluster {
     /// The API server's answer to an object that it takes: a review, a request for a token, or a node.
     pub(crate) fn ask(&self, path: &str, object: &Value) -> Value {
         match self.post(path, "application/json", &object.to_string()) {
-            Verdict::Accepted { object, .. } => object,
-            Verdict::Refused(why) => panic!("{path}: {why}"),
+            ApiVerdict::Accepted { object, .. } => object,
+            ApiVerdict::Refused(why) => panic!("{path}: {why}"),
         }
     }
 
@@ -265,11 +265,11 @@ impl Cluster {
         server + &self.kubelets.pem
     }
 
-    fn post(&self, path: &str, content_type: &str, body: &str) -> Verdict {
+    fn post(&self, path: &str, content_type: &str, body: &str) -> ApiVerdict {
         self.post_and_get(path, content_type, body, WHOLE)
     }
 
-    fn post_and_get(&self, path: &str, content_type: &str, body: &str, accept: &str) -> Verdict {
+    fn post_and_get(&self, path: &str, content_type: &str, body: &str, accept: &str) -> ApiVerdict {
         let request = self.http.post(format!("{}{path}", self.address)).header("Content-Type", content_type);
         let mut answer = request.header("Accept", accept).send(body).unwrap();
         let warnings =
@@ -277,9 +277,9 @@ impl Cluster {
         let text = answer.body_mut().read_to_string().unwrap();
         let object: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}: {text}", answer.status()));
         if answer.status().is_success() {
-            Verdict::Accepted { object, warnings }
+            ApiVerdict::Accepted { object, warnings }
         } else {
-            Verdict::Refused(object["message"].as_str().unwrap_or(&text).to_owned())
+            ApiVerdict::Refused(object["message"].as_str().unwrap_or(&text).to_owned())
         }
     }
 

@@ -14,7 +14,7 @@ use yaml_json_patch::edit;
 
 /// A resource without and with the agent.
 #[derive(Debug, Clone)]
-pub(crate) struct Pair {
+pub(crate) struct InjectedPair {
     /// `Deployment/web`.
     pub(crate) name: String,
     /// Without the agent.
@@ -27,7 +27,7 @@ pub(crate) struct Pair {
     pub(crate) texts: Option<[String; 2]>,
 }
 
-impl Pair {
+impl InjectedPair {
     /// The templates as Pods, without and with the agent.
     pub(crate) fn pods(&self) -> impl Iterator<Item = (Value, Value)> {
         let pod = |resource: &Value, template: &str| Some(pod(resource, template, resource.pointer(template)?));
@@ -38,7 +38,7 @@ impl Pair {
 }
 
 /// The resources of a text that have the injected agent under this configuration, each without and with it.
-pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<Pair> {
+pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<InjectedPair> {
     let injection = inject(text, config, options);
     let after = edit::apply(text, &injection.edits);
     if options.foreign_agents == ForeignAgents::Adopt {
@@ -54,12 +54,12 @@ pub(crate) fn pairs(text: &str, config: &Config, options: Options) -> Vec<Pair> 
 }
 
 /// The resources that have the agent in the text `after`, each with its state in the text `before`.
-pub(crate) fn paired(before: &str, after: &str, config: &Config) -> Vec<Pair> {
+pub(crate) fn paired(before: &str, after: &str, config: &Config) -> Vec<InjectedPair> {
     paired_with(before, &inject(before, config, laws::INJECT), after, config)
 }
 
 /// The same, where the injection of the first text is known.
-fn paired_with(before: &str, of_before: &Injection, after: &str, config: &Config) -> Vec<Pair> {
+fn paired_with(before: &str, of_before: &Injection, after: &str, config: &Config) -> Vec<InjectedPair> {
     let injection = inject(after, config, laws::INJECT);
     let (before, after) = (resources(before, of_before), resources(after, &injection));
     assert_eq!(before.len(), after.len(), "an injection loses resources");
@@ -75,7 +75,7 @@ fn paired_with(before: &str, of_before: &Injection, after: &str, config: &Config
         let identity = &decided.first()?.identity;
         let name = format!("{}/{}", identity.kind, identity.name);
         let texts = text_before.zip(text_after).map(|(before, after)| [before, after]);
-        (!templates.is_empty()).then_some(Pair { name, before, after, templates, texts })
+        (!templates.is_empty()).then_some(InjectedPair { name, before, after, templates, texts })
     };
     before.into_iter().zip(after).zip(decided).filter_map(pair).collect()
 }

@@ -1,7 +1,7 @@
 //! Compares the API server's answers to an object without and with the agent.
 
-use super::cluster::{Answer, Cluster, RESTRICTED, SILENT, UNENFORCED, collection};
-use super::injected::{Pair, completed, hardened};
+use super::cluster::{Cluster, DryRunAnswer, RESTRICTED, SILENT, UNENFORCED, collection};
+use super::injected::{InjectedPair, completed, hardened};
 use mackerel_agent_injector::config::Config;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -122,7 +122,7 @@ fn gives_up_restricted(config: &Config) -> bool {
 /// Asks the API server about each object once: many configurations give the same objects, and all have the same ones before.
 pub(super) struct Judge {
     cluster: &'static Cluster,
-    known: Mutex<BTreeMap<(&'static str, String), Answer>>,
+    known: Mutex<BTreeMap<(&'static str, String), DryRunAnswer>>,
 }
 
 impl Judge {
@@ -130,7 +130,7 @@ impl Judge {
         Self { cluster, known: Mutex::default() }
     }
 
-    fn ask(&self, namespace: &'static str, object: &Value) -> Answer {
+    fn ask(&self, namespace: &'static str, object: &Value) -> DryRunAnswer {
         let key = (namespace, object.to_string());
         if let Some(known) = self.known.lock().unwrap().get(&key) {
             return known.clone();
@@ -156,7 +156,7 @@ impl Judge {
     }
 
     /// The templates of a resource as Pods, and the resource itself where Kubernetes knows its kind.
-    pub(super) fn judge(&self, subject: &str, config: &Config, pair: &Pair) -> Census {
+    pub(super) fn judge(&self, subject: &str, config: &Config, pair: &InjectedPair) -> Census {
         let mut census = Census::default();
         let subject = format!("{subject}: {}", pair.name);
         let given_up = gives_up_restricted(config);

@@ -1,6 +1,6 @@
 //! The API server reads the text of a manifest as this program does.
 
-use super::cluster::{Run, Verdict, cluster, collection, without_identity};
+use super::cluster::{ApiVerdict, Run, cluster, collection, without_identity};
 use super::injected::pairs;
 use crate::cases;
 use mackerel_agent_injector::options::Direction;
@@ -24,8 +24,8 @@ fn kubernetes_reads_the_injected_text_as_we_do() {
             let same = |text: &str, value: &Value| {
                 let as_text = cluster.create_text(collection, namespace, text);
                 match (as_text, cluster.create(Run::Dry, namespace, value)) {
-                    (Verdict::Refused(_), Verdict::Refused(_)) => Ok(false),
-                    (Verdict::Accepted { object: text, .. }, Verdict::Accepted { object: value, .. })
+                    (ApiVerdict::Refused(_), ApiVerdict::Refused(_)) => Ok(false),
+                    (ApiVerdict::Accepted { object: text, .. }, ApiVerdict::Accepted { object: value, .. })
                         if without_identity(&text) == without_identity(&value) =>
                     {
                         Ok(true)

@@ -3,7 +3,7 @@
 //! `UPDATE_CENSUS=1 cargo test kubernetes` writes the census anew: `tests/census-kubernetes.txt`.
 
 use super::cluster::{cluster, for_each};
-use super::injected::{Pair, pairs};
+use super::injected::{InjectedPair, pairs};
 use super::judge::{Census, Judge};
 use crate::cases;
 use crate::corpus::{self, Files};
@@ -20,7 +20,7 @@ const TEMPLATES: usize = 1000;
 
 /// A resource of the corpus that is injected under the default configuration.
 #[derive(Debug)]
-struct Candidate {
+struct SampleCandidate {
     kind: String,
     file: String,
     document: String,
@@ -28,17 +28,17 @@ struct Candidate {
     index: usize,
 }
 
-impl Candidate {
-    fn pair(&self, config: &Config) -> Option<Pair> {
+impl SampleCandidate {
+    fn pair(&self, config: &Config) -> Option<InjectedPair> {
         pairs(&self.document, config, INJECT).into_iter().nth(self.index)
     }
 }
 
 /// Every candidate, no document twice, so that the beginning of them holds as much of each kind as there is, and of many
 /// repositories.
-fn candidates(files: Files) -> Vec<Candidate> {
+fn candidates(files: Files) -> Vec<SampleCandidate> {
     let mut seen = BTreeSet::new();
-    let mut by_kind: BTreeMap<String, BTreeMap<u64, Candidate>> = BTreeMap::new();
+    let mut by_kind: BTreeMap<String, BTreeMap<u64, SampleCandidate>> = BTreeMap::new();
     for (file, bytes) in files {
         let Ok(text) = String::from_utf8(bytes) else { continue };
         for document in documents(&text) {
@@ -52,7 +52,7 @@ fn candidates(files: Files) -> Vec<Candidate> {
             }
             for (index, (offset, kind)) in offsets.into_iter().enumerate() {
                 let place = hash(&format!("{file} {offset} {document}"));
-                let candidate = Candidate { kind, file: file.clone(), document: document.to_owned(), index };
+                let candidate = SampleCandidate { kind, file: file.clone(), document: document.to_owned(), index };
                 by_kind.entry(candidate.kind.clone()).or_default().insert(place, candidate);
             }
         }
@@ -74,8 +74,8 @@ fn hash(text: &str) -> u64 {
 }
 
 /// The sample under a configuration, which may be another one for each of its resources.
-fn judged(judge: &Judge, sample: &[Candidate], config: impl Fn(usize) -> (String, Config) + Sync) -> Census {
-    let numbered: Vec<(usize, &Candidate)> = sample.iter().enumerate().collect();
+fn judged(judge: &Judge, sample: &[SampleCandidate], config: impl Fn(usize) -> (String, Config) + Sync) -> Census {
+    let numbered: Vec<(usize, &SampleCandidate)> = sample.iter().enumerate().collect();
     let judged = for_each(&numbered, |(number, candidate)| {
         let (name, config) = config(*number);
         let pair = candidate.pair(&config)?;
@@ -94,7 +94,7 @@ fn kubernetes_accepts_a_sample_of_the_corpus() {
     // Some at a time, until there are enough: most were valid before.
     let (mut sample, mut auto, mut valid, mut refused) = (Vec::new(), Vec::new(), 0, 0);
     while valid < TEMPLATES && !candidates.is_empty() {
-        let some: Vec<Candidate> = candidates.drain(..candidates.len().min(TEMPLATES - valid)).collect();
+        let some: Vec<SampleCandidate> = candidates.drain(..candidates.len().min(TEMPLATES - valid)).collect();
         let census = for_each(&some, |candidate| {
             let config = Config::default();
             judge.judge(&format!("{} (auto)", candidate.file), &config, &candidate.pair(&config).unwrap())

@@ -2,7 +2,7 @@
 //! that was never injected.
 
 use super::accepts::{kinds_of_sidecar, to_be_accepted};
-use super::cluster::{Cluster, Run, Verdict, cluster, collection, for_each, without_identity};
+use super::cluster::{ApiVerdict, Cluster, Run, cluster, collection, for_each, without_identity};
 use super::injected::{completed, pairs};
 use crate::laws::UNINJECT;
 use mackerel_agent_injector::config::Config;
@@ -74,7 +74,7 @@ fn kubernetes_gives_back_what_uninject_understands() {
     [never, injected].into_iter().for_each(|namespace| cluster.namespace(namespace, &json!({})));
     let created = for_each(&workloads, |[before, after]| {
         let create = |namespace: &str, object: &Value| {
-            matches!(cluster.create(Run::Wet, namespace, object), Verdict::Accepted { .. })
+            matches!(cluster.create(Run::Wet, namespace, object), ApiVerdict::Accepted { .. })
         };
         create(never, before) && {
             assert!(create(injected, after), "{after:#}");

@@ -3,7 +3,7 @@
 
 use super::static_program::root;
 use crate::json_schema::broken;
-use crate::kubernetes::cluster::{Verdict, cluster};
+use crate::kubernetes::cluster::{ApiVerdict, cluster};
 use mackerel_agent_injector::config::{API_VERSION, KIND, schema};
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -145,7 +145,7 @@ fn kubernetes_takes_the_schema() {
     });
     let collection = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let verdict = cluster.create_text(collection, "", &custom_resource.to_string());
-    assert!(matches!(verdict, Verdict::Accepted { .. }), "{verdict:?}");
+    assert!(matches!(verdict, ApiVerdict::Accepted { .. }), "{verdict:?}");
 }
 
 #[test]

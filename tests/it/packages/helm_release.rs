@@ -16,19 +16,19 @@ fn helm_installs_upgrades_and_rolls_back_the_example_chart() {
     let Some(cluster) = cluster() else { return };
     for (helm, namespace) in helms().zip(["helm3", "helm4"]) {
         let user = packages.user(&helm, "").with("KUBECONFIG", cluster.kubeconfig());
-        let release = Release { cluster, user, helm: &helm, namespace };
+        let release = PluginRelease { cluster, user, helm: &helm, namespace };
         release.lives();
     }
 }
 
-struct Release<'a> {
+struct PluginRelease<'a> {
     cluster: &'a Cluster,
     user: User,
     helm: &'a Path,
     namespace: &'a str,
 }
 
-impl Release<'_> {
+impl PluginRelease<'_> {
     fn lives(&self) {
         self.cluster.namespace(self.namespace, &serde_json::json!({}));
         let post_renderer = post_renderer(&self.user, self.helm);

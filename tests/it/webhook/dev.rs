@@ -1,12 +1,16 @@
 //! `webhook/dev` and `skaffold.yaml`.
 
 use crate::json_schema::broken;
+use crate::program::Folder;
 use crate::tools;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -69,9 +73,12 @@ fn skaffold_takes_its_configuration_with_and_without_the_profile() {
     assert_eq!(violations(&schema, &schema, &skaffold, "").len(), 1);
 }
 
+/// The tools that `webhook/dev/up` needs, with versions.
+const TOOLS: [(&str, &str); 4] = [("etcd", ""), ("kube-apiserver", ""), ("kubectl", ""), ("helm", "4.")];
+
 /// Runs `webhook/dev/up`. None, with a line on standard error, if a tool is missing.
 fn up(mode: &[&str], input: &str) -> Option<(bool, String)> {
-    for (name, version) in [("etcd", ""), ("kube-apiserver", ""), ("kubectl", ""), ("helm", "4.")] {
+    for (name, version) in TOOLS {
         tools::find(name, version)?;
     }
     // What cargo has built already.
@@ -100,6 +107,51 @@ fn up_injects_its_fixtures_and_shows_the_warning_about_one() {
     ] {
         assert!(said.contains(part), "{part}, in:\n{said}");
     }
+}
+
+/// Starts `webhook/dev/up` in a tree whose `cargo` makes a program that says its number and then is the one that is built already.
+#[test]
+fn up_builds_and_restarts_when_a_source_changes() {
+    if !TOOLS.iter().all(|(name, version)| tools::find(name, version).is_some()) {
+        return;
+    }
+    let tree = Folder::with(&[("src/main.rs", ""), ("crates/none", ""), ("Cargo.toml", ""), ("Cargo.lock", "")]);
+    for shared in ["tests", "webhook"] {
+        std::os::unix::fs::symlink(root().join(shared), tree.path(shared)).unwrap();
+    }
+    let cargo = "#!/bin/sh\necho >>builds\nmkdir -p target/debug\nprogram=target/debug/mackerel-agent-injector\n\
+                 printf '#!/bin/sh\\necho this is build %s\\nexec %s \"$@\"\\n' $(wc -l <builds) \"$BUILT\" >$program\n\
+                 chmod +x $program\n";
+    tree.write("bin/cargo", cargo);
+    fs::set_permissions(tree.path("bin/cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", tree.path("bin").display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new("timeout");
+    command.arg("120").arg(tree.path("webhook/dev/up")).env("PATH", path).env_remove("CARGO_TARGET_DIR");
+    command.env("BUILT", env!("CARGO_BIN_EXE_mackerel-agent-injector")).stdin(Stdio::null());
+    let output = fs::File::create(tree.path("output")).unwrap();
+    let mut process = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
+    let said = || fs::read_to_string(tree.path("output")).unwrap();
+    let mut shows = |what: &str, meanwhile: &dyn Fn()| {
+        while !said().contains(what) {
+            assert!(process.try_wait().unwrap().is_none(), "no {what} in:\n{}", said());
+            meanwhile();
+            thread::sleep(Duration::from_millis(200));
+        }
+    };
+    let injected = "web:  web mackerel-container-agent";
+    shows(injected, &|| {});
+    assert!(said().contains("this is build 1\n") && !said().contains("this is build 2\n"), "{}", said());
+    // It looks at the sources from here on, at some time.
+    shows("something changed: building", &|| tree.write("src/main.rs", &format!("{:?}", Instant::now())));
+    shows("this is build 2\n", &|| {});
+    shows("the server is ready again", &|| {});
+    let again = |text: &str| text.rsplit_once("the server is ready again").unwrap().1.contains(injected);
+    while !again(&said()) {
+        assert!(process.try_wait().unwrap().is_none(), "{}", said());
+        thread::sleep(Duration::from_millis(200));
+    }
+    assert!(Command::new("kill").arg(process.id().to_string()).status().unwrap().success());
+    process.wait().unwrap();
 }
 
 #[test]

@@ -146,11 +146,17 @@ request.namespace.matches('^({{ join "|" $patterns }})$')
 {{- join " && " $all -}}
 {{- end }}
 
-{{/* CEL: whether an item of `select.exclude` is about the pod. Empty for one that is about workloads, which a pod does not show. */}}
+{{/*
+CEL: whether an item of `select.exclude` is about the pod. Empty for one that is about workloads, which a pod does not show. One that names
+the kind or group of pods is about those without a controller.
+*/}}
 {{- define "injector.isExcluded" -}}
 {{- $item := . -}}
 {{- if and (has ($item.kind | default "Pod") (list "Pod")) (not $item.group) -}}
 {{- $all := list -}}
+{{- if or $item.kind (kindIs "string" $item.group) -}}
+{{- $all = append $all "!object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))" -}}
+{{- end -}}
 {{- with $item.namespace -}}{{- $all = append $all (include "injector.namespaceMatches" (list .)) -}}{{- end -}}
 {{- with $item.name -}}{{- $all = append $all (printf "object.metadata.?name == optional.of('%s')" .) -}}{{- end -}}
 {{- with include "injector.labelsMatch" ($item.podSelector | default dict) -}}{{- $all = append $all . -}}{{- end -}}

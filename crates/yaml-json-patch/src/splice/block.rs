@@ -2,12 +2,11 @@
 
 use super::edits::ends_open;
 use super::error::{ErrorKind, SpliceError};
-use super::layout;
+use super::layout::{self, Layout};
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{self, Block};
 use super::writer::{Slot, Writer};
-use crate::quote::Context;
-use crate::tree::{Kind, NodeId};
+use crate::tree::{Kind, NodeId, Style};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
 
@@ -157,9 +156,12 @@ impl Writer<'_, '_> {
         Ok(block.text)
     }
 
+    fn layout(&mut self) -> Layout {
+        self.examples.measure(self.tree, &self.path)
+    }
+
     fn new_block(&mut self, place: usize, behind: Option<Behind>) -> Block {
-        let style = self.examples.measure(self.tree, &self.path);
-        let mut block = Block::new(style, self.lines.break_before(place), place.min(self.lines.text.len()));
+        let mut block = Block::new(self.layout(), self.lines.break_before(place), place.min(self.lines.text.len()));
         block.indented = behind.is_some();
         block
     }
@@ -252,7 +254,7 @@ impl Writer<'_, '_> {
             Overlay::New(value) => value,
             _ => return Ok(()),
         };
-        match (plan::is_inline(self.tree, old), render::inline(new)) {
+        match (plan::is_inline(self.tree, old), render::inline(new, self.layout())) {
             (true, Some(text)) => {
                 self.token(element, mark, text);
                 Ok(())
@@ -330,6 +332,34 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// `a: {} # why` becomes `a: # why` with lines below it, where a removal of these writes the same bytes again.
+    pub(super) fn open_into_lines(
+        &mut self,
+        node: NodeId,
+        plan: &SplicePlan<'_>,
+        slot: Slot,
+    ) -> Result<bool, SpliceError> {
+        let (Slot::Behind(mark), [.., around, own]) = (slot, &*self.path) else { return Ok(false) };
+        let is_in_lines = self.tree.kind(around.node) == Kind::Mapping && self.tree.style(around.node) == Style::Block;
+        let end = self.tree.span(node).end;
+        if !is_in_lines || !matches!(self.lines.slice(mark, end), " {}" | " []") {
+            return Ok(false);
+        }
+        let key = own.key.and_then(|key| self.lines.column(self.tree.outer_start(key)).ok());
+        let (Some(key), Ok(below)) = (key, self.lines.below(end)) else { return Ok(false) };
+        let (kind, Layout { sequence_offset, dash_gap, indent, .. }) = (self.tree.kind(node), self.layout());
+        let (further, gap) = if kind == Kind::Sequence { (sequence_offset, dash_gap) } else { (indent, 0) };
+        let new: Vec<New<'_>> = plan
+            .steps
+            .iter()
+            .filter_map(|step| if let SpliceStep::Insert(new) = step { Some(*new) } else { None })
+            .collect();
+        let text = self.lines_of(BlockStyle { kind, column: key + further, gap }, &new, below, None)?;
+        self.out.delete(mark..end);
+        self.out.insert(below, text);
+        Ok(true)
+    }
+
     fn children_of(&mut self, shape: BlockStyle, new: &Value, place: usize) -> Result<String, SpliceError> {
         let mut block = self.new_block(place, None);
         block.children(shape.column, new)?;
@@ -396,7 +426,7 @@ impl Writer<'_, '_> {
     }
 
     fn whole(&mut self, new: &Value, place: usize) -> Result<String, SpliceError> {
-        if let Some(text) = render::inline(new).or_else(|| render::scalar(new, Context::Block)) {
+        if let Some(text) = render::inline(new, self.layout()) {
             return Ok([&text, self.lines.break_before(place)].concat());
         }
         let mut block = self.new_block(place, None);

@@ -4,7 +4,7 @@ use super::error::{ErrorKind, SpliceError};
 use super::overlay::Overlay;
 use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
-use super::writer::Writer;
+use super::writer::{Slot, Writer};
 use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style};
 use crate::value::{ScalarValue, scalar_value};
@@ -20,13 +20,16 @@ struct Tail {
 }
 
 impl<'t> Writer<'_, 't> {
-    pub(super) fn flow(&mut self, node: NodeId, plan: &SplicePlan<'_>) -> Result<(), SpliceError> {
+    pub(super) fn flow(&mut self, node: NodeId, plan: &SplicePlan<'_>, slot: Slot) -> Result<(), SpliceError> {
         if !plan.changes_itself() {
             return self.inside(plan);
         }
         let span = self.tree.span(node);
         if self.tree.has_explicit_key(node) {
             return Err(ErrorKind::ExplicitKey.at(span.start));
+        }
+        if plan.elements.is_empty() && self.open_into_lines(node, plan, slot)? {
+            return Ok(());
         }
         let brackets = self.brackets(node, &plan.elements, None);
         if plan.elements.is_empty() {

@@ -13,6 +13,8 @@ pub(crate) struct Layout {
     pub(crate) dash_gap: usize,
     /// Columns from a key to the keys of its mapping.
     pub(crate) indent: usize,
+    /// Short lists of words are written `[in, brackets]`.
+    pub(crate) bracketed_lists: bool,
 }
 
 /// A collection on the way from the root to the place of an edit, and the key it belongs to.
@@ -27,75 +29,108 @@ pub(crate) struct Level {
 pub(crate) struct Examples {
     sequences: BTreeMap<NodeId, Option<(usize, usize)>>,
     indents: BTreeMap<NodeId, Option<usize>>,
+    bracketed_lists: BTreeMap<NodeId, bool>,
 }
 
 impl Examples {
     /// Measures for a place inside the last of `path`, the collections from the root down.
     ///
-    /// The nearest example decides: inside that collection, then how it itself is written, then what is beside it,
-    /// and so on outwards. Without any example: 2, 1 and 2.
+    /// - Mappings: as most of those on the path are indented; of two that are equal in number, the inner.
+    /// - Sequences, and mappings where the path shows none: as most of those beside the new text, that is the members of the
+    ///   collection or of its items; else as the collection itself; else the same one further out.
+    /// - Lists of words in brackets: where the item of a list that the place is in, else the document, has one.
+    ///
+    /// Without any example: 2, 1 and 2. In an empty document: brackets.
     pub(crate) fn measure(&mut self, tree: &Tree<'_>, path: &[Level]) -> Layout {
         let lines = Lines { text: tree.text() };
-        let sequence = nearest(tree, path, &mut self.sequences, &|key, value| sequence(tree, &lines, key, value));
-        let indent = nearest(tree, path, &mut self.indents, &|key, value| mapping(tree, &lines, key, value));
-        let (sequence_offset, dash_gap) = sequence.unwrap_or((2, 1));
-        Layout { sequence_offset, dash_gap, indent: indent.unwrap_or(2) }
+        let list = |key, value| sequence(tree, &lines, key, value);
+        let step = |key, value| mapping(tree, &lines, key, value);
+        let steps =
+            path.iter().enumerate().filter_map(|(depth, level)| Some((depth, step(Some(level.key?), level.node)?)));
+        let indent = most(steps).or_else(|| nearest(tree, path, &mut self.indents, &step));
+        let (sequence_offset, dash_gap) = nearest(tree, path, &mut self.sequences, &list).unwrap_or((2, 1));
+        let is_item = |pair: &&[Level]| tree.kind(pair[0].node) == Kind::Sequence;
+        let scope = path.windows(2).rfind(is_item).and_then(|pair| pair.last()).or(path.first());
+        let bracketed_lists = scope.is_none_or(|scope| {
+            let has = || has_list_in_brackets(tree, scope.node);
+            *self.bracketed_lists.entry(scope.node).or_insert_with(has)
+        });
+        Layout { sequence_offset, dash_gap, indent: indent.unwrap_or(2), bracketed_lists }
     }
 }
 
-fn nearest<T: Copy>(
+/// The value that occurs most often; of several, the one with the greatest weight.
+fn most<T: Copy + Ord>(values: impl Iterator<Item = (usize, T)>) -> Option<T> {
+    let mut votes: BTreeMap<T, (usize, usize)> = BTreeMap::new();
+    for (weight, value) in values {
+        let (count, greatest) = votes.entry(value).or_default();
+        *count += 1;
+        *greatest = weight.max(*greatest);
+    }
+    votes.into_iter().max_by_key(|(_, vote)| *vote).map(|(value, _)| value)
+}
+
+fn nearest<T: Copy + Ord>(
     tree: &Tree<'_>,
     path: &[Level],
     known: &mut BTreeMap<NodeId, Option<T>>,
-    probe: &impl Fn(NodeId, NodeId) -> Option<T>,
+    probe: &impl Fn(Option<NodeId>, NodeId) -> Option<T>,
 ) -> Option<T> {
-    let mut below: Option<Level> = None;
-    for level in path.iter().rev() {
-        let own = below.and_then(|below| probe(below.key?, below.node));
-        let skip = below.map(|below| below.node);
-        let inside = || *known.entry(level.node).or_insert_with(|| search(tree, level.node, skip, probe));
-        if let Some(found) = own.or_else(inside) {
-            return Some(found);
-        }
-        below = Some(*level);
-    }
-    None
+    path.iter().enumerate().rev().find_map(|(depth, level)| {
+        let beside = *known.entry(level.node).or_insert_with(|| beside(tree, level.node, probe));
+        let is_below_key = level.key.is_some() || depth == 0;
+        beside.or_else(|| probe(level.key, level.node).filter(|_| is_below_key))
+    })
 }
 
-/// The first example below `node`, in order of the text; `skip` has been searched already.
-fn search<T>(
+/// The layout of most collections that are members of `node`, or of its items; of several, that of the longest list. Neither deeper
+/// collections nor the length of mappings count: where new text goes deep into several items of a list, a later item must not
+/// follow what the first one got.
+fn beside<T: Copy + Ord>(
     tree: &Tree<'_>,
     node: NodeId,
-    skip: Option<NodeId>,
-    probe: &impl Fn(NodeId, NodeId) -> Option<T>,
+    probe: &impl Fn(Option<NodeId>, NodeId) -> Option<T>,
 ) -> Option<T> {
-    if Some(node) == skip || tree.style(node) != Style::Block {
-        return None;
-    }
-    tree.entries(node)
-        .find_map(|(key, value)| probe(key, value).or_else(|| search(tree, value, skip, probe)))
-        .or_else(|| tree.items(node).find_map(|item| search(tree, item, skip, probe)))
+    let mappings = std::iter::once(node).chain(tree.items(node)).filter(|node| tree.style(*node) == Style::Block);
+    let members = mappings.flat_map(|mapping| tree.entries(mapping));
+    let weight = |value| if tree.kind(value) == Kind::Sequence { tree.span(value).len() } else { 0 };
+    most(members.filter_map(|(key, value)| Some((weight(value), probe(Some(key), value)?))))
 }
 
-fn sequence(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Option<(usize, usize)> {
+fn sequence(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId) -> Option<(usize, usize)> {
     if tree.kind(value) != Kind::Sequence || tree.style(value) != Style::Block {
         return None;
     }
     Some((offset(tree, lines, key, value)?, gap(tree, lines, value)))
 }
 
-fn mapping(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Option<usize> {
+fn mapping(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId) -> Option<usize> {
     if tree.kind(value) != Kind::Mapping || tree.style(value) != Style::Block {
         return None;
     }
     offset(tree, lines, key, value).filter(|step| *step > 0)
 }
 
-fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Option<usize> {
-    let key = lines.column(tree.outer_start(key)).ok()?;
+fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId) -> Option<usize> {
+    let key = key.map_or(Ok(0), |key| lines.column(tree.outer_start(key))).ok()?;
     let start = first(tree, value);
     lines.indentation(start)?;
     lines.column(start).ok()?.checked_sub(key)
+}
+
+/// True if a block collection holds `[a, b]`. Brackets in brackets do not count: new text that fills `[]` never looks like this.
+fn has_list_in_brackets(tree: &Tree<'_>, node: NodeId) -> bool {
+    match (tree.style(node), tree.kind(node)) {
+        (Style::Block, _) => {
+            let mut values = tree.entries(node).map(|(_, value)| value).chain(tree.items(node));
+            values.any(|value| has_list_in_brackets(tree, value))
+        }
+        (Style::Flow, Kind::Sequence) => {
+            let mut items = tree.items(node).map(|item| tree.kind(item)).peekable();
+            items.peek().is_some() && items.all(|kind| kind == Kind::Scalar)
+        }
+        _ => false,
+    }
 }
 
 /// The beginning of the first key (its anchor and tag included) or dash of a block collection.

@@ -124,7 +124,8 @@ impl<'t> Lines<'t> {
     }
 
     /// Moves a line start over the comments that follow there and are indented deeper than `column`, and over blank
-    /// lines in front of such comments.
+    /// lines in front of such comments. Lines that were commented out at the very left count as indented by the blanks
+    /// behind `#`, less the one that an editor may have put there.
     pub(crate) fn below_comments(&self, from: usize, column: usize) -> Result<usize, SpliceError> {
         let mut place = from;
         let mut at = from;
@@ -132,7 +133,10 @@ impl<'t> Lines<'t> {
             let first = self.skip_blanks(at);
             let end = self.line_end(first);
             let rest = self.slice(first, end);
-            if rest.starts_with('#') && first - at > column {
+            let commented_out = rest.trim_start_matches('#').trim_end();
+            let behind = commented_out.len() - commented_out.trim_start_matches(' ').len();
+            let indentation = if first == at && column > 0 { behind.saturating_sub(1) } else { first - at };
+            if rest.starts_with('#') && indentation > column {
                 if has_odd_break(rest) {
                     return Err(ErrorKind::LineBreaks.at(first));
                 }

@@ -23,11 +23,13 @@ pub(crate) fn scalar(value: &Value, place: Context) -> Option<String> {
     }
 }
 
-/// The text of a value that a block collection holds on one line: scalars, empty collections, short lists of plain words.
-pub(crate) fn inline(value: &Value) -> Option<String> {
+/// The text of a value that a block collection holds on one line: scalars, empty collections, and in some layouts short lists of
+/// plain words.
+pub(crate) fn inline(value: &Value, layout: Layout) -> Option<String> {
     match value {
         Value::Array(items) if items.is_empty() => Some("[]".to_owned()),
         Value::Object(members) if members.is_empty() => Some("{}".to_owned()),
+        Value::Array(_) if !layout.bracketed_lists => None,
         Value::Array(items) => {
             let words: Option<Vec<String>> = items.iter().map(|item| scalar(item, Context::Flow)).collect();
             let words = words?;
@@ -92,7 +94,7 @@ impl Block {
         self.indent(column);
         self.text.push_str(&key(name, Context::Block, self.at)?);
         self.text.push(':');
-        if let Some(inline) = inline(value) {
+        if let Some(inline) = inline(value, self.layout) {
             self.text.push(' ');
             self.text.push_str(&inline);
             self.text.push_str(self.line_break);
@@ -122,7 +124,7 @@ impl Block {
         self.indent(column);
         self.text.push('-');
         self.text.extend(std::iter::repeat_n(' ', gap));
-        if let Some(inline) = inline(value) {
+        if let Some(inline) = inline(value, self.layout) {
             self.text.push_str(&inline);
             self.text.push_str(self.line_break);
             return Ok(());

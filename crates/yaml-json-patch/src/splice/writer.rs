@@ -56,7 +56,7 @@ impl<'a, 't> Writer<'a, 't> {
         };
         self.path.push(Level { node, key });
         let written = match self.tree.style(node) {
-            Style::Flow => self.flow(node, &plan),
+            Style::Flow => self.flow(node, &plan, slot),
             _ => self.block(node, &plan, slot),
         };
         self.path.pop();

@@ -15,12 +15,12 @@ use yaml_json_patch::{
 
 /// A change of a document, and the change that undoes it.
 #[derive(Default)]
-struct Change {
+struct UndoableChange {
     add: Vec<Value>,
     undo: Vec<Operation>,
 }
 
-impl Change {
+impl UndoableChange {
     fn add(&mut self, path: String, index: Option<usize>, value: Value) {
         let place = index.map_or_else(String::new, |_| "/-".to_owned());
         self.add.push(json!({"op": "add", "path": format!("{path}{place}"), "value": value}));
@@ -104,7 +104,7 @@ fn patch(operations: &[Value]) -> Patch {
 }
 
 /// Adds a value, checks the result and removes the value again. Returns the refusal if one of the two steps is refused.
-fn there_and_back(text: &str, tree: &Tree<'_>, change: &Change, name: &str) -> Option<ErrorKind> {
+fn there_and_back(text: &str, tree: &Tree<'_>, change: &UndoableChange, name: &str) -> Option<ErrorKind> {
     let add = patch(&change.add);
     let cache = Cache::default();
     let spliced = match splice(tree, operations(&add), &cache) {
@@ -146,10 +146,10 @@ fn containers_come_and_go_in_the_corpus() {
             let Some(root) = tree.root() else { continue };
             let mut specs = Vec::new();
             pod_specs(&tree, root, "", &mut specs);
-            let mut all = Change::default();
+            let mut all = UndoableChange::default();
             let mut alone = true;
             for (path, spec) in &specs {
-                let mut change = Change::default();
+                let mut change = UndoableChange::default();
                 change.append(&tree, *spec, path, "containers", agent());
                 change.append(&tree, *spec, path, "volumes", json!({"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}}));
                 change.append(&tree, *spec, path, "initContainers", agent());

@@ -10,12 +10,12 @@ use yaml_json_patch::{self as yaml, to_json};
 use yaml_json_patch::{Error, apply};
 
 #[derive(Default)]
-struct Census {
+struct PlaceCensus {
     done: usize,
     refused: BTreeMap<&'static str, usize>,
 }
 
-impl Census {
+impl PlaceCensus {
     /// The patched text, after it was compared with the patched JSON.
     fn apply(&mut self, text: &str, value: &Value, operation: &Value) -> Option<String> {
         let patch: Patch = serde_json::from_value(json!([operation])).unwrap();
@@ -86,7 +86,7 @@ impl Census {
 #[test]
 fn every_place_of_the_suite() {
     let Some(folder) = corpus::suite("yaml-test-suite", "every_place_of_the_suite") else { return };
-    let mut census = Census::default();
+    let mut census = PlaceCensus::default();
     for (name, bytes) in corpus::Files::below(&folder) {
         if name.ends_with("in.yaml")
             && let Ok(stream) = String::from_utf8(bytes)
@@ -103,7 +103,7 @@ fn every_place_of_the_suite() {
 #[test]
 fn every_place_of_small_manifests() {
     let Some(files) = corpus::manifests("every_place_of_small_manifests") else { return };
-    let mut census = Census::default();
+    let mut census = PlaceCensus::default();
     for (_, bytes) in files.filter(|(_, bytes)| bytes.len() < 400) {
         if let Ok(stream) = String::from_utf8(bytes) {
             census.stream(&stream);

@@ -1,11 +1,11 @@
 //! Random YAML in random layout, written from a tape of choices. A shorter tape, or smaller numbers on it, give simpler
 //! text, so that proptest's shrinking works.
 
-pub(crate) struct Tape<'b> {
+pub(crate) struct ChoiceTape<'b> {
     bytes: std::slice::Iter<'b, u8>,
 }
 
-impl<'b> Tape<'b> {
+impl<'b> ChoiceTape<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
         Self { bytes: bytes.iter() }
     }
@@ -25,8 +25,8 @@ impl<'b> Tape<'b> {
 }
 
 /// One document.
-pub(crate) fn document(tape: &mut Tape<'_>) -> String {
-    let mut writer = Writer { text: String::new(), anchors: 0, keys: 0 };
+pub(crate) fn document(tape: &mut ChoiceTape<'_>) -> String {
+    let mut writer = YamlWriter { text: String::new(), anchors: 0, keys: 0 };
     match tape.pick(8) {
         6 => writer.text.push_str("---\n"),
         7 => writer.text.push_str("# head\n---\n# body\n"),
@@ -68,19 +68,19 @@ pub(crate) fn document(tape: &mut Tape<'_>) -> String {
     text
 }
 
-struct Writer {
+struct YamlWriter {
     text: String,
     anchors: usize,
     keys: usize,
 }
 
-impl Writer {
+impl YamlWriter {
     fn indent(&mut self, column: usize) {
         self.text.extend(std::iter::repeat_n(' ', column));
     }
 
     /// Comment lines and blank lines between elements.
-    fn between(&mut self, tape: &mut Tape<'_>, column: usize) {
+    fn between(&mut self, tape: &mut ChoiceTape<'_>, column: usize) {
         match tape.pick(12) {
             7 => self.text.push('\n'),
             8 => self.comment(column),
@@ -100,7 +100,7 @@ impl Writer {
         self.text.push_str("# note\n");
     }
 
-    fn line_end(&mut self, tape: &mut Tape<'_>) {
+    fn line_end(&mut self, tape: &mut ChoiceTape<'_>) {
         match tape.pick(6) {
             4 => self.text.push_str("  # why"),
             5 => self.text.push(' '),
@@ -109,7 +109,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    fn key(&mut self, tape: &mut Tape<'_>) {
+    fn key(&mut self, tape: &mut ChoiceTape<'_>) {
         self.keys += 1;
         let name = format!("k{}", self.keys);
         let key = match tape.pick(8) {
@@ -122,7 +122,7 @@ impl Writer {
         self.text.push(':');
     }
 
-    fn mapping(&mut self, tape: &mut Tape<'_>, column: usize, depth: usize) {
+    fn mapping(&mut self, tape: &mut ChoiceTape<'_>, column: usize, depth: usize) {
         for at in 0..=tape.pick(4) {
             if at > 0 {
                 self.between(tape, column);
@@ -133,7 +133,7 @@ impl Writer {
         }
     }
 
-    fn sequence(&mut self, tape: &mut Tape<'_>, column: usize, depth: usize) {
+    fn sequence(&mut self, tape: &mut ChoiceTape<'_>, column: usize, depth: usize) {
         let gap = 1 + 2 * usize::from(tape.chance(5));
         for at in 0..=tape.pick(4) {
             if at > 0 {
@@ -165,7 +165,7 @@ impl Writer {
         }
     }
 
-    fn value(&mut self, tape: &mut Tape<'_>, column: usize, depth: usize) {
+    fn value(&mut self, tape: &mut ChoiceTape<'_>, column: usize, depth: usize) {
         let choice = if depth > 3 { 0 } else { tape.pick(10) };
         match choice {
             5 | 6 => {
@@ -195,7 +195,7 @@ impl Writer {
         }
     }
 
-    fn properties(&mut self, tape: &mut Tape<'_>) {
+    fn properties(&mut self, tape: &mut ChoiceTape<'_>) {
         match tape.pick(12) {
             10 => {
                 self.anchors += 1;
@@ -206,7 +206,7 @@ impl Writer {
         }
     }
 
-    fn scalar(&mut self, tape: &mut Tape<'_>, column: usize, depth: usize) {
+    fn scalar(&mut self, tape: &mut ChoiceTape<'_>, column: usize, depth: usize) {
         let inside = " ".repeat(column + 2);
         let text = match tape.pick(16) {
             0 => "x".to_owned(),
@@ -241,7 +241,7 @@ impl Writer {
         self.line_end(tape);
     }
 
-    fn flow(&mut self, tape: &mut Tape<'_>, column: usize, depth: usize, lines: bool) {
+    fn flow(&mut self, tape: &mut ChoiceTape<'_>, column: usize, depth: usize, lines: bool) {
         let is_mapping = tape.pick(2) == 0;
         let own_lines = lines && tape.chance(3);
         let [open, close] = if is_mapping { ["{", "}"] } else { ["[", "]"] };
@@ -289,12 +289,12 @@ impl Writer {
         self.text.push_str(close);
     }
 
-    fn json(&mut self, tape: &mut Tape<'_>, column: usize, depth: usize) {
+    fn json(&mut self, tape: &mut ChoiceTape<'_>, column: usize, depth: usize) {
         let [comma, colon] = *tape.choose(&[&[",\n", ": "], &[", ", ": "], &[",", ":"]]);
         self.json_in(tape, column, depth, comma, colon);
     }
 
-    fn json_in(&mut self, tape: &mut Tape<'_>, column: usize, depth: usize, comma: &str, colon: &str) {
+    fn json_in(&mut self, tape: &mut ChoiceTape<'_>, column: usize, depth: usize, comma: &str, colon: &str) {
         let is_mapping = tape.pick(2) == 0;
         let [open, close] = if is_mapping { ["{", "}"] } else { ["[", "]"] };
         let count = tape.pick(4);

@@ -1,6 +1,6 @@
 //! Laws of splicing, over random documents in random layout and random patches.
 
-use crate::generator::{Tape, document};
+use crate::generator::{ChoiceTape, document};
 use crate::splice::visible;
 use json_patch::Patch;
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn places(value: &Value, path: &str, found: &mut Vec<(String, Value)>) {
     }
 }
 
-fn new_value(tape: &mut Tape<'_>) -> Value {
+fn new_value(tape: &mut ChoiceTape<'_>) -> Value {
     match tape.pick(9) {
         0 => json!("v"),
         1 => json!(7),
@@ -50,7 +50,7 @@ fn new_value(tape: &mut Tape<'_>) -> Value {
 }
 
 /// Adds a value, and returns the operation that removes it again.
-fn addition(tape: &mut Tape<'_>, document: &Value, serial: usize) -> Option<(Value, Value)> {
+fn addition(tape: &mut ChoiceTape<'_>, document: &Value, serial: usize) -> Option<(Value, Value)> {
     let mut found = Vec::new();
     places(document, "", &mut found);
     found.retain(|(_, value)| value.is_object() || value.is_array());
@@ -71,7 +71,7 @@ fn addition(tape: &mut Tape<'_>, document: &Value, serial: usize) -> Option<(Val
     Some((json!({"op": "add", "path": add, "value": value}), json!({"op": "remove", "path": remove})))
 }
 
-fn operation(tape: &mut Tape<'_>, document: &Value, serial: usize) -> Option<Value> {
+fn operation(tape: &mut ChoiceTape<'_>, document: &Value, serial: usize) -> Option<Value> {
     let mut found = Vec::new();
     places(document, "", &mut found);
     let at = tape.pick(found.len());
@@ -103,10 +103,10 @@ fn tape() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn check_patch(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
-    let text = document(&mut Tape::new(layout));
+    let text = document(&mut ChoiceTape::new(layout));
     let Some(before) = read_json(&text) else { return Ok(()) };
     let mut expected = before;
-    let mut tape = Tape::new(choices);
+    let mut tape = ChoiceTape::new(choices);
     let mut operations = Vec::new();
     let mut fits = true;
     for serial in 0..=tape.pick(4) {
@@ -133,9 +133,9 @@ fn check_patch(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
 }
 
 fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
-    let text = document(&mut Tape::new(layout));
+    let text = document(&mut ChoiceTape::new(layout));
     let Some(mut value) = read_json(&text) else { return Ok(()) };
-    let mut tape = Tape::new(choices);
+    let mut tape = ChoiceTape::new(choices);
     let (mut adds, mut removes) = (Vec::new(), Vec::new());
     for serial in 0..=tape.pick(3) {
         let Some((add, remove)) = addition(&mut tape, &value, serial) else { break };
@@ -162,9 +162,9 @@ fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
 
 /// Replaces an added value in its place: the bytes are those of adding the new value at once.
 fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
-    let text = document(&mut Tape::new(layout));
+    let text = document(&mut ChoiceTape::new(layout));
     let Some(value) = read_json(&text) else { return Ok(()) };
-    let mut tape = Tape::new(choices);
+    let mut tape = ChoiceTape::new(choices);
     let Some((add, remove)) = addition(&mut tape, &value, 0) else { return Ok(()) };
     let mut other = add.clone();
     other["value"] = new_value(&mut tape);
@@ -182,9 +182,9 @@ fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
 
 /// A null that gave way to a collection comes back as it was written.
 fn check_null(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
-    let text = document(&mut Tape::new(layout));
+    let text = document(&mut ChoiceTape::new(layout));
     let Some(value) = read_json(&text) else { return Ok(()) };
-    let mut tape = Tape::new(choices);
+    let mut tape = ChoiceTape::new(choices);
     let mut found = Vec::new();
     places(&value, "", &mut found);
     found.retain(|(path, value)| value.is_null() && !path.is_empty());
@@ -255,9 +255,9 @@ proptest! {
     /// The last line of defence has to see it when anything else in the text changes.
     #[test]
     fn verify_sees_a_change_that_the_patch_does_not_make(layout in tape(), other in tape(), choices in tape()) {
-        let (text, other) = (document(&mut Tape::new(&layout)), document(&mut Tape::new(&other)));
+        let (text, other) = (document(&mut ChoiceTape::new(&layout)), document(&mut ChoiceTape::new(&other)));
         let (Some(value), Some(changed)) = (read_json(&text), read_json(&other)) else { return Ok(()) };
-        let Some((add, _)) = addition(&mut Tape::new(&choices), &value, 0) else { return Ok(()) };
+        let Some((add, _)) = addition(&mut ChoiceTape::new(&choices), &value, 0) else { return Ok(()) };
         let (old, new) = (yaml::read(&text).unwrap(), yaml::read(&other).unwrap());
         let Ok(spliced) = splice(&old, operations(&patch(vec![add.clone()])), &Cache::default()) else { return Ok(()) };
         let mut expected = value;

@@ -1,7 +1,7 @@
 //! The server is away, slow or dead.
 
 use super::{Webhook, has_agent, plain_pod};
-use crate::kubernetes::cluster::{Verdict, for_each};
+use crate::kubernetes::cluster::{ApiVerdict, for_each};
 use crate::webhook::chart::{OPENSHIFT, rendered};
 use crate::webhook::server::until;
 use std::net::TcpListener;
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 fn timed(webhook: &Webhook) -> (Duration, bool) {
     let started = Instant::now();
     match webhook.create(&plain_pod()) {
-        Verdict::Accepted { object, .. } => (started.elapsed(), has_agent(&object)),
-        Verdict::Refused(why) => panic!("{why}"),
+        ApiVerdict::Accepted { object, .. } => (started.elapsed(), has_agent(&object)),
+        ApiVerdict::Refused(why) => panic!("{why}"),
     }
 }
 
@@ -45,11 +45,11 @@ fn has_policy(webhook: &Webhook) -> bool {
 /// Creates a pod: true if it has the agent, and true if the policy says that it has none.
 fn created(webhook: &Webhook) -> (bool, bool) {
     match webhook.create(&plain_pod()) {
-        Verdict::Accepted { object, warnings } => {
+        ApiVerdict::Accepted { object, warnings } => {
             let is_told = warnings.iter().any(|warning| warning.contains("should have the Mackerel agent"));
             (has_agent(&object), is_told)
         }
-        Verdict::Refused(why) => panic!("{why}"),
+        ApiVerdict::Refused(why) => panic!("{why}"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Webhook, has_agent, plain_pod};
 use crate::cases;
 use crate::corpus;
-use crate::kubernetes::cluster::{Run, SILENT, Verdict, for_each, without_identity};
+use crate::kubernetes::cluster::{ApiVerdict, Run, SILENT, for_each, without_identity};
 use crate::kubernetes::injected::pairs;
 use crate::laws::{INJECT, carries_record};
 use crate::webhook::server::{scaled, until};
@@ -44,7 +44,7 @@ fn compare(webhook: &Webhook, pods: &[Twice]) -> (Vec<String>, usize) {
         let past = webhook.cluster.create(Run::Dry, SILENT, after);
         let through = webhook.create(before);
         match (through, past) {
-            (Verdict::Accepted { object: through, .. }, Verdict::Accepted { object: past, .. }) => {
+            (ApiVerdict::Accepted { object: through, .. }, ApiVerdict::Accepted { object: past, .. }) => {
                 let [expected, seen] = [past, through].map(|pod| comparable(&pod));
                 if expected == seen {
                     return Some(None);
@@ -52,7 +52,7 @@ fn compare(webhook: &Webhook, pods: &[Twice]) -> (Vec<String>, usize) {
                 let diff = similar::TextDiff::from_lines(&expected, &seen).unified_diff().context_radius(2).to_string();
                 Some(Some(format!("== {name}\n{diff}")))
             }
-            (Verdict::Refused(_), Verdict::Refused(_)) => None,
+            (ApiVerdict::Refused(_), ApiVerdict::Refused(_)) => None,
             (through, past) => Some(Some(format!("== {name}\nthrough the webhook: {through:?}\npast it: {past:?}"))),
         }
     });
@@ -167,8 +167,8 @@ fn a_limit_range_leaves_the_agent_as_it_is() {
 #[track_caller]
 fn object(webhook: &Webhook, namespace: &str, pod: &Value) -> Value {
     match webhook.cluster.create(Run::Dry, namespace, pod) {
-        Verdict::Accepted { object, .. } => object,
-        Verdict::Refused(why) => panic!("{why}"),
+        ApiVerdict::Accepted { object, .. } => object,
+        ApiVerdict::Refused(why) => panic!("{why}"),
     }
 }
 
@@ -268,7 +268,7 @@ fn a_service_account_that_mounts_no_token_leaves_the_agent_with_one() {
         "metadata": {"name": "tokenless", "namespace": webhook.namespace}}));
     let mut pod = plain_pod();
     pod["spec"]["serviceAccountName"] = "tokenless".into();
-    let Verdict::Accepted { object, .. } = webhook.create(&pod) else { panic!("refused") };
+    let ApiVerdict::Accepted { object, .. } = webhook.create(&pod) else { panic!("refused") };
     assert!(has_agent(&object));
     let volumes = object["spec"]["volumes"].to_string();
     assert!(volumes.contains("mackerel-agent-token") && !volumes.contains("kube-api-access"), "{volumes}");

@@ -5,9 +5,9 @@ mod balancer;
 mod law5;
 mod rollout;
 
-use crate::kubernetes::cluster::{Cluster, Run, Verdict, cluster};
+use crate::kubernetes::cluster::{ApiVerdict, Cluster, Run, cluster};
 use crate::program::Folder;
-use crate::webhook::server::{Files, Server, certificate, mount_certificate, until};
+use crate::webhook::server::{PemTexts, Server, certificate, mount_certificate, until};
 use balancer::Balancer;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ const SERVICE: (&str, &str) = ("mackerel", "injector");
 struct Webhook {
     cluster: &'static Cluster,
     balancer: Balancer,
-    files: Files,
+    files: PemTexts,
     /// The namespace whose pods the webhook reviews.
     namespace: String,
 }
@@ -63,13 +63,13 @@ impl Webhook {
     }
 
     /// Creates a pod as a dry run.
-    fn create(&self, pod: &Value) -> Verdict {
+    fn create(&self, pod: &Value) -> ApiVerdict {
         self.cluster.create(Run::Dry, &self.namespace, pod)
     }
 
     /// True if a plain pod gets the agent.
     fn injects(&self) -> bool {
-        matches!(self.create(&plain_pod()), Verdict::Accepted { object, .. } if has_agent(&object))
+        matches!(self.create(&plain_pod()), ApiVerdict::Accepted { object, .. } if has_agent(&object))
     }
 
     /// Waits until the API server knows of the webhook, which it learns of soon after.

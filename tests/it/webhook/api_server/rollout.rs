@@ -1,9 +1,9 @@
 //! Replicas come and go, certificates and configurations change, and no pod misses its agent.
 
 use super::{Webhook, has_agent, plain_pod};
-use crate::kubernetes::cluster::Verdict;
+use crate::kubernetes::cluster::ApiVerdict;
 use crate::program::Folder;
-use crate::webhook::server::{Files, Server, certificate, mount, mount_certificate, scaled};
+use crate::webhook::server::{EndsLoad, PemTexts, Server, certificate, mount, mount_certificate, scaled};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -33,29 +33,22 @@ fn creating(webhook: &Webhook, rate: usize, meanwhile: impl FnOnce(&Created)) ->
     const THREADS: u32 = 4;
     let pause = Duration::from_secs(1) * THREADS / u32::try_from(rate).unwrap();
     let (created, is_over) = (Created::default(), AtomicBool::new(false));
-    struct End<'a>(&'a AtomicBool);
-    impl Drop for End<'_> {
-        fn drop(&mut self) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
                     let started = Instant::now();
                     match webhook.create(&plain_pod()) {
-                        Verdict::Accepted { object, .. } if has_agent(&object) => &created.all,
-                        Verdict::Accepted { .. } => &created.missed,
-                        Verdict::Refused(_) => &created.rejected,
+                        ApiVerdict::Accepted { object, .. } if has_agent(&object) => &created.all,
+                        ApiVerdict::Accepted { .. } => &created.missed,
+                        ApiVerdict::Refused(_) => &created.rejected,
                     }
                     .fetch_add(1, Ordering::Relaxed);
                     thread::sleep(pause.saturating_sub(started.elapsed()));
                 }
             });
         }
-        // Creation ends with a failed assertion, too.
-        let _end = End(&is_over);
+        let _end = EndsLoad(&is_over);
         meanwhile(&created);
     });
     created
@@ -107,7 +100,7 @@ fn no_pod_is_missed_while_certificate_authority_and_configuration_are_swapped() 
     let server = Server::start_in(folder, webhook.files.authority.clone(), &arguments);
     webhook.balancer.set(vec![server.address]);
     webhook.wait();
-    let new: Files = certificate(&Folder::with(&[]), &[]);
+    let new: PemTexts = certificate(&Folder::with(&[]), &[]);
     let created = creating(&webhook, 100, |created| {
         // A certificate of a new authority: the API server trusts both first.
         webhook.configure(&format!("{}{}", webhook.files.authority, new.authority));
@@ -124,6 +117,6 @@ fn no_pod_is_missed_while_certificate_authority_and_configuration_are_swapped() 
         }
     });
     created.none_is_missed(scaled(1_000));
-    let Verdict::Accepted { object, .. } = webhook.create(&plain_pod()) else { panic!("refused") };
+    let ApiVerdict::Accepted { object, .. } = webhook.create(&plain_pod()) else { panic!("refused") };
     assert!(object.to_string().contains("\"DEBUG\""), "{object}");
 }

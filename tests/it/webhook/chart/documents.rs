@@ -2,7 +2,7 @@
 
 use super::{helms, run};
 use crate::docs::commands;
-use crate::docs::page::{self, Block};
+use crate::docs::page::{self, CodeBlock};
 use serde_json::Value;
 use std::path::Path;
 
@@ -63,7 +63,7 @@ fn the_values_shown_are_values_of_the_chart() {
 }
 
 /// The values of the chart in a block: for Flux, for Argo CD, or as a file.
-fn values(block: &Block) -> Option<Value> {
+fn values(block: &CodeBlock) -> Option<Value> {
     let value: Value = serde_yaml::from_str(&block.text).ok().filter(|_| block.language == "yaml")?;
     match value["kind"].as_str() {
         Some("HelmRelease") => Some(value["spec"]["values"].clone()),

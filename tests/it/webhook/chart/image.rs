@@ -2,7 +2,7 @@
 
 use super::helms;
 use super::release::Release;
-use super::server::{Server, strings};
+use super::server::{ChartServer, strings};
 use crate::kubernetes::cluster::cluster;
 use crate::packages::image;
 use crate::program::Folder;
@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use std::process::Command;
 
 /// A container that is removed with the test, however that ends.
-struct Container {
+struct PodmanContainer {
     name: String,
 }
 
-impl Container {
+impl PodmanContainer {
     fn podman() -> Option<Command> {
         image::podman()
     }
@@ -46,7 +46,7 @@ impl Container {
     }
 }
 
-impl Drop for Container {
+impl Drop for PodmanContainer {
     fn drop(&mut self) {
         let _ = Self::podman().unwrap().args(["rm", "--force", "--ignore", "--time=0", &self.name]).output();
     }
@@ -56,16 +56,16 @@ impl Drop for Container {
 fn the_image_injects_with_arguments_files_and_user_of_the_deployment() {
     let Some(cluster) = cluster() else { return };
     let Some(helm) = helms().last() else { return };
-    if Container::podman().is_none() {
+    if PodmanContainer::podman().is_none() {
         return;
     }
     let release = Release::new(cluster, &helm, "image");
     release.upgrade(&["extraEnv[0].name=TZ,extraEnv[0].value=Asia/Tokyo"]);
-    let container = Container { name: format!("{}-{}", release.namespace, std::process::id()) };
-    let mut server = Server::start_by(&release, |folder, pod| container.command(folder, pod));
+    let container = PodmanContainer { name: format!("{}-{}", release.namespace, std::process::id()) };
+    let mut server = ChartServer::start_by(&release, |folder, pod| container.command(folder, pod));
     release.until("pods are injected", || release.injects());
     // The first process of a container has no handler for a signal but its own.
-    let kill = Container::podman().unwrap().args(["kill", "--signal=TERM", &container.name]).output().unwrap();
+    let kill = PodmanContainer::podman().unwrap().args(["kill", "--signal=TERM", &container.name]).output().unwrap();
     assert!(kill.status.success(), "{kill:?}");
     assert_eq!(server.process.wait().unwrap().code(), Some(0), "{}", server.log());
     assert!(server.log().contains("finished"), "{}", server.log());

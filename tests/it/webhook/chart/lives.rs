@@ -1,9 +1,9 @@
 //! Releases of each `tls.mode` from their installation to their end, with a server that runs as the Deployment says.
 
 use super::release::{NAME, Release};
-use super::server::{Server, base64};
+use super::server::{ChartServer, base64};
 use super::{helms, with_helms};
-use crate::kubernetes::cluster::{RESTRICTED, Run, Verdict, cluster};
+use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED, Run, cluster};
 use crate::program::{Folder, Ran};
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn generated_keeps_its_certificate_and_renews_it_without_a_missed_pod() {
     with_helms(|helm| {
         let release = Release::new(cluster, helm, "generated");
         release.upgrade(&[]);
-        let server = Server::start(&release);
+        let server = ChartServer::start(&release);
         release.until("pods are injected", || release.injects());
         release.upgrades_and_rolls_back(&[]);
 
@@ -126,7 +126,7 @@ fn the_configuration_arrives_without_a_restart() {
     let Some(helm) = helms().last() else { return };
     let release = Release::new(cluster, &helm, "configured");
     release.upgrade(&[]);
-    let server = Server::start(&release);
+    let server = ChartServer::start(&release);
     release.until("pods are injected", || release.injects());
     let text =
         "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {injection: disabled}\n";
@@ -146,7 +146,7 @@ fn provided_takes_the_certificate_that_the_program_makes() {
         };
         let set = mode(&data["ca.crt"]);
         release.upgrade(&[&set]);
-        let server = Server::start(&release);
+        let server = ChartServer::start(&release);
         release.until("pods are injected", || release.injects());
         release.upgrades_and_rolls_back(&[&set]);
         // Renewed: both CAs to the API server first, then the Secret to the server.
@@ -192,7 +192,7 @@ fn cert_manager_and_openshift_write_certificate_and_ca_and_helm_leaves_them_alon
             release.upgrade(&[&set]);
             let data = release.issue(&format!("{NAME}-{mode}-tls"), None);
             release.inject_ca(&data["ca.crt"]);
-            let _server = Server::start(&release);
+            let _server = ChartServer::start(&release);
             release.until("pods are injected", || release.injects());
             release.upgrades_and_rolls_back(&[&set]);
         }
@@ -211,7 +211,7 @@ fn its_pods_are_accepted_where_pod_security_restricted_is_enforced() {
         pod["kind"] = "Pod".into();
         pod["metadata"]["generateName"] = "webhook-".into();
         let verdict = cluster.create(Run::Dry, RESTRICTED, &pod);
-        assert!(matches!(&verdict, Verdict::Accepted { warnings, .. } if warnings.is_empty()), "{set}: {verdict:?}");
+        assert!(matches!(&verdict, ApiVerdict::Accepted { warnings, .. } if warnings.is_empty()), "{set}: {verdict:?}");
     }
 }
 

@@ -3,14 +3,14 @@
 
 use super::helms;
 use super::release::{NAME, Release, deployment, pod};
-use crate::kubernetes::cluster::{RESTRICTED, Run, Verdict, cluster};
+use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED, Run, cluster};
 use serde_json::{Value, json};
 
 const GENERATED: &str = "tls.mode=generated,policy.enabled=false";
 
 /// True if the API server refused because it could not call the webhook.
-fn asked(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Refused(why) if why.contains("failed calling webhook"))
+fn asked(verdict: &ApiVerdict) -> bool {
+    matches!(verdict, ApiVerdict::Refused(why) if why.contains("failed calling webhook"))
 }
 
 fn inject(value: &str) -> Value {
@@ -44,8 +44,8 @@ fn with_always_all_pods_but_those_of_the_servers_and_of_the_system() {
 }
 
 /// True if the API server accepted the object without a warning.
-fn taken(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Accepted { warnings, .. } if warnings.is_empty())
+fn taken(verdict: &ApiVerdict) -> bool {
+    matches!(verdict, ApiVerdict::Accepted { warnings, .. } if warnings.is_empty())
 }
 
 /// A pod of the release's Deployment, with a label more.
@@ -152,11 +152,13 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
     let release = Release::new(cluster, &helm, "policy");
     let missing = "the pod should have the Mackerel agent and has none";
     let warned = |object: &Value| match release.creates(object) {
-        Verdict::Accepted { warnings, .. } => warnings.iter().any(|warning| warning.contains(missing)),
-        Verdict::Refused(why) => panic!("{why}"),
+        ApiVerdict::Accepted { warnings, .. } => warnings.iter().any(|warning| warning.contains(missing)),
+        ApiVerdict::Refused(why) => panic!("{why}"),
     };
     let select = "config.select.podSelector.matchLabels.tier=web,config.select.exclude[0].podSelector.matchExpressions[0].key=batch,\
-                  config.select.exclude[0].podSelector.matchExpressions[0].operator=Exists,config.select.exclude[1].kind=Deployment";
+                  config.select.exclude[0].podSelector.matchExpressions[0].operator=Exists,config.select.exclude[1].kind=Deployment,\
+                  config.select.exclude[2].kind=Pod,config.select.exclude[2].podSelector.matchLabels.by=hand,\
+                  config.select.exclude[3].group=null,config.select.exclude[3].podSelector.matchLabels.by=robot";
     release.upgrade(&["workloads=off", select]);
     let labelled = |annotations: &Value, labels: Value| {
         let mut pod = pod(annotations);
@@ -169,6 +171,9 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
     own_agent["spec"]["initContainers"] = json!([
         {"name": "agent", "image": "mirror:5000/mackerel/mackerel-container-agent:v1", "restartPolicy": "Always"},
     ]);
+    let mut own_image = web.clone();
+    own_image["spec"]["initContainers"] = json!([{"name": "agent", "image": "mirror/agent:v1", "restartPolicy": "Always",
+        "env": [{"name": "TZ", "value": "UTC"}, {"name": "MACKEREL_CONTAINER_PLATFORM", "value": "kubernetes"}]}]);
     let with = |spec: Value| {
         let mut pod = web.clone();
         pod["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
@@ -177,27 +182,49 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
     let host_process = json!({"hostNetwork": true, "securityContext": {"windowsOptions": {"hostProcess": true, "runAsUserName": "a"}}});
     let mut of_container = with(json!({"hostNetwork": true}));
     of_container["spec"]["containers"][0]["securityContext"] = host_process["securityContext"].clone();
+    let system =
+        |name: &str| json!({"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": [name]}]});
+    let (windows, linux) = (system("windows"), system("linux"));
+    let by_affinity = |terms: Value| {
+        let required = json!({"nodeSelectorTerms": terms});
+        with(json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}))
+    };
+    let by_hand = labelled(&json!({}), json!({"tier": "web", "by": "hand"}));
+    let mut of_controller = by_hand.clone();
+    of_controller["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "7", "controller": true}]);
+    let mut by_robot = of_controller.clone();
+    by_robot["metadata"]["labels"]["by"] = json!("robot");
     let labelled_web = |annotations: Value| labelled(&annotations, json!({"tier": "web"}));
     for (pod, expected) in [
         (own_agent, false),
+        (own_image, false),
         (with(json!({"os": {"name": "windows"}, "securityContext": {}})), false),
         (with(json!({"nodeSelector": {"kubernetes.io/os": "windows"}})), false),
         (with(json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}})), false),
         (with(json!({"nodeSelector": {"kubernetes.io/os": "linux"}})), true),
+        (by_affinity(json!([windows])), false),
+        (by_affinity(json!([windows, linux])), true),
+        (by_affinity(json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}])), true),
         (with(host_process), false),
         (of_container, false),
         (labelled_web(json!({"helm.sh/hook": "test"})), false),
         (labelled_web(json!({"argocd.argoproj.io/hook": "PreSync"})), false),
         (labelled_web(json!({"helm.sh/chart": "a"})), true),
+        (labelled_web(json!({"config.kubernetes.io/local-config": "true"})), false),
+        (labelled_web(json!({"config.kubernetes.io/local-config": "false"})), true),
         (labelled(&inject("FALSE"), json!({"tier": "web"})), false),
         (labelled(&json!({}), json!({"tier": "db"})), false),
         (labelled(&json!({}), json!({"tier": "web", "batch": "yes"})), false),
+        (by_hand.clone(), false),
+        (of_controller, true),
+        (by_robot, false),
     ] {
         assert_eq!(warned(&pod), expected, "{pod}");
     }
 
     release.upgrade(&["workloads=off", "config.injection=annotated,policy.actions={Deny}"]);
-    let refused = |annotations: &Value| matches!(release.creates(&pod(annotations)), Verdict::Refused(why) if why.contains(missing));
+    let refused = |annotations: &Value| matches!(release.creates(&pod(annotations)), ApiVerdict::Refused(why) if why.contains(missing));
     release.until("a pod that asks is refused", || refused(&inject("True")));
     assert!(!refused(&json!({})) && !refused(&inject("false")));
 

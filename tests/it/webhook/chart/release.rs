@@ -1,7 +1,7 @@
 //! A release of the chart in the test cluster, whose API server finds the webhook on this machine.
 
 use super::chart;
-use crate::kubernetes::cluster::{Cluster, Run, Verdict};
+use crate::kubernetes::cluster::{ApiVerdict, Cluster, Run};
 use crate::real_tools::User;
 use serde_json::{Value, json};
 use std::net::TcpListener;
@@ -131,7 +131,7 @@ impl<'a> Release<'a> {
     }
 
     /// Creates an object in the namespace, without storing it.
-    pub(super) fn creates(&self, object: &Value) -> Verdict {
+    pub(super) fn creates(&self, object: &Value) -> ApiVerdict {
         self.cluster.create(Run::Dry, &self.namespace, object)
     }
 

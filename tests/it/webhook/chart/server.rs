@@ -1,7 +1,7 @@
 //! The server of a release, run as the kubelet would run it.
 
 use super::release::{NAME, Release, pod};
-use crate::kubernetes::cluster::Verdict;
+use crate::kubernetes::cluster::ApiVerdict;
 use crate::program::Folder;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
@@ -11,12 +11,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// The server, run as the kubelet would, from the objects that the API server has.
-pub(super) struct Server {
+pub(super) struct ChartServer {
     folder: Folder,
     pub(super) process: Child,
 }
 
-impl Server {
+impl ChartServer {
     /// Runs the program on this machine, with its files below a folder.
     pub(super) fn start(release: &Release<'_>) -> Self {
         Self::start_by(release, |folder, pod| {
@@ -67,7 +67,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ChartServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -114,8 +114,8 @@ impl Release<'_> {
     /// True if a pod that is created now gets the agent.
     pub(super) fn injects(&self) -> bool {
         match self.creates(&pod(&json!({}))) {
-            Verdict::Accepted { object, .. } => object.to_string().contains("mackerel/mackerel-container-agent"),
-            Verdict::Refused(why) => panic!("{why}"),
+            ApiVerdict::Accepted { object, .. } => object.to_string().contains("mackerel/mackerel-container-agent"),
+            ApiVerdict::Refused(why) => panic!("{why}"),
         }
     }
 }

@@ -19,13 +19,13 @@ pub(crate) struct Client {
 }
 
 #[derive(Debug)]
-pub(crate) struct Response {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 
-impl Response {
+impl HttpResponse {
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -98,11 +98,11 @@ impl Client {
         }
     }
 
-    pub(crate) fn post(&mut self, path: &str, body: &[u8]) -> Response {
+    pub(crate) fn post(&mut self, path: &str, body: &[u8]) -> HttpResponse {
         self.try_post(path, body).unwrap()
     }
 
-    pub(crate) fn try_post(&mut self, path: &str, body: &[u8]) -> io::Result<Response> {
+    pub(crate) fn try_post(&mut self, path: &str, body: &[u8]) -> io::Result<HttpResponse> {
         let mut request = post_head(path, body.len()).into_bytes();
         request.extend_from_slice(body);
         self.send(&request);
@@ -110,7 +110,7 @@ impl Client {
     }
 
     /// Reads one response, by its length.
-    pub(crate) fn receive(&mut self) -> io::Result<Response> {
+    pub(crate) fn receive(&mut self) -> io::Result<HttpResponse> {
         let head = loop {
             if let Some(end) = self.received.windows(4).position(|window| window == b"\r\n\r\n") {
                 let head: Vec<u8> = self.received.drain(..end + 4).collect();
@@ -119,7 +119,7 @@ impl Client {
             self.read_more()?;
         };
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let mut response = Response { status, head, body: Vec::new() };
+        let mut response = HttpResponse { status, head, body: Vec::new() };
         if status == 100 {
             return Ok(response);
         }

@@ -8,13 +8,14 @@ mod reviews;
 mod statuses;
 
 use crate::program::Folder;
-use client::{Client, Response, Transport};
+use client::{Client, HttpResponse, Transport};
 use k8s_openapi::api::core::v1::Secret;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,25 +43,25 @@ pub(crate) struct Server {
 }
 
 /// The files of one certificate.
-pub(crate) struct Files {
+pub(crate) struct PemTexts {
     pub(crate) certificate: String,
     pub(crate) key: String,
     pub(crate) authority: String,
 }
 
 /// A certificate as `webhook certificate` makes it.
-pub(crate) fn certificate(folder: &Folder, more: &[&str]) -> Files {
+pub(crate) fn certificate(folder: &Folder, more: &[&str]) -> PemTexts {
     let named = ["webhook", "certificate", "--service", "injector", "--namespace", "mackerel"];
     let ran = folder.run(&[&named, more].concat());
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
     files(&ran.stdout)
 }
 
-pub(crate) fn files(manifest: &str) -> Files {
+pub(crate) fn files(manifest: &str) -> PemTexts {
     let secret: Secret = serde_yaml::from_str(manifest).unwrap();
     let mut data = secret.data.unwrap();
     let mut take = |key| String::from_utf8(data.remove(key).unwrap().0).unwrap();
-    Files { certificate: take("tls.crt"), key: take("tls.key"), authority: take("ca.crt") }
+    PemTexts { certificate: take("tls.crt"), key: take("tls.key"), authority: take("ca.crt") }
 }
 
 /// Writes files as kubelet does: into a folder of their own, to which a symbolic link is swapped.
@@ -79,8 +80,8 @@ pub(crate) fn mount(folder: &Folder, volume: &str, files: &[(&str, &str)]) {
     std::fs::rename(new, root.join("..data")).unwrap();
 }
 
-pub(crate) fn mount_certificate(folder: &Folder, files: &Files) {
-    let Files { certificate, key, authority } = files;
+pub(crate) fn mount_certificate(folder: &Folder, files: &PemTexts) {
+    let PemTexts { certificate, key, authority } = files;
     mount(folder, "tls", &[("tls.crt", certificate), ("tls.key", key), ("ca.crt", authority)]);
 }
 
@@ -125,7 +126,7 @@ impl Server {
     }
 
     /// Sends one request on a connection of its own.
-    pub(crate) fn post(&self, path: &str, body: &str) -> Response {
+    pub(crate) fn post(&self, path: &str, body: &str) -> HttpResponse {
         self.connect().post(path, body.as_bytes())
     }
 
@@ -135,7 +136,7 @@ impl Server {
         decision(&self.post("/mutate", REVIEW))
     }
 
-    pub(crate) fn get(&self, path: &str) -> Response {
+    pub(crate) fn get(&self, path: &str) -> HttpResponse {
         let mut client = Client::new(Transport::Plain(TcpStream::connect(self.plain).unwrap()));
         client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").as_bytes());
         client.receive().unwrap()
@@ -197,8 +198,17 @@ impl Drop for Server {
     }
 }
 
+/// Ends a load when it is dropped, so with a failed assertion too.
+pub(crate) struct EndsLoad<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for EndsLoad<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[track_caller]
-pub(crate) fn decision(response: &Response) -> String {
+pub(crate) fn decision(response: &HttpResponse) -> String {
     assert_eq!(response.status, 200, "{}", response.text());
     let answer: Value = serde_json::from_slice(&response.body).unwrap();
     assert_eq!(answer["response"]["uid"], "705ab4f5-6393-11e8-b7cc-42010a800002");

@@ -2,7 +2,9 @@
 
 use crate::program::Folder;
 use crate::webhook::server::client::{Client, Transport, trusting};
-use crate::webhook::server::{Files, REVIEW, Server, certificate, decision, mount, mount_certificate, until};
+use crate::webhook::server::{
+    EndsLoad, PemTexts, REVIEW, Server, certificate, decision, mount, mount_certificate, until,
+};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -29,14 +31,7 @@ fn under_load(server: &Server, authorities: &str, done: impl FnOnce()) -> usize 
                 }
             });
         }
-        // The load must end with a failed assertion too.
-        struct End<'a>(&'a AtomicBool);
-        impl Drop for End<'_> {
-            fn drop(&mut self) {
-                self.0.store(true, Ordering::Relaxed);
-            }
-        }
-        let _end = End(&is_over);
+        let _end = EndsLoad(&is_over);
         done();
     });
     answered.into_inner()
@@ -50,18 +45,18 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
     let server = Server::start_in(folder, old.authority.clone(), &[]);
     let both = format!("{}{}", old.authority, new.authority);
     let expiry = || server.metric("certificate_expiry_timestamp_seconds").unwrap();
-    let serves = |files: &Files| Transport::tls_with(server.address, trusting(&files.authority)).is_ok();
+    let serves = |files: &PemTexts| Transport::tls_with(server.address, trusting(&files.authority)).is_ok();
     let failing = "reload_failing{source=\"certificate\"}";
     let answered = under_load(&server, &both, || {
         let first = expiry();
         // The key of another certificate.
-        let mixed = Files { certificate: new.certificate.clone(), key: old.key.clone(), authority: both.clone() };
+        let mixed = PemTexts { certificate: new.certificate.clone(), key: old.key.clone(), authority: both.clone() };
         mount_certificate(&server.folder, &mixed);
         server.metric_becomes(failing, 1.0);
         assert!(serves(&old) && !serves(&new));
         assert_eq!(server.get("/readyz").status, 200);
         // No certificate at all.
-        mount_certificate(&server.folder, &Files { certificate: "no PEM\n".to_owned(), ..mixed });
+        mount_certificate(&server.folder, &PemTexts { certificate: "no PEM\n".to_owned(), ..mixed });
         until("two errors", || server.events("cannot reload; the previous content stays in use").len() == 2);
         assert!(serves(&old));
         mount_certificate(&server.folder, &new);

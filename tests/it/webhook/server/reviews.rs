@@ -1,7 +1,11 @@
 //! Reviews, what is counted and logged of them, and the end of the server.
 
-use crate::webhook::server::client::post_head;
-use crate::webhook::server::{REVIEW, Server, decision, until};
+use crate::program::Folder;
+use crate::webhook::server::client::{Client, Transport, post_head};
+use crate::webhook::server::{REVIEW, Server, certificate, decision, mount_certificate, until};
+use std::io::{BufRead, BufReader};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -81,23 +85,27 @@ fn it_serves_on_while_it_drains_and_asks_clients_to_go() {
 
     // One whose body comes when the drain is over.
     busy.send(post_head("/mutate", REVIEW.len()).as_bytes());
-    until("the port is closed", || std::net::TcpStream::connect(server.address).is_err());
+    until("the port is closed", || TcpStream::connect(server.address).is_err());
     busy.send(REVIEW.as_bytes());
     assert_eq!(decision(&busy.receive().unwrap()), "injected");
     assert_eq!(server.ended(), Some(0));
     assert_eq!((server.events("draining").len(), server.events("finished").len()), (1, 1));
 }
 
-/// A pipe holds 64 KiB: some 300 lines.
+/// A pipe holds 64 KiB, which is some 300 lines, and 1,000 more wait. The container runtime may read none of them.
 #[test]
-fn a_log_that_nobody_reads_delays_no_review() {
+fn an_unread_log_delays_no_review_and_its_dropped_lines_are_counted() {
     let server = Server::start(&[]);
+    assert_eq!(server.metric("log_lines_dropped_total"), Some(0.0));
     let unread = server.log.lock().unwrap();
     let mut client = server.connect();
-    for _ in 0..1000 {
+    for _ in 0..2000 {
         assert_eq!(decision(&client.post("/mutate", REVIEW.as_bytes())), "injected");
     }
+    let dropped = server.metric("log_lines_dropped_total").unwrap();
+    assert!((200.0..1000.0).contains(&dropped), "{dropped}");
     drop(unread);
+    until("every other line", || server.events("reviewed").len() as f64 == 2000.0 - dropped);
 }
 
 #[test]
@@ -111,22 +119,40 @@ fn a_second_signal_ends_the_drain() {
     assert!(start.elapsed() < Duration::from_secs(30));
 }
 
+/// Returns a folder with a certificate, and the arguments of a server that listens there.
+fn folder_and_arguments(listen: &str) -> (Folder, Vec<String>) {
+    let folder = Folder::with(&[]);
+    mount_certificate(&folder, &certificate(&folder, &[]));
+    let listen = format!("--listen={listen}");
+    let more = ["--metrics-listen=127.0.0.1:0", "--tls-cert=tls/tls.crt", "--tls-key=tls/tls.key", "--drain=10ms"];
+    (folder, ["webhook", &listen].into_iter().chain(more).map(str::to_owned).collect())
+}
+
 #[test]
 fn text_is_a_form_of_the_log_too() {
-    let folder = crate::program::Folder::with(&[]);
-    let files = super::certificate(&folder, &[]);
-    super::mount_certificate(&folder, &files);
+    let (folder, arguments) = folder_and_arguments("127.0.0.1:0");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--log-format=text"]).collect();
+    let mut server = folder.command(&arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let listening = lines.next().unwrap();
+    // Once it answers, it heeds signals.
+    let (_, plain) = listening.rsplit_once("plain_address=").unwrap();
+    let mut client = Client::new(Transport::Plain(TcpStream::connect(plain).unwrap()));
+    client.send(b"GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    assert_eq!(client.receive().unwrap().status, 200);
+    let ended = Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success();
+    let rest: Vec<String> = lines.collect();
+    assert!(ended && server.wait().unwrap().success());
+    assert!(listening.contains(" INFO listening address=127.0.0.1:"), "{listening}");
+    assert!(rest.last().unwrap().contains(" INFO finished"), "{rest:?}");
+}
+
+#[test]
+fn a_port_that_is_taken_is_an_error() {
     let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = occupied.local_addr().unwrap();
-    let listen = format!("--listen={address}");
-    let ran = folder.run(&[
-        "webhook",
-        &listen,
-        "--metrics-listen=127.0.0.1:0",
-        "--tls-cert=tls/tls.crt",
-        "--tls-key=tls/tls.key",
-        "--log-format=text",
-    ]);
+    let (folder, arguments) = folder_and_arguments(&address.to_string());
+    let ran = folder.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains(&format!("error: cannot listen on {address}")), "{}", ran.stderr);
 }

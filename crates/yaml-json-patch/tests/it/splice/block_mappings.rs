@@ -60,7 +60,8 @@ template:
                 fieldPath: status.hostIP
         securityContext:
           capabilities:
-            drop: [ALL]
+            drop:
+              - ALL
           runAsUser: 65532
     volumes:
       - name: tmp
@@ -104,7 +105,8 @@ template:
             fieldPath: status.hostIP
       securityContext:
         capabilities:
-          drop: [ALL]
+          drop:
+          - ALL
         runAsUser: 65532
     volumes:
     - name: tmp
@@ -176,5 +178,67 @@ fn members_are_moved_and_copied() {
         .patched_with(
             json!([{"op": "move", "from": "/a/x", "path": "/b/z"}, {"op": "copy", "from": "/b", "path": "/c"}]),
         )
-        .gives("a: {}\nb: {z: [1, \"y\"]}\nc:\n  z:\n    - 1\n    - \"y\"\n");
+        .gives("a: {}\nb:\n  z:\n    - 1\n    - \"y\"\nc:\n  z:\n    - 1\n    - \"y\"\n");
+}
+
+#[test]
+fn new_mappings_are_indented_as_most_of_those_around_them() {
+    let new = json!({"m": {"o": 1}});
+    given("a:\n  b:\n    l:\n    - d:\n       e: 1\n")
+        .add("/a/b/l/-", new.clone())
+        .gives("a:\n  b:\n    l:\n    - d:\n       e: 1\n    - m:\n        o: 1\n");
+    given("a:\n    b:\n      c:\n        d: 1\n")
+        .add("/a/b/c/k", new.clone())
+        .gives("a:\n    b:\n      c:\n        d: 1\n        k:\n          m:\n            o: 1\n");
+    given("a:\n    b:\n      c: 1\n")
+        .add("/a/b/k", new)
+        .gives("a:\n    b:\n      c: 1\n      k:\n        m:\n          o: 1\n");
+}
+
+#[test]
+fn lists_in_a_new_item_are_written_as_most_of_those_in_other_items() {
+    given("l:\n- a:\n    - 1\n- a:\n  - 1\n  b:\n  - 1\n")
+        .add("/l/-", json!({"c": [{"d": 1}]}))
+        .gives("l:\n- a:\n    - 1\n- a:\n  - 1\n  b:\n  - 1\n- c:\n  - d: 1\n");
+    given("l:\n- a:\n    - 1\n  b:\n  - 1\n  - 2\n")
+        .add("/l/-", json!({"c": [{"d": 1}]}))
+        .gives("l:\n- a:\n    - 1\n  b:\n  - 1\n  - 2\n- c:\n  - d: 1\n");
+}
+
+#[test]
+fn deeper_collections_do_not_show_in_a_new_item() {
+    given("l:\n- a:\n    b:\n      -   c\n")
+        .add("/l/-", json!({"d": [{"e": 1}]}))
+        .gives("l:\n- a:\n    b:\n      -   c\n- d:\n  - e: 1\n");
+    for length in [1, 9] {
+        let text = format!("l:\n- a:\n   k: {}\n  b:\n    k: 1\n", "c".repeat(length));
+        given(&text).add("/l/-", json!({"d": {"e": 1}})).gives(&format!("{text}- d:\n    e: 1\n"));
+    }
+}
+
+#[test]
+fn lists_of_words_are_in_brackets_where_others_are() {
+    let new = json!({"m": ["ALL"], "n": ["a b: c"]});
+    given("a: [b]\nc:\n  d: 1\n")
+        .add("/c/k", new.clone())
+        .gives("a: [b]\nc:\n  d: 1\n  k:\n    m: [ALL]\n    \"n\":\n      - \"a b: c\"\n")
+        .and_without(&["/c/k"]);
+    given("a: {b: [c], d: []}\n")
+        .add("/k", new.clone())
+        .gives("a: {b: [c], d: []}\nk:\n  m:\n    - ALL\n  \"n\":\n    - \"a b: c\"\n")
+        .and_without(&["/k"]);
+    given("- a: [b]\n- c: 1\n")
+        .add("/1/k", new)
+        .gives("- a: [b]\n- c: 1\n  k:\n    m:\n    - ALL\n    \"n\":\n    - \"a b: c\"\n")
+        .and_without(&["/1/k"]);
+}
+
+#[test]
+fn a_new_list_is_written_as_the_longest_beside_it() {
+    given("s:\n  a:\n    b:\n      - 1\n  l:\n  - name: x\n    image: y\n")
+        .add("/s/v", json!([{"c": {}}]))
+        .gives("s:\n  a:\n    b:\n      - 1\n  l:\n  - name: x\n    image: y\n  v:\n  - c: {}\n");
+    given("s:\n  a:\n  - 1\n  l:\n    - name: x\n      image: y\n")
+        .add("/s/v", json!([{"c": {}}]))
+        .gives("s:\n  a:\n  - 1\n  l:\n    - name: x\n      image: y\n  v:\n    - c: {}\n");
 }

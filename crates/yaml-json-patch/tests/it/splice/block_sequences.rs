@@ -41,10 +41,23 @@ fn an_item_in_the_middle_leaves_the_next_ones_comment_to_it() {
 }
 
 #[test]
+fn lines_that_were_commented_out_at_the_very_left_stay_with_their_block() {
+    given("a:\n  l:\n  - b: 1\n#    c: 2\n#  d: 3\n")
+        .patched_with(json!([
+            {"op": "add", "path": "/a/l/-", "value": "x"}, {"op": "add", "path": "/a/k", "value": "z"},
+        ]))
+        .gives("a:\n  l:\n  - b: 1\n#    c: 2\n  - x\n  k: z\n#  d: 3\n")
+        .and_without(&["/a/k", "/a/l/1"]);
+    given("- b: 1\n#    about what follows\n- c: 1\n")
+        .add("/1", json!("x"))
+        .gives("- b: 1\n- x\n#    about what follows\n- c: 1\n");
+}
+
+#[test]
 fn an_item_before_the_first_leaves_its_comment_to_it() {
     given("list:\n  # about a\n  - a\n")
         .add("/list/0", json!({"k": 1, "l": [true, null]}))
-        .gives("list:\n  - k: 1\n    l: [true, null]\n  # about a\n  - a\n")
+        .gives("list:\n  - k: 1\n    l:\n      - true\n      - null\n  # about a\n  - a\n")
         .and_without(&["/list/0"]);
     given("list: # of all\r\n# about the list\r\n\r\n# about a,\r\n  # in two lines\r\n- a\r\n")
         .add("/list/0", json!("b"))
@@ -149,5 +162,5 @@ fn replacing_is_removing_and_adding() {
         panic!("both can be done")
     };
     assert_eq!(replaced, added);
-    assert_eq!(replaced, "list:\n# about a\n- a\n# about b\n- z: [1]\n# end\n");
+    assert_eq!(replaced, "list:\n# about a\n- a\n# about b\n- z:\n  - 1\n# end\n");
 }

@@ -22,7 +22,29 @@ fn an_element_goes_behind_the_last_one_in_brackets() {
         .and_without(&["/b"]);
     given("[]").add("/-", json!({"c": 1})).gives("[{\"c\": 1}]").and_without(&["/0"]);
     given("a: { }\n").add("/a/b", json!("c")).gives("a: {b: c }\n").and_without(&["/a/b"]);
-    given("a: []\n").add("/a/-", json!({"b": "c"})).gives("a: [{b: c}]\n").and_without(&["/a/0"]);
+    given("a: [ ]\n").add("/a/-", json!({"b": "c"})).gives("a: [{b: c} ]\n").and_without(&["/a/0"]);
+    given("- []\n").add("/0/-", json!({"b": "c"})).gives("- [{b: c}]\n").and_without(&["/0/0"]);
+    given("a: &x {}\n").add("/a/b", json!("c")).gives("a: &x {b: c}\n").and_without(&["/a/b"]);
+}
+
+#[test]
+fn empty_brackets_behind_a_key_become_lines() {
+    given("a: [] # why\n  # deeper\nb: 1\n")
+        .add("/a/-", json!({"b": "c"}))
+        .gives("a: # why\n  - b: c\n  # deeper\nb: 1\n")
+        .and_without(&["/a/0"]);
+    given("l:\n- a: {}\r\n  b: 1\r\n")
+        .add("/l/0/a/c", json!({"d": {}}))
+        .gives("l:\n- a:\r\n    c:\r\n      d: {}\r\n  b: 1\r\n")
+        .and_without(&["/l/0/a/c"]);
+    given("l:\n- a: {}")
+        .patched_with(json!([
+            {"op": "add", "path": "/l/0/a/c", "value": 1},
+            {"op": "add", "path": "/l/0/a/d", "value": 2},
+            {"op": "add", "path": "/l/0/e", "value": 3},
+        ]))
+        .gives("l:\n- a:\n    c: 1\n    d: 2\n  e: 3")
+        .and_without(&["/l/0/a/c", "/l/0/a/d", "/l/0/e"]);
 }
 
 #[test]

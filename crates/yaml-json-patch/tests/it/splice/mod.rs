@@ -11,15 +11,15 @@ use json_patch::Patch;
 use serde_json::{Value, json};
 use yaml_json_patch::{Error, ErrorKind, apply};
 
-struct Given<'t>(&'t str);
+struct SpliceText<'t>(&'t str);
 
 struct Patched<'t> {
     before: &'t str,
     after: Result<String, Error>,
 }
 
-fn given(text: &str) -> Given<'_> {
-    Given(text)
+fn given(text: &str) -> SpliceText<'_> {
+    SpliceText(text)
 }
 
 fn patch(operations: Value) -> Patch {
@@ -35,7 +35,7 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
-impl<'t> Given<'t> {
+impl<'t> SpliceText<'t> {
     fn patched_with(self, operations: Value) -> Patched<'t> {
         Patched { before: self.0, after: apply(self.0, &patch(operations)) }
     }

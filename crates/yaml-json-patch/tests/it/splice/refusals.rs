@@ -27,7 +27,7 @@ fn merge_keys_may_supply_or_override() {
 #[test]
 fn keys_that_are_not_clear() {
     given("a: {k: 1}\na: {l: 1}\n").add("/a/m", json!(1)).refuses(ErrorKind::DuplicateKey);
-    given("a: {k: 1}\na: {l: 1}\nb: {}\n").add("/b/m", json!(1)).gives("a: {k: 1}\na: {l: 1}\nb: {m: 1}\n");
+    given("a: {k: 1}\na: {l: 1}\nb: {}\n").add("/b/m", json!(1)).gives("a: {k: 1}\na: {l: 1}\nb:\n  m: 1\n");
     given("? a\n: b\n").add("/c", json!(1)).refuses(ErrorKind::ExplicitKey);
     given("[a: b]\n").add("/0/c", json!(1)).refuses(ErrorKind::FlowPair);
     given("a: !x {k: 1}\n").add("/a/m", json!(1)).refuses(ErrorKind::Tag);

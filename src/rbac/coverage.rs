@@ -1,0 +1,65 @@
+//! Compares the RBAC objects of the input with those that the command `rbac` prints.
+
+use crate::agent::kubelet_access::RbacSubject;
+use crate::config::Config;
+use crate::inject::Injection;
+use crate::inject::outcome::Outcome;
+use crate::rbac::Grants;
+use crate::rbac::existing::Existing;
+use crate::rbac::objects::{GROUP, objects};
+use serde_json::Value;
+
+/// The permissions that a run needs, and the generated objects that its input holds.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RbacCoverage {
+    grants: Grants,
+    /// True if the namespace of an agent is unknown.
+    has_unknown: bool,
+    objects: Vec<Value>,
+}
+
+impl RbacCoverage {
+    /// Adds the agents of the outcomes.
+    pub(crate) fn require<'o>(&mut self, outcomes: impl Iterator<Item = &'o Outcome> + Clone) {
+        let is_unknown = |outcome: &Outcome| matches!(outcome.rbac_subject, Some(RbacSubject { namespace: None, .. }));
+        self.has_unknown |= outcomes.clone().any(is_unknown);
+        self.grants.take(outcomes);
+    }
+
+    /// Adds the objects of an injected text that stay: without `rbac.generate`, a run removes those of an earlier one.
+    pub(crate) fn read(&mut self, text: &str, injection: &Injection, config: &Config) {
+        // A search of every text would cost more than all else that is done with most of them.
+        if !injection.kinds_without_template.has(GROUP, "ClusterRoleBinding") {
+            return;
+        }
+        let Existing { managed, unmanaged, .. } = Existing::of(text);
+        if config.spec.rbac.generate {
+            self.objects.extend(managed.into_iter().map(|managed| managed.value));
+        }
+        self.objects.extend(unmanaged.into_iter().filter_map(|unmanaged| unmanaged.value));
+    }
+
+    /// Returns true if the input holds all objects that the agents need.
+    pub(crate) fn is_complete(&self, config: &Config) -> bool {
+        let needed = |grant| objects(grant, config);
+        let is_there = |needed: Value| self.objects.iter().any(|object| permits(object, &needed));
+        !self.has_unknown && self.grants.iter().flat_map(needed).all(is_there)
+    }
+}
+
+/// Returns true for the needed object, possibly with further subjects, or with a name that kustomize's `namePrefix` or `nameSuffix` has
+/// changed: its references follow at the end of the build.
+fn permits(object: &Value, needed: &Value) -> bool {
+    let name = needed["metadata"]["name"].as_str();
+    let metadata = &object["metadata"];
+    let previous = metadata["annotations"]["internal.config.kubernetes.io/previousNames"].as_str();
+    let mut names =
+        metadata["name"].as_str().into_iter().chain(previous.into_iter().flat_map(|names| names.split(',')));
+    let subjects = |object: &Value| object["subjects"].as_array().cloned().unwrap_or_default();
+    names.any(|own| Some(own) == name)
+        && ["kind", "rules", "roleRef"].into_iter().all(|field| object.get(field) == needed.get(field))
+        && {
+            let there = subjects(object);
+            subjects(needed).iter().all(|subject| there.contains(subject))
+        }
+}
