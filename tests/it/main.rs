@@ -27,6 +27,8 @@ mod every_setting_has_an_effect;
 mod examples;
 mod explain;
 mod force_restores;
+#[cfg(unix)]
+mod free_ports;
 mod front_ends_agree;
 mod generators;
 mod hostile_input;

@@ -1,12 +1,13 @@
 //! etcd and kube-apiserver, as `tests/tools/install` has them, started once for all tests of this program.
 
 use super::certificates::Authority;
+use crate::free_ports;
 use crate::tools;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write as _;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -86,9 +87,7 @@ pub(crate) fn cluster() -> Option<&'static Cluster> {
 impl Cluster {
     fn start(etcd: &Path, kube_apiserver: &Path, kubectl: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap().keep();
-        // Both are open at once, so that they differ.
-        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [of_etcd, of_kube_apiserver] = ports.map(|port| port.local_addr().unwrap().port());
+        let [of_etcd, of_kube_apiserver] = free_ports::two();
         let server = SocketAddr::from((Ipv4Addr::LOCALHOST, of_kube_apiserver));
         let kubeconfig = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "tests",

@@ -1,10 +1,10 @@
 //! A release of the chart in the test cluster, whose API server finds the webhook on this machine.
 
 use super::chart;
+use crate::free_ports;
 use crate::kubernetes::cluster::{ApiVerdict, Cluster, Run};
 use crate::real_tools::User;
 use serde_json::{Value, json};
-use std::net::TcpListener;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -30,9 +30,7 @@ impl<'a> Release<'a> {
         let version = if helm.to_string_lossy().contains("helm-3") { "helm3" } else { "helm4" };
         let namespace = format!("chart-{test}-{version}");
         cluster.namespace(&namespace, &json!({"chart-test": namespace}));
-        // Both are open at once, so that they differ.
-        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let ports = ports.map(|port| port.local_addr().unwrap().port());
+        let ports = free_ports::two();
         let user = User::new().with("KUBECONFIG", cluster.kubeconfig());
         Self { cluster, label: namespace.clone(), namespace, ports, helm, user }
     }
@@ -137,7 +135,7 @@ impl<'a> Release<'a> {
 
     /// Waits until a condition holds: the API server and the webhook's server notice changes late.
     #[track_caller]
-    pub(super) fn until(&self, what: &str, holds: impl Fn() -> bool) {
+    pub(super) fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
         let started = Instant::now();
         while !holds() {
             assert!(started.elapsed() < PATIENCE, "{}: not after {PATIENCE:?}: {what}", self.namespace);

@@ -42,10 +42,14 @@ impl ChartServer {
         let pod = &deployment["spec"]["template"]["spec"];
         let log = fs::File::create(folder.path("log")).unwrap();
         let process = command(&folder, pod).stdin(Stdio::null()).stderr(log).spawn().unwrap();
-        let server = Self { folder, process };
+        let mut server = Self { folder, process };
         let probe = &pod["containers"][0]["readinessProbe"]["httpGet"];
         let ready = format!("http://127.0.0.1:{}{}", release.ports[1], probe["path"].as_str().unwrap());
-        release.until("the server is ready", || ureq::get(&ready).call().is_ok());
+        release.until("the server is ready", || {
+            let ended = server.process.try_wait().unwrap();
+            assert!(ended.is_none(), "{}: the server ended: {}", release.namespace, server.log());
+            ureq::get(&ready).call().is_ok()
+        });
         server
     }
 
