@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 pub(super) const NAME: &str = "mackerel-agent-injector";
 
 /// The most time that the API server takes to notice a webhook, and the webhook's server to notice a file.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A release in a namespace of its own. It is about that namespace alone, since other tests use the cluster meanwhile.
 pub(super) struct Release<'a> {
