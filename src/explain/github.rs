@@ -5,7 +5,7 @@
 use crate::diagnostic::Severity;
 use crate::explain::Explanation;
 
-/// `::error file=web.yaml,line=1,col=1,title=injected::Deployment/shop/web: the agent would be added`, one line each.
+/// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`, one line each.
 pub(crate) fn github(explanation: &Explanation) -> String {
     let lines = explanation.review_findings().map(|found| {
         let command = match found.finding.severity {
@@ -23,7 +23,7 @@ pub(crate) fn github(explanation: &Explanation) -> String {
         });
         let resource = found.resource.as_ref().map(|name| format!("{name}: "));
         let message = data(&(resource.unwrap_or_default() + &found.text()));
-        format!("::{command} {}title={}::{message}\n", place.unwrap_or_default(), property(found.reason.id()))
+        format!("::{command} {}title={}::{message}\n", place.unwrap_or_default(), property(found.problem.id))
     });
     lines.collect()
 }

@@ -3,11 +3,13 @@
 pub(crate) mod github;
 mod hosts;
 mod permitted;
+mod review;
 pub(crate) mod sarif;
 pub(crate) mod text;
 
 pub(crate) use hosts::HostCount;
 pub(crate) use permitted::PermissionView;
+pub(crate) use review::{Problem, ReviewFinding};
 
 use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
 use crate::agent::wait_for::WaitFor;
@@ -21,7 +23,7 @@ use crate::mackerel::names::API_KEY;
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
-use crate::report::{Cause, Class, Reason};
+use crate::report::{Cause, Class};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -53,54 +55,9 @@ impl Explanation {
         of_templates.chain(self.findings.iter().map(|finding| (finding, None)))
     }
 
-    /// The findings that a reviewer acts on: changes that `inject` would make, refusals, warnings and notes.
-    pub(crate) fn review_findings(&self) -> impl Iterator<Item = ReviewFinding<'_>> {
-        self.findings().filter_map(|(finding, template)| {
-            let reason = Reason::ALL.iter().copied().find(|reason| reason.id() == finding.id)?;
-            let is_change = reason.done().is_some();
-            let is_for_review = is_change || !matches!(reason.class(), Class::Done | Class::Skipped);
-            is_for_review.then(|| ReviewFinding {
-                reason,
-                finding,
-                resource: finding.resource.as_ref().or(template.map(|template| &template.resource)).map(full_name),
-                // A change is about the resource as a whole, as in the list of `--check`.
-                place: finding.place.as_ref().filter(|_| !is_change).or(template.map(|template| &template.place)),
-            })
-        })
-    }
-
-    /// Makes each change that `inject` would make an error: under `--check`, it fails the run.
-    pub(crate) fn refuse_changes(&mut self) {
-        let changes = Reason::ALL.iter().filter(|reason| reason.done().is_some());
-        let changes: Vec<&str> = changes.map(|reason| reason.id()).collect();
-        for decision in self.templates.iter_mut().map(|template| &mut template.decision) {
-            if changes.contains(&decision.id) {
-                decision.severity = Severity::Error;
-            }
-        }
-    }
-
     /// True where `inject` would fail.
     pub(crate) fn has_errors(&self) -> bool {
         self.findings().any(|(finding, _)| finding.severity == Severity::Error)
-    }
-}
-
-/// A finding that tools of code review show.
-#[derive(Debug)]
-pub(crate) struct ReviewFinding<'e> {
-    pub(crate) reason: Reason,
-    pub(crate) finding: &'e FindingView,
-    /// `Deployment/shop/web`
-    pub(crate) resource: Option<String>,
-    pub(crate) place: Option<&'e PlaceView>,
-}
-
-impl ReviewFinding<'_> {
-    /// The message, with the help behind it.
-    pub(crate) fn text(&self) -> String {
-        let FindingView { message, help, .. } = self.finding;
-        help.as_ref().map_or_else(|| message.clone(), |help| format!("{message}; {help}"))
     }
 }
 

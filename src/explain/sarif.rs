@@ -4,17 +4,17 @@
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
 use crate::diagnostic::Severity;
-use crate::explain::{Explanation, ReviewFinding};
-use crate::report::{Class, Reason};
+use crate::explain::{Explanation, Problem, ReviewFinding};
+use crate::report::Class;
 use serde_json::{Map, Value, json};
 
 /// The log as a JSON value.
 pub(crate) fn sarif(explanation: &Explanation) -> Value {
     let mut results = Vec::new();
-    let mut rules: Vec<Reason> = Vec::new();
+    let mut rules: Vec<Problem> = Vec::new();
     for found in explanation.review_findings() {
-        let index = rules.iter().position(|known| *known == found.reason).unwrap_or_else(|| {
-            rules.push(found.reason);
+        let index = rules.iter().position(|known| *known == found.problem).unwrap_or_else(|| {
+            rules.push(found.problem);
             rules.len() - 1
         });
         results.push(result(&found, index));
@@ -35,15 +35,15 @@ pub(crate) fn sarif(explanation: &Explanation) -> Value {
     })
 }
 
-fn rule(reason: Reason) -> Value {
-    let level = match reason.class() {
+fn rule(problem: Problem) -> Value {
+    let level = match problem.reason.class() {
         Class::Refused => "error",
         Class::Done | Class::Note => "note",
         Class::Skipped | Class::Warning => "warning",
     };
     json!({
-        "id": reason.id(),
-        "shortDescription": {"text": reason.sentence()},
+        "id": problem.id,
+        "shortDescription": {"text": problem.sentence},
         "defaultConfiguration": {"level": level},
     })
 }
@@ -64,7 +64,7 @@ fn result(found: &ReviewFinding<'_>, rule: usize) -> Value {
         location.insert("logicalLocations".to_owned(), json!([{"fullyQualifiedName": name, "kind": "resource"}]));
     }
     let message = json!({"text": found.text()});
-    let mut result = json!({"ruleId": found.reason.id(), "ruleIndex": rule, "level": level, "message": message});
+    let mut result = json!({"ruleId": found.problem.id, "ruleIndex": rule, "level": level, "message": message});
     if !location.is_empty() {
         result["locations"] = json!([location]);
     }

@@ -195,7 +195,8 @@ fn tools_of_code_review_get_what_is_to_be_looked_at() {
     let run = &log["runs"][0];
     let rules: Vec<&Value> =
         run["tool"]["driver"]["rules"].as_array().unwrap().iter().map(|rule| &rule["id"]).collect();
-    assert_eq!(rules, ["injected", "misplaced-annotation", "invalid-annotation"]);
+    assert_eq!(rules, ["agent-missing", "misplaced-annotation", "invalid-annotation"]);
+    assert_eq!(run["tool"]["driver"]["rules"][0]["shortDescription"]["text"], "the agent is missing");
     let results = run["results"].as_array().unwrap();
     assert_eq!(results.len(), 3);
     for (index, result) in results.iter().enumerate() {
@@ -215,7 +216,7 @@ fn tools_of_code_review_get_what_is_to_be_looked_at() {
 fn pull_requests_on_github_are_annotated() {
     let ran = explained(&folder(), &["deploy", "--output", "github"]);
     let expected = "\
-::notice file=deploy/a shop.yaml,line=1,col=1,title=injected::Deployment/shop/web: the agent would be added
+::notice file=deploy/a shop.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added
 ::warning file=deploy/a shop.yaml,line=18,col=5,title=misplaced-annotation::Deployment/quiet: annotation \
 `agent-injector.contrib.mackerel.io/inject` has no effect on Deployment; move it to spec.template.metadata.annotations
 ::error file=deploy/job.yaml,line=6,col=73,title=invalid-annotation::Job/migrate: annotation \
@@ -229,7 +230,7 @@ fn pull_requests_on_github_are_annotated() {
 fn a_check_says_which_workload_lacks_its_agent() {
     let folder = Folder::with(&[("web.yaml", WEB)]);
     let check = |format: &str| folder.run(&["inject", "--check", "--output", format, "web.yaml"]);
-    let lacks = "::error file=web.yaml,line=1,col=1,title=injected::Deployment/web: the agent would be added\n";
+    let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added\n";
     let ran = check("github");
     assert_eq!((ran.code, &*ran.stdout), (Some(1), lacks), "{}", ran.stderr);
     assert!(ran.stderr.contains("1 would be injected"), "{}", ran.stderr);
@@ -237,7 +238,7 @@ fn a_check_says_which_workload_lacks_its_agent() {
     let log: Value = serde_json::from_str(&ran.stdout).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
     assert_eq!((ran.code, results.len()), (Some(1), 1), "{}", ran.stderr);
-    assert_eq!((&results[0]["level"], &results[0]["ruleId"]), (&json!("error"), &json!("injected")));
+    assert_eq!((&results[0]["level"], &results[0]["ruleId"]), (&json!("error"), &json!("agent-missing")));
 
     // A file that is refused does not hide the others, and a Secret without the key is a finding as well.
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: mackerel-container-agent}\ndata: {x: eA==}\n";
@@ -256,7 +257,10 @@ fn a_check_says_which_workload_lacks_its_agent() {
     let ran = check("github");
     assert_eq!((ran.code, &*ran.stdout), (Some(0), ""), "{}", ran.stderr);
     let ran = folder.run(&["uninject", "--check", "-o", "github", "web.yaml"]);
-    assert_eq!((ran.code, &*ran.stdout), (Some(1), &*lacks.replace("injected", "removed").replace("added", "removed")));
+    assert_eq!(
+        (ran.code, &*ran.stdout),
+        (Some(1), &*lacks.replace("agent-missing", "agent-not-wanted").replace("added", "removed"))
+    );
 
     for (arguments, error) in [
         (&["--output", "github"][..], "--check"),
