@@ -19,8 +19,8 @@
 //!
 //! Users can turn rules off in this order: a template that is not selected or not requested is skipped before a later rule can
 //! refuse it. Rules 4 and 6 to 11 are about the agent, rule 12 is about the init container; where both are requested, a
-//! refusal of one is a refusal of both. `controller_owned`, `immutable_template` and `plain_api_key` also look at templates
-//! that exist already, whatever is decided.
+//! refusal of one is a refusal of both. `controller_owned`, `immutable_template`, `plain_api_key` and `record_lost` also look at
+//! templates that exist already, whatever is decided.
 
 mod annotations;
 pub(crate) mod controller_owned;
@@ -36,6 +36,7 @@ pub(crate) mod plain_api_key;
 mod pod_warnings;
 mod pull_secrets;
 mod qos;
+pub(crate) mod record_lost;
 mod scope;
 mod token;
 mod wait_for;

@@ -179,6 +179,14 @@ impl PodTemplate {
     }
 }
 
+/// Returns true if a container mounts the volume of this name.
+pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
+    ["volumeMounts", "volumeDevices"].into_iter().filter_map(|list| tree.member(container.node, list)).any(|list| {
+        let mut items = tree.items(tree.alias_target(list));
+        items.any(|item| text(tree, item, "name").as_deref() == Some(volume))
+    })
+}
+
 /// Returns true if the `restartPolicy` of a mapping lets pods complete, and nothing if there is none of a pod.
 pub(crate) fn completes_by_policy(tree: &Tree<'_>, holder: NodeId) -> Option<bool> {
     match &*text(tree, holder, "restartPolicy")? {

@@ -9,8 +9,7 @@ use crate::agent::existing::{ExistingInjection, is_agent};
 use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{CONTAINER, Volume};
-use crate::manifest::pod_template::{Container, ContainerList, PodAnnotation, PodTemplate, PodVolume};
-use crate::manifest::resource::text;
+use crate::manifest::pod_template::{Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, mounts};
 use crate::options::Tense;
 use crate::reconcile::adopted_settings::{AdoptionDifferences, Replacement};
 use serde_json::Value;
@@ -70,13 +69,6 @@ fn is_injected_name(name: &str) -> bool {
 
 fn is_mounted(tree: &Tree<'_>, containers: &[Container], volume: &str) -> bool {
     containers.iter().any(|container| mounts(tree, container, volume))
-}
-
-pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
-    ["volumeMounts", "volumeDevices"].into_iter().filter_map(|list| tree.member(container.node, list)).any(|list| {
-        let mut items = tree.items(tree.alias_target(list));
-        items.any(|item| text(tree, item, "name").as_deref() == Some(volume))
-    })
 }
 
 /// Returns the volumes that stay although only the old container mounted them.

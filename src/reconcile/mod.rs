@@ -21,12 +21,12 @@ use crate::agent::plan::Plan;
 use crate::config::{Config, OnError};
 use crate::decide::controller_owned::owned;
 use crate::decide::immutable_template::immutable;
-use crate::decide::{Decision, DecisionContext, DecisionReport, acknowledge, decide, plain_api_key};
+use crate::decide::{Decision, DecisionContext, DecisionReport, acknowledge, decide, plain_api_key, record_lost};
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::pod_template::{PodTemplate, mounts};
 use crate::manifest::resource::Resource;
 use crate::options::{Direction, ForeignAgents, HandEdits, Options};
-use crate::reconcile::adopt::{Adoptable, mounts};
+use crate::reconcile::adopt::Adoptable;
 use crate::reconcile::current_state::{CurrentState, others};
 use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::reconcile::patch::{
@@ -124,6 +124,9 @@ pub(crate) fn reconcile(
     };
     if options.direction == Direction::Inject {
         reconciled.warnings.extend(plain_api_key::findings(tree, at, template));
+    }
+    if existing.is_none() && reconciled.action.is_none() {
+        reconciled.warnings.extend(record_lost::finding(tree, at, template, reconciled.decision.reason));
     }
     if reconciled.action.is_some() {
         // The owner says more than that the template is immutable.
