@@ -43,7 +43,7 @@ pub(crate) fn print(
     Ok(if explanation.has_errors() || messages.has_errors() { Exit::Trouble } else { Exit::Done })
 }
 
-/// The report of a check: each change is an error.
+/// The report of a check: each change and each missing agent is an error.
 pub(crate) fn check_report(
     format: ExplainFormat,
     names: &[String],
@@ -51,7 +51,7 @@ pub(crate) fn check_report(
     config: &Config,
 ) -> serde_json::Result<String> {
     let mut explanation = explain(names, parts, &[], config, Filter::All);
-    explanation.refuse_changes();
+    explanation.fail_check();
     formatted(&explanation, format)
 }
 

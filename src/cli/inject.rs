@@ -156,7 +156,7 @@ struct Session<'c> {
     texts: Vec<ProcessedFile>,
     requirements: Vec<Requirement>,
     printed: String,
-    changed: bool,
+    check_fails: bool,
     grants: Grants,
     rbac: RbacCoverage,
     /// The notes `unknown-template` of all files, each with the index of its text.
@@ -230,7 +230,7 @@ impl<'c> Session<'c> {
             texts: Vec::new(),
             requirements: Vec::new(),
             printed: String::new(),
-            changed: false,
+            check_fails: false,
             grants: Grants::default(),
             rbac: RbacCoverage::default(),
             notes: BTreeMap::new(),
@@ -353,7 +353,7 @@ impl<'c> Session<'c> {
             findings::report(messages, style, &injection, self.run.options)?;
         }
         let changed = !injection.edits.is_empty();
-        self.changed |= changed;
+        self.check_fails |= changed || injection.diagnostics().any(|reported| reported.fails_check());
         if matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff)
             && messages.verbosity() != Verbosity::Errors
         {
@@ -476,6 +476,7 @@ impl<'c> Session<'c> {
         let ending = match self.run.mode {
             OutputMode::InPlace => RunOutcome::Changed { files: prepared.len() },
             OutputMode::Permissions => RunOutcome::Permitted(&self.grants),
+            OutputMode::Manifests if self.texts.iter().any(|worked| worked.state.is_some()) => RunOutcome::Printed,
             OutputMode::Manifests => RunOutcome::Given,
             _ => RunOutcome::Shown,
         };
@@ -502,7 +503,7 @@ impl<'c> Session<'c> {
         }
         messages.show(Some(ending));
         let checked = report.is_some() || matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff);
-        Ok(if checked && self.changed { Exit::Found } else { Exit::Done })
+        Ok(if checked && self.check_fails { Exit::Found } else { Exit::Done })
     }
 }
 

@@ -327,7 +327,10 @@ impl Messages {
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
     fn summary(&self, ending: RunOutcome<'_>) -> String {
         let held_back = match ending {
-            RunOutcome::Given => return self.counted(Tense::Past),
+            RunOutcome::Printed if self.has_changes() => {
+                return format!("{}; printed to stdout (`-i` changes the files)", self.counted(Tense::Past));
+            }
+            RunOutcome::Given | RunOutcome::Printed => return self.counted(Tense::Past),
             RunOutcome::Shown => return format!("{}; no file was changed", self.counted(Tense::Conditional)),
             RunOutcome::Permitted(grants) => {
                 // The output is comments then, which `kubectl apply` refuses.
@@ -358,7 +361,11 @@ impl Messages {
         let is_refusal = |reason: &Option<Reason>| {
             reason.is_some_and(|reason| reason.class() == Class::Refused && reason != Reason::VerifyFailed)
         };
-        self.errors.counts.keys().all(is_refusal) && self.counts.keys().any(|reason| reason.done().is_some())
+        self.errors.counts.keys().all(is_refusal) && self.has_changes()
+    }
+
+    fn has_changes(&self) -> bool {
+        self.counts.keys().any(|reason| reason.done().is_some())
     }
 
     fn counted(&self, tense: Tense) -> String {
@@ -390,8 +397,10 @@ impl Messages {
 /// Result of a run, for the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunOutcome<'g> {
-    /// The output was written.
+    /// A stream was answered.
     Given,
+    /// Files were read, and their new text went to stdout.
+    Printed,
     /// A diff, a list or patches were written.
     Shown,
     /// RBAC manifests were written.
@@ -414,6 +423,7 @@ fn is_undone(ending: Option<RunOutcome<'_>>) -> bool {
     match ending {
         Some(
             RunOutcome::Given
+            | RunOutcome::Printed
             | RunOutcome::Shown
             | RunOutcome::Permitted(_)
             | RunOutcome::Changed { .. }

@@ -63,7 +63,7 @@ string_enum! {
     pub(crate) enum OnError {
         /// The run fails and nothing is written
         Fail = "fail",
-        /// The template stays unchanged, with a warning
+        /// The template stays unchanged, with a warning; `--check` exits with 1 if its agent is missing
         Skip = "skip",
     }
 }

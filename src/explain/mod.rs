@@ -111,6 +111,9 @@ pub(crate) struct FindingView {
     pub(crate) id: &'static str,
     /// Severity in this run.
     pub(crate) severity: Severity,
+    /// True if `--check` fails for it.
+    #[serde(skip)]
+    fails_check: bool,
     /// One sentence.
     pub(crate) message: String,
     /// Next step for the user.
@@ -316,6 +319,7 @@ impl ExplanationBuilder<'_> {
         FindingView {
             id: finding.reason.id(),
             severity,
+            fails_check: reported.fails_check(),
             message: finding.message.clone(),
             help: finding.help.clone(),
             place: finding.offset.map(|offset| self.place(offset)),

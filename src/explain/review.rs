@@ -63,14 +63,11 @@ impl Explanation {
         })
     }
 
-    /// Makes each change that `inject` would make an error: under `--check`, it fails the run.
-    pub(crate) fn refuse_changes(&mut self) {
-        let changes = Reason::ALL.iter().filter(|reason| reason.done().is_some());
-        let changes: Vec<&str> = changes.map(|reason| reason.id()).collect();
-        for decision in self.templates.iter_mut().map(|template| &mut template.decision) {
-            if changes.contains(&decision.id) {
-                decision.severity = Severity::Error;
-            }
+    /// Makes each finding an error for which `--check` fails.
+    pub(crate) fn fail_check(&mut self) {
+        let decisions = self.templates.iter_mut().map(|template| &mut template.decision);
+        for finding in decisions.chain(&mut self.findings).filter(|finding| finding.fails_check) {
+            finding.severity = Severity::Error;
         }
     }
 }

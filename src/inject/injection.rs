@@ -7,7 +7,7 @@ use crate::inject::outcome::{Outcome, Remark, ResourceRef};
 use crate::inject::severity::SeverityPolicy;
 use crate::manifest::identity::Identity;
 use crate::manifest::related::Location;
-use crate::report::Finding;
+use crate::report::{Class, Finding};
 use yaml_json_patch::edit::{self, Edit};
 
 /// The result for one text.
@@ -59,6 +59,16 @@ impl ReportedFinding<'_> {
     #[must_use]
     pub fn is_decision(&self) -> bool {
         self.outcome.is_some_and(|outcome| std::ptr::eq(&outcome.decision, self.finding))
+    }
+
+    /// True if `--check` fails for it: a change, or a refusal after which an agent is missing, outdated or not removed. `onError: skip`
+    /// lets the other templates be written, and does not make a missing agent right.
+    pub(crate) fn fails_check(&self) -> bool {
+        match self.finding.reason.class() {
+            Class::Done => self.finding.reason.done().is_some(),
+            Class::Refused => !self.outcome.is_some_and(|outcome| outcome.has_wanted_agent),
+            Class::Skipped | Class::Warning | Class::Note => false,
+        }
     }
 }
 

@@ -35,6 +35,8 @@ pub struct Outcome {
     /// Warnings and notes beside the decision. A template that is refused for several reasons has the first one as decision, and
     /// the others here.
     pub warnings: Vec<Finding>,
+    /// True if an agent of an earlier run stands in the template and is not known to be outdated. `uninject` wants none.
+    pub(crate) has_wanted_agent: bool,
     /// Prerequisites of the agent that the template has after the run; none where it has no agent of this program.
     pub(crate) needs: Option<Rc<Prerequisites>>,
     /// The list of the PodSpec that holds that agent.

@@ -147,6 +147,7 @@ impl<'c> Planner<'c> {
             let holder = format!("{root}{}", resource.pointer);
             let path = format!("{holder}{at}");
             let existing = ExistingInjection::take_from(&mut template, tree);
+            let has_agent = existing.as_ref().is_some_and(|existing| existing.agent.is_some());
             let reconciled =
                 reconcile(tree, resource, (&at, &path), &template, existing.as_ref(), self.context(), self.options);
             let is_done = reconciled.decision.reason.class() == Class::Done;
@@ -176,6 +177,7 @@ impl<'c> Planner<'c> {
                 cause: reconciled.cause,
                 about: reconciled.about,
                 warnings: reconciled.warnings,
+                has_wanted_agent: has_agent && self.options.direction == Direction::Inject,
                 token_of,
                 replicas: explains.then(|| replicas(tree, resource)).flatten(),
                 rbac_subject,

@@ -56,6 +56,7 @@ pub(crate) fn refuse(outcomes: &mut [Outcome], change: PlannedChange, refusal: U
     let refusal = Finding::new(Reason::Uneditable, message, offset, &change.template).with_help(help);
     let is_injected = change.existing.is_some() && !change.action.first.operations.is_empty();
     outcome.warnings.retain(|warning| !warning.reason.is_about_change());
+    outcome.has_wanted_agent &= !is_injected;
     (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
     (outcome.token_of, outcome.rbac_subject, outcome.agent_list) = (None, None, None);
     let components = change.existing.as_ref().map_or(Components::Agent(()), ExistingInjection::component_set);

@@ -313,6 +313,7 @@ mod tests {
             cause: None,
             about: None,
             warnings: Vec::new(),
+            has_wanted_agent: false,
             needs: None,
             agent_list: None,
             token_of: None,

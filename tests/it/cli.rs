@@ -102,6 +102,37 @@ fn on_error_skip_passes_by_what_cannot_be_done() {
     assert_eq!(folder.read("b.yaml"), BROKEN);
 }
 
+#[test]
+fn a_check_fails_for_a_missing_agent_under_on_error_skip_too() {
+    let refused =
+        WEB.replace("labels:", "annotations: {agent-injector.contrib.mackerel.io/inject: maybe}\n      labels:");
+    let injected = injected();
+    let edited = injected.replace("value: kubernetes", "value: ecs");
+    let (before, behind) = injected.split_once("        - name: mackerel-container-agent\n").unwrap();
+    let agent_is_gone = format!("{before}      volumes:\n{}", behind.split_once("      volumes:\n").unwrap().1);
+    let outdated = injected.replace("apiVersion: apps/v1\n", "apiVersion: apps/v1\nstatus: {}\nstatus: {}\n");
+    for (text, args, code) in [
+        (&*refused, &["inject"][..], 1),
+        (BROKEN, &["inject"], 1),
+        (&agent_is_gone, &["inject"], 1),
+        (&outdated, &["inject", "--set=agent.image=r/mackerel-container-agent:2"], 1),
+        (&edited, &["uninject"], 1),
+        (&edited, &["inject"], 0),
+        (&injected, &["inject"], 0),
+        (&refused, &["inject", "--set=select.namespaces=[other]"], 0),
+    ] {
+        let folder = Folder::with(&[("web.yaml", text)]);
+        let skip = ["--set=onError=skip", "web.yaml"];
+        assert_eq!(folder.run(&[args, &skip].concat()).code, Some(0), "{args:?} {text}");
+        for check in [&["--check"][..], &["--check", "--diff"], &["--check", "--output=github"]] {
+            let ran = folder.run(&[args, &skip, check].concat());
+            assert_eq!(ran.code, Some(code), "{args:?} {check:?} {ran:?} {text}");
+            let is_error = ran.stdout.starts_with("::error");
+            assert_eq!(is_error, code == 1 && check.len() > 1 && check[1] != "--diff", "{ran:?}");
+        }
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn in_place_keeps_the_mode_and_follows_a_named_link() {
@@ -213,7 +244,10 @@ fn several_inputs_are_one_stream() {
     let ran = folder.run(&["inject", "."]);
     let web = injected();
     assert_eq!(ran.stdout, format!("{web}---\n{}\n---\n{json}", CONFIG_MAP.trim_end()));
-    assert_eq!(ran.stderr, format!("1 injected, 2 without pod template\n{NEEDED}"));
+    assert_eq!(
+        ran.stderr,
+        format!("1 injected, 2 without pod template; printed to stdout (`-i` changes the files)\n{NEEDED}")
+    );
 }
 
 #[test]
@@ -490,6 +524,17 @@ fn an_agent_that_inject_takes_out_is_named() {
 }
 
 #[test]
+fn the_summary_says_where_the_manifests_went() {
+    let folder = Folder::with(&[("web.yaml", WEB)]);
+    let ran = folder.run(&["inject", "web.yaml"]);
+    assert_eq!(ran.stderr, format!("1 injected; printed to stdout (`-i` changes the files)\n{NEEDED}"));
+    assert_eq!(folder.run_with(&["inject", "-"], WEB).stderr, format!("1 injected\n{NEEDED}"));
+    assert_eq!(folder.read("web.yaml"), WEB);
+    folder.write("web.yaml", &injected());
+    assert_eq!(folder.run(&["inject", "web.yaml"]).stderr, "1 unchanged\n");
+}
+
+#[test]
 fn dry_runs_report_in_the_conditional() {
     let folder = Folder::with(&[("new.yaml", WEB), ("old.yaml", &injected())]);
     for give in [&["--check"][..], &["--diff"], &["--check", "--diff"], &["--output=patch"]] {
@@ -607,7 +652,7 @@ fn every_command_has_a_manual_page() {
         inject.contains(".SH EXAMPLES\n.nf\n  mackerel\\-agent\\-injector inject \\-\\-diff deploy/\n"),
         "{inject}"
     );
-    assert!(inject.contains("0 success, 1 changes found"), "{inject}");
+    assert!(inject.contains("0 success, 1 `\\-\\-check` found"), "{inject}");
     assert!(!inject.contains("EXTRA"), "{inject}");
 }
 

@@ -70,7 +70,8 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
             ReasonGroup::Refused,
             "Errors",
             "The template is selected, but the agent cannot be injected. Nothing is written, and the exit code is 2. With \
-             `onError: skip` it is a warning instead, and the other templates are processed.",
+             `onError: skip` it is a warning instead, and the other templates are processed. `--check` then exits with 1 if an agent is \
+             missing.",
         ),
         (
             ReasonGroup::Said,
@@ -106,7 +107,7 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
         (
             ReasonGroup::Refused,
             "エラー",
-            "対象なのにエージェントを注入できないものです。何も書き出さず、終了コードは 2 になります。`onError: skip` を指定すると、警告にとどめて残りを続けます。",
+            "対象なのにエージェントを注入できないものです。何も書き出さず、終了コードは 2 になります。`onError: skip` を指定すると、警告にとどめて残りを続けます。エージェントのないままなら、`--check` の終了コードは 1 です。",
         ),
         (
             ReasonGroup::Said,
