@@ -1,26 +1,28 @@
-//! Patches of the kustomizations of the input and of its parent folders: files that are patches, and fields that they replace.
+//! Patches of the kustomizations of the input and of its parent folders: files that are patches, and fields that they change.
 
 use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
 use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::Outcome;
+use crate::mackerel::annotations::Annotation;
 use crate::manifest::field_path::field_path;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch, PatchEntry, PatchSource};
-use crate::manifest::patch_effect::{PatchEffect, effects};
+use crate::manifest::patch_effect::{FieldChange, PatchEffect, effects};
 use crate::report::{Finding, Reason};
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use yaml_json_patch::pointer::escape;
 
 /// Parent folders in which a kustomization is looked for.
 const MAX_PARENTS: usize = 8;
 
-/// The files that are named as patches, by which kustomization, and the fields that patches replace or remove.
+/// The files that are named as patches, by which kustomization, and the fields that patches change.
 #[derive(Debug, Default)]
 pub(crate) struct KustomizePatches {
     files: HashMap<PathBuf, NamedPatch>,
     layers: Vec<Layer>,
-    /// Read for the first agent.
+    /// Read for the first pod template.
     graph: OnceCell<Graph>,
 }
 
@@ -30,7 +32,7 @@ struct Layer {
     path: PathBuf,
     text: String,
     content: Kustomization,
-    /// Read for the first agent that its patches may change.
+    /// Read for the first template that its patches may change.
     effects: OnceCell<Vec<LayerEffect>>,
 }
 
@@ -45,7 +47,7 @@ struct Graph {
     layers: HashMap<PathBuf, Vec<usize>>,
 }
 
-/// A field that a patch of a kustomization replaces or removes.
+/// A field that a patch of a kustomization changes.
 #[derive(Debug)]
 struct LayerEffect {
     effect: PatchEffect,
@@ -81,14 +83,18 @@ impl KustomizePatches {
         if self.files.is_empty() { None } else { self.files.get(&identity(file)) }
     }
 
-    /// Adds a warning to each agent of a file of which a part is in a field that a patch replaces or removes.
+    /// Adds a warning to each pod template of a file whose agent, or decision, does not fit with a patch.
     pub(crate) fn add_conflicts(&self, file: &Path, outcomes: &mut [Outcome]) {
         let effects: LazyCell<Vec<&LayerEffect>, _> =
             LazyCell::new(|| self.layers_that_patch(file).into_iter().flat_map(Layer::effects).collect());
         for outcome in outcomes {
-            if let Some(agent_list) = outcome.agent_list {
-                outcome.warnings.extend(conflict(&effects, agent_list, outcome));
-            }
+            let finding = match (outcome.agent_list, outcome.decision.reason) {
+                (Some(agent_list), _) => request_conflict(&effects, "false", file, outcome)
+                    .or_else(|| agent_conflict(&effects, agent_list, outcome)),
+                (None, Reason::NotRequested | Reason::OptedOut) => request_conflict(&effects, "true", file, outcome),
+                (None, _) => None,
+            };
+            outcome.warnings.extend(finding);
         }
     }
 
@@ -115,8 +121,26 @@ impl KustomizePatches {
     }
 }
 
-/// Returns a warning if one of the fields holds a part of the template's agent.
-fn conflict(effects: &[&LayerEffect], agent_list: &str, outcome: &Outcome) -> Option<Finding> {
+/// Returns a warning if a patch sets the template's annotation `inject` to this value, which the decision has not seen.
+fn request_conflict(effects: &[&LayerEffect], wanted: &str, file: &Path, outcome: &Outcome) -> Option<Finding> {
+    let pointer = format!("{}/metadata/annotations/{}", outcome.template, escape(Annotation::Inject.key()));
+    let place = effects.iter().find_map(|LayerEffect { effect, place }| match &effect.change {
+        FieldChange::Set(value) if effect.pointer == pointer && value.eq_ignore_ascii_case(wanted) => {
+            effect.target.matches(&outcome.identity).then_some(place)
+        }
+        _ => None,
+    })?;
+    let file = file.display();
+    let message = match outcome.agent_list {
+        Some(_) => format!("{place}: this patch opts out of injection, but {file} gets the agent"),
+        None => format!("{place}: this patch requests injection, but {file} gets no agent"),
+    };
+    let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &pointer);
+    Some(finding.with_help("inject the output of `kustomize build` instead"))
+}
+
+/// Returns a warning if a patch replaces or removes a field that holds a part of the template's agent.
+fn agent_conflict(effects: &[&LayerEffect], agent_list: &str, outcome: &Outcome) -> Option<Finding> {
     let template = &outcome.template;
     let holders = [
         format!("{template}/spec/{agent_list}"),
@@ -127,7 +151,9 @@ fn conflict(effects: &[&LayerEffect], agent_list: &str, outcome: &Outcome) -> Op
         holder.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     let LayerEffect { effect, place } = effects.iter().find(|LayerEffect { effect, .. }| {
-        holders.iter().any(|holder| is_above(&effect.pointer, holder)) && effect.target.matches(&outcome.identity)
+        effect.change == FieldChange::Replaced
+            && holders.iter().any(|holder| is_above(&effect.pointer, holder))
+            && effect.target.matches(&outcome.identity)
     })?;
     let field = field_path(&effect.pointer);
     let message = format!("{place}: this patch replaces or removes {field}, and with it a part of the agent");
@@ -171,7 +197,7 @@ impl Layer {
         names.iter().map(|name| identity(&self.folder().join(name))).collect()
     }
 
-    /// Returns the fields that its patches replace or remove.
+    /// Returns the fields that its patches change.
     fn effects(&self) -> &[LayerEffect] {
         self.effects.get_or_init(|| self.read_effects())
     }
@@ -192,7 +218,7 @@ impl Layer {
                 None => place(&self.path, &self.text, self.inline_offset(entry, &text, offset)),
             };
             found.extend(
-                effects(&text, entry.target.as_ref())
+                effects(&text, entry.target.as_ref(), Annotation::Inject.key())
                     .into_iter()
                     .map(|effect| LayerEffect { place: place(effect.offset), effect }),
             );

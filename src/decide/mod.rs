@@ -156,7 +156,9 @@ impl<'a> Evaluation<'a, '_> {
         self.warn_of_unknown_annotations();
         let wait_for = self.wait_for_request();
         let requested = match self.requested() {
-            Err(decision) if wait_for.is_none() || matches!(decision, Decision::Refuse(_)) => return decision,
+            Err(refusal @ Decision::Refuse(_)) => return refusal,
+            // Annotations of a named patch are for its target: rule 5 skips the patch itself.
+            Err(skip) if wait_for.is_none() && self.patch.is_none() => return skip,
             requested => requested,
         };
         // Findings of the rules from here on have causes of their own.

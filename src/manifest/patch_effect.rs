@@ -1,4 +1,4 @@
-//! The fields that a patch of a kustomization replaces or removes: by JSON Patch (RFC 6902) or as a strategic merge patch.
+//! The fields that a patch of a kustomization replaces, removes or sets: by JSON Patch (RFC 6902) or as a strategic merge patch.
 
 use crate::manifest::identity::Identity;
 use crate::manifest::resource::text;
@@ -87,43 +87,62 @@ impl PartialEq for Pattern {
 
 impl Eq for Pattern {}
 
-/// A field that a patch replaces or removes.
+/// A field that a patch changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatchEffect {
     pub(crate) target: PatchTarget,
     /// JSON Pointer from the target.
     pub(crate) pointer: String,
-    /// Byte offset of the operation or directive in the patch.
+    pub(crate) change: FieldChange,
+    /// Byte offset of the operation, directive or value in the patch.
     pub(crate) offset: usize,
 }
 
-/// Returns the fields that a patch replaces or removes. A strategic merge patch names its target itself, if `target` does not.
-pub(crate) fn effects(patch: &str, target: Option<&PatchTarget>) -> Vec<PatchEffect> {
+/// The change of a field by a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FieldChange {
+    /// It is replaced or removed with all that it contains.
+    Replaced,
+    /// It is set to this scalar.
+    Set(String),
+}
+
+/// Returns the fields that a patch replaces or removes, and those with this key that it sets. A strategic merge patch names its
+/// target itself, if `target` does not.
+pub(crate) fn effects(patch: &str, target: Option<&PatchTarget>, key: &str) -> Vec<PatchEffect> {
+    let suffix = format!("/{}", escape(key));
     let mut found = Vec::new();
     for document in yaml::documents(patch) {
         let base = document.span.start;
         let Ok(tree) = yaml::read(&patch[document.span]) else { continue };
         let Some(root) = tree.root() else { continue };
-        let mut add = |target: &PatchTarget, pointer: String, node: NodeId| {
-            found.push(PatchEffect { target: target.clone(), pointer, offset: base + tree.span(node).start });
+        let mut add = |target: &PatchTarget, pointer: String, change: FieldChange, node: NodeId| {
+            found.push(PatchEffect { target: target.clone(), pointer, change, offset: base + tree.span(node).start });
         };
+        let search = |merges_lists| MergeSearch { tree: &tree, suffix: &suffix, merges_lists, found: Vec::new() };
         if tree.kind(root) == Kind::Sequence {
             let Some(target) = target else { continue };
             for operation in tree.items(root) {
                 let is_change = matches!(text(&tree, operation, "op").as_deref(), Some("add" | "replace" | "remove"));
-                if let Some(path) = text(&tree, operation, "path").filter(|_| is_change) {
-                    add(target, path, operation);
+                let Some(path) = text(&tree, operation, "path").filter(|_| is_change) else { continue };
+                let mut set = search(true);
+                if let Some(value) = tree.member(operation, "value") {
+                    set.look(value, path.clone());
                 }
+                for (pointer, change, _) in set.found {
+                    add(target, pointer, change, operation);
+                }
+                add(target, path, FieldChange::Replaced, operation);
             }
             continue;
         }
         let own = || PatchTarget::of_merge(&tree, root).map(Cow::Owned);
         let Some(target) = target.map(Cow::Borrowed).or_else(own) else { continue };
         let merges_lists = text(&tree, root, "apiVersion").is_none_or(|version| is_built_in(&version));
-        let mut search = MergeSearch { tree: &tree, merges_lists, found: Vec::new() };
+        let mut search = search(merges_lists);
         search.look(root, String::new());
-        for (pointer, node) in search.found {
-            add(&target, pointer, node);
+        for (pointer, change, node) in search.found {
+            add(&target, pointer, change, node);
         }
     }
     found
@@ -136,8 +155,10 @@ fn is_built_in(api_version: &str) -> bool {
 
 struct MergeSearch<'a, 't> {
     tree: &'a Tree<'t>,
+    /// Last token of the pointers to fields of which the value matters.
+    suffix: &'a str,
     merges_lists: bool,
-    found: Vec<(String, NodeId)>,
+    found: Vec<(String, FieldChange, NodeId)>,
 }
 
 impl MergeSearch<'_, '_> {
@@ -148,7 +169,9 @@ impl MergeSearch<'_, '_> {
             |mapping: NodeId| matches!(text(tree, mapping, "$patch").as_deref(), Some("replace" | "delete"));
         match tree.kind(node) {
             // At the root, kustomize deletes the object, or merges as without the directive.
-            Kind::Mapping if is_directive(node) && !pointer.is_empty() => self.found.push((pointer, node)),
+            Kind::Mapping if is_directive(node) && !pointer.is_empty() => {
+                self.add(pointer, FieldChange::Replaced, node)
+            }
             Kind::Mapping => {
                 for (key, value) in tree.entries(node) {
                     let Some(key) = tree.scalar(key) else { continue };
@@ -159,20 +182,35 @@ impl MergeSearch<'_, '_> {
                 // Within a list, the directive without a name is about the list.
                 let is_whole = |item: &NodeId| is_directive(*item) && tree.member(*item, "name").is_none();
                 if let Some(item) = tree.items(node).map(|item| tree.alias_target(item)).find(is_whole) {
-                    self.found.push((pointer, item));
+                    self.add(pointer, FieldChange::Replaced, item);
                 } else if !self.merges_lists {
-                    self.found.push((pointer, node));
+                    self.add(pointer, FieldChange::Replaced, node);
                 }
             }
-            Kind::Scalar if scalar_value(tree, node) == Ok(ScalarValue::Null) => self.found.push((pointer, node)),
-            Kind::Scalar | Kind::Alias => {}
+            Kind::Scalar => match scalar_value(tree, node) {
+                Ok(ScalarValue::Null) => self.add(pointer, FieldChange::Replaced, node),
+                value if pointer.ends_with(self.suffix) => {
+                    let value = if let Ok(ScalarValue::Str(text)) = value {
+                        text.into_owned()
+                    } else {
+                        tree.raw(node).to_owned()
+                    };
+                    self.add(pointer, FieldChange::Set(value), node);
+                }
+                _ => {}
+            },
+            Kind::Alias => {}
         }
+    }
+
+    fn add(&mut self, pointer: String, change: FieldChange, node: NodeId) {
+        self.found.push((pointer, change, node));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{PatchTarget, Pattern, effects};
+    use super::{FieldChange, PatchTarget, Pattern, effects};
     use crate::manifest::identity::Identity;
 
     #[test]
@@ -198,12 +236,27 @@ mod tests {
             (head("argoproj.io/v1alpha1") + "spec: {a: [{name: b}]}\n", &["/spec/a"]),
             ("a: [\n".to_owned(), &[]),
         ] {
-            let found = effects(&patch, Some(&web));
+            let found = effects(&patch, Some(&web), "e");
             assert_eq!(found.iter().map(|effect| &*effect.pointer).collect::<Vec<_>>(), expected, "{patch}");
             let is_merge = patch.starts_with("apiVersion");
-            let own = effects(&patch, None);
+            let own = effects(&patch, None, "e");
             assert_eq!(own.len(), if is_merge { expected.len() } else { 0 }, "{patch}");
             assert!(own.iter().all(|effect| effect.target.kind == web.kind && effect.target.name == web.name));
+        }
+    }
+
+    #[test]
+    fn the_value_of_the_key_is_found_in_both_forms() {
+        let merge = "kind: Pod\nmetadata: {name: web, annotations: {x.io/a: \"no\", b: c}}\n";
+        let json = "- {op: add, path: /metadata/annotations/x.io~1a, value: \"no\"}\n";
+        let parent = "- {op: add, path: /metadata/annotations, value: {x.io/a: \"no\", b: c}}\n";
+        let not_text = "- {op: replace, path: /metadata/annotations/x.io~1a, value: No}\n";
+        for (patch, expected) in [(merge, "no"), (json, "no"), (parent, "no"), (not_text, "No")] {
+            let found = effects(patch, Some(&PatchTarget::default()), "x.io/a");
+            let set: Vec<_> = found.iter().filter(|effect| effect.change != FieldChange::Replaced).collect();
+            assert_eq!(set.len(), 1, "{found:?}");
+            assert_eq!(set[0].pointer, "/metadata/annotations/x.io~1a");
+            assert_eq!(set[0].change, FieldChange::Set(expected.to_owned()));
         }
     }
 

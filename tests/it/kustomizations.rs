@@ -147,6 +147,93 @@ fn a_patch_that_removes_a_part_of_the_agent_is_warned_of() {
     }
 }
 
+/// The annotation in a pod template.
+fn requesting(value: &str) -> String {
+    format!("{{metadata: {{annotations: {{agent-injector.contrib.mackerel.io/inject: {value}}}}}}}")
+}
+
+/// A file that is such a patch.
+fn request_patch(value: &str) -> String {
+    let head = "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: web}\n";
+    format!("{head}spec:\n  template: {}\n", requesting(value))
+}
+
+const OF_FILE: &str = "resources: [../base]\npatches: [{path: patch.yaml}]\n";
+
+/// The lines of `inject -v` about the patch.
+fn lines_about_patch(folder: &Folder, args: &[&str]) -> Vec<String> {
+    let ran = folder.run(&[&["inject", "-v", "--diff"], args].concat());
+    ran.stderr.lines().filter(|line| line.starts_with("overlay/patch.yaml")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_patch_that_opts_out_of_what_is_injected_is_warned_of() {
+    let folder = with_overlay(OF_FILE);
+    folder.write("overlay/patch.yaml", &request_patch("\"false\""));
+    let warning = "overlay/patch.yaml:5:82: this patch opts out of injection, but base/web.yaml gets the agent";
+    assert!(conflicts(&folder, &["."])[0].ends_with(warning), "{:?}", conflicts(&folder, &["."]));
+    let of_patch = lines_about_patch(&folder, &["."]);
+    assert_eq!(of_patch.len(), 1, "{of_patch:?}");
+    assert!(of_patch[0].contains("info[kustomize-patch]"), "{of_patch:?}");
+    assert_eq!(folder.run(&["inject", "-i", "."]).code, Some(0));
+    assert_eq!(conflicts(&folder, &["."]).len(), 1, "also of an agent that is there already");
+
+    let key = "/spec/template/metadata/annotations/agent-injector.contrib.mackerel.io~1inject";
+    for (overlay, is_conflict) in [
+        (merge_patch(&requesting("\"False\"")), true),
+        (merge_patch(&requesting("\"true\"")), false),
+        (merge_patch("{metadata: {annotations: {example.com/inject: \"false\"}}}"), false),
+        (json_patch("{name: web}", key).replace("[]", "\"false\""), true),
+        (json_patch("{name: web}", key).replace("[]", "\"false\"").replace("op: add", "op: test"), false),
+        (json_patch("{name: api}", key).replace("[]", "\"false\""), false),
+        (json_patch("{name: web}", "/metadata/annotations/agent-injector.contrib.mackerel.io~1inject"), false),
+        (
+            json_patch("{name: web}", "/spec/template/metadata/annotations")
+                .replace("[]", "{agent-injector.contrib.mackerel.io/inject: \"false\"}"),
+            true,
+        ),
+    ] {
+        let found = conflicts(&with_overlay(&overlay), &["."]);
+        assert_eq!(found.len(), usize::from(is_conflict), "{overlay} {found:?}");
+        let message = "overlay/kustomization.yaml:5:5: this patch opts out of injection";
+        assert!(found.iter().all(|line| line.contains(message)), "{found:?}");
+    }
+}
+
+#[test]
+fn a_patch_that_requests_what_is_not_injected_is_warned_of() {
+    let folder = with_overlay(OF_FILE);
+    folder.write("overlay/patch.yaml", &request_patch("\"true\""));
+    let annotated = ["--set", "injection=annotated", "."];
+    let found = conflicts(&folder, &annotated);
+    let warning = "overlay/patch.yaml:5:82: this patch requests injection, but base/web.yaml gets no agent";
+    assert!(found.len() == 1 && found[0].ends_with(warning), "{found:?}");
+    folder.write("overlay/patch.yaml", &request_patch("\"false\""));
+    assert!(conflicts(&folder, &annotated).is_empty());
+    let of_patch = lines_about_patch(&folder, &annotated);
+    assert!(of_patch.len() == 1 && of_patch[0].contains("info[kustomize-patch]"), "{of_patch:?}");
+    folder.write("overlay/patch.yaml", &request_patch("\"maybe\""));
+    let mistyped = folder.run(&["inject", "--diff", "."]);
+    assert!(mistyped.stderr.contains("error[invalid-annotation]"), "{mistyped:?}");
+}
+
+#[test]
+fn the_built_workload_has_the_agent_that_its_patch_opts_out_of() {
+    let Some(kustomize) = tools::find("kustomize", "5.8.") else { return };
+    let folder = with_overlay(OF_FILE);
+    folder.write("overlay/patch.yaml", &request_patch("\"false\""));
+    let build = || {
+        let output = Command::new(&kustomize).args(["build", "overlay"]).current_dir(folder.root()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let of_built = folder.run_with(&["inject", "-v", "-"], build());
+    assert!(of_built.stderr.contains("[opted-out]"), "{of_built:?}");
+    assert_eq!(folder.run(&["inject", "-i", "."]).code, Some(0));
+    let built = build();
+    assert!(built.contains("name: mackerel-container-agent\n"), "{built}");
+    assert!(built.contains("inject: \"false\""), "{built}");
+}
+
 #[test]
 fn what_kustomize_builds_has_all_of_the_agent_or_there_is_a_warning() {
     for version in ["5.6.", "5.8."] {
