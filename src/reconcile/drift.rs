@@ -8,14 +8,13 @@ use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
 use crate::agent::wait_for;
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::env::VARIABLES;
 use crate::mackerel::names::CONTAINER;
-use crate::manifest::dotted_path;
 use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template::Container;
 use crate::options::Direction;
+use crate::reconcile::edited_settings::{EditedSetting, edited_settings};
 use serde_json::Value;
-use yaml_json_patch::pointer::{escape, unescape};
+use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, Tree, to_json};
 
 /// The kind of difference between an existing injection and its record.
@@ -39,8 +38,8 @@ pub(crate) struct DriftDescription {
     pub(crate) offset: usize,
     /// JSON Pointer from the template to the same.
     pub(crate) pointer: String,
-    /// The setting that gives the edited field: a dotted path below `spec`.
-    pub(crate) setting: Option<String>,
+    /// The settings that give all edited fields; none if they are not known.
+    pub(crate) settings: Vec<EditedSetting>,
 }
 
 impl Drift {
@@ -78,7 +77,7 @@ impl Drift {
             message,
             offset: existing.offset,
             pointer: format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
-            setting: None,
+            settings: Vec::new(),
         };
         match self {
             Drift::NewerRecord => {
@@ -96,7 +95,7 @@ impl Drift {
                         message,
                         offset: tree.span(container.node).start,
                         pointer: format!("/spec/{}/{}", container.list.field(), container.index),
-                        setting: None,
+                        settings: Vec::new(),
                     },
                     None => at_record(message),
                 }
@@ -104,36 +103,40 @@ impl Drift {
         }
     }
 
-    /// Returns true if the edited components are what the plan adds: an annotation or setting keeps the edit.
+    /// Returns true if the edited components are what the plan adds: an annotation or setting keeps the edit. The order of
+    /// variables does not count: a user adds one anywhere.
     pub(crate) fn is_wanted(self, existing: &ExistingInjection, plan: &Plan) -> bool {
         let (Drift::Changed(_), Ok(record)) = (self, &existing.record) else { return false };
-        let is_one_of = |value: Option<&Value>, digests: [Option<Digest>; 2]| {
-            value.is_none_or(|value| digests.contains(&Some(Digest::of(&value.to_string()))))
+        let is_one_of = |value: Option<&Value>, recorded: Option<Digest>, wanted: Option<Value>| {
+            let is_same = |value: &Value, wanted: &Value| {
+                differences(wanted, value).is_empty() && differences(value, wanted).is_empty()
+            };
+            value.is_none_or(|value| {
+                recorded == Some(Digest::of(&value.to_string())) || wanted.is_some_and(|wanted| is_same(value, &wanted))
+            })
         };
         let (agent, wait_for) = (record.components.agent(), record.components.wait_for());
-        let agent = [agent.map(|agent| agent.value), plan.agent().map(|agent| agent.record().value)];
-        let wait_for = [wait_for.map(|wait| wait.value), plan.wait_for().map(|wait| wait.record().value)];
-        is_one_of(existing.value.as_ref(), agent)
-            && is_one_of(existing.wait_for_value.as_ref().map(|(value, _)| value), wait_for)
+        is_one_of(existing.value.as_ref(), agent.map(|agent| agent.value), plan.agent().map(|agent| agent.canonical()))
+            && is_one_of(
+                existing.wait_for_value.as_ref().map(|(value, _)| value),
+                wait_for.map(|wait_for| wait_for.value),
+                plan.wait_for().map(|wait_for| wait_for.canonical()),
+            )
     }
 
-    /// Returns the advice. `setting` gives the edited field.
-    pub(crate) fn help(self, direction: Direction, setting: Option<&str>) -> String {
-        let annotation = Annotation::ALL.iter().find(|annotation| annotation.setting() == setting && setting.is_some());
-        match (self, direction, setting) {
+    /// Returns the advice. `settings` keep the edit, if there are any.
+    pub(crate) fn help(self, direction: Direction, settings: &[EditedSetting]) -> String {
+        match (self, direction, settings) {
             (Drift::NewerRecord, ..) => "use that version or a newer one".to_owned(),
             (_, Direction::Uninject, _) => {
                 "undo the edit, or run `uninject --force` on the file to remove the agent".to_owned()
             }
-            (_, Direction::Inject, None) => {
+            (_, Direction::Inject, []) => {
                 "undo the edit, or run `inject --force` on the file to overwrite it".to_owned()
             }
-            (_, Direction::Inject, Some(setting)) => {
-                let keep = match annotation {
-                    Some(annotation) => format!("set annotation `{}` to the same value", annotation.key()),
-                    None if setting == ENV => format!("add the variable to `{ENV}` in the configuration"),
-                    None => format!("set `{setting}` in the configuration to the same value"),
-                };
+            (_, Direction::Inject, settings) => {
+                let keep: Vec<String> = settings.iter().map(EditedSetting::advice).collect();
+                let keep = keep.join(", and ");
                 format!("to keep the edit, {keep}; otherwise, undo it or run `inject --force` on the file")
             }
         }
@@ -186,14 +189,15 @@ fn changed(
         let wait_for = wanted.wait_for()?;
         (record.wait_for()?.plan == wait_for.record().plan, wait_for.canonical(), &existing.wait_for_value.as_ref()?.0)
     };
-    let Difference { kind, old, new } = differences(&canonical, Some(is).filter(|_| same_plan)?).into_iter().next()?;
+    let differences = differences(&canonical, Some(is).filter(|_| same_plan)?);
+    let Difference { kind, old, new } = differences.first()?;
     // Item 0 is the container, the others are volumes.
     let split = |pointer: &str| -> Option<(usize, String)> {
         let path = pointer.strip_prefix('/')?;
         let (item, field) = path.split_at(path.find('/').unwrap_or(path.len()));
         Some((item.parse().ok()?, field.to_owned()))
     };
-    let ((item, injected), (_, there)) = (split(&old)?, split(&new)?);
+    let ((item, injected), (_, there)) = (split(old)?, split(new)?);
     let Compared { name, list, index, node, was } = match item.checked_sub(1) {
         None if part.agent().is_some() => {
             Compared::container(CONTAINER, existing.agent.as_ref()?, &wanted.agent()?.container)
@@ -206,11 +210,11 @@ fn changed(
             Compared { name: volume.name(), list: "volumes", index: there.index, node: there.node, was }
         }
     };
-    let field = if kind == DifferenceKind::Gone { &injected } else { &there };
+    let field = if *kind == DifferenceKind::Gone { &injected } else { &there };
     let shown = field_path(&format!("/{name}{field}"));
     let (is, nearest) = find(tree, node, field);
-    let is = is.filter(|_| kind != DifferenceKind::Gone);
-    let was = was.pointer(&injected).filter(|_| kind != DifferenceKind::New);
+    let is = is.filter(|_| *kind != DifferenceKind::Gone);
+    let was = was.pointer(&injected).filter(|_| *kind != DifferenceKind::New);
     // A variable's value may be secret, and messages end in logs.
     let printed = |value: &Value| match field.strip_prefix("/env").map(|inner| inner.trim_start_matches('/')) {
         Some(inner) if inner.is_empty() || inner.ends_with("/value") => None,
@@ -223,42 +227,16 @@ fn changed(
         (None, Some(was)) => format!("`{shown}: {was}` was removed after injection"),
         (None, None) => format!("`{shown}` was modified after injection"),
     };
-    let variable = || {
-        let item = field.strip_prefix("/env/")?.split('/').next()?;
-        find(tree, node, &format!("/env/{item}")).0?.get("name")?.as_str().map(str::to_owned)
-    };
+    // The init container has settings of its own.
+    let volumes = existing.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.node));
+    let parts = part.agent().and(existing.agent.as_ref()).map(|agent| std::iter::once(agent.node).chain(volumes));
+    let parts: Vec<Value> = parts.into_iter().flatten().filter_map(|node| to_json(tree, node).ok()).collect();
     Some(DriftDescription {
         message,
         offset: tree.span(nearest).start,
         pointer: format!("/spec/{list}/{index}{field}"),
-        // What is gone has no value to set.
-        setting: if kind == DifferenceKind::Gone { None } else { setting(name, field, variable) },
+        settings: edited_settings(&differences, &parts).unwrap_or_default(),
     })
-}
-
-/// Returns the setting that gives a field of the agent's container or of its volume.
-fn setting(name: &str, field: &str, variable: impl FnOnce() -> Option<String>) -> Option<String> {
-    let is_below = |fields: &[&str]| fields.iter().any(|parent| field.starts_with(parent));
-    match (name, field) {
-        (CONTAINER, _) if field.starts_with("/env") => {
-            let name = variable()?;
-            let known = VARIABLES.iter().find(|known| known.name == name);
-            let setting = match known.map_or(ENV, |known| known.setting) {
-                "apiKey" => field.ends_with("/secretKeyRef/key").then_some("apiKey.secretKeyRef.key"),
-                // The platform decides about further variables too.
-                "platform" => None,
-                setting => Some(setting),
-            };
-            setting.map(str::to_owned)
-        }
-        (CONTAINER, _) if is_below(&["/imagePullPolicy", "/resources/", "/securityContext/"]) => {
-            // A list is set as a whole.
-            let parts = field.split('/').skip(1).take_while(|part| part.parse::<usize>().is_err());
-            Some(parts.fold("agent".to_owned(), |path, part| path + "." + &dotted_path::escape(&unescape(part))))
-        }
-        (_, "/emptyDir/sizeLimit") => Some("agent.tmp.sizeLimit".to_owned()),
-        _ => None,
-    }
 }
 
 /// Returns the value at a pointer with its node, or the nearest node above.
@@ -282,8 +260,5 @@ fn brief(value: &Value) -> String {
         text.chars().take(MAX_VALUE_CHARS).chain(['…']).collect()
     }
 }
-
-/// The setting that gives further variables.
-const ENV: &str = "agent.env";
 
 const MAX_VALUE_CHARS: usize = 80;

@@ -9,16 +9,17 @@ mod adopted_settings;
 pub(crate) mod apply;
 mod current_state;
 mod drift;
+mod edited_settings;
 mod own_annotations;
 pub(crate) mod patch;
 
-use crate::agent::Agent;
 use crate::agent::canonical::Digest;
 use crate::agent::components::{ComponentSet, Components};
 use crate::agent::container::ReplaceableName;
 use crate::agent::existing::{ExistingInjection, is_agent};
 use crate::agent::plan::Plan;
-use crate::config::{Config, OnError};
+use crate::agent::{Agent, Agents};
+use crate::config::OnError;
 use crate::decide::controller_owned::owned;
 use crate::decide::immutable_template::immutable;
 use crate::decide::{Decision, DecisionContext, DecisionReport, acknowledge, decide, plain_api_key, record_lost};
@@ -29,6 +30,7 @@ use crate::options::{Direction, ForeignAgents, HandEdits, Options};
 use crate::reconcile::adopt::Adoptable;
 use crate::reconcile::current_state::{CurrentState, others};
 use crate::reconcile::drift::{Drift, DriftDescription};
+use crate::reconcile::edited_settings::EditedSetting;
 use crate::reconcile::patch::{
     AdoptedContainer, ListPositions, TemplatePatch, kept_annotations, removal, removal_beside, replacement,
 };
@@ -77,14 +79,14 @@ pub(crate) fn reconcile(
     context: DecisionContext<'_>,
     options: Options,
 ) -> Reconciled {
-    let reconciler = Reconciler { tree, at, path, template, existing, config: context.config, options };
+    let reconciler = Reconciler { tree, resource, at, path, template, existing, context, options };
     let edited = existing.and_then(|existing| reconciler.drift(existing));
     let mut reconciled = match (options.direction, existing) {
         (Direction::Uninject, None) => reconciler.report(Reason::NotInjected, None, Vec::new()),
         (Direction::Uninject, Some(existing)) => {
             let refuse_drift = |drift: Drift| {
                 // The plan of today shows which field was edited, unless the configuration has changed too.
-                let decision = decide(tree, resource, at, template, context).decision;
+                let decision = reconciler.decide(template, context).decision;
                 let wanted = if let Decision::Add(plan) = &decision { Some(plan) } else { None };
                 reconciler.refuse_drift(drift, existing, wanted)
             };
@@ -101,10 +103,10 @@ pub(crate) fn reconcile(
             let adopts = options.foreign_agents == ForeignAgents::Adopt;
             let mut adoption = if adopts { adopt::candidate(tree, template, existing) } else { None };
             let without = adoption.as_ref().map_or(template, |adoption| &adoption.without);
-            let mut report = decide(tree, resource, at, without, context);
+            let mut report = reconciler.decide(without, context);
             if let Some(adoption) = adoption.as_mut().filter(|_| edited.is_none()) {
                 let kept = reconciler.kept_settings(adoption, &report.decision);
-                let with_them = decide(tree, resource, at, &adoption.with_annotations(tree, &kept), context);
+                let with_them = reconciler.decide(&adoption.with_annotations(tree, &kept), context);
                 if !kept.is_empty() && adds_agent(&with_them.decision) {
                     adoption.kept = kept;
                     report = with_them;
@@ -141,15 +143,21 @@ pub(crate) fn reconcile(
 
 struct Reconciler<'a, 't> {
     tree: &'a Tree<'t>,
+    resource: &'a Resource,
     at: &'a str,
     path: &'a str,
     template: &'a PodTemplate,
     existing: Option<&'a ExistingInjection>,
-    config: &'a Config,
+    context: DecisionContext<'a>,
     options: Options,
 }
 
 impl Reconciler<'_, '_> {
+    /// Decides about the template as it is, or as it would be.
+    fn decide(&self, template: &PodTemplate, context: DecisionContext<'_>) -> DecisionReport {
+        decide(self.tree, self.resource, self.at, template, context)
+    }
+
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
         Finding::new(reason, message, self.tree.span(self.template.node).start, self.at)
     }
@@ -192,7 +200,7 @@ impl Reconciler<'_, '_> {
     fn kept_settings(&self, adoption: &Adoptable, decision: &Decision) -> Vec<(Annotation, String)> {
         let Decision::Add(plan) = decision else { return Vec::new() };
         let Some(agent) = plan.agent() else { return Vec::new() };
-        adopt::kept_settings(self.tree, self.template, adoption, (agent, self.config))
+        adopt::kept_settings(self.tree, self.template, adoption, (agent, self.context.config))
     }
 
     /// Reconciles a template with a foreign agent. An existing injection, of an init container alone, is added anew.
@@ -212,7 +220,7 @@ impl Reconciler<'_, '_> {
             return Reconciled::of(decision, report.warnings);
         }
         let (message, lost) =
-            adopt::describe(self.tree, self.template, adoption, (agent, self.config), self.options.tense);
+            adopt::describe(self.tree, self.template, adoption, (agent, self.context.config), self.options.tense);
         let mut decision = at_old(Reason::Adopted, message);
         let mut warnings = report.warnings;
         warnings.extend(lost.map(|lost| {
@@ -339,7 +347,7 @@ impl Reconciler<'_, '_> {
     /// Refuses a template with an existing injection.
     #[cold]
     fn refused(&self, existing: &ExistingInjection, refusal: Finding, mut warnings: Vec<Finding>) -> Reconciled {
-        if self.config.spec.on_error == OnError::Skip {
+        if self.context.config.spec.on_error == OnError::Skip {
             let message = format!("{} of an earlier run is unchanged", existing.component_set().subject());
             warnings.push(self.finding(Reason::StillInjected, message));
         }
@@ -374,9 +382,22 @@ impl Reconciler<'_, '_> {
 
     #[cold]
     fn refuse_drift(&self, edit: Drift, existing: &ExistingInjection, wanted: Option<&Plan>) -> Finding {
-        let DriftDescription { message, offset, pointer, setting } = edit.describe(self.tree, existing, wanted);
+        let DriftDescription { message, offset, pointer, settings } = edit.describe(self.tree, existing, wanted);
+        let settings = if self.is_kept(edit, existing, &settings) { settings } else { Vec::new() };
         Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at))
-            .with_help(edit.help(self.options.direction, setting.as_deref()))
+            .with_help(edit.help(self.options.direction, &settings))
+    }
+
+    /// Returns true if a run accepts the edit once all of the settings have their values.
+    fn is_kept(&self, edit: Drift, existing: &ExistingInjection, settings: &[EditedSetting]) -> bool {
+        let mut template = self.template.clone();
+        let mut config = Some(self.context.config.clone());
+        for setting in settings {
+            config = config.and_then(|config| setting.set(&mut template, config));
+        }
+        let Some(config) = config else { return false };
+        let context = DecisionContext { config: &config, agents: &Agents::default(), ..self.context };
+        matches!(self.decide(&template, context).decision, Decision::Add(plan) if edit.is_wanted(existing, &plan))
     }
 
     /// Keeps names that Renovate or kustomize have changed since, unless the configuration sets them. The init container's image
@@ -412,7 +433,7 @@ impl Reconciler<'_, '_> {
         };
         let is_it =
             |given: &crate::manifest::pod_template::PodAnnotation| Annotation::of(&given.key) == Some(annotation);
-        self.config.is_explicit(name.setting()) || self.template.annotations.iter().any(is_it)
+        self.context.config.is_explicit(name.setting()) || self.template.annotations.iter().any(is_it)
     }
 
     fn update(&self, existing: &ExistingInjection, plan: Plan) -> Action {

@@ -35,6 +35,7 @@ mod hostile_input;
 mod independent_reader;
 mod istio;
 mod json_schema;
+mod kept_edits;
 mod krm_fn;
 #[cfg(unix)]
 mod kubernetes;
