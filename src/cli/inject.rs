@@ -157,6 +157,8 @@ struct Session<'c> {
     requirements: Vec<Requirement>,
     printed: String,
     check_fails: bool,
+    /// A note about the first file that changes although a transformer injects it.
+    transformer_note: Option<String>,
     grants: Grants,
     rbac: RbacCoverage,
     /// The notes `unknown-template` of all files, each with the index of its text.
@@ -210,6 +212,9 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
     for file in &found.files {
         gathered.file(file, &patches, messages)?;
     }
+    if let Some(note) = gathered.transformer_note.take() {
+        messages.note_line(note)?;
+    }
     for folder in &found.empty {
         let is_within = |templates: &PathBuf| folder.as_os_str() == "." || templates.starts_with(folder);
         let why = match found.chart_templates.iter().any(is_within) {
@@ -231,6 +236,7 @@ impl<'c> Session<'c> {
             requirements: Vec::new(),
             printed: String::new(),
             check_fails: false,
+            transformer_note: None,
             grants: Grants::default(),
             rbac: RbacCoverage::default(),
             notes: BTreeMap::new(),
@@ -255,6 +261,12 @@ impl<'c> Session<'c> {
                 let patch = patches.get(&file.path);
                 let mut injection = inject_part(&text, patch, self.run.config, self.run.options);
                 patches.add_conflicts(&file.path, &mut injection.outcomes);
+                let adds_agents = self.run.options.direction == Direction::Inject
+                    && !matches!(self.run.mode, OutputMode::Permissions)
+                    && !injection.edits.is_empty();
+                if adds_agents && self.transformer_note.is_none() {
+                    self.transformer_note = patches.transformer_note(&file.path);
+                }
                 if file.found_by == FoundBy::Name && holds_nothing(&injection) {
                     self.warn_empty(messages, &name.to_string(), NOTHING)?;
                 }

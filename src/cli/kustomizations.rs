@@ -4,6 +4,7 @@ use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
 use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::Outcome;
+use crate::krm_fn::configures_injector;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::field_path::field_path;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch, PatchEntry, PatchSource};
@@ -34,6 +35,8 @@ struct Layer {
     content: Kustomization,
     /// Read for the first template that its patches may change.
     effects: OnceCell<Vec<LayerEffect>>,
+    /// Read for the first file that changes.
+    runs_injector: OnceCell<bool>,
 }
 
 /// The references between kustomizations, by canonical paths: with it, no file is compared with all of them.
@@ -98,7 +101,20 @@ impl KustomizePatches {
         }
     }
 
-    /// Returns the kustomizations whose patches apply to a file: those that have it as a resource, directly or through others,
+    /// Returns a note if a kustomization injects the file as a transformer: then `kustomize build` shows if an agent is missing.
+    pub(crate) fn transformer_note(&self, file: &Path) -> Option<String> {
+        let layer = self.layers_that_patch(file).into_iter().find(|layer| layer.runs_injector())?;
+        let folder = Some(layer.folder()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(format!(
+            "info: {} injects {} as a transformer; to check the result, run `kustomize build --enable-alpha-plugins \
+             --enable-exec {} | mackerel-agent-injector inject --check --config FILE -` with its configuration as FILE",
+            layer.path.display(),
+            file.display(),
+            folder.display()
+        ))
+    }
+
+    /// Returns the kustomizations whose patches and transformers apply to a file: those that have it as a resource, directly or through others,
     /// and their components.
     fn layers_that_patch(&self, file: &Path) -> Vec<&Layer> {
         if self.layers.is_empty() {
@@ -179,7 +195,13 @@ impl Graph {
 
 impl Layer {
     fn new(path: PathBuf, text: String) -> Self {
-        Self { content: kustomization::read(&text), path, text, effects: OnceCell::new() }
+        Self {
+            content: kustomization::read(&text),
+            path,
+            text,
+            effects: OnceCell::new(),
+            runs_injector: OnceCell::new(),
+        }
     }
 
     fn folder(&self) -> &Path {
@@ -195,6 +217,14 @@ impl Layer {
     /// The canonical paths of resources or components.
     fn paths(&self, names: &[String]) -> Vec<PathBuf> {
         names.iter().map(|name| identity(&self.folder().join(name))).collect()
+    }
+
+    /// Returns true if a transformer is this program.
+    fn runs_injector(&self) -> bool {
+        *self.runs_injector.get_or_init(|| {
+            let mut seen = HashSet::new();
+            self.content.transformers.iter().any(|entry| names_injector(self.folder(), entry, &mut seen))
+        })
     }
 
     /// Returns the fields that its patches change.
@@ -236,6 +266,23 @@ impl Layer {
             _ => entry.offset,
         }
     }
+}
+
+/// Returns true if an entry of `transformers`, or one of the resources of its folder, configures this program.
+fn names_injector(folder: &Path, entry: &str, seen: &mut HashSet<PathBuf>) -> bool {
+    if entry.contains('\n') {
+        return configures_injector(entry);
+    }
+    let path = folder.join(entry);
+    if !seen.insert(identity(&path)) {
+        return false;
+    }
+    if !path.is_dir() {
+        return read_file(&path).is_ok_and(|file| configures_injector(&file.text));
+    }
+    let files = NAMES.iter().filter_map(|name| read_file(&path.join(name)).ok());
+    let mut resources = files.flat_map(|file| kustomization::read(&file.text).resources);
+    resources.any(|entry| names_injector(&path, &entry, seen))
 }
 
 /// `kustomization.yaml:3:11`

@@ -1,5 +1,6 @@
 //! The functionConfig of a call, and the file that the user wrote it in.
 
+use crate::config::KIND;
 use crate::manifest::resource::text;
 use serde_json::Value;
 use yaml_json_patch::{self as yaml, NodeId, Tree, to_json};
@@ -55,6 +56,19 @@ impl FunctionConfig<'_> {
         let tree = yaml::read(&own).ok()?;
         (settings(&tree, tree.root()?)? == settings(self.tree, self.node)?).then_some(own)
     }
+}
+
+/// Returns true if a document of the text configures a run of this program by kustomize: an `AgentInjector`, or another object
+/// whose annotation names the program or its image.
+pub(crate) fn configures_injector(yaml_text: &str) -> bool {
+    yaml::documents(yaml_text).any(|document| {
+        let Ok(tree) = yaml::read(&yaml_text[document.span]) else { return false };
+        let Some(root) = tree.root() else { return false };
+        let annotations = tree.member(root, "metadata").and_then(|metadata| tree.member(metadata, "annotations"));
+        let function = annotations.and_then(|annotations| text(&tree, annotations, "config.kubernetes.io/function"));
+        text(&tree, root, "kind").as_deref() == Some(KIND)
+            || function.is_some_and(|function| function.contains("mackerel-agent-injector"))
+    })
 }
 
 /// Takes out the lines that orchestrators add, and the `annotations:` that they made for them.

@@ -3,7 +3,7 @@
 mod function_config;
 mod results;
 
-pub(crate) use function_config::FunctionConfig;
+pub(crate) use function_config::{FunctionConfig, configures_injector};
 
 use crate::diagnostic::Severity;
 use crate::inject::Injection;

@@ -22,6 +22,8 @@ pub(crate) struct Kustomization {
     pub(crate) resources: Vec<String>,
     /// Components.
     pub(crate) components: Vec<String>,
+    /// Configurations of functions that change the resources: files, folders, or the text itself.
+    pub(crate) transformers: Vec<String>,
     /// Patches.
     pub(crate) patches: Vec<PatchPath>,
     /// The same with those in its own text and those by JSON Patch.
@@ -76,6 +78,7 @@ pub(crate) fn read(text: &str) -> Kustomization {
         let strings = |list| items(&tree, root, list).filter_map(|(_, item)| string(&tree, item));
         kustomization.resources.extend(strings("resources").chain(strings("bases")));
         kustomization.components.extend(strings("components"));
+        kustomization.transformers.extend(strings("transformers"));
         for list in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
             kustomization.entries.extend(items(&tree, root, list).filter_map(|(_, item)| {
                 let entry = entry(&tree, item)?;
@@ -177,6 +180,7 @@ mod tests {
         let text = "resources: [a.yaml, ../base]\npatchesJson6902: [{path: b.yaml}]\nreplacements: [{path: c.yaml}]\n\
                     configurations: [d.yaml]\ntransformers: [e.yaml]\n";
         let read = read(text);
+        assert_eq!(read.transformers, ["e.yaml"]);
         assert_eq!((read.resources, read.patches), (vec!["a.yaml".to_owned(), "../base".to_owned()], vec![]));
         assert_eq!(
             read.entries,

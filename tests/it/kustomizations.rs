@@ -342,3 +342,50 @@ fn the_built_workload_has_one_agent() {
     let piped = folder.run_with(&["inject", "--check", "-"], built);
     assert_eq!(piped.code, Some(0), "kustomize build gives what inject would: {piped:?}");
 }
+
+const FUNCTION: &str = "\
+apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
+kind: AgentInjector
+metadata:
+  name: agent
+  annotations:
+    config.kubernetes.io/function: '{exec: {path: mackerel-agent-injector}}'
+";
+
+/// Lines of `inject --check` that name a transformer.
+fn transformer_notes(folder: &Folder) -> Vec<String> {
+    let ran = folder.run(&["inject", "--check", "."]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    ran.stderr.lines().filter(|line| line.contains("transformer")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_check_of_what_a_transformer_injects_names_the_check_of_the_build() {
+    let folder = with_overlay("resources: [../base]\ntransformers: [agent.yaml]\n");
+    folder.write("overlay/agent.yaml", FUNCTION);
+    assert!(!folder.run(&["rbac", "--namespace", "shop", "."]).stderr.contains("transformer"));
+    let note = "info: overlay/kustomization.yaml injects base/web.yaml as a transformer; to check the result, run `kustomize build \
+                --enable-alpha-plugins --enable-exec overlay | mackerel-agent-injector inject --check --config FILE -` with its configuration as FILE";
+    assert_eq!(transformer_notes(&folder), [note]);
+    let inline =
+        format!("resources: [../base]\ntransformers:\n- |-\n  {}\n", FUNCTION.trim_end().replace('\n', "\n  "));
+    folder.write("overlay/kustomization.yaml", &inline);
+    assert_eq!(transformer_notes(&folder), [note], "inline");
+    folder.write("overlay/kustomization.yaml", "resources: [../base]\ntransformers: [../shared]\n");
+    folder.write("shared/kustomization.yaml", "resources: [../agent]\n");
+    folder.write("agent/kustomization.yaml", "resources: [agent.yaml, ../shared]\n");
+    folder.write("agent/agent.yaml", FUNCTION);
+    assert_eq!(transformer_notes(&folder), [note], "a folder");
+    let config_map = FUNCTION.replace("agent-injector.contrib.mackerel.io/v1alpha1", "v1");
+    folder.write("agent/agent.yaml", &config_map.replace("kind: AgentInjector", "kind: ConfigMap"));
+    assert_eq!(transformer_notes(&folder), [note], "another form");
+
+    for (file, text, name) in [
+        ("agent/agent.yaml", "kind: PrefixTransformer\nmetadata: {name: a}\nprefix: b-\n", "another transformer"),
+        ("overlay/kustomization.yaml", "transformers: [../agent]\n", "of other files"),
+    ] {
+        folder.write("agent/agent.yaml", FUNCTION);
+        folder.write(file, text);
+        assert!(transformer_notes(&folder).is_empty(), "{name}");
+    }
+}
