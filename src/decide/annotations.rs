@@ -26,6 +26,9 @@ impl<'a> Evaluation<'a, '_> {
     /// Returns the configuration with the template's annotations applied.
     pub(super) fn annotated_config(&mut self) -> Result<Cow<'a, Config>, Finding> {
         let mut known = self.template.annotations.iter().filter(|given| Annotation::of(&given.key).is_some());
+        if let Some(wrong) = known.clone().find_map(|given| self.duplicated(&given.key)) {
+            return Err(wrong);
+        }
         if let Some(annotation) = known.find(|given| given.value.is_none()) {
             return Err(self.not_a_string(annotation));
         }
@@ -40,6 +43,18 @@ impl<'a> Evaluation<'a, '_> {
     pub(super) fn invalid(&self, InvalidAnnotation { message, key, help, offset }: InvalidAnnotation) -> Finding {
         let pointer = self.annotation_pointer(&key);
         Finding { help, ..Finding::new(Reason::InvalidAnnotation, message, offset, &pointer) }
+    }
+
+    /// Refuses two annotations with the same key: kubectl uses the last one, and kustomize refuses the file.
+    pub(super) fn duplicated(&self, key: &str) -> Option<Finding> {
+        let mut same = self.template.annotations.iter().filter(|given| given.key == key);
+        let (first, second) = (same.next()?, same.next()?);
+        let message = match (&first.value, &second.value) {
+            (Some(first), Some(second)) => format!("annotation `{key}` is set twice, to `{first}` and to `{second}`"),
+            _ => format!("annotation `{key}` is set twice"),
+        };
+        let help = Some("remove one of them".to_owned());
+        Some(self.invalid(InvalidAnnotation { key: key.to_owned(), offset: second.offset, message, help }))
     }
 
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.

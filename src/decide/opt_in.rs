@@ -10,7 +10,8 @@ use crate::report::{Cause, Finding, Reason};
 impl Evaluation<'_, '_> {
     /// Looks at the `inject` annotation, and without one at the setting `injection`.
     pub(super) fn requested(&mut self) -> Result<(), Decision> {
-        if let Some(refusal) = self.mistyped_request() {
+        let duplicated = || self.duplicated(Annotation::Inject.key());
+        if let Some(refusal) = self.mistyped_request().or_else(duplicated) {
             return Err(Decision::Refuse(refusal));
         }
         let inject = self.template.annotation(Annotation::Inject.key());

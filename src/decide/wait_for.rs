@@ -61,6 +61,9 @@ impl Evaluation<'_, '_> {
     #[inline(never)]
     pub(super) fn wait_for(&mut self, request: WaitForRequest, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
         let WaitForRequest { key, value, offset, pointer } = request;
+        if let Some(refusal) = self.duplicated(&key) {
+            return Err(refusal);
+        }
         let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
         let Some(value) = value else {
             let message = format!("the value of annotation `{key}` is not a string");
