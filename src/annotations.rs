@@ -3,7 +3,7 @@
 use crate::config::{
     AnnotationConflict, Config, Kubelet, Platform, Scalar, TemplateConfig, Violation, WarningId, role_list,
 };
-use crate::diagnostic::closest::{closest, is_within};
+use crate::diagnostic::closest::{closest, is_within, normalize};
 use crate::report::ReasonSet;
 use std::borrow::Cow;
 
@@ -56,8 +56,25 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
         "false" => Ok(InjectRequest::OptOut),
         _ => {
             let what = format!("must be `true` or `false`, found `{value}`");
-            Err(invalid(key, offset, Violation::new(what).with_help("write `\"true\"` or `\"false\"`, in quotes")))
+            Err(invalid(key, offset, Violation::new(what).with_help(boolean_help(value))))
         }
+    }
+}
+
+/// Returns the boolean that people mean by a word; `None` if they may mean neither.
+fn meant_boolean(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "y" | "on" | "1" | "enable" | "enabled" => Some(true),
+        "false" | "no" | "n" | "off" | "0" | "disable" | "disabled" => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns the help for an annotation that takes `"true"` or `"false"`, and has this value.
+pub(crate) fn boolean_help(value: &str) -> String {
+    match meant_boolean(value) {
+        Some(meant) => format!("write `\"{meant}\"`, in quotes"),
+        None => "write `\"true\"` or `\"false\"`, in quotes".to_owned(),
     }
 }
 
@@ -161,12 +178,32 @@ fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
 }
 
 /// A key that looks like one of the injector's annotations but is none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnknownAnnotation {
-    /// The key that the user most likely meant.
-    pub suggestion: Option<&'static str>,
+    /// The annotation that the user most likely meant.
+    pub meant: Option<Annotation>,
     /// True if the name resembles `inject`: with its right name, the annotation would decide about the template.
     pub is_request: bool,
+    /// True if the name means the opposite of `inject`, as `skip` does.
+    pub is_opposite: bool,
+}
+
+impl UnknownAnnotation {
+    fn like(meant: Option<Annotation>) -> Self {
+        Self { meant, is_request: false, is_opposite: false }
+    }
+
+    /// Returns what to write instead: the key, and for `inject` the value that means the same as this one.
+    #[must_use]
+    pub fn suggestion(&self, value: &str) -> Option<String> {
+        let key = self.meant?.key();
+        let injects = match meant_boolean(value) {
+            Some(meant) => Some(meant != self.is_opposite),
+            None => self.is_opposite.then_some(false),
+        };
+        let injects = injects.filter(|_| self.meant == Some(Annotation::Inject));
+        Some(injects.map_or_else(|| key.to_owned(), |injects| format!("{key}: \"{injects}\"")))
+    }
 }
 
 /// Edits between our prefix and one that was meant to be it.
@@ -175,33 +212,40 @@ const PREFIX_EDITS: usize = 3;
 /// Edits between `inject` and a name that was meant to be it.
 const REQUEST_EDITS: usize = 2;
 
+/// Names that other injectors have for `inject`, and for its opposite.
+const OTHER_NAMES: [&str; 2] = ["enable", "enabled"];
+const OPPOSITE_NAMES: [&str; 6] = ["disable", "disabled", "skip", "exclude", "ignore", "optout"];
+
 /// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it or names Mackerel.
 #[must_use]
 pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     let known = PREFIX.trim_end_matches('/');
+    let named = |name: &str| Annotation::ALL.iter().copied().find(|meant| meant.names().any(|of| of == name));
     let Some((prefix, name)) = key.split_once('/') else {
-        // A dot for the slash, or the prefix alone.
-        let name = key.strip_prefix(known)?.trim_start_matches(['.', '-', '_']);
-        let meant = Annotation::ALL.iter().find(|meant| meant.names().any(|of| of == name));
-        let meant = meant.or(name.is_empty().then_some(&Annotation::Inject));
-        return Some(UnknownAnnotation { suggestion: meant.map(|meant| meant.key()), is_request: false });
+        // A dot or a backslash for the slash, or the prefix alone.
+        let name = key.strip_prefix(known)?.trim_start_matches(['.', '-', '_', '\\']);
+        return Some(UnknownAnnotation::like(named(name).or(name.is_empty().then_some(Annotation::Inject))));
     };
     if prefix != known {
-        let meant = Annotation::ALL.iter().find(|meant| meant.names().any(|of| of == name))?;
+        let meant = named(name)?;
         let is_meant = prefix.to_ascii_lowercase().contains("mackerel") || is_within(PREFIX_EDITS, prefix, known);
-        return is_meant.then_some(UnknownAnnotation { suggestion: Some(meant.key()), is_request: false });
+        return is_meant.then_some(UnknownAnnotation::like(Some(meant)));
     }
     if Annotation::of(key).is_some() {
         return None;
     }
     let inject = Annotation::Inject;
+    let like_inject = UnknownAnnotation::like(Some(inject));
     if name.to_ascii_lowercase().starts_with(inject.name()) || is_within(REQUEST_EDITS, name, inject.name()) {
-        return Some(UnknownAnnotation { suggestion: Some(inject.key()), is_request: true });
+        return Some(UnknownAnnotation { is_request: true, ..like_inject });
+    }
+    let word = normalize(name);
+    let is_opposite = OPPOSITE_NAMES.contains(&&*word);
+    if is_opposite || OTHER_NAMES.contains(&&*word) {
+        return Some(UnknownAnnotation { is_opposite, ..like_inject });
     }
     let names = Annotation::ALL.iter().flat_map(|annotation| annotation.names());
-    let meant =
-        closest(name, names).and_then(|name| Annotation::ALL.iter().find(|meant| meant.names().any(|of| of == name)));
-    Some(UnknownAnnotation { suggestion: meant.map(|meant| meant.key()), is_request: false })
+    Some(UnknownAnnotation::like(closest(name, names).and_then(named)))
 }
 
 fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> {
@@ -348,27 +392,24 @@ mod tests {
 
     #[test]
     fn a_misspelt_key_is_recognised() {
-        let suggestion = |key: &str| unknown(key).map(|unknown| unknown.suggestion);
-        assert_eq!(suggestion("agent-injector.contrib.mackerel.io/injekt"), Some(Some(Annotation::Inject.key())));
+        let meant = |key: &str| unknown(key).map(|unknown| unknown.meant);
+        assert_eq!(meant("agent-injector.contrib.mackerel.io/injekt"), Some(Some(Annotation::Inject)));
+        assert_eq!(meant("agent-injector.contrib.mackerel.io/memory_limit"), Some(Some(Annotation::MemoryLimit)));
         assert_eq!(
-            suggestion("agent-injector.contrib.mackerel.io/memory_limit"),
-            Some(Some(Annotation::MemoryLimit.key()))
+            meant("agent-injector.contrib.mackerel.io/mackerel_apikey.secretname"),
+            Some(Some(Annotation::ApiKeySecretName))
         );
-        assert_eq!(
-            suggestion("agent-injector.contrib.mackerel.io/mackerel_apikey.secretname"),
-            Some(Some(Annotation::ApiKeySecretName.key()))
-        );
-        assert_eq!(suggestion("agent-injector.contrib.mackerel.io/replicas"), Some(None));
-        assert_eq!(suggestion("agent-injector.contib.mackerel.io/inject"), Some(Some(Annotation::Inject.key())));
-        assert_eq!(suggestion("mackerel.io/inject"), Some(Some(Annotation::Inject.key())));
-        assert_eq!(suggestion("agent-injector.contrib.mackerel.io.inject"), Some(Some(Annotation::Inject.key())));
-        assert_eq!(suggestion("agent-injector.contrib.mackerel.io"), Some(Some(Annotation::Inject.key())));
-        assert_eq!(suggestion("agent-injector.contrib.mackerel.io.replicas"), Some(None));
-        assert_eq!(suggestion("sidecar.istio.io/inject"), None);
+        assert_eq!(meant("agent-injector.contrib.mackerel.io/replicas"), Some(None));
+        assert_eq!(meant("agent-injector.contib.mackerel.io/inject"), Some(Some(Annotation::Inject)));
+        assert_eq!(meant("mackerel.io/inject"), Some(Some(Annotation::Inject)));
+        assert_eq!(meant("agent-injector.contrib.mackerel.io.inject"), Some(Some(Annotation::Inject)));
+        assert_eq!(meant("agent-injector.contrib.mackerel.io"), Some(Some(Annotation::Inject)));
+        assert_eq!(meant("agent-injector.contrib.mackerel.io.replicas"), Some(None));
+        assert_eq!(meant("sidecar.istio.io/inject"), None);
         for annotation in Annotation::ALL {
-            assert_eq!(suggestion(annotation.key()), None);
+            assert_eq!(meant(annotation.key()), None);
             assert_eq!(Annotation::of(annotation.key()), Some(*annotation));
         }
-        assert_eq!(suggestion("app.kubernetes.io/name"), None);
+        assert_eq!(meant("app.kubernetes.io/name"), None);
     }
 }

@@ -1,7 +1,7 @@
 //! `invalid-annotation`, `misplaced-annotation`, `unknown-annotation`, `idle-annotation`: annotations in our name that are
 //! wrong or have no effect.
 
-use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations};
+use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations, UnknownAnnotation};
 use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
@@ -60,20 +60,32 @@ impl<'a> Evaluation<'a, '_> {
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.
     #[cold]
     pub(super) fn not_a_string(&self, annotation: &pod_template::PodAnnotation) -> Finding {
-        let items =
-            self.template.metadata.and_then(|metadata| self.tree.member(metadata, "annotations")).and_then(|all| {
-                let list = self.tree.alias_target(self.tree.member(all, &annotation.key)?);
-                let items = self.tree.items(list).map(|item| Some(self.tree.scalar(item)?.into_owned()));
-                (self.tree.kind(list) == Kind::Sequence).then(|| items.collect::<Option<Vec<_>>>())
-            });
-        let help = match items {
-            Some(Some(items)) => format!("use one string: `\"{}\"`", items.join(",")),
-            Some(None) => "use one string, with commas between its items".to_owned(),
-            None => "put the value in quotes".to_owned(),
+        let value = self.annotation_node(&annotation.key);
+        let items = value.filter(|value| self.tree.kind(*value) == Kind::Sequence).map(|list| {
+            let items = self.tree.items(list).map(|item| Some(self.tree.scalar(item)?.into_owned()));
+            items.collect::<Option<Vec<_>>>()
+        });
+        let help = match (items, Annotation::of(&annotation.key)) {
+            (Some(Some(items)), _) => format!("use one string: `\"{}\"`", items.join(",")),
+            (Some(None), _) => "use one string, with commas between its items".to_owned(),
+            (None, Some(Annotation::Inject | Annotation::KubeletInsecureTls)) => {
+                annotations::boolean_help(&self.written_value(&annotation.key))
+            }
+            (None, _) => "put the value in quotes".to_owned(),
         };
         let message = format!("the value of annotation `{}` is not a string", annotation.key);
         let pointer = self.annotation_pointer(&annotation.key);
         Finding::new(Reason::InvalidAnnotation, message, annotation.value_offset, &pointer).with_help(help)
+    }
+
+    fn annotation_node(&self, key: &str) -> Option<NodeId> {
+        let annotations = self.tree.member(self.template.metadata?, "annotations")?;
+        Some(self.tree.alias_target(self.tree.member(annotations, key)?))
+    }
+
+    /// Returns the value of an annotation as the user wrote it, whatever its type; empty for a list or mapping.
+    fn written_value(&self, key: &str) -> Cow<'_, str> {
+        self.annotation_node(key).and_then(|value| self.tree.scalar(value)).unwrap_or_default()
     }
 
     /// Warns about annotations of the workload, or of anything between it and the template, and about labels and fields of
@@ -95,9 +107,10 @@ impl<'a> Evaluation<'a, '_> {
     fn warn_of_keys_in(&mut self, holder: NodeId, at: &str, within: &str) {
         let mapping = within.split('/').skip(1).try_fold(holder, |node, key| self.tree.member(node, key));
         let Some(mapping) = mapping else { return };
-        for (key, _) in self.tree.entries(self.tree.alias_target(mapping)) {
+        for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
             let Some(name) = self.tree.scalar(self.tree.alias_target(key)) else { continue };
-            let is_ours = name.starts_with(annotations::PREFIX) || annotations::unknown(&name).is_some();
+            let unknown = annotations::unknown(&name);
+            let is_ours = name.starts_with(annotations::PREFIX) || unknown.is_some();
             if !is_ours || self.template.annotation(&name).is_some() {
                 continue;
             }
@@ -111,7 +124,8 @@ impl<'a> Evaluation<'a, '_> {
             };
             let pointer = format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
             let place = field_path(&format!("{}/metadata/annotations", self.at));
-            let help = match annotations::unknown(&name).and_then(|unknown| unknown.suggestion) {
+            let value = self.tree.scalar(self.tree.alias_target(value)).unwrap_or_default();
+            let help = match unknown.and_then(|unknown| unknown.suggestion(&value)) {
                 Some(meant) => format!("move it to {place}, as `{meant}`"),
                 None => format!("move it to {place}"),
             };
@@ -147,15 +161,20 @@ impl<'a> Evaluation<'a, '_> {
             key: annotation.key.clone(),
             offset: annotation.offset,
             message: format!("unknown annotation `{}`", annotation.key),
-            help: unknown.suggestion.map(|name| format!("did you mean `{name}`?")),
+            help: self.did_you_mean(unknown, &annotation.key),
         }))
+    }
+
+    fn did_you_mean(&self, unknown: UnknownAnnotation, key: &str) -> Option<String> {
+        let suggestion = unknown.suggestion(&self.written_value(key))?;
+        Some(format!("did you mean `{suggestion}`?"))
     }
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {
         for annotation in &self.template.annotations {
             if let Some(unknown) = annotations::unknown(&annotation.key).filter(|unknown| !unknown.is_request) {
                 let message = format!("unknown annotation `{}`", annotation.key);
-                let help = unknown.suggestion.map(|name| format!("did you mean `{name}`?"));
+                let help = self.did_you_mean(unknown, &annotation.key);
                 let pointer = self.annotation_pointer(&annotation.key);
                 let finding = Finding::new(Reason::UnknownAnnotation, message, annotation.offset, &pointer);
                 self.warnings.push(Finding { help, ..finding });
