@@ -165,14 +165,20 @@ fn insertion_for(
             insertion(intermediate.tree, &PodTemplate::view(intermediate.tree, node), &path, plan, *places, records)
         }
     };
-    inserted.map_err(|error| UneditableChange {
-        message: format!(
-            "expected `{}` to be a {}",
-            error.parent,
-            if error.wanted == Kind::Sequence { "list" } else { "mapping" }
-        ),
-        help: "correct the field; the API server rejects it as well".to_owned(),
-        offset: if is_intermediate { tree.span(change.view.node).start } else { error.offset },
+    inserted.map_err(|error| {
+        let offset = if is_intermediate { tree.span(change.view.node).start } else { error.offset };
+        let line = tree.text().get(offset..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        // A mapping with `key:value` as its only line is a string to YAML.
+        let help = match error.wanted {
+            Kind::Mapping if line.contains(':') => "write a blank after the `:`",
+            _ => "correct the field; the API server rejects it as well",
+        };
+        let wanted = if error.wanted == Kind::Sequence { "list" } else { "mapping" };
+        UneditableChange {
+            message: format!("expected `{}` to be a {wanted}", error.parent),
+            help: help.to_owned(),
+            offset,
+        }
     })
 }
 

@@ -19,10 +19,10 @@ pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
         | E::TabInIndentation
         | E::TabAtBlockScalarStart
         | E::TabInPlainScalar => (locator.tab(), TAB),
-        E::SimpleKeyExpected | E::InvalidSimpleKey => (None, "expected `:` after this key"),
+        E::SimpleKeyExpected | E::InvalidSimpleKey => (None, locator.missing_behind_key(noticed)),
         E::MappingValueNotAllowed | E::InvalidColonPlacement | E::InvalidMappingValueWhitespace => {
             match locator.text_of_several_lines() {
-                Some(SeveralLines::Key { start }) => (Some(start), "expected `:` after this key"),
+                Some(SeveralLines::Key { start }) => (Some(start), locator.missing_behind_key(start)),
                 Some(SeveralLines::Value { last_line }) => (
                     Some(last_line),
                     "this line continues the text of the line above; correct its indentation, or add the missing \
@@ -127,6 +127,17 @@ impl ErrorLocator<'_> {
         Some(SeveralLines::Value { last_line: last_line + blank })
     }
 
+    /// The words for a key without its `: `, as in `a b` or `a:"b"`.
+    fn missing_behind_key(&self, key: usize) -> &'static str {
+        let line = self.text.get(key..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        match line.split_once(':') {
+            Some((name, value)) if !name.contains(' ') && !value.starts_with("//") => {
+                "expected a blank after the `:` of this key"
+            }
+            _ => "expected `:` after this key",
+        }
+    }
+
     /// The beginning of the first scalar or bracket that has not been read.
     fn pending(&self) -> Option<usize> {
         let bytes = self.text.as_bytes();
@@ -182,6 +193,11 @@ mod tests {
             ("a: 'b' c\n", 1, "c", "text after the closing quote"),
             ("a b\nc: 1\n", 1, "a b", "expected `:` after this key"),
             ("a:\n  b\n    - c: 1\n", 2, "b\n", "expected `:` after this key"),
+            ("a:\n  b:\"c\"\n  d: 1\n", 2, "b:", "expected a blank after the `:` of this key"),
+            ("a: 1\nb:c\n", 2, "b:", "expected a blank after the `:` of this key"),
+            ("a: 1\nb:\"c\"\nd: 1\n", 2, "b:", "expected a blank after the `:` of this key"),
+            ("a: 1\nb c:1\nd: 1\n", 2, "b c", "expected `:` after this key"),
+            ("a: 1\nb://c\nd: 1\n", 2, "b://", "expected `:` after this key"),
             ("a:\n  - b: c\n      d: 1\n", 3, "d: 1", "this line continues"),
             ("a:\n  -b: c\n   d: 1\n", 3, "d: 1", "this line continues"),
             ("a: b\n  c: 1\n", 2, "c: 1", "this line continues"),
