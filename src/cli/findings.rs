@@ -21,8 +21,8 @@ pub(crate) struct NamedText<'t> {
     pub(crate) text: &'t str,
 }
 
-/// Places of the messages.
-pub(crate) struct MessageStyle<'t> {
+/// Writes the findings of one text as messages.
+pub(crate) struct MessageWriter<'t> {
     renderer: Renderer<'t>,
     /// None for the user of an orchestrator, who knows resources and files but not our stdin.
     input: Option<NamedText<'t>>,
@@ -33,7 +33,7 @@ pub(crate) struct MessageStyle<'t> {
 /// Adds the messages about one text.
 pub(crate) fn report(
     messages: &mut Messages,
-    mut style: MessageStyle<'_>,
+    mut writer: MessageWriter<'_>,
     injection: &Injection,
     options: Options,
 ) -> io::Result<()> {
@@ -44,38 +44,37 @@ pub(crate) fn report(
     for needs in injection.outcomes.iter().filter_map(|outcome| outcome.needs.as_ref()) {
         messages.permission(needs.permission);
     }
-    injection.diagnostics().try_for_each(|reported| add(messages, &mut style, &reported, options.direction))
+    injection.diagnostics().try_for_each(|reported| add(messages, &mut writer, &reported, options.direction))
 }
 
 /// Adds one finding to the messages.
 pub(crate) fn add(
     messages: &mut Messages,
-    style: &mut MessageStyle<'_>,
+    writer: &mut MessageWriter<'_>,
     reported: &ReportedFinding<'_>,
     direction: Direction,
 ) -> io::Result<()> {
     let ReportedFinding { finding, severity, resource: subject, .. } = *reported;
     let reason = finding.reason;
-    let sentence = format!("{}; {}", finding.message, finding.help.as_deref().unwrap_or_default());
+    let sentence = || format!("{}; {}", finding.message, finding.help.as_deref().unwrap_or_default());
+    let message = |treatment| writer.message(finding, severity, subject, treatment);
     if severity == Severity::Info {
         if !reported.is_decision() {
             let show_when = if reported.is_acknowledged { ShowWhen::OnRequest } else { ShowWhen::Always };
-            let message = style.message(finding, severity, subject, Treatment::Shown);
-            return messages.note(message, &sentence, show_when);
+            return messages.note(show_when, sentence, message);
         }
         // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
         let show_when = match (direction, reason) {
             (Direction::Inject, Reason::Removed | Reason::Adopted) => ShowWhen::Always,
             _ => ShowWhen::OnRequest,
         };
-        messages
-            .decided(reason, show_when, &sentence, |treatment| style.message(finding, severity, subject, treatment));
+        messages.decided(reason, show_when, sentence, message);
         return Ok(());
     }
     if reported.is_decision() || subject.is_none() && reason.class() == Class::Refused {
         messages.count(reason);
     }
-    messages.add(severity, Some(reason), &sentence, |treatment| style.message(finding, severity, subject, treatment))
+    messages.add(severity, Some(reason), sentence, message)
 }
 
 /// `info: ClusterRoles and bindings: 2 added, 1 taken out`
@@ -96,19 +95,22 @@ pub(crate) fn add_about_input(
 ) -> io::Result<()> {
     let (severity, is_acknowledged) = (policy.severity(finding), policy.is_acknowledged(finding));
     let reported = ReportedFinding { finding, severity, is_acknowledged, resource: None, outcome: None };
-    let mut style = MessageStyle::source_lines(NamedText { name, text: "" }, messages.colour());
-    add(messages, &mut style, &reported, Direction::Inject)
+    let mut writer = MessageWriter::source_lines(NamedText { name, text: "" }, messages.colour());
+    add(messages, &mut writer, &reported, Direction::Inject)
 }
 
 /// Adds an error that belongs to no decision and that no setting tolerates.
 pub(crate) fn error(messages: &mut Messages, input: NamedText<'_>, finding: &Finding) -> io::Result<()> {
-    let mut style = MessageStyle::source_lines(input, messages.colour());
-    messages.add(Severity::Error, None, &finding.message, |treatment| {
-        style.message(finding, Severity::Error, None, treatment)
-    })
+    let mut writer = MessageWriter::source_lines(input, messages.colour());
+    messages.add(
+        Severity::Error,
+        None,
+        || finding.message.clone(),
+        |treatment| writer.message(finding, Severity::Error, None, treatment),
+    )
 }
 
-impl<'t> MessageStyle<'t> {
+impl<'t> MessageWriter<'t> {
     pub(crate) fn source_lines(input: NamedText<'t>, colour: Colour) -> Self {
         Self { renderer: Renderer::new(colour), input: Some(input), document: None }
     }
@@ -226,8 +228,8 @@ mod tests {
     #[test]
     fn helms_comment_says_where_a_document_comes_from() {
         let text = "---\n# Source: web/templates/a.yaml\na: 1\n---\n# Source: web/templates/b.yaml\nb: 2\n---\nc: 3\n";
-        let mut style = MessageStyle::source_lines(NamedText { name: "", text }, Colour::Never);
-        let mut of = |what: &str| style.source(text, text.find(what).unwrap());
+        let mut writer = MessageWriter::source_lines(NamedText { name: "", text }, Colour::Never);
+        let mut of = |what: &str| writer.source(text, text.find(what).unwrap());
         for _ in 0..2 {
             assert_eq!(of("a: 1"), Some("web/templates/a.yaml"));
             assert_eq!(of(": 1"), Some("web/templates/a.yaml"));

@@ -5,7 +5,7 @@ use crate::checks::{self, Checked, ProcessedText};
 use crate::cli::args::{ExplainFormat, InjectArgs, Output};
 use crate::cli::discover::{self, FoundBy, InputFile, plain};
 use crate::cli::explain::{self, ExplainRequest};
-use crate::cli::findings::{self, MessageStyle, NamedText, resource};
+use crate::cli::findings::{self, MessageWriter, NamedText, resource};
 use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
 use crate::cli::kustomizations::KustomizePatches;
 use crate::cli::messages::{Messages, RunOutcome, Verbosity};
@@ -360,9 +360,9 @@ impl<'c> Session<'c> {
         let has_first_note = self.take_notes(&mut injection);
         let name = path.display().to_string();
         let input = NamedText { name: &name, text: &text };
-        let style = MessageStyle::source_lines(input, messages.colour());
+        let writer = MessageWriter::source_lines(input, messages.colour());
         if !matches!(self.run.mode, OutputMode::Explanation(_)) {
-            findings::report(messages, style, &injection, self.run.options)?;
+            findings::report(messages, writer, &injection, self.run.options)?;
         }
         let changed = !injection.edits.is_empty();
         self.check_fails |= changed || injection.diagnostics().any(|reported| reported.fails_check());
@@ -411,10 +411,10 @@ impl<'c> Session<'c> {
             let Some(worked) = remarks.first().and_then(|(number, _)| self.texts.get(*number)) else { continue };
             let name = worked.path.display().to_string();
             let input = NamedText { name: &name, text: &worked.text };
-            let mut style = MessageStyle::source_lines(input, messages.colour());
+            let mut writer = MessageWriter::source_lines(input, messages.colour());
             for (_, remark) in remarks {
                 let reported = worked.injection.about_resource(remark);
-                findings::add(messages, &mut style, &reported, self.run.options.direction)?;
+                findings::add(messages, &mut writer, &reported, self.run.options.direction)?;
             }
         }
         for (number, remark) in remarks {

@@ -125,22 +125,18 @@ impl Messages {
         &mut self,
         reason: Reason,
         show_when: ShowWhen,
-        sentence: &str,
+        sentence: impl FnOnce() -> String,
         message: impl FnOnce(Treatment) -> Message,
     ) {
         self.count(reason);
         let is_listed = self.verbosity == Verbosity::Resources || self.log.is_some();
-        let treatment = match (self.verbosity, show_when) {
-            (Verbosity::Errors | Verbosity::Resources, _) | (_, ShowWhen::OnRequest) => Treatment::Counted,
-            (Verbosity::Summary, ShowWhen::Always) => self.surprises.admit(
-                Some(reason),
-                Some(sentence.to_owned()),
-                Limits { all: MAX_SHOWN, alike: MAX_SHOWN },
-            ),
-            (Verbosity::Orchestrator, ShowWhen::Always) => {
-                self.surprises.admit(Some(reason), Some(sentence.to_owned()), TO_ORCHESTRATOR)
-            }
+        let limits = match (self.verbosity, show_when) {
+            (Verbosity::Errors | Verbosity::Resources, _) | (_, ShowWhen::OnRequest) => None,
+            (Verbosity::Summary, ShowWhen::Always) => Some(Limits { all: MAX_SHOWN, alike: MAX_SHOWN }),
+            (Verbosity::Orchestrator, ShowWhen::Always) => Some(TO_ORCHESTRATOR),
         };
+        let admit = |limits| self.surprises.admit(Some(reason), Some(sentence()), limits);
+        let treatment = limits.map_or(Treatment::Counted, admit);
         if is_listed || treatment != Treatment::Counted {
             let message = message(treatment);
             if is_listed {
@@ -161,21 +157,31 @@ impl Messages {
         self.kinds_without_template.absorb(kinds);
     }
 
-    /// Adds a note: neither a problem nor a decision about a pod template.
-    pub(crate) fn note(&mut self, message: Message, sentence: &str, show_when: ShowWhen) -> io::Result<()> {
-        log(&mut self.log, &message.line)?;
+    /// Adds a note: neither a problem nor a decision about a pod template. Those with the same sentence are folded.
+    pub(crate) fn note(
+        &mut self,
+        show_when: ShowWhen,
+        sentence: impl FnOnce() -> String,
+        message: impl FnOnce(Treatment) -> Message,
+    ) -> io::Result<()> {
         let is_listed = self.verbosity == Verbosity::Resources;
-        if show_when == ShowWhen::Always || is_listed {
-            let sentence = (!is_listed).then(|| sentence.to_owned());
-            let treatment = self.notes.admit(None, sentence, Limits::NONE);
-            self.notes.put(treatment, None, message);
+        let treatment = if show_when == ShowWhen::Always || is_listed {
+            self.notes.admit(None, (!is_listed).then(sentence), Limits::NONE)
+        } else {
+            Treatment::Counted
+        };
+        if treatment == Treatment::Counted && self.log.is_none() {
+            return Ok(());
         }
+        let message = message(treatment);
+        log(&mut self.log, &message.line)?;
+        self.notes.put(treatment, None, message);
         Ok(())
     }
 
     /// Adds a note of one line.
     pub(crate) fn note_line(&mut self, line: String) -> io::Result<()> {
-        self.note(Message::of_line(line.clone()), &line, ShowWhen::Always)
+        self.note(ShowWhen::Always, || line.clone(), |_| Message::of_line(line.clone()))
     }
 
     /// Adds an error or a warning, with its reason if it has one. Warnings with the same sentence are folded.
@@ -183,7 +189,7 @@ impl Messages {
         &mut self,
         severity: Severity,
         reason: Option<Reason>,
-        sentence: &str,
+        sentence: impl FnOnce() -> String,
         message: impl FnOnce(Treatment) -> Message,
     ) -> io::Result<()> {
         let is_of_adoption = reason == Some(Reason::AdoptLosesSettings);
@@ -200,7 +206,7 @@ impl Messages {
         let is_refusal = reason.is_some_and(|reason| reason.class() == Class::Refused);
         let folds =
             severity != Severity::Error && self.verbosity != Verbosity::Resources && !is_refusal && !is_of_adoption;
-        let treatment = list.admit(reason, folds.then(|| sentence.to_owned()), limits);
+        let treatment = list.admit(reason, folds.then(sentence), limits);
         if treatment == Treatment::Counted && self.log.is_none() {
             return Ok(());
         }
@@ -216,7 +222,7 @@ impl Messages {
         // Names of files may hold anything; a terminal obeys some of it.
         let what = what.to_string();
         let line = format!("error: {}", what.split('\n').map(visible).collect::<Vec<_>>().join("\n"));
-        self.add(Severity::Error, None, "", |_| Message::of_line(line))
+        self.add(Severity::Error, None, String::new, |_| Message::of_line(line))
     }
 
     /// Adds the error of an input that cannot be read.
@@ -236,7 +242,12 @@ impl Messages {
         let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
         let line = renderer.line(diagnostic) + &help;
         let picture = Renderer::new(self.colour()).open_picture(diagnostic);
-        self.add(diagnostic.severity, None, &diagnostic.message, |_| Message { line, picture, place: String::new() })
+        self.add(
+            diagnostic.severity,
+            None,
+            || diagnostic.message.clone(),
+            |_| Message { line, picture, place: String::new() },
+        )
     }
 
     /// Returns the errors so far, one line each, without their place on stdin, which an orchestrator's user cannot see.

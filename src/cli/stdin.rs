@@ -1,7 +1,7 @@
 //! A run over stdin: a function call of kustomize or kpt, Helm's stream, or a stream for a command.
 
 use crate::cli::args::Common;
-use crate::cli::findings::{self, MessageStyle};
+use crate::cli::findings::{self, MessageWriter};
 use crate::cli::inject::{self, EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::input::{STDIN, read_stdin};
 use crate::cli::messages::{Messages, RunOutcome};
@@ -72,7 +72,7 @@ fn call(
         Ok(config) => {
             let run = RunContext::new(asked, &config).with(Permissions::Items);
             let injection = crate::engine::inject(&text, &config, run.options);
-            findings::report(messages, MessageStyle::resource_names(messages.colour()), &injection, run.options)?;
+            findings::report(messages, MessageWriter::resource_names(messages.colour()), &injection, run.options)?;
             requirements.clone_from(&injection.requirements);
             let mut rbac = RbacCoverage::default();
             rbac.require(injection.outcomes.iter());
