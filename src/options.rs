@@ -1,6 +1,7 @@
 //! Options of a run that are not part of the configuration.
 
-use crate::report::Reason;
+use crate::report::{Class, Reason};
+use std::collections::BTreeMap;
 
 /// The direction of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -84,12 +85,24 @@ impl Tense {
         }
     }
 
-    /// Returns `2 injected` or `2 would be injected`; always `2 unchanged` if nothing changes.
-    pub(crate) fn decided(self, count: usize, reason: Reason) -> String {
-        match reason.done() {
-            Some(_) => self.counted(count, reason.id()),
+    /// Returns `2 injected` or `2 would be injected`, `1 unchanged`, `2 skipped (hook)` and `1 failed (uneditable)`.
+    pub(crate) fn decisions(self, counts: &BTreeMap<Reason, usize>) -> Vec<String> {
+        let of = |class: Class| counts.iter().filter(move |(reason, _)| reason.class() == class);
+        let done = |(reason, count): (&Reason, &usize)| match reason.done() {
+            Some(_) => self.counted(*count, reason.id()),
             None => format!("{count} {}", reason.id()),
+        };
+        let mut parts: Vec<String> = of(Class::Done).map(done).collect();
+        for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "failed")] {
+            let total: usize = of(class).map(|(_, count)| count).sum();
+            let ids: Vec<_> = match of(class).count() {
+                0 => continue,
+                1 => of(class).map(|(reason, _)| reason.id().to_owned()).collect(),
+                _ => of(class).map(|(reason, count)| format!("{count} {}", reason.id())).collect(),
+            };
+            parts.push(format!("{total} {word} ({})", ids.join(", ")));
         }
+        parts
     }
 
     /// Returns `2 added` or `2 would be added`.

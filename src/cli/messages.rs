@@ -346,7 +346,8 @@ impl Messages {
             RunOutcome::Permitted(grants) => {
                 // The output is comments then, which `kubectl apply` refuses.
                 let nothing = grants.nothing().map(|why| format!("nothing to apply: {why}"));
-                return nothing.unwrap_or_else(|| plural(grants.service_accounts(), "ServiceAccount"));
+                let accounts = plural(grants.service_accounts(), "ServiceAccount");
+                return nothing.unwrap_or_else(|| format!("permissions for {accounts}"));
             }
             RunOutcome::Changed { files } => {
                 return format!("{}; {} changed", self.counted(Tense::Past), plural(files, "file"));
@@ -362,7 +363,7 @@ impl Messages {
         }
         if self.only_refusals_hold_others_back() {
             let way = if ending == RunOutcome::GivenBack { "`onError: skip`" } else { "`--set onError=skip`" };
-            summary += &format!("; to skip what cannot be injected, use {way}");
+            summary += &format!("; to skip what failed, use {way}");
         }
         summary
     }
@@ -380,18 +381,7 @@ impl Messages {
     }
 
     fn counted(&self, tense: Tense) -> String {
-        let mut parts = Vec::new();
-        let of = |class: Class| self.counts.iter().filter(move |(reason, _)| reason.class() == class);
-        parts.extend(of(Class::Done).map(|(reason, count)| tense.decided(*count, *reason)));
-        for (class, word) in [(Class::Skipped, "skipped"), (Class::Refused, "failed")] {
-            let total: usize = of(class).map(|(_, count)| count).sum();
-            let ids: Vec<_> = match of(class).count() {
-                0 => continue,
-                1 => of(class).map(|(reason, _)| reason.id().to_owned()).collect(),
-                _ => of(class).map(|(reason, count)| format!("{count} {}", reason.id())).collect(),
-            };
-            parts.push(format!("{total} {word} ({})", ids.join(", ")));
-        }
+        let mut parts = tense.decisions(&self.counts);
         if self.without_template > 0 {
             parts.push(format!("{} without pod template", self.without_template));
         }

@@ -1,6 +1,7 @@
 //! Objects that must exist before the injected pods start and are not in the input, as the last lines of a report.
 
 use crate::agent::prerequisites::{Permission, Presence, Requirement};
+use crate::explain::text::{UNNAMED, UNNAMED_BESIDE_OTHERS};
 use std::collections::HashMap;
 
 /// Namespaces that one line names.
@@ -41,7 +42,7 @@ fn places(named: &[&str], unnamed: usize) -> String {
         places.push(format!("{} more", named.len() - NAMED));
     }
     if unnamed > 0 {
-        places.push("the namespace of the pods".to_owned());
+        places.push(if named.is_empty() { UNNAMED } else { UNNAMED_BESIDE_OTHERS }.to_owned());
     }
     match places.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -71,6 +72,10 @@ mod tests {
         assert_eq!(
             lines(&[of(None, Presence::Absent), of(Some("a"), there)]),
             ["required in the namespace of the pods: Secret agent with the key KEY (not in the input)"]
+        );
+        assert_eq!(
+            lines(&[of(None, Presence::Absent), of(Some("a"), Presence::Absent)]),
+            ["required in a and the namespace of the other pods: Secret agent with the key KEY (not in the input)"]
         );
         assert_eq!(
             lines(&several),

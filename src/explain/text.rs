@@ -58,11 +58,11 @@ pub(crate) fn text(explanation: &Explanation) -> String {
     text
 }
 
-/// `3 would be injected, 1 opted-out, 12 without pod template`
+/// `3 would be injected, 1 skipped (opted-out), 12 without pod template`
 fn totals(explanation: &Explanation) -> Option<String> {
     let of = |reason: &Reason| explanation.templates.iter().filter(|one| one.decision.id == reason.id()).count();
-    let counts = Reason::ALL.iter().map(|reason| (of(reason), *reason)).filter(|(count, _)| *count > 0);
-    let mut counts: Vec<String> = counts.map(|(count, reason)| Tense::Conditional.decided(count, reason)).collect();
+    let counts = Reason::ALL.iter().map(|reason| (*reason, of(reason))).filter(|(_, count)| *count > 0);
+    let mut counts = Tense::Conditional.decisions(&counts.collect());
     if explanation.without_pod_template > 0 {
         counts.push(format!("{} without pod template", explanation.without_pod_template));
     }
@@ -206,12 +206,19 @@ fn needed(text: &mut String, needed: &[RequirementView]) {
     }
     for (object, mut namespaces, found) in lines {
         namespaces.sort_by_key(|namespace| *namespace == UNNAMED);
+        if let [_, .., last] = &mut *namespaces
+            && *last == UNNAMED
+        {
+            *last = UNNAMED_BESIDE_OTHERS;
+        }
         line(text, &format!("  {object} in {}{found}", namespaces.join(", ")));
     }
 }
 
 /// The namespace of resources that name none.
-const UNNAMED: &str = "the namespace of the pods";
+pub(crate) const UNNAMED: &str = "the namespace of the pods";
+/// The same beside namespaces with a name.
+pub(crate) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods";
 
 fn permitted(text: &mut String, permissions: &[PermissionView]) {
     let Some(PermissionView { written, .. }) = permissions.first() else { return };
@@ -221,10 +228,12 @@ fn permitted(text: &mut String, permissions: &[PermissionView]) {
             "\nrequired permissions ({written} them); without them the agent reports nothing, although its pod is ready:"
         ),
     );
-    for PermissionView { namespace, service_accounts, get, .. } in permissions {
+    let (named, unnamed): (Vec<_>, Vec<_>) = permissions.iter().partition(|permitted| permitted.namespace.is_some());
+    let of_unnamed = if named.is_empty() { UNNAMED } else { UNNAMED_BESIDE_OTHERS };
+    for PermissionView { namespace, service_accounts, get, .. } in named.into_iter().chain(unnamed) {
         let word = if service_accounts.len() == 1 { "ServiceAccount" } else { "ServiceAccounts" };
         let names = service_accounts.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let namespace = namespace.as_deref().unwrap_or(UNNAMED);
+        let namespace = namespace.as_deref().unwrap_or(of_unnamed);
         line(text, &format!("  get {}: {word} {names} in {namespace}", get.join(" and ")));
     }
     let mut proxies = permissions.iter().filter(|permitted| permitted.get.contains(&NODES_PROXY)).peekable();

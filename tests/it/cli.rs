@@ -61,7 +61,7 @@ fn one_error_holds_back_every_file_and_stdout() {
             "every error is shown: {}",
             ran.stderr
         );
-        let way = "to skip what cannot be injected, use `--set onError=skip`";
+        let way = "to skip what failed, use `--set onError=skip`";
         assert!(ran.stderr.ends_with(&format!("2 errors{ending}; {way}\n")), "{}", ran.stderr);
     }
     let unread = folder.run(&["inject", "a.yaml", "b.yaml", "no.yaml"]).stderr;

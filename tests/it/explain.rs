@@ -93,7 +93,7 @@ required permissions (`mackerel-agent-injector rbac` prints them); without them 
   get nodes/proxy and nodes/stats: ServiceAccount default in shop
   nodes/proxy: it allows running commands in any container on any node; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead
 
-1 would be injected, 1 not-requested, 1 not-selected, 1 invalid-annotation, 1 without pod template
+1 would be injected, 2 skipped (1 not-requested, 1 not-selected), 1 failed (invalid-annotation), 1 without pod template
 Mackerel hosts: 1, one for each replica
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
@@ -472,7 +472,7 @@ fn permissions_are_listed_by_namespace() {
     let proxy = "  nodes/proxy: it allows running commands in any container on any node";
     let less = "; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
     let in_each = |get: &str| {
-        [("", "web in the namespace of the pods"), ("s", "db, web in shop")]
+        [("s", "db, web in shop"), ("", "web in the namespace of the other pods")]
             .map(|(plural, accounts)| format!("  get {get}: ServiceAccount{plural} {accounts}"))
             .to_vec()
     };
@@ -485,8 +485,7 @@ fn permissions_are_listed_by_namespace() {
     let ran = folder.run(&[&["explain", "pods.yaml"][..], &generated].concat());
     assert!(ran.stdout.contains("required permissions (`rbac.generate` writes them); "), "{}", ran.stdout);
     let ran = folder.run(&["explain", "pods.yaml"]);
-    let needed =
-        "  Secret mackerel-container-agent in shop, the namespace of the pods, key MACKEREL_APIKEY: not in the input\n";
+    let needed = "  Secret mackerel-container-agent in shop, the namespace of the other pods, key MACKEREL_APIKEY: not in the input\n";
     assert!(ran.stdout.contains(needed), "{}", ran.stdout);
     let ran = folder.run(&["explain", "pods.yaml", "--output", "json", "--resource", "a"]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();

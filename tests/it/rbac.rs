@@ -73,7 +73,7 @@ fn what_the_input_permits_is_not_required() {
 fn rbac_prints_role_and_binding_over_files_and_over_both_kinds_of_stdin() {
     let folder = Folder::with(&[("a/web.yaml", WEB), ("a/settings.yaml", "apiVersion: v1\nkind: ConfigMap\n")]);
     let files = folder.run(&["rbac", NEW, "--namespace", "shop", "a"]);
-    assert_eq!((files.code, &*files.stderr), (Some(0), "1 ServiceAccount\n"), "{files:?}");
+    assert_eq!((files.code, &*files.stderr), (Some(0), "permissions for 1 ServiceAccount\n"), "{files:?}");
     let name = "mackerel-agent-injector:default:shop:kubelet";
     let expected = [
         json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name},
