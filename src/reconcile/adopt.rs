@@ -11,9 +11,10 @@ use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::pod_template::{Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, mounts};
 use crate::options::Tense;
-use crate::reconcile::adopted_settings::{AdoptionDifferences, Replacement};
+use crate::reconcile::adopted_settings::{AdoptionDifferences, INSECURE_TLS, Replacement};
 use serde_json::Value;
-use yaml_json_patch::{Kind, Tree, to_json};
+use std::ops::Range;
+use yaml_json_patch::{Kind, NodeId, Style, Tree, to_json};
 
 /// A foreign agent that can be adopted.
 #[derive(Debug, Clone, PartialEq)]
@@ -119,8 +120,10 @@ pub(crate) fn describe(
     tense: Tense,
 ) -> (String, Option<String>) {
     let name = old.name.as_deref().unwrap_or("without a name");
-    let AdoptionDifferences { image, lost } =
-        with_replacement(tree, template, old, (agent, config), |replacement| replacement.differences());
+    let (AdoptionDifferences { image, lost }, port) =
+        with_replacement(tree, template, old, (agent, config), |replacement| {
+            (replacement.differences(), replacement.read_only_port_beside_tls())
+        });
     let mut message = format!("container {name} {} adopted", tense.auxiliary());
     // An annotation or another container's `resourceFieldRef` may refer to the old name.
     if name != CONTAINER {
@@ -136,7 +139,34 @@ pub(crate) fn describe(
         let names: Vec<&str> = kept.iter().map(|(annotation, _)| annotation.name()).collect();
         message += &format!("; kept as annotations: {}", names.join(", "));
     }
+    if let Some(port) = port {
+        message += &format!("; {INSECURE_TLS} has no effect on the read-only port {port}");
+    }
+    if has_comment(tree, old.node) {
+        message += "; its comments are lost";
+    }
     let lost = (!lost.is_empty())
         .then(|| format!("container {name} has settings that no annotation keeps: {}", lost.join(", ")));
     (message, lost)
+}
+
+/// True if there is a comment within a node or behind its last line: a `#` outside of its scalars.
+fn has_comment(tree: &Tree<'_>, node: NodeId) -> bool {
+    let Range { start, end } = tree.span(node);
+    let behind = tree.text().get(end..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
+    let end = if tree.style(node) == Style::Block { end + behind } else { end };
+    let scalars = scalars(tree, node);
+    let is_text = |at: usize| scalars.iter().any(|scalar| scalar.contains(&at));
+    tree.text().get(start..end).unwrap_or_default().match_indices('#').any(|(at, _)| !is_text(start + at))
+}
+
+/// Returns the spans of the scalars at a node and below it.
+fn scalars(tree: &Tree<'_>, node: NodeId) -> Vec<Range<usize>> {
+    match tree.kind(node) {
+        Kind::Mapping => {
+            tree.entries(node).flat_map(|(key, value)| [key, value]).flat_map(|node| scalars(tree, node)).collect()
+        }
+        Kind::Sequence => tree.items(node).flat_map(|node| scalars(tree, node)).collect(),
+        Kind::Scalar | Kind::Alias => vec![tree.span(node)],
+    }
 }

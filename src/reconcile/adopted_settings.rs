@@ -229,6 +229,15 @@ impl Replacement<'_> {
         kept
     }
 
+    /// Returns the read-only port of an old agent that sets INSECURE_TLS too: that port has no TLS.
+    pub(crate) fn read_only_port_beside_tls(&self) -> Option<u16> {
+        let old = AgentContainer(self.old);
+        match old.kubelet().filter(|_| old.variable(INSECURE_TLS).is_some())? {
+            KubeletConnection::ReadOnly { port } => Some(port),
+            KubeletConnection::Tls { .. } | KubeletConnection::ApiServer => None,
+        }
+    }
+
     fn resources(&self) -> Vec<(Annotation, String)> {
         let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
         let mut kept = Vec::new();
@@ -294,11 +303,10 @@ impl Replacement<'_> {
     }
 }
 
-const KUBELET_VARIABLES: [&str; 3] = [
-    "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT",
-    "MACKEREL_KUBERNETES_KUBELET_PORT",
-    "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS",
-];
+const KUBELET_VARIABLES: [&str; 3] =
+    ["MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "MACKEREL_KUBERNETES_KUBELET_PORT", INSECURE_TLS];
+
+pub(crate) const INSECURE_TLS: &str = "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS";
 
 /// `registry.example:5000/team/agent:v1@sha256:…` -> `registry.example:5000/team/agent`
 fn repository(image: &str) -> &str {
