@@ -5,6 +5,7 @@ use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations, Unk
 use crate::config::Config;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
+use crate::manifest::duplicate_keys::NextOccurrence;
 use crate::manifest::field_path::field_path;
 use crate::manifest::pod_template::{self, PodTemplate};
 use crate::report::{Finding, Reason};
@@ -49,12 +50,14 @@ impl<'a> Evaluation<'a, '_> {
     pub(super) fn duplicated(&self, key: &str) -> Option<Finding> {
         let mut same = self.template.annotations.iter().filter(|given| given.key == key);
         let (first, second) = (same.next()?, same.next()?);
-        let message = match (&first.value, &second.value) {
-            (Some(first), Some(second)) => format!("annotation `{key}` is set twice, to `{first}` and to `{second}`"),
-            _ => format!("annotation `{key}` is set twice"),
+        let values = match (&first.value, &second.value) {
+            (Some(first), Some(second)) => format!(", to `{first}` and to `{second}`"),
+            _ => String::new(),
         };
+        let places = NextOccurrence::of(self.tree.text(), first.offset, second.offset);
+        let message = format!("annotation `{key}` is set twice{values}, {places}");
         let help = Some("remove one of them".to_owned());
-        Some(self.invalid(InvalidAnnotation { key: key.to_owned(), offset: second.offset, message, help }))
+        Some(self.invalid(InvalidAnnotation { key: key.to_owned(), offset: first.offset, message, help }))
     }
 
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.

@@ -12,6 +12,7 @@
 //! with one in its envelope is refused with all of its items. Other duplicate keys matter only where an edit meets them.
 
 use crate::manifest::identity::{Identity, is_list};
+use std::fmt;
 use yaml_json_patch::lookup::MAX_MERGES;
 use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
 
@@ -87,6 +88,30 @@ pub(crate) fn may_be_list(tree: &Tree<'_>, mapping: NodeId) -> bool {
     occurrences(tree, mapping, "kind")
         .any(|kind| tree.scalar(tree.alias_target(kind)).is_some_and(|kind| is_list(&kind)))
         && tree.member(mapping, "items").is_some()
+}
+
+/// The place of a duplicate key, in lines below the first occurrence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NextOccurrence {
+    lines: usize,
+}
+
+impl NextOccurrence {
+    /// Counts the lines from a key's offset to that of the next occurrence.
+    pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
+        let lines = text.as_bytes().get(key..next).unwrap_or_default();
+        Self { lines: memchr::memchr_iter(b'\n', lines).count() }
+    }
+}
+
+impl fmt::Display for NextOccurrence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.lines {
+            0 => f.write_str("both on this line"),
+            1 => f.write_str("here and on the next line"),
+            lines => write!(f, "here and {lines} lines below"),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::wait_for::WaitFor;
+use crate::manifest::duplicate_keys::NextOccurrence;
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::pod_template::PodTemplate;
 use crate::options::Patches;
@@ -10,7 +11,6 @@ use crate::reconcile::patch::{ListPositions, RecordCache, TemplatePatch, inserti
 use crate::report::{Cause, Finding};
 use json_patch::Patch;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::rc::Rc;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
@@ -279,28 +279,4 @@ fn refusal(uneditable: &SpliceError, again: Option<NextOccurrence>) -> Uneditabl
 fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, ApplyError> {
     yaml::read_into(text, buffer)
         .map_err(|error| ApplyError::Fault { message: format!("the edited text is not valid YAML: {}", error.message) })
-}
-
-/// The place of a duplicate key, in lines below the first occurrence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NextOccurrence {
-    lines: usize,
-}
-
-impl NextOccurrence {
-    /// Counts the lines from a key's offset to that of the next occurrence.
-    pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
-        let lines = text.as_bytes().get(key..next).unwrap_or_default();
-        Self { lines: memchr::memchr_iter(b'\n', lines).count() }
-    }
-}
-
-impl fmt::Display for NextOccurrence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.lines {
-            0 => f.write_str("both on this line"),
-            1 => f.write_str("here and on the next line"),
-            lines => write!(f, "here and {lines} lines below"),
-        }
-    }
 }
