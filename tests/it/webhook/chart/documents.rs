@@ -3,6 +3,7 @@
 use super::{helms, run};
 use crate::docs::commands;
 use crate::docs::page::{self, CodeBlock};
+use crate::program::Folder;
 use serde_json::Value;
 use std::path::Path;
 
@@ -71,4 +72,22 @@ fn values(block: &CodeBlock) -> Option<Value> {
         Some(_) => None,
         None => value.get("config").is_some().then_some(value),
     }
+}
+
+/// The webhook does not look at `select.kinds`: a pod does not show its workload.
+#[test]
+fn the_command_for_missed_pods_finds_one_whatever_the_kinds() {
+    let pods = r#"{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "web-1", "namespace": "shop"}, "spec": {"containers": [{"name": "web", "image": "web:1"}]}}]}"#;
+    let kinds = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {select: {kinds: [Deployment]}}\n";
+    let folder = Folder::with(&[("kinds.yaml", kinds)]);
+    let commands = commands::of_page("docs/en/webhook.md");
+    let find = |command: &String| Some(command.split_once("kubectl get pods -A -o json | ")?.1.to_owned());
+    let command = commands.iter().find_map(find).unwrap();
+    let words: Vec<&str> = command.split(' ').skip(1).chain(["--config", "kinds.yaml"]).collect();
+    let ran = folder.run_with(&words, pods);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains("Pod/shop/web-1"), "{ran:?}");
+    let notes = std::fs::read_to_string(super::chart().join("templates/NOTES.txt")).unwrap();
+    assert!(notes.contains(command.trim_end_matches(" -")), "{command}");
 }
