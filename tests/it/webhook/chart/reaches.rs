@@ -4,6 +4,10 @@
 use super::helms;
 use super::release::{NAME, Release, deployment, pod};
 use crate::kubernetes::cluster::{ApiVerdict, RESTRICTED, Run, cluster};
+use crate::laws::INJECT;
+use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::engine;
+use mackerel_agent_injector::report::Reason;
 use serde_json::{Value, json};
 
 const GENERATED: &str = "tls.mode=generated,policy.enabled=false";
@@ -174,6 +178,23 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
     let mut own_image = web.clone();
     own_image["spec"]["initContainers"] = json!([{"name": "agent", "image": "mirror/agent:v1", "restartPolicy": "Always",
         "env": [{"name": "TZ", "value": "UTC"}, {"name": "MACKEREL_CONTAINER_PLATFORM", "value": "kubernetes"}]}]);
+    // The expression and the engine recognise the same agents.
+    for (image, variable) in [
+        ("mackerel-container-agent", "TZ"),
+        ("mirror:5000/mackerel-container-agent:v1@sha256:0123", "TZ"),
+        ("example.com/mackerel-container-agent@sha256:0123", "TZ"),
+        ("mirror/agent:v1", "MACKEREL_CONTAINER_PLATFORM"),
+        ("mirror/agent:v1", "MACKEREL_APIKEY"),
+        ("example.com/mackerel-container-agent-extra:v1", "TZ"),
+        ("example.com/mackerel-container-agent/proxy:v1", "TZ"),
+        ("example.com/a-mackerel-container-agent:v1", "TZ"),
+        ("mirror/agent:mackerel-container-agent", "TZ"),
+    ] {
+        let mut pod = web.clone();
+        pod["spec"]["containers"][0] = json!({"name": "a", "image": image, "env": [{"name": variable, "value": "a"}]});
+        let decision = engine::inject(&pod.to_string(), &Config::default(), INJECT).outcomes.remove(0).decision.reason;
+        assert_eq!(warned(&pod), decision != Reason::AgentPresent, "{pod}");
+    }
     let with = |spec: Value| {
         let mut pod = web.clone();
         pod["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
