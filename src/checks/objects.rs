@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::inject::outcome::Remark;
 use crate::manifest::identity::Identity;
 use crate::manifest::item_cache::ItemCache;
+use crate::manifest::kustomize_names::{PREVIOUS_NAMES, previous_names};
 use crate::manifest::related::{Location, RelatedKind, Source};
 use crate::manifest::resource::{file, item_types, resources, text};
 use crate::report::Finding;
@@ -203,7 +204,7 @@ fn object(
     let namespace = resource.identity.namespace_or(config.spec.namespace.as_ref()).cloned();
     let is_named = |name: &&str| named.has(location.kind, namespace.as_deref(), name);
     let own = Some(&*resource.identity.name).filter(is_named).map(str::to_owned);
-    let name = own.or_else(|| previous_names(tree, node)?.split(',').find(is_named).map(str::to_owned))?;
+    let name = own.or_else(|| previous_names(&names_before(tree, node)?).find(is_named).map(str::to_owned))?;
     let mut object = Object {
         kind: location.kind,
         input,
@@ -243,10 +244,10 @@ fn object(
     Some(object)
 }
 
-/// The names before `namePrefix` and `nameSuffix`, as kustomize tells its functions. References keep them until the end of the build.
-fn previous_names(tree: &Tree<'_>, node: NodeId) -> Option<String> {
+/// The value of the annotation [`PREVIOUS_NAMES`].
+fn names_before(tree: &Tree<'_>, node: NodeId) -> Option<String> {
     let annotations = tree.member(tree.member(node, "metadata")?, "annotations")?;
-    text(tree, annotations, "internal.config.kubernetes.io/previousNames")
+    text(tree, annotations, PREVIOUS_NAMES)
 }
 
 /// The entries of a mapping.

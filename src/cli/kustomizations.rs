@@ -4,16 +4,15 @@ use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
 use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::Outcome;
+use crate::inject::patch_conflict::{PlacedEffect, patch_conflict};
 use crate::krm_fn::configures_injector;
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::field_path::field_path;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch, PatchEntry, PatchSource};
-use crate::manifest::patch_effect::{FieldChange, PatchEffect, effects};
-use crate::report::{Finding, Reason};
+use crate::manifest::kustomization_graph::{GraphNode, KustomizationGraph, NamesByWay};
+use crate::manifest::patch_effect::effects;
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use yaml_json_patch::pointer::escape;
 
 /// Parent folders in which a kustomization is looked for.
 const MAX_PARENTS: usize = 8;
@@ -24,7 +23,7 @@ pub(crate) struct KustomizePatches {
     files: HashMap<PathBuf, NamedPatch>,
     layers: Vec<Layer>,
     /// Read for the first pod template.
-    graph: OnceCell<Graph>,
+    graph: OnceCell<KustomizationGraph>,
 }
 
 /// A kustomization.
@@ -34,28 +33,9 @@ struct Layer {
     text: String,
     content: Kustomization,
     /// Read for the first template that its patches may change.
-    effects: OnceCell<Vec<LayerEffect>>,
+    effects: OnceCell<Vec<PlacedEffect>>,
     /// Read for the first file that changes.
     runs_injector: OnceCell<bool>,
-}
-
-/// The references between kustomizations, by canonical paths: with it, no file is compared with all of them.
-#[derive(Debug, Default)]
-struct Graph {
-    /// The folders of the kustomizations that have a resource or component.
-    users: HashMap<PathBuf, Vec<PathBuf>>,
-    /// The components of the kustomizations of a folder.
-    components: HashMap<PathBuf, Vec<PathBuf>>,
-    /// The indexes of the kustomizations of a folder.
-    layers: HashMap<PathBuf, Vec<usize>>,
-}
-
-/// A field that a patch of a kustomization changes.
-#[derive(Debug)]
-struct LayerEffect {
-    effect: PatchEffect,
-    /// `patch.yaml:3:11`
-    place: String,
 }
 
 impl KustomizePatches {
@@ -88,22 +68,21 @@ impl KustomizePatches {
 
     /// Adds a warning to each pod template of a file whose agent, or decision, does not fit with a patch.
     pub(crate) fn add_conflicts(&self, file: &Path, outcomes: &mut [Outcome]) {
-        let effects: LazyCell<Vec<&LayerEffect>, _> =
-            LazyCell::new(|| self.layers_that_patch(file).into_iter().flat_map(Layer::effects).collect());
+        let reached = LazyCell::new(|| self.reached(file));
+        let effects = || {
+            reached
+                .iter()
+                .flat_map(|(layer, names)| layer.effects().iter().map(move |effect| (effect, names.as_slice())))
+        };
         for outcome in outcomes {
-            let finding = match (outcome.agent_list, outcome.decision.reason) {
-                (Some(agent_list), _) => request_conflict(&effects, "false", file, outcome)
-                    .or_else(|| agent_conflict(&effects, agent_list, outcome)),
-                (None, Reason::NotRequested | Reason::OptedOut) => request_conflict(&effects, "true", file, outcome),
-                (None, _) => None,
-            };
-            outcome.warnings.extend(finding);
+            let conflict = patch_conflict(effects, file, outcome);
+            outcome.warnings.extend(conflict);
         }
     }
 
     /// Returns a note if a kustomization injects the file as a transformer: then `kustomize build` shows if an agent is missing.
     pub(crate) fn transformer_note(&self, file: &Path) -> Option<String> {
-        let layer = self.layers_that_patch(file).into_iter().find(|layer| layer.runs_injector())?;
+        let (layer, _) = self.reached(file).into_iter().find(|(layer, _)| layer.runs_injector())?;
         let folder = Some(layer.folder()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Some(format!(
             "info: {} injects {} as a transformer; to check the result, run `kustomize build --enable-alpha-plugins \
@@ -114,82 +93,14 @@ impl KustomizePatches {
         ))
     }
 
-    /// Returns the kustomizations whose patches and transformers apply to a file: those that have it as a resource, directly or through others,
-    /// and their components.
-    fn layers_that_patch(&self, file: &Path) -> Vec<&Layer> {
+    /// Returns the kustomizations whose patches and transformers apply to a file, each with the changes of
+    /// names on the ways to it.
+    fn reached(&self, file: &Path) -> Vec<(&Layer, NamesByWay)> {
         if self.layers.is_empty() {
             return Vec::new();
         }
-        let graph = self.graph.get_or_init(|| Graph::of(&self.layers));
-        let file = identity(file);
-        let mut found = HashSet::from([file.as_path()]);
-        for edges in [&graph.users, &graph.components] {
-            let mut open: Vec<&Path> = found.iter().copied().collect();
-            while let Some(path) = open.pop() {
-                let next = edges.get(path).into_iter().flatten().map(PathBuf::as_path);
-                open.extend(next.filter(|next| found.insert(next)));
-            }
-        }
-        let mut indexes: Vec<usize> =
-            found.iter().filter_map(|path| graph.layers.get(*path)).flatten().copied().collect();
-        indexes.sort_unstable();
-        indexes.into_iter().map(|index| &self.layers[index]).collect()
-    }
-}
-
-/// Returns a warning if a patch sets the template's annotation `inject` to this value, which the decision has not seen.
-fn request_conflict(effects: &[&LayerEffect], wanted: &str, file: &Path, outcome: &Outcome) -> Option<Finding> {
-    let pointer = format!("{}/metadata/annotations/{}", outcome.template, escape(Annotation::Inject.key()));
-    let place = effects.iter().find_map(|LayerEffect { effect, place }| match &effect.change {
-        FieldChange::Set(value) if effect.pointer == pointer && value.eq_ignore_ascii_case(wanted) => {
-            effect.target.matches(&outcome.identity).then_some(place)
-        }
-        _ => None,
-    })?;
-    let file = file.display();
-    let message = match outcome.agent_list {
-        Some(_) => format!("{place}: this patch opts out of injection, but {file} gets the agent"),
-        None => format!("{place}: this patch requests injection, but {file} gets no agent"),
-    };
-    let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &pointer);
-    Some(finding.with_help("inject the output of `kustomize build` instead"))
-}
-
-/// Returns a warning if a patch replaces or removes a field that holds a part of the template's agent.
-fn agent_conflict(effects: &[&LayerEffect], agent_list: &str, outcome: &Outcome) -> Option<Finding> {
-    let template = &outcome.template;
-    let holders = [
-        format!("{template}/spec/{agent_list}"),
-        format!("{template}/spec/volumes"),
-        format!("{template}/metadata/annotations"),
-    ];
-    let is_above = |pointer: &str, holder: &String| {
-        holder.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let LayerEffect { effect, place } = effects.iter().find(|LayerEffect { effect, .. }| {
-        effect.change == FieldChange::Replaced
-            && holders.iter().any(|holder| is_above(&effect.pointer, holder))
-            && effect.target.matches(&outcome.identity)
-    })?;
-    let field = field_path(&effect.pointer);
-    let message = format!("{place}: this patch replaces or removes {field}, and with it a part of the agent");
-    let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &effect.pointer);
-    Some(finding.with_help("have the patch change single items, or inject the output of `kustomize build`"))
-}
-
-impl Graph {
-    fn of(layers: &[Layer]) -> Self {
-        let mut graph = Self::default();
-        for (index, layer) in layers.iter().enumerate() {
-            let folder = layer.id();
-            let components = layer.paths(&layer.content.components);
-            for entry in layer.paths(&layer.content.resources).iter().chain(&components) {
-                graph.users.entry(entry.clone()).or_default().push(folder.clone());
-            }
-            graph.components.entry(folder.clone()).or_default().extend(components);
-            graph.layers.entry(folder).or_default().push(index);
-        }
-        graph
+        let graph = self.graph.get_or_init(|| KustomizationGraph::of(self.layers.iter().map(Layer::node)));
+        graph.reached(&identity(file)).into_iter().map(|(index, names)| (&self.layers[index], names)).collect()
     }
 }
 
@@ -227,12 +138,22 @@ impl Layer {
         })
     }
 
+    fn node(&self) -> GraphNode {
+        let Kustomization { resources, components, affixes, .. } = &self.content;
+        GraphNode {
+            folder: self.id(),
+            resources: self.paths(resources),
+            components: self.paths(components),
+            affixes: affixes.clone(),
+        }
+    }
+
     /// Returns the fields that its patches change.
-    fn effects(&self) -> &[LayerEffect] {
+    fn effects(&self) -> &[PlacedEffect] {
         self.effects.get_or_init(|| self.read_effects())
     }
 
-    fn read_effects(&self) -> Vec<LayerEffect> {
+    fn read_effects(&self) -> Vec<PlacedEffect> {
         let mut found = Vec::new();
         for entry in &self.content.entries {
             let (file, text) = match &entry.source {
@@ -250,7 +171,7 @@ impl Layer {
             found.extend(
                 effects(&text, entry.target.as_ref(), Annotation::Inject.key())
                     .into_iter()
-                    .map(|effect| LayerEffect { place: place(effect.offset), effect }),
+                    .map(|effect| PlacedEffect { place: place(effect.offset), effect }),
             );
         }
         found

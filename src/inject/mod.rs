@@ -11,6 +11,7 @@ mod earlier_run;
 mod injection;
 pub(crate) mod kind_counts;
 pub(crate) mod outcome;
+pub(crate) mod patch_conflict;
 mod pipeline;
 mod plan;
 mod refusal;

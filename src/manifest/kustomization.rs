@@ -3,6 +3,7 @@
 //! A patch that names the image of each of its containers looks like a workload. Only the kustomization that names its file
 //! tells them apart.
 
+use crate::manifest::kustomize_names::NameAffixes;
 use crate::manifest::patch_effect::PatchTarget;
 use crate::manifest::resource::text;
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
@@ -24,6 +25,8 @@ pub(crate) struct Kustomization {
     pub(crate) components: Vec<String>,
     /// Configurations of functions that change the resources: files, folders, or the text itself.
     pub(crate) transformers: Vec<String>,
+    /// `namePrefix` and `nameSuffix`.
+    pub(crate) affixes: NameAffixes,
     /// Patches.
     pub(crate) patches: Vec<PatchPath>,
     /// The same with those in its own text and those by JSON Patch.
@@ -79,6 +82,7 @@ pub(crate) fn read(text: &str) -> Kustomization {
         kustomization.resources.extend(strings("resources").chain(strings("bases")));
         kustomization.components.extend(strings("components"));
         kustomization.transformers.extend(strings("transformers"));
+        kustomization.affixes = affixes(&tree, root);
         for list in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
             kustomization.entries.extend(items(&tree, root, list).filter_map(|(_, item)| {
                 let entry = entry(&tree, item)?;
@@ -99,6 +103,12 @@ pub(crate) fn read(text: &str) -> Kustomization {
         }
     }
     kustomization
+}
+
+/// Reads `namePrefix` and `nameSuffix`.
+fn affixes(tree: &Tree<'_>, root: NodeId) -> NameAffixes {
+    let field = |key| text(tree, root, key).unwrap_or_default();
+    NameAffixes { prefix: field("namePrefix"), suffix: field("nameSuffix") }
 }
 
 /// Reads one entry of a list of patches.
@@ -178,9 +188,9 @@ mod tests {
     #[test]
     fn other_files_of_a_kustomization_are_no_patches() {
         let text = "resources: [a.yaml, ../base]\npatchesJson6902: [{path: b.yaml}]\nreplacements: [{path: c.yaml}]\n\
-                    configurations: [d.yaml]\ntransformers: [e.yaml]\n";
+                    configurations: [d.yaml]\ntransformers: [e.yaml]\nnamePrefix: a-\nnameSuffix: -b\n";
         let read = read(text);
-        assert_eq!(read.transformers, ["e.yaml"]);
+        assert_eq!((read.transformers, read.affixes.around("x")), (vec!["e.yaml".to_owned()], "a-x-b".to_owned()));
         assert_eq!((read.resources, read.patches), (vec!["a.yaml".to_owned(), "../base".to_owned()], vec![]));
         assert_eq!(
             read.entries,

@@ -7,6 +7,8 @@ pub(crate) mod identity;
 pub(crate) mod item_cache;
 pub mod known_kinds;
 pub(crate) mod kustomization;
+pub(crate) mod kustomization_graph;
+pub(crate) mod kustomize_names;
 mod lines;
 pub mod list;
 pub(crate) mod patch_directive;

@@ -1,6 +1,7 @@
 //! The fields that a patch of a kustomization replaces, removes or sets: by JSON Patch (RFC 6902) or as a strategic merge patch.
 
 use crate::manifest::identity::Identity;
+use crate::manifest::kustomize_names::NameChanges;
 use crate::manifest::resource::text;
 use regex_automata::meta::Regex;
 use std::borrow::Cow;
@@ -16,6 +17,8 @@ pub(crate) struct PatchTarget {
     kind: Pattern,
     name: Pattern,
     namespace: Pattern,
+    /// True if kustomize also looks at the names between the original and the current one.
+    by_any_name: bool,
 }
 
 impl PatchTarget {
@@ -28,6 +31,7 @@ impl PatchTarget {
             kind: field("kind"),
             name: field("name"),
             namespace: field("namespace"),
+            by_any_name: false,
         }
     }
 
@@ -41,17 +45,25 @@ impl PatchTarget {
             kind: Pattern::of(text(tree, root, "kind")?),
             name: Pattern::of(text(tree, metadata, "name")?),
             namespace: Pattern::of(text(tree, metadata, "namespace").unwrap_or_default()),
+            by_any_name: true,
         })
     }
 
-    /// Returns true if the patch changes this object. A lower layer may set the namespace of an object without one.
-    pub(crate) fn matches(&self, object: &Identity) -> bool {
+    /// Returns true if the patch changes this object on one of the ways to its kustomization. A lower layer may set the namespace
+    /// of an object without one.
+    pub(crate) fn matches(&self, object: &Identity, ways: &[NameChanges]) -> bool {
         let (group, version) = object.api_version.split_once('/').unwrap_or(("", &object.api_version));
         self.kind.is_match(&object.kind)
-            && self.name.is_match(&object.name)
+            && self.matches_name(&object.name, ways)
             && self.group.is_match(group)
             && self.version.is_match(version)
             && object.namespace.as_ref().is_none_or(|namespace| self.namespace.is_match(namespace))
+    }
+
+    fn matches_name(&self, original: &str, ways: &[NameChanges]) -> bool {
+        let count = if self.by_any_name { usize::MAX } else { 1 };
+        let mut changed = ways.iter().flat_map(|changes| changes.iter().rev().take(count));
+        self.name.is_match(original) || changed.any(|affixes| self.name.is_match(&affixes.around(original)))
     }
 }
 
@@ -283,8 +295,8 @@ mod tests {
         ] {
             let tree = yaml_json_patch::read(target).unwrap();
             let target = PatchTarget::of(&tree, tree.root().unwrap());
-            assert_eq!(target.matches(&object(Some("shop"))), expected, "{target:?}");
-            assert!(target.namespace.text.is_empty() || target.matches(&object(None)), "a lower layer may set it");
+            assert_eq!(target.matches(&object(Some("shop")), &[]), expected, "{target:?}");
+            assert!(target.namespace.text.is_empty() || target.matches(&object(None), &[]), "a lower layer may set it");
         }
     }
 }

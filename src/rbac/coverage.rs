@@ -4,6 +4,7 @@ use crate::agent::kubelet_access::RbacSubject;
 use crate::config::Config;
 use crate::inject::Injection;
 use crate::inject::outcome::Outcome;
+use crate::manifest::kustomize_names::{PREVIOUS_NAMES, previous_names};
 use crate::rbac::Grants;
 use crate::rbac::existing::Existing;
 use crate::rbac::objects::{GROUP, objects};
@@ -52,9 +53,8 @@ impl RbacCoverage {
 fn permits(object: &Value, needed: &Value) -> bool {
     let name = needed["metadata"]["name"].as_str();
     let metadata = &object["metadata"];
-    let previous = metadata["annotations"]["internal.config.kubernetes.io/previousNames"].as_str();
-    let mut names =
-        metadata["name"].as_str().into_iter().chain(previous.into_iter().flat_map(|names| names.split(',')));
+    let previous = metadata["annotations"][PREVIOUS_NAMES].as_str();
+    let mut names = metadata["name"].as_str().into_iter().chain(previous.into_iter().flat_map(previous_names));
     let subjects = |object: &Value| object["subjects"].as_array().cloned().unwrap_or_default();
     names.any(|own| Some(own) == name)
         && ["kind", "rules", "roleRef"].into_iter().all(|field| object.get(field) == needed.get(field))

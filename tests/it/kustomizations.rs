@@ -251,6 +251,56 @@ fn what_kustomize_builds_has_all_of_the_agent_or_there_is_a_warning() {
     }
 }
 
+/// Two layers that rename the object, and an overlay whose patch removes a part of the agent; true if it names the object.
+fn renaming_overlays() -> Vec<(Folder, String, bool)> {
+    let merge =
+        |name: &str| merge_patch("{spec: {volumes: null}}").replace("{name: web}", &format!("{{name: {name}}}"));
+    let json = |name: &str| json_patch(&format!("{{kind: Deployment, name: {name}}}"), VOLUMES);
+    let with_layers = |overlay: &str| {
+        let folder = with_overlay(&overlay.replace("../base", "../second").replacen('\n', "\nnamePrefix: own-\n", 1));
+        folder.write("first/kustomization.yaml", "resources: [../base]\nnamePrefix: p-\n");
+        folder.write("second/kustomization.yaml", "resources: [../first]\nnamePrefix: q-\nnameSuffix: -s\n");
+        folder
+    };
+    let mut all = Vec::new();
+    for (name, by_merge, by_target) in [
+        ("web", true, true),
+        ("p-web", true, false),
+        ("q-p-web-s", true, true),
+        ("q-p-web", true, false),
+        ("p-web-s", false, false),
+        ("own-q-p-web-s", false, false),
+    ] {
+        for (overlay, is_conflict) in [(merge(name), by_merge), (json(name), by_target)] {
+            all.push((with_layers(&overlay), overlay, is_conflict));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_patch_names_an_object_as_the_layers_below_have_renamed_it() {
+    for (folder, overlay, is_conflict) in renaming_overlays() {
+        assert_eq!(conflicts(&folder, &["."]).len(), usize::from(is_conflict), "{overlay}");
+    }
+}
+
+#[test]
+fn kustomize_finds_a_renamed_object_under_the_same_names() {
+    for version in ["5.6.", "5.8."] {
+        let Some(kustomize) = tools::find("kustomize", version) else { continue };
+        for (folder, overlay, is_conflict) in renaming_overlays() {
+            assert_eq!(folder.run(&["inject", "-i", "base/web.yaml"]).code, Some(0));
+            let output =
+                Command::new(&kustomize).args(["build", "overlay"]).current_dir(folder.root()).output().unwrap();
+            let built = String::from_utf8(output.stdout).unwrap();
+            let fails = String::from_utf8_lossy(&output.stderr).contains("no resource matches");
+            assert!(output.status.success() || fails, "{overlay} {built}");
+            assert_eq!(output.status.success() && !built.contains("emptyDir:"), is_conflict, "{overlay} {built}");
+        }
+    }
+}
+
 #[test]
 fn the_place_of_a_patch_is_that_of_its_operation() {
     let folder = with_overlay("resources: [../base]\npatchesStrategicMerge: [merge.yaml]\n");
