@@ -45,8 +45,9 @@ impl KustomizePatches {
         for path in kustomizations.iter().cloned().chain(of_parents(kustomizations, files)) {
             let Ok(file) = read_file(&path) else { continue };
             let layer = Layer::new(path, file.text);
+            let mut lines = LineCounter::new(layer.text.as_bytes());
             for named in &layer.content.patches {
-                let place = place(&layer.path, &layer.text, named.offset);
+                let place = place(&layer.path, &mut lines, named.offset);
                 let patch = NamedPatch { place, pointer: named.pointer.clone() };
                 patches.files.entry(identity(&layer.folder().join(&named.path))).or_insert(patch);
             }
@@ -155,6 +156,7 @@ impl Layer {
 
     fn read_effects(&self) -> Vec<PlacedEffect> {
         let mut found = Vec::new();
+        let mut own_lines = LineCounter::new(self.text.as_bytes());
         for entry in &self.content.entries {
             let (file, text) = match &entry.source {
                 PatchSource::Inline(text) => (None, text.clone()),
@@ -164,9 +166,10 @@ impl Layer {
                     (Some(path), file.text)
                 }
             };
-            let place = |offset| match &file {
-                Some(path) => place(path, &text, offset),
-                None => place(&self.path, &self.text, self.inline_offset(entry, &text, offset)),
+            let mut lines = LineCounter::new(text.as_bytes());
+            let mut place = |offset| match &file {
+                Some(path) => place(path, &mut lines, offset),
+                None => place(&self.path, &mut own_lines, self.inline_offset(entry, lines.position(offset).line)),
             };
             found.extend(
                 effects(&text, entry.target.as_ref(), Annotation::Inject.key())
@@ -178,12 +181,9 @@ impl Layer {
     }
 
     /// Returns the offset in the kustomization of a line of a patch in its text; of the whole patch if it is no literal block.
-    fn inline_offset(&self, entry: &PatchEntry, patch: &str, offset: usize) -> usize {
+    fn inline_offset(&self, entry: &PatchEntry, line: usize) -> usize {
         match self.text.get(entry.offset..) {
-            Some(scalar) if scalar.starts_with('|') => {
-                let line = LineCounter::new(patch.as_bytes()).position(offset).line;
-                LiteralLines::new(&self.text, entry.offset).start_of_line(line)
-            }
+            Some(scalar) if scalar.starts_with('|') => LiteralLines::new(&self.text, entry.offset).start_of_line(line),
             _ => entry.offset,
         }
     }
@@ -207,8 +207,8 @@ fn names_injector(folder: &Path, entry: &str, seen: &mut HashSet<PathBuf>) -> bo
 }
 
 /// `kustomization.yaml:3:11`
-fn place(path: &Path, text: &str, offset: usize) -> String {
-    let at = LineCounter::new(text.as_bytes()).position(offset);
+fn place(path: &Path, lines: &mut LineCounter<'_>, offset: usize) -> String {
+    let at = lines.position(offset);
     format!("{}:{}:{}", path.display(), at.line, at.column)
 }
 
