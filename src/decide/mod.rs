@@ -54,7 +54,7 @@ use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
 use crate::manifest::workloads::may_have_containers;
-use crate::report::{Cause, Finding, Reason};
+use crate::report::{Cause, Finding, Reason, ReasonSet};
 use std::rc::Rc;
 use yaml_json_patch::Tree;
 
@@ -124,11 +124,18 @@ pub(crate) fn decide(
 
 /// Marks the warnings that the template's annotation acknowledges.
 pub(crate) fn acknowledge(template: &PodTemplate, warnings: &mut [Finding]) {
-    if warnings.is_empty() || template.annotation(Annotation::IgnoreWarnings.key()).is_none() {
-        return;
+    if !warnings.is_empty() {
+        let ignored = acknowledged(template);
+        warnings.iter_mut().for_each(|warning| warning.acknowledged |= ignored.contains(warning.reason));
     }
-    let ignored = ignored_warnings(&annotations::given(template)).unwrap_or_default();
-    warnings.iter_mut().for_each(|warning| warning.acknowledged |= ignored.contains(warning.reason));
+}
+
+/// Returns the warnings that the template's annotation acknowledges.
+pub(crate) fn acknowledged(template: &PodTemplate) -> ReasonSet {
+    match template.annotation(Annotation::IgnoreWarnings.key()) {
+        Some(_) => ignored_warnings(&annotations::given(template)).unwrap_or_default(),
+        None => ReasonSet::default(),
+    }
 }
 
 struct Evaluation<'a, 't> {

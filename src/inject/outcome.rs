@@ -7,7 +7,7 @@ use crate::agent::prerequisites::Prerequisites;
 use crate::inject::unknown_kind::{GroupKind, UnknownTemplates};
 use crate::manifest::identity::Identity;
 use crate::reconcile::Waiting;
-use crate::report::{Cause, Finding};
+use crate::report::{Cause, Finding, ReasonSet};
 use json_patch::Patch;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -35,6 +35,8 @@ pub struct Outcome {
     /// Warnings and notes beside the decision. A template that is refused for several reasons has the first one as decision, and
     /// the others here.
     pub warnings: Vec<Finding>,
+    /// The warnings that the template's annotation acknowledges, for those that other files bring.
+    pub(crate) acknowledged: ReasonSet,
     /// True if an agent of an earlier run stands in the template and is not known to be outdated. `uninject` wants none.
     pub(crate) has_wanted_agent: bool,
     /// Prerequisites of the agent that the template has after the run; none where it has no agent of this program.

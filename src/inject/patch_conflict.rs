@@ -24,12 +24,13 @@ pub(crate) fn patch_conflict<'e, I: Iterator<Item = (&'e PlacedEffect, &'e [Name
     file: &Path,
     outcome: &Outcome,
 ) -> Option<Finding> {
-    match (outcome.agent_list, outcome.decision.reason) {
+    let finding = match (outcome.agent_list, outcome.decision.reason) {
         (Some(agent_list), _) => request_conflict(effects(), "false", file, outcome)
             .or_else(|| agent_conflict(effects(), agent_list, outcome)),
         (None, Reason::NotRequested | Reason::OptedOut) => request_conflict(effects(), "true", file, outcome),
         (None, _) => None,
-    }
+    }?;
+    Some(finding.acknowledged_if(outcome.acknowledged.contains(Reason::PatchConflict)))
 }
 
 /// Returns a warning if a patch sets the template's annotation `inject` to this value, which the decision has not seen.

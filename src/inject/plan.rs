@@ -6,7 +6,7 @@ use crate::agent::Agents;
 use crate::agent::existing::ExistingInjection;
 use crate::agent::kubelet_access::{RbacSubject, service_account};
 use crate::config::Config;
-use crate::decide::DecisionContext;
+use crate::decide::{DecisionContext, acknowledged};
 use crate::inject::earlier_run::{self, earlier_templates};
 use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::{Outcome, Remark};
@@ -150,6 +150,7 @@ impl<'c> Planner<'c> {
             let has_agent = existing.as_ref().is_some_and(|existing| existing.agent.is_some());
             let reconciled =
                 reconcile(tree, resource, (&at, &path), &template, existing.as_ref(), self.context(), self.options);
+            let acknowledged = acknowledged(&template);
             let is_done = reconciled.decision.reason.class() == Class::Done;
             let action = reconciled.action.or_else(|| (duplicate.is_some() && is_done).then(Action::default));
             let change = action.map(|action| PlannedChange {
@@ -177,6 +178,7 @@ impl<'c> Planner<'c> {
                 cause: reconciled.cause,
                 about: reconciled.about,
                 warnings: reconciled.warnings,
+                acknowledged,
                 has_wanted_agent: has_agent && self.options.direction == Direction::Inject,
                 token_of,
                 replicas: explains.then(|| replicas(tree, resource)).flatten(),

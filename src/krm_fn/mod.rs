@@ -283,7 +283,7 @@ mod tests {
     use super::*;
     use crate::inject::outcome::{Outcome, Remark};
     use crate::manifest::identity::Identity;
-    use crate::report::{Finding, Reason};
+    use crate::report::{Finding, Reason, ReasonSet};
     use yaml_json_patch::edit::apply;
 
     fn finding(reason: Reason, message: &str) -> Finding {
@@ -313,6 +313,7 @@ mod tests {
             cause: None,
             about: None,
             warnings: Vec::new(),
+            acknowledged: ReasonSet::default(),
             has_wanted_agent: false,
             needs: None,
             agent_list: None,

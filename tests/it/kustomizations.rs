@@ -201,6 +201,17 @@ fn a_patch_that_opts_out_of_what_is_injected_is_warned_of() {
 }
 
 #[test]
+fn a_template_may_acknowledge_a_patch() {
+    let folder = with_overlay(OF_FILE);
+    folder.write("overlay/patch.yaml", &request_patch("\"false\""));
+    let annotation = "agent-injector.contrib.mackerel.io/ignore-warnings: patch-conflict";
+    let base = WEB.replace("      labels:\n", &format!("      annotations: {{{annotation}}}\n      labels:\n"));
+    folder.write("base/web.yaml", &base);
+    assert_eq!(conflicts(&folder, &["."]), [""; 0]);
+    assert_eq!(folder.run(&["inject", "--strict", "--diff", "."]).code, Some(0));
+}
+
+#[test]
 fn a_patch_that_requests_what_is_not_injected_is_warned_of() {
     let folder = with_overlay(OF_FILE);
     folder.write("overlay/patch.yaml", &request_patch("\"true\""));
