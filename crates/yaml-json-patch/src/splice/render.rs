@@ -33,7 +33,8 @@ pub(crate) fn inline(value: &Value, layout: Layout) -> Option<String> {
         Value::Array(items) => {
             let words: Option<Vec<String>> = items.iter().map(|item| scalar(item, Context::Flow)).collect();
             let words = words?;
-            let plain = words.iter().all(|word| !word.starts_with('"'));
+            // People write `apiGroups: [""]`.
+            let plain = words.iter().all(|word| !word.starts_with('"') || word == "\"\"");
             let list = format!("[{}]", words.join(", "));
             (plain && list.len() <= MAX_INLINE_WIDTH).then_some(list)
         }
