@@ -157,6 +157,8 @@ struct Session<'c> {
     requirements: Vec<Requirement>,
     printed: String,
     check_fails: bool,
+    /// True if a file has a resource; `values.yaml` and `Chart.yaml` have none.
+    has_resources: bool,
     /// A note about the first file that changes although a transformer injects it.
     transformer_note: Option<String>,
     grants: Grants,
@@ -215,11 +217,16 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
     if let Some(note) = gathered.transformer_note.take() {
         messages.note_line(note)?;
     }
-    for folder in &found.empty {
+    for folder in paths.iter().filter(|path| path.is_dir()) {
+        let is_empty = found.empty.contains(folder);
+        if !is_empty && (gathered.has_resources || messages.has_errors()) {
+            continue;
+        }
         let is_within = |templates: &PathBuf| folder.as_os_str() == "." || templates.starts_with(folder);
         let why = match found.chart_templates.iter().any(is_within) {
             true => "the directory has no manifests, only templates of a Helm chart",
-            false => "the directory has no *.yaml, *.yml or *.json files, except hidden or ignored ones",
+            false if is_empty => "the directory has no *.yaml, *.yml or *.json files, except hidden or ignored ones",
+            false => "the *.yaml, *.yml and *.json files of the directory have no resources",
         };
         gathered.warn_empty(messages, &folder.display().to_string(), why)?;
     }
@@ -236,6 +243,7 @@ impl<'c> Session<'c> {
             requirements: Vec::new(),
             printed: String::new(),
             check_fails: false,
+            has_resources: false,
             transformer_note: None,
             grants: Grants::default(),
             rbac: RbacCoverage::default(),
@@ -267,6 +275,8 @@ impl<'c> Session<'c> {
                 if adds_agents && self.transformer_note.is_none() {
                     self.transformer_note = patches.transformer_note(&file.path);
                 }
+                let Injection { outcomes, kinds_without_template, .. } = &injection;
+                self.has_resources |= !outcomes.is_empty() || kinds_without_template.has_named();
                 if file.found_by == FoundBy::Name && holds_nothing(&injection) {
                     self.warn_empty(messages, &name.to_string(), NOTHING)?;
                 }

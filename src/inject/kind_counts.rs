@@ -26,6 +26,11 @@ impl KindCounts {
         self.0.iter().any(|known| known.kind == kind && known.group == group)
     }
 
+    /// Returns true if a resource has a kind.
+    pub(crate) fn has_named(&self) -> bool {
+        self.0.iter().any(|known| !known.kind.is_empty())
+    }
+
     pub(crate) fn absorb(&mut self, other: &Self) {
         other.0.iter().for_each(|KindCount { group, kind, count }| self.add(group, kind, *count));
     }

@@ -577,6 +577,28 @@ fn where_there_is_nothing_to_look_at_there_is_a_warning() {
         );
         assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
     }
+    let folder = Folder::with(&[
+        ("chart/Chart.yaml", "apiVersion: v2\nname: web\nversion: 0.1.0\n"),
+        ("chart/values.yaml", "replicas: 1\n"),
+        ("chart/templates/web.yaml", WEB),
+        ("other/values.yaml", "replicas: 1\n"),
+        ("other/README.txt", ""),
+        ("all/chart/values.yaml", "replicas: 1\n"),
+        ("all/web.yaml", WEB),
+    ]);
+    for (named, why) in [
+        ("chart", "the directory has no manifests, only templates of a Helm chart"),
+        ("other", "the *.yaml, *.yml and *.json files of the directory have no resources"),
+    ] {
+        let ran = folder.run(&["inject", "--check", named]);
+        let warning = format!("warning[no-resources]: {why}\n --> {named}\n");
+        assert!(ran.code == Some(0) && ran.stderr.contains(&warning), "{}", ran.stderr);
+        assert_eq!(folder.run(&["inject", "--check", "--strict", named]).code, Some(2));
+    }
+    let some = folder.run(&["inject", "--diff", "all"]);
+    assert!(!some.stderr.contains("no-resources"), "{}", some.stderr);
+    let named = folder.run(&["inject", "--check", "--strict", "other/values.yaml"]);
+    assert_eq!(named.code, Some(0), "pre-commit names any file: {}", named.stderr);
     let folder =
         Folder::with(&[("empty.yaml", ""), ("comments.yaml", "# nothing yet\n---\n"), ("text.yaml", "hello\n")]);
     for named in ["empty.yaml", "comments.yaml", "text.yaml"] {
