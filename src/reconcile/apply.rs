@@ -169,8 +169,11 @@ fn insertion_for(
         let offset = if is_intermediate { tree.span(change.view.node).start } else { error.offset };
         let line = tree.text().get(offset..).and_then(|rest| rest.lines().next()).unwrap_or_default();
         // A mapping with `key:value` as its only line is a string to YAML.
+        let lacks_blank = line.split_once(':').is_some_and(|(key, value)| {
+            !key.contains(['"', '\'', ' ']) && value.starts_with(|next: char| !next.is_ascii_whitespace())
+        });
         let help = match error.wanted {
-            Kind::Mapping if line.contains(':') => "write a blank after the `:`",
+            Kind::Mapping if lacks_blank => "write a blank after the `:`",
             _ => "correct the field; the API server rejects it as well",
         };
         let wanted = if error.wanted == Kind::Sequence { "list" } else { "mapping" };
