@@ -212,9 +212,9 @@ const PREFIX_EDITS: usize = 3;
 /// Edits between `inject` and a name that was meant to be it.
 const REQUEST_EDITS: usize = 2;
 
-/// Names that other injectors have for `inject`, and for its opposite.
+/// Names that other injectors have for `inject`, and for its opposite; also with it, as `no-inject` and `injection-disabled`.
 const OTHER_NAMES: [&str; 2] = ["enable", "enabled"];
-const OPPOSITE_NAMES: [&str; 6] = ["disable", "disabled", "skip", "exclude", "ignore", "optout"];
+const OPPOSITE_NAMES: [&str; 9] = ["disable", "disabled", "skip", "exclude", "optout", "no", "un", "dont", "donot"];
 
 /// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it or names Mackerel.
 #[must_use]
@@ -235,14 +235,14 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
         return None;
     }
     let inject = Annotation::Inject;
-    let like_inject = UnknownAnnotation::like(Some(inject));
+    let word = normalize(name).replace("injection", "").replace("inject", "");
+    let is_opposite = OPPOSITE_NAMES.contains(&&*word);
+    let like_inject = UnknownAnnotation { is_opposite, ..UnknownAnnotation::like(Some(inject)) };
     if name.to_ascii_lowercase().starts_with(inject.name()) || is_within(REQUEST_EDITS, name, inject.name()) {
         return Some(UnknownAnnotation { is_request: true, ..like_inject });
     }
-    let word = normalize(name);
-    let is_opposite = OPPOSITE_NAMES.contains(&&*word);
     if is_opposite || OTHER_NAMES.contains(&&*word) {
-        return Some(UnknownAnnotation { is_opposite, ..like_inject });
+        return Some(like_inject);
     }
     let names = Annotation::ALL.iter().flat_map(|annotation| annotation.names());
     Some(UnknownAnnotation::like(closest(name, names).and_then(named)))
