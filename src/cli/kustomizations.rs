@@ -83,8 +83,13 @@ impl KustomizePatches {
 
     /// Returns a note if a kustomization injects the file as a transformer: then `kustomize build` shows if an agent is missing.
     pub(crate) fn transformer_note(&self, file: &Path) -> Option<String> {
-        let (layer, _) = self.reached(file).into_iter().find(|(layer, _)| layer.runs_injector())?;
-        let folder = Some(layer.folder()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let reached = self.reached(file);
+        let layers = || reached.iter().map(|(layer, _)| *layer);
+        let layer = layers().find(|layer| layer.runs_injector())?;
+        // A component builds nothing by itself; kustomize rejects a cycle.
+        let user = |built: &&Layer| layers().find(|user| user.paths(&user.content.components).contains(&built.id()));
+        let built = std::iter::successors(Some(layer), user).take(reached.len()).last().unwrap_or(layer);
+        let folder = Some(built.folder()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Some(format!(
             "info: {} injects {} as a transformer; to check the result, run `kustomize build --enable-alpha-plugins \
              --enable-exec {} | mackerel-agent-injector inject --check --config FILE -` with its configuration as FILE",

@@ -437,6 +437,12 @@ fn a_check_of_what_a_transformer_injects_names_the_check_of_the_build() {
     folder.write("agent/kustomization.yaml", "resources: [agent.yaml, ../shared]\n");
     folder.write("agent/agent.yaml", FUNCTION);
     assert_eq!(transformer_notes(&folder), [note], "a folder");
+    folder.write("overlay/kustomization.yaml", "resources: [../base]\ncomponents: [../outer]\n");
+    folder.write("outer/kustomization.yaml", "kind: Component\ncomponents: [../inner]\n");
+    folder.write("inner/kustomization.yaml", "kind: Component\ntransformers: [../shared]\n");
+    let of_component = note.replacen("overlay/", "inner/", 1);
+    assert_eq!(transformer_notes(&folder), [of_component], "a component has no resources to build");
+    folder.write("overlay/kustomization.yaml", "resources: [../base]\ntransformers: [../shared]\n");
     let config_map = FUNCTION.replace("agent-injector.contrib.mackerel.io/v1alpha1", "v1");
     folder.write("agent/agent.yaml", &config_map.replace("kind: AgentInjector", "kind: ConfigMap"));
     assert_eq!(transformer_notes(&folder), [note], "another form");
