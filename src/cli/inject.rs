@@ -256,10 +256,10 @@ impl<'c> Session<'c> {
         let name = file.path.display();
         let may_be_other = |bytes: &[u8]| file.found_by == FoundBy::Walk && !shows_manifest(bytes);
         match read_file(&file.path) {
-            Err(Unreadable::NotText(not)) if may_be_other(&not.bytes) => {
+            Err(Unreadable::NotText(not)) if may_be_other(not.ascii().as_bytes()) => {
                 self.skip_file(messages, &file.path, &not.message)?
             }
-            Err(Unreadable::NotText(not)) if self.may_leave_out(&not.bytes) => {
+            Err(Unreadable::NotText(not)) if self.may_leave_out(&not.ascii()) => {
                 let message =
                     format!("skipped a file that is not text and does not request injection: {}", not.message);
                 self.warn(messages, &name.to_string(), Reason::UnreadableFile, message)?;
@@ -303,13 +303,11 @@ impl<'c> Session<'c> {
     }
 
     /// Returns true for a file that asks for nothing, unless stdout would then lack it.
-    fn may_leave_out(&self, bytes: &[u8]) -> bool {
+    fn may_leave_out(&self, text: &str) -> bool {
         let Self { run: RunContext { mode, options, config }, .. } = self;
         let is_annotated = config.spec.injection == InjectionMode::Annotated;
-        // In UTF-16, every letter of ASCII has a zero beside it.
-        let text = || String::from_utf8_lossy(bytes).replace('\0', "");
         let is_looked_for = options.direction == Direction::Inject && !matches!(mode, OutputMode::Manifests);
-        is_annotated && is_looked_for && asks_for_nothing(&text(), config)
+        is_annotated && is_looked_for && asks_for_nothing(text, config)
     }
 
     /// Warns of an input without manifests: a check that reads nothing would always pass.

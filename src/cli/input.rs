@@ -35,6 +35,13 @@ pub(crate) struct NotText {
     pub(crate) bytes: Vec<u8>,
 }
 
+impl NotText {
+    /// Returns the part of the text that is ASCII. In UTF-16, each such character has a zero beside it.
+    pub(crate) fn ascii(&self) -> String {
+        self.bytes.iter().filter(|byte| byte.is_ascii() && **byte != 0).map(|byte| char::from(*byte)).collect()
+    }
+}
+
 /// True if a line begins with `apiVersion:` or `kind:`, or if the text has both as keys of JSON. Tells a broken manifest from
 /// another file.
 pub(crate) fn shows_manifest(bytes: &[u8]) -> bool {
@@ -99,7 +106,7 @@ pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
     // `a` in UTF-16 without a mark is `61 00`, which is also valid UTF-8.
     if matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..]) {
         return Err(Unreadable::NotText(NotText {
-            message: "the file is UTF-16, but Kubernetes reads UTF-8".to_owned(),
+            message: "the file is UTF-16; only UTF-8 is supported".to_owned(),
             help: "convert the file, for example with `iconv -f UTF-16 -t UTF-8`",
             offset: 0,
             bytes,
@@ -111,7 +118,7 @@ pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
         let byte = bytes.get(offset).copied().unwrap_or_default();
         Unreadable::NotText(NotText {
             message: format!("not UTF-8: byte 0x{byte:02x} at offset {offset}"),
-            help: "convert the file, for example with `iconv -f WINDOWS-1252 -t UTF-8`",
+            help: "convert the file from its encoding, for example with `iconv -f SHIFT_JIS -t UTF-8` or `iconv -f WINDOWS-1252 -t UTF-8`",
             offset,
             bytes,
         })
@@ -128,7 +135,7 @@ mod tests {
             Err(Unreadable::NotText(not)) => not.message,
             other => panic!("{other:?}"),
         };
-        let utf16 = "the file is UTF-16, but Kubernetes reads UTF-8";
+        let utf16 = "the file is UTF-16; only UTF-8 is supported";
         assert_eq!(error(b"\xff\xfea\0"), utf16);
         assert_eq!(error(b"\xfe\xff\0a"), utf16);
         assert_eq!(error(b"k\0i\0n\0d\0"), utf16);

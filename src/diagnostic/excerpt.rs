@@ -32,7 +32,7 @@ impl Excerpt {
         let start = range.start.min(text.len());
         // A line may be as long as the file: read only what can be shown, and a line break behind it.
         let line_end = start + line_length(text.get(start..text.len().min(start + REACH + 2)).unwrap_or_default());
-        let end = range.end.clamp(start, line_end);
+        let end = end_of_character(text, range.end.clamp(start, line_end));
         let from = at.line_start.max(start.saturating_sub(REACH));
         let to = line_end.min(start + REACH);
         let mut before = cells(text.get(from..start).unwrap_or_default());
@@ -73,6 +73,12 @@ impl Excerpt {
         }
         Excerpt { line, indent, width: carets.max(1) }
     }
+}
+
+/// Returns the end of the character that an offset is in, or the offset if it is in none.
+fn end_of_character(text: &[u8], at: usize) -> usize {
+    let is_continuation = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    at + text.get(at..).unwrap_or_default().iter().take(3).take_while(is_continuation).count()
 }
 
 /// Returns the length of the line in bytes, without its line break.

@@ -340,6 +340,7 @@ mod tests {
             ("tab", b"a:\n\tb: 1", 4..5, "2 |     b: 1", "  |     ^"),
             ("crlf", b"a: 1\r\nb: x\r\n", 9..10, "2 | b: x", "  |    ^"),
             ("wide characters", "名前: 値\n".as_bytes(), 8..11, "1 | 名前: 値", "  |       ^^"),
+            ("first byte of a wide character", "a: 値\n".as_bytes(), 3..4, "1 | a: 値", "  |    ^^"),
             ("control characters", b"a: \x1b[31m\n", 3..8, "1 | a: \u{241b}[31m", "  |    ^^^^^"),
             ("direction override", "a: \u{202e}x\n".as_bytes(), 3..6, "1 | a: <U+202E>x", "  |    ^^^^^^^^"),
             ("not UTF-8", b"a: \xff\n", 3..4, "1 | a: \u{fffd}", "  |    ^"),

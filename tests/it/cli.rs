@@ -353,6 +353,13 @@ fn utf16_is_named() {
     let ran = Folder::with(&[]).run_with(&["inject", "-"], utf16);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     assert!(ran.stderr.starts_with("error: the file is UTF-16"), "{}", ran.stderr);
+    // PowerShell's `>` writes such files.
+    let folder = Folder::with(&[]);
+    let manifest = format!("\u{feff}{WEB}").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    std::fs::write(folder.path("web.yaml"), manifest).unwrap();
+    let ran = folder.run(&["inject", "--check", "."]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: the file is UTF-16"), "{}", ran.stderr);
 }
 
 #[test]
