@@ -10,7 +10,7 @@ use crate::agent::wait_for;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::CONTAINER;
 use crate::manifest::field_path::field_path;
-use crate::manifest::pod_template::Container;
+use crate::manifest::pod_template::{Container, PodTemplate};
 use crate::options::Direction;
 use crate::reconcile::edited_settings::{EditedSetting, edited_settings};
 use serde_json::Value;
@@ -125,7 +125,7 @@ impl Drift {
     }
 
     /// Returns the advice. `settings` keep the edit, if there are any.
-    pub(crate) fn help(self, direction: Direction, settings: &[EditedSetting]) -> String {
+    pub(crate) fn help(self, direction: Direction, template: &PodTemplate, settings: &[EditedSetting]) -> String {
         match (self, direction, settings) {
             (Drift::NewerRecord, ..) => "use that version or a newer one".to_owned(),
             (_, Direction::Uninject, _) => {
@@ -135,7 +135,7 @@ impl Drift {
                 "undo the edit, or run `inject --force` on the file to overwrite it".to_owned()
             }
             (_, Direction::Inject, settings) => {
-                let keep: Vec<String> = settings.iter().map(EditedSetting::advice).collect();
+                let keep: Vec<String> = settings.iter().map(|setting| setting.advice(template)).collect();
                 let keep = keep.join(", and ");
                 format!("to keep the edit, {keep}; otherwise, undo it or run `inject --force` on the file")
             }

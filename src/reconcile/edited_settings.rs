@@ -105,10 +105,13 @@ impl EditedSetting {
         config.with(ENV, &Value::Array(variables).to_string())
     }
 
-    /// Returns the advice.
-    pub(crate) fn advice(&self) -> String {
+    /// Returns the advice. An annotation that the template has under another name keeps it: two names with two values are refused.
+    pub(crate) fn advice(&self, template: &PodTemplate) -> String {
         let what = match (self.annotation(), self.value.get("name").and_then(Value::as_str)) {
-            (Some(annotation), _) => format!("annotation `{}`", annotation.key()),
+            (Some(annotation), _) => {
+                let given = template.annotations.iter().find(|given| Annotation::of(&given.key) == Some(annotation));
+                format!("annotation `{}`", given.map_or(annotation.key(), |given| &given.key))
+            }
             (None, Some(variable)) if self.path == ENV => format!("{variable} in `{ENV}` of the configuration"),
             (None, _) => format!("`{}` in the configuration", self.path),
         };

@@ -384,8 +384,8 @@ impl Reconciler<'_, '_> {
     fn refuse_drift(&self, edit: Drift, existing: &ExistingInjection, wanted: Option<&Plan>) -> Finding {
         let DriftDescription { message, offset, pointer, settings } = edit.describe(self.tree, existing, wanted);
         let settings = if self.is_kept(edit, existing, &settings) { settings } else { Vec::new() };
-        Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at))
-            .with_help(edit.help(self.options.direction, &settings))
+        let help = edit.help(self.options.direction, self.template, &settings);
+        Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at)).with_help(help)
     }
 
     /// Returns true if a run accepts the edit once all of the settings have their values.
