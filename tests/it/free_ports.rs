@@ -1,13 +1,13 @@
-//! Ports for servers that are told theirs before they start.
+//! Ports for servers that get theirs before they start.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Below the ports that the kernel gives to connections and to those who ask for any (32768 and up on Linux, 49152 elsewhere): such
-/// a port is somebody's before a server that starts two seconds later has it.
+/// Below the ports that the kernel gives to connections and to servers on port 0 (32768 and up on Linux, 49152 elsewhere). The kernel
+/// could give such a port away before the server under test starts, two seconds later.
 const PORTS: std::ops::Range<u16> = 20_000..30_000;
 
-/// Two ports that nobody listens on, and that no other call in this process returns.
+/// Two ports without a listener. No other call in this process returns them.
 pub(crate) fn two() -> [u16; 2] {
     [(); 2].map(|()| next())
 }
