@@ -14,7 +14,7 @@ use crate::options::Tense;
 use crate::reconcile::adopted_settings::{AdoptionDifferences, INSECURE_TLS, Replacement};
 use serde_json::Value;
 use std::ops::Range;
-use yaml_json_patch::{Kind, NodeId, Style, Tree, to_json};
+use yaml_json_patch::{Kind, NodeId, Tree, to_json};
 
 /// A foreign agent that can be adopted.
 #[derive(Debug, Clone, PartialEq)]
@@ -150,11 +150,13 @@ pub(crate) fn describe(
     (message, lost)
 }
 
-/// True if there is a comment within a node or behind its last line: a `#` outside of its scalars.
+/// True if there is a comment within a node or behind it on its last line: a `#` outside of its scalars.
 fn has_comment(tree: &Tree<'_>, node: NodeId) -> bool {
     let Range { start, end } = tree.span(node);
-    let behind = tree.text().get(end..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
-    let end = if tree.style(node) == Style::Block { end + behind } else { end };
+    let behind = tree.text().get(end..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    if behind.trim_start().starts_with('#') {
+        return true;
+    }
     let scalars = scalars(tree, node);
     let is_text = |at: usize| scalars.iter().any(|scalar| scalar.contains(&at));
     tree.text().get(start..end).unwrap_or_default().match_indices('#').any(|(at, _)| !is_text(start + at))
