@@ -4,7 +4,7 @@ use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
 use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::Outcome;
-use crate::inject::patch_conflict::{PlacedEffect, patch_conflict};
+use crate::inject::patch_conflict::{PlacedEffect, patch_conflicts};
 use crate::krm_fn::configures_injector;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch, PatchEntry, PatchSource};
@@ -12,7 +12,7 @@ use crate::manifest::kustomization_graph::{GraphNode, KustomizationGraph, NamesB
 use crate::manifest::patch_effect::effects;
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{HashMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Parent folders in which a kustomization is looked for.
 const MAX_PARENTS: usize = 8;
@@ -67,7 +67,7 @@ impl KustomizePatches {
         if self.files.is_empty() { None } else { self.files.get(&identity(file)) }
     }
 
-    /// Adds a warning to each pod template of a file whose agent, or decision, does not fit with a patch.
+    /// Adds a warning to each pod template of a file for each patch that does not fit with its agent or decision.
     pub(crate) fn add_conflicts(&self, file: &Path, outcomes: &mut [Outcome]) {
         let reached = LazyCell::new(|| self.reached(file));
         let effects = || {
@@ -76,8 +76,7 @@ impl KustomizePatches {
                 .flat_map(|(layer, names)| layer.effects().iter().map(move |effect| (effect, names.as_slice())))
         };
         for outcome in outcomes {
-            let conflict = patch_conflict(effects, file, outcome);
-            outcome.warnings.extend(conflict);
+            outcome.warnings.extend(patch_conflicts(effects(), file, outcome));
         }
     }
 
@@ -166,9 +165,8 @@ impl Layer {
             let (file, text) = match &entry.source {
                 PatchSource::Inline(text) => (None, text.clone()),
                 PatchSource::File(name) => {
-                    let path = self.folder().join(name);
-                    let Ok(file) = read_file(&path) else { continue };
-                    (Some(path), file.text)
+                    let Ok(file) = read_file(&self.folder().join(name)) else { continue };
+                    (Some(joined(self.folder(), name)), file.text)
                 }
             };
             let mut lines = LineCounter::new(text.as_bytes());
@@ -209,6 +207,20 @@ fn names_injector(folder: &Path, entry: &str, seen: &mut HashSet<PathBuf>) -> bo
     let files = NAMES.iter().filter_map(|name| read_file(&path.join(name)).ok());
     let mut resources = files.flat_map(|file| kustomization::read(&file.text).resources);
     resources.any(|entry| names_injector(&path, &entry, seen))
+}
+
+/// Returns the path to a file for messages, the same from each folder: `overlay` and `../patch.yaml` give `patch.yaml`.
+fn joined(folder: &Path, name: &str) -> PathBuf {
+    Path::new(name).components().fold(folder.to_owned(), |mut path, part| {
+        match part {
+            Component::ParentDir if matches!(path.components().next_back(), Some(Component::Normal(_))) => {
+                _ = path.pop()
+            }
+            Component::CurDir => {}
+            _ => path.push(part),
+        }
+        path
+    })
 }
 
 /// `kustomization.yaml:3:11`

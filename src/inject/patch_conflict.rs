@@ -6,6 +6,7 @@ use crate::manifest::field_path::field_path;
 use crate::manifest::kustomize_names::NameChanges;
 use crate::manifest::patch_effect::{FieldChange, PatchEffect};
 use crate::report::{Finding, Reason};
+use std::collections::HashSet;
 use std::path::Path;
 use yaml_json_patch::pointer::escape;
 
@@ -17,67 +18,91 @@ pub(crate) struct PlacedEffect {
     pub(crate) place: String,
 }
 
-/// Returns a warning about the first of the patches of a file that does not fit with a pod template's agent or decision. Each
-/// patch comes with the changes of names on the ways to its kustomization.
-pub(crate) fn patch_conflict<'e, I: Iterator<Item = (&'e PlacedEffect, &'e [NameChanges])>>(
-    effects: impl Fn() -> I,
+/// Returns a warning for each place at which a patch does not fit with a pod template's agent or decision. Each patch comes with
+/// the changes of names on the ways to its kustomization.
+pub(crate) fn patch_conflicts<'e>(
+    effects: impl Iterator<Item = (&'e PlacedEffect, &'e [NameChanges])>,
     file: &Path,
     outcome: &Outcome,
-) -> Option<Finding> {
-    let finding = match (outcome.agent_list, outcome.decision.reason) {
-        (Some(agent_list), _) => request_conflict(effects(), "false", file, outcome)
-            .or_else(|| agent_conflict(effects(), agent_list, outcome)),
-        (None, Reason::NotRequested | Reason::OptedOut) => request_conflict(effects(), "true", file, outcome),
-        (None, _) => None,
-    }?;
-    Some(finding.acknowledged_if(outcome.acknowledged.contains(Reason::PatchConflict)))
-}
-
-/// Returns a warning if a patch sets the template's annotation `inject` to this value, which the decision has not seen.
-fn request_conflict<'e>(
-    mut effects: impl Iterator<Item = (&'e PlacedEffect, &'e [NameChanges])>,
-    wanted: &str,
-    file: &Path,
-    outcome: &Outcome,
-) -> Option<Finding> {
-    let pointer = format!("{}/metadata/annotations/{}", outcome.template, escape(Annotation::Inject.key()));
-    let place = effects.find_map(|(PlacedEffect { effect, place }, names)| match &effect.change {
-        FieldChange::Set(value) if effect.pointer == pointer && value.eq_ignore_ascii_case(wanted) => {
-            effect.target.matches(&outcome.identity, names).then_some(place)
+) -> Vec<Finding> {
+    let fields = TemplateFields::of(outcome);
+    let mut places = HashSet::new();
+    let mut found = Vec::new();
+    for (PlacedEffect { effect, place }, names) in effects {
+        let is_target = || effect.target.matches(&outcome.identity, names);
+        let conflict = match &effect.change {
+            FieldChange::Set(value) if effect.pointer == fields.inject && is_target() => {
+                request_conflict(value, file, outcome)
+            }
+            FieldChange::Replaced if fields.hold_agent(&effect.pointer) && is_target() => {
+                Some(agent_conflict(&effect.pointer))
+            }
+            _ => None,
+        };
+        // An operation may both replace the annotations and set one, and two kustomizations may name the same file.
+        if let Some(ConflictMessage { message, help }) = conflict
+            && places.insert(place)
+        {
+            let message = format!("{place}: {message}");
+            let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &effect.pointer);
+            let is_acknowledged = outcome.acknowledged.contains(Reason::PatchConflict);
+            found.push(finding.with_help(help).acknowledged_if(is_acknowledged));
         }
-        _ => None,
-    })?;
-    let file = file.display();
-    let message = match outcome.agent_list {
-        Some(_) => format!("{place}: this patch opts out of injection, but {file} gets the agent"),
-        None => format!("{place}: this patch requests injection, but {file} gets no agent"),
-    };
-    let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &pointer);
-    Some(finding.with_help("inject the output of `kustomize build` instead"))
+    }
+    found
 }
 
-/// Returns a warning if a patch replaces or removes a field that holds a part of the template's agent.
-fn agent_conflict<'e>(
-    mut effects: impl Iterator<Item = (&'e PlacedEffect, &'e [NameChanges])>,
-    agent_list: &str,
-    outcome: &Outcome,
-) -> Option<Finding> {
-    let template = &outcome.template;
-    let holders = [
-        format!("{template}/spec/{agent_list}"),
-        format!("{template}/spec/volumes"),
-        format!("{template}/metadata/annotations"),
-    ];
-    let is_above = |pointer: &str, holder: &String| {
-        holder.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+/// JSON Pointers from the resource to fields of a pod template that patches may change.
+struct TemplateFields {
+    /// The annotation `inject`.
+    inject: String,
+    /// The fields that hold the agent; none without an agent.
+    holders: Vec<String>,
+}
+
+impl TemplateFields {
+    fn of(outcome: &Outcome) -> Self {
+        let template = &outcome.template;
+        let annotations = format!("{template}/metadata/annotations");
+        let inject = format!("{annotations}/{}", escape(Annotation::Inject.key()));
+        let holders = outcome.agent_list.map_or(Vec::new(), |agent_list| {
+            vec![format!("{template}/spec/{agent_list}"), format!("{template}/spec/volumes"), annotations]
+        });
+        Self { inject, holders }
+    }
+
+    /// Returns true if the field at the pointer contains a part of the agent.
+    fn hold_agent(&self, pointer: &str) -> bool {
+        let is_above =
+            |holder: &String| holder.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.holders.iter().any(is_above)
+    }
+}
+
+/// A message behind the place of the patch, and its help.
+struct ConflictMessage {
+    message: String,
+    help: &'static str,
+}
+
+/// Returns a conflict if this value of the annotation `inject`, which the decision has not seen, would change it.
+fn request_conflict(value: &str, file: &Path, outcome: &Outcome) -> Option<ConflictMessage> {
+    let file = file.display();
+    let message = match (outcome.agent_list, outcome.decision.reason) {
+        (Some(_), _) if value.eq_ignore_ascii_case("false") => {
+            format!("this patch opts out of injection, but {file} gets the agent")
+        }
+        (None, Reason::NotRequested | Reason::OptedOut) if value.eq_ignore_ascii_case("true") => {
+            format!("this patch requests injection, but {file} gets no agent")
+        }
+        _ => return None,
     };
-    let (PlacedEffect { effect, place }, _) = effects.find(|(PlacedEffect { effect, .. }, names)| {
-        effect.change == FieldChange::Replaced
-            && holders.iter().any(|holder| is_above(&effect.pointer, holder))
-            && effect.target.matches(&outcome.identity, names)
-    })?;
-    let field = field_path(&effect.pointer);
-    let message = format!("{place}: this patch replaces or removes {field}, and with it a part of the agent");
-    let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &effect.pointer);
-    Some(finding.with_help("have the patch change single items, or inject the output of `kustomize build`"))
+    Some(ConflictMessage { message, help: "inject the output of `kustomize build` instead" })
+}
+
+/// Returns the conflict of a patch that replaces or removes a field with a part of the agent.
+fn agent_conflict(pointer: &str) -> ConflictMessage {
+    let field = field_path(pointer);
+    let message = format!("this patch replaces or removes {field}, and with it a part of the agent");
+    ConflictMessage { message, help: "have the patch change single items, or inject the output of `kustomize build`" }
 }

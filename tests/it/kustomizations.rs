@@ -201,6 +201,34 @@ fn a_patch_that_opts_out_of_what_is_injected_is_warned_of() {
 }
 
 #[test]
+fn each_patch_that_conflicts_is_warned_of_once() {
+    let annotations = "/spec/template/metadata/annotations";
+    let sets = "{agent-injector.contrib.mackerel.io/inject: \"false\"}";
+    let folder = with_overlay(&json_patch("{name: web}", annotations).replace("[]", sets));
+    folder.write("second/kustomization.yaml", &json_patch("{name: web}", VOLUMES));
+    for overlay in ["third", "fourth"] {
+        let text = OF_FILE.replace("patch.yaml", "../overlay/patch.yaml");
+        folder.write(&format!("{overlay}/kustomization.yaml"), &text);
+    }
+    folder.write("overlay/patch.yaml", &request_patch("\"false\""));
+    let found = conflicts(&folder, &["."]);
+    let places = ["overlay/kustomization.yaml:5:5:", "second/kustomization.yaml:5:5:", "overlay/patch.yaml:5:82:"];
+    assert_eq!(found.len(), places.len(), "{found:?}");
+    for place in places {
+        assert_eq!(found.iter().filter(|line| line.contains(&format!(" {place}"))).count(), 1, "{place} {found:?}");
+    }
+    let explained = folder.run(&["explain", "-o", "json", "."]).stdout;
+    assert_eq!(explained.matches(": this patch").count(), places.len(), "{explained}");
+
+    let more = WEB.replace("name: web", "name: api");
+    folder.write("base/web.yaml", &format!("{WEB}---\n{more}"));
+    folder.write("second/kustomization.yaml", &json_patch("{kind: Deployment}", VOLUMES));
+    let folded = folder.run(&["inject", "--diff", "."]).stderr;
+    assert_eq!(folded.matches("second/kustomization.yaml:5:5: this patch").count(), 1, "{folded}");
+    assert!(folded.contains("1 more: base/web.yaml:"), "{folded}");
+}
+
+#[test]
 fn a_template_may_acknowledge_a_patch() {
     let folder = with_overlay(OF_FILE);
     folder.write("overlay/patch.yaml", &request_patch("\"false\""));
