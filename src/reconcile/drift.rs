@@ -85,7 +85,7 @@ impl Drift {
             }
             Drift::BrokenRecord => at_record("the `record` annotation cannot be read".to_owned()),
             Drift::Gone => at_record(match gone(existing) {
-                Some(part) => format!("{part} was removed, but the `record` annotation still lists it"),
+                Some(part) => format!("{part}, but the `record` annotation still lists it"),
                 None => "the `record` annotation lists something that cannot be read".to_owned(),
             }),
             Drift::Changed(part) => changed(tree, existing, part, wanted).unwrap_or_else(|| {
@@ -143,6 +143,7 @@ impl Drift {
     }
 }
 
+/// Describes the first component that is absent.
 fn gone(existing: &ExistingInjection) -> Option<String> {
     let components = existing.component_set();
     let containers = [
@@ -150,13 +151,13 @@ fn gone(existing: &ExistingInjection) -> Option<String> {
         (components.wait_for().is_some(), &existing.wait_for, wait_for::CONTAINER),
     ];
     if let Some((.., name)) = containers.into_iter().find(|(is_named, found, _)| *is_named && found.is_none()) {
-        return Some(format!("the container `{name}`"));
+        return Some(format!("the container `{name}` was removed, renamed or moved"));
     }
     if let Some((volume, _)) = existing.volumes.iter().find(|(_, volume)| volume.is_none()) {
-        return Some(format!("the volume `{}`", volume.name()));
+        return Some(format!("the volume `{}` was removed or renamed", volume.name()));
     }
     let (name, _) = existing.pull_secrets.iter().find(|(_, secret)| secret.is_none())?;
-    Some(format!("the pull secret `{name}`"))
+    Some(format!("the pull secret `{name}` was removed or renamed"))
 }
 
 /// A container or volume as it is, and as it was injected.

@@ -24,6 +24,7 @@ use crate::decide::controller_owned::owned;
 use crate::decide::immutable_template::immutable;
 use crate::decide::{Decision, DecisionContext, DecisionReport, acknowledge, decide, plain_api_key, record_lost};
 use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::CONTAINER;
 use crate::manifest::pod_template::{PodTemplate, mounts};
 use crate::manifest::resource::Resource;
 use crate::options::{Direction, ForeignAgents, HandEdits, Options};
@@ -259,7 +260,8 @@ impl Reconciler<'_, '_> {
             DecisionReport { decision: Decision::Skip(skip), .. } | DecisionReport { no_agent: Some(skip), .. } => skip,
             _ => return report,
         };
-        if skip.reason != Reason::AgentPresent {
+        // An injected agent under a new name is a hand edit.
+        if skip.reason != Reason::AgentPresent || self.existing.and_then(|it| self.renamed_agent(it)).is_some() {
             return report;
         }
         let agents = self.template.containers.iter().filter(|container| is_agent(self.tree, container)).count();
@@ -330,10 +332,14 @@ impl Reconciler<'_, '_> {
                 stays(skip, warnings, &message)
             }
             (Decision::Skip(skip), edit) => {
-                let description = edit.map(|edit| edit.describe(self.tree, existing, None).message);
-                let held = description.or_else(|| Some(self.refuse_mounted_volume(existing, None)?.message));
-                if let Some(why) = held {
-                    let message = format!("{} is no longer selected, but was not removed: {why}", components.subject());
+                let held = edit.map(|edit| self.refuse_drift(edit, existing, None));
+                if let Some(refusal) = held.or_else(|| self.refuse_mounted_volume(existing, None)) {
+                    // The template is selected: the other agent may be the injected one under a new name.
+                    if skip.reason == Reason::AgentPresent {
+                        return self.refused(existing, refusal, warnings);
+                    }
+                    let (subject, why) = (components.subject(), refusal.message);
+                    let message = format!("{subject} is no longer selected, but was not removed: {why}");
                     return stays(skip, warnings, &message);
                 }
                 let message = format!("{}: {}", components.passive(self.options.tense, "removed"), skip.message);
@@ -377,14 +383,38 @@ impl Reconciler<'_, '_> {
         let message = format!("the container {name} mounts the volume {volume} of the agent");
         let pointer = format!("{}/spec/{}/{}", self.at, container.list.field(), container.index);
         let finding = Finding::new(Reason::HandEdited, message, self.tree.span(container.node).start, &pointer);
-        Some(finding.with_help("add a separate volume for the container"))
+        let separate = "add a separate volume for the container";
+        let help = self.renamed_agent(existing).map(|renamed| format!("{renamed}; otherwise, {separate}"));
+        Some(finding.with_help(help.unwrap_or_else(|| separate.to_owned())))
+    }
+
+    /// Returns the advice to undo a new name or list of the injected agent, if it is absent and another agent is there.
+    fn renamed_agent(&self, existing: &ExistingInjection) -> Option<String> {
+        if existing.component_set().agent().is_none() || existing.agent.is_some() {
+            return None;
+        }
+        let other = self.template.containers.iter().find(|container| is_agent(self.tree, container))?;
+        Some(match other.name.as_deref() {
+            Some(CONTAINER) => format!("if the container in `{}` is it, move it back", other.list.field()),
+            name => {
+                let name = name.unwrap_or("without a name");
+                format!("if the container `{name}` is it, rename it to `{CONTAINER}`")
+            }
+        })
     }
 
     #[cold]
     fn refuse_drift(&self, edit: Drift, existing: &ExistingInjection, wanted: Option<&Plan>) -> Finding {
         let DriftDescription { message, offset, pointer, settings } = edit.describe(self.tree, existing, wanted);
         let settings = if self.is_kept(edit, existing, &settings) { settings } else { Vec::new() };
-        let help = edit.help(self.options.direction, self.template, &settings);
+        let renamed = self.renamed_agent(existing).filter(|_| edit == Drift::Gone);
+        let help = match (renamed, self.options.direction) {
+            (None, direction) => edit.help(direction, self.template, &settings),
+            (Some(renamed), Direction::Inject) => {
+                format!("{renamed}; otherwise, remove that container and run `inject --force` on the file")
+            }
+            (Some(renamed), Direction::Uninject) => format!("{renamed}; otherwise, run `uninject --force` on the file"),
+        };
         Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at)).with_help(help)
     }
 
