@@ -2,6 +2,7 @@
 
 use crate::inject::outcome::Outcome;
 use crate::mackerel::annotations::Annotation;
+use crate::mackerel::names::{CONTAINER, Volume};
 use crate::manifest::field_path::field_path;
 use crate::manifest::kustomize_names::NameChanges;
 use crate::manifest::patch_effect::{FieldChange, PatchEffect};
@@ -37,6 +38,11 @@ pub(crate) fn patch_conflicts<'e>(
             FieldChange::Replaced if fields.hold_agent(&effect.pointer) && is_target() => {
                 Some(agent_conflict(&effect.pointer))
             }
+            FieldChange::ItemDeleted(name)
+                if fields.hold_agent(&format!("{}/{name}", effect.pointer)) && is_target() =>
+            {
+                Some(item_conflict(&effect.pointer, name))
+            }
             _ => None,
         };
         // An operation may both replace the annotations and set one, and two kustomizations may name the same file.
@@ -56,8 +62,8 @@ pub(crate) fn patch_conflicts<'e>(
 struct TemplateFields {
     /// The annotation `inject`.
     inject: String,
-    /// The fields that hold the agent; none without an agent.
-    holders: Vec<String>,
+    /// The parts of the agent, items of lists by name; none without an agent.
+    parts: Vec<String>,
 }
 
 impl TemplateFields {
@@ -65,17 +71,18 @@ impl TemplateFields {
         let template = &outcome.template;
         let annotations = format!("{template}/metadata/annotations");
         let inject = format!("{annotations}/{}", escape(Annotation::Inject.key()));
-        let holders = outcome.agent_list.map_or(Vec::new(), |agent_list| {
-            vec![format!("{template}/spec/{agent_list}"), format!("{template}/spec/volumes"), annotations]
+        let parts = outcome.agent_list.map_or(Vec::new(), |agent_list| {
+            let volumes = Volume::ALL.map(|volume| format!("{template}/spec/volumes/{}", volume.name()));
+            [format!("{template}/spec/{agent_list}/{CONTAINER}"), annotations].into_iter().chain(volumes).collect()
         });
-        Self { inject, holders }
+        Self { inject, parts }
     }
 
-    /// Returns true if the field at the pointer contains a part of the agent.
+    /// Returns true if the field at the pointer is or contains a part of the agent.
     fn hold_agent(&self, pointer: &str) -> bool {
         let is_above =
-            |holder: &String| holder.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.holders.iter().any(is_above)
+            |part: &String| part.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.parts.iter().any(is_above)
     }
 }
 
@@ -105,4 +112,14 @@ fn agent_conflict(pointer: &str) -> ConflictMessage {
     let field = field_path(pointer);
     let message = format!("this patch replaces or removes {field}, and with it a part of the agent");
     ConflictMessage { message, help: "have the patch change single items, or inject the output of `kustomize build`" }
+}
+
+/// Returns the conflict of a patch that deletes a part of the agent from a list.
+fn item_conflict(pointer: &str, name: &str) -> ConflictMessage {
+    let list = field_path(pointer);
+    let message = format!("this patch deletes {name} from {list}, but other parts of the agent remain");
+    ConflictMessage {
+        message,
+        help: "inject the output of `kustomize build` instead; there a patch may set `inject: \"false\"`",
+    }
 }

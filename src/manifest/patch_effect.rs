@@ -115,6 +115,8 @@ pub(crate) struct PatchEffect {
 pub(crate) enum FieldChange {
     /// It is replaced or removed with all that it contains.
     Replaced,
+    /// It is a list that loses the item of this name.
+    ItemDeleted(String),
     /// It is set to this scalar.
     Set(String),
 }
@@ -197,6 +199,14 @@ impl MergeSearch<'_, '_> {
                     self.add(pointer, FieldChange::Replaced, item);
                 } else if !self.merges_lists {
                     self.add(pointer, FieldChange::Replaced, node);
+                } else {
+                    for item in tree.items(node).map(|item| tree.alias_target(item)) {
+                        // kustomize merges an item with `$patch: replace`.
+                        let is_deleted = text(tree, item, "$patch").as_deref() == Some("delete");
+                        if let Some(name) = text(tree, item, "name").filter(|_| is_deleted) {
+                            self.add(pointer.clone(), FieldChange::ItemDeleted(name), item);
+                        }
+                    }
                 }
             }
             Kind::Scalar => match scalar_value(tree, node) {
@@ -249,12 +259,23 @@ mod tests {
             ("a: [\n".to_owned(), &[]),
         ] {
             let found = effects(&patch, Some(&web), "e");
-            assert_eq!(found.iter().map(|effect| &*effect.pointer).collect::<Vec<_>>(), expected, "{patch}");
+            let replaced: Vec<_> = found.iter().filter(|effect| effect.change == FieldChange::Replaced).collect();
+            assert_eq!(replaced.iter().map(|effect| &*effect.pointer).collect::<Vec<_>>(), expected, "{patch}");
             let is_merge = patch.starts_with("apiVersion");
             let own = effects(&patch, None, "e");
-            assert_eq!(own.len(), if is_merge { expected.len() } else { 0 }, "{patch}");
+            assert_eq!(own.len(), if is_merge { found.len() } else { 0 }, "{patch}");
             assert!(own.iter().all(|effect| effect.target.kind == web.kind && effect.target.name == web.name));
         }
+    }
+
+    #[test]
+    fn an_item_that_is_deleted_is_found_by_its_name() {
+        let patch = "apiVersion: apps/v1\nspec: {a: [{name: b, $patch: delete}, {name: c, $patch: replace}, {$patch: delete}]}\n";
+        let found = effects(patch, Some(&PatchTarget::default()), "e");
+        assert!(found.iter().all(|effect| effect.change == FieldChange::Replaced), "the whole list: {found:?}");
+        let found = effects(&patch.replace(", {$patch: delete}", ""), Some(&PatchTarget::default()), "e");
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!((&*found[0].pointer, &found[0].change), ("/spec/a", &FieldChange::ItemDeleted("b".to_owned())));
     }
 
     #[test]
