@@ -74,10 +74,24 @@ pub(crate) struct RbacSubject {
     pub(crate) service_account: String,
 }
 
-/// Returns the ServiceAccount of a PodSpec. `serviceAccount` is the deprecated name of the field.
-pub(crate) fn service_account(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> String {
-    let named = |key: &str| text(tree, pod_spec?, key).filter(|name| !name.is_empty());
-    named("serviceAccountName").or_else(|| named("serviceAccount")).unwrap_or_else(|| "default".to_owned())
+/// The ServiceAccount of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PodServiceAccount {
+    pub(crate) name: String,
+    /// The field of the PodSpec that names it, and the byte offset of its value; none for the account `default`.
+    pub(crate) field: Option<(&'static str, usize)>,
+}
+
+impl PodServiceAccount {
+    /// Reads a PodSpec. `serviceAccount` is the deprecated name of the field.
+    pub(crate) fn of(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> Self {
+        let named = |key: &'static str| {
+            let name = text(tree, pod_spec?, key).filter(|name| !name.is_empty())?;
+            Some(Self { name, field: Some((key, tree.span(tree.member(pod_spec?, key)?).start)) })
+        };
+        let default = || Self { name: "default".to_owned(), field: None };
+        named("serviceAccountName").or_else(|| named("serviceAccount")).unwrap_or_else(default)
+    }
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ impl<'r> Named<'r> {
             let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
             let objects = outcome.needs.iter().flat_map(|needs| &needs.objects);
             names.extend(objects.map(|need| (RelatedKind::Holds(need.source), namespace, &*need.name)));
-            names.extend(outcome.token_of.iter().map(|name| (RelatedKind::ServiceAccount, namespace, &**name)));
+            let account = outcome.token_of.iter().map(|account| &*account.name);
+            names.extend(account.map(|name| (RelatedKind::ServiceAccount, namespace, name)));
         }
         let mut of_kind: HashMap<RelatedKind, BTreeSet<&str>> = HashMap::new();
         for (kind, _, name) in &names {

@@ -17,6 +17,7 @@ use crate::annotations;
 use crate::checks::ProcessedText;
 use crate::config::{Config, Origin};
 use crate::diagnostic::{LineCounter, Severity};
+use crate::inject::outcome::ResourceRef;
 use crate::inject::{Outcome, ReportedFinding};
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use crate::mackerel::names::API_KEY;
@@ -244,8 +245,12 @@ pub(crate) fn explain(
                         template.warnings.push(builder.finding_view(&reported));
                     }
                 }
-                (None, Filter::All) => explanation.findings.push(builder.finding_view(&reported)),
-                (None, Filter::Resource(_)) => {}
+                (None, _) => {
+                    let is_taken = |resource: ResourceRef<'_>| filter.takes(resource.identity, config);
+                    if reported.resource.map_or(matches!(filter, Filter::All), is_taken) {
+                        explanation.findings.push(builder.finding_view(&reported));
+                    }
+                }
             }
         }
         if matches!(filter, Filter::All) {

@@ -41,7 +41,8 @@ pub(crate) fn text(explanation: &Explanation) -> String {
         }
     }
     for finding in &explanation.findings {
-        let gap = if text.is_empty() { "" } else { "\n" };
+        // A further place of an earlier finding takes one line.
+        let gap = if text.is_empty() || printed.contains(&(finding.id, &*finding.message)) { "" } else { "\n" };
         text.push_str(gap);
         let place = finding.place.as_ref().map(ToString::to_string);
         finding_lines(&mut text, finding, "", place, &mut printed);

@@ -2,7 +2,7 @@
 
 use crate::agent::Agent;
 use crate::agent::components::ComponentSet;
-use crate::agent::kubelet_access::RbacSubject;
+use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::agent::prerequisites::Prerequisites;
 use crate::inject::unknown_kind::{GroupKind, UnknownTemplates};
 use crate::manifest::identity::Identity;
@@ -48,7 +48,7 @@ pub struct Outcome {
     /// The init container that waits which the template has after the run, where explanations are asked for.
     pub(crate) wait_for: Option<Waiting>,
     /// The ServiceAccount that the agent relies on for its token, since the pod does not say; none where it needs none of it.
-    pub(crate) token_of: Option<String>,
+    pub(crate) token_of: Option<PodServiceAccount>,
     /// Number of pods that the resource asks for, if explanations are asked for; none if the manifest does not have it.
     pub(crate) replicas: Option<u64>,
     /// Owner of the agent's token; none without an agent.
@@ -100,6 +100,9 @@ impl Outcome {
             if let Cause::Manifest { offset, .. } = cause {
                 *offset += base;
             }
+        }
+        if let Some((_, offset)) = self.token_of.as_mut().and_then(|account| account.field.as_mut()) {
+            *offset += base;
         }
         self.agent = self.agent.take().map(|agent| Rc::new(agent.moved(base)));
     }

@@ -4,7 +4,7 @@
 
 use crate::agent::Agents;
 use crate::agent::existing::ExistingInjection;
-use crate::agent::kubelet_access::{RbacSubject, service_account};
+use crate::agent::kubelet_access::{PodServiceAccount, RbacSubject};
 use crate::config::Config;
 use crate::decide::{DecisionContext, acknowledged};
 use crate::inject::earlier_run::{self, earlier_templates};
@@ -165,10 +165,10 @@ impl<'c> Planner<'c> {
             let rbac_subject = reconciled.agent.as_ref().map(|agent| RbacSubject {
                 access: agent.access,
                 namespace: resource.identity.namespace_or(self.config.spec.namespace.as_ref()).cloned(),
-                service_account: service_account(tree, pod_spec),
+                service_account: PodServiceAccount::of(tree, pod_spec).name,
             });
             let relies = reconciled.agent.as_ref().is_some_and(|agent| agent.relies_on_the_pods_token());
-            let token_of = (relies && automount.is_none()).then(|| service_account(tree, pod_spec));
+            let token_of = (relies && automount.is_none()).then(|| PodServiceAccount::of(tree, pod_spec));
             plan.outcomes.push(Outcome {
                 identity: resource.identity.clone(),
                 template: at,

@@ -494,3 +494,28 @@ fn permissions_are_listed_by_namespace() {
         json!([{"namespace": "shop", "serviceAccounts": ["web"], "get": ["nodes/proxy", "nodes/stats"]}])
     );
 }
+
+#[test]
+fn each_workload_of_a_service_account_without_tokens_is_named() {
+    let account = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\nautomountServiceAccountToken: false\n";
+    let of = |name: &str| {
+        WEB.replace("name: web\nspec", &format!("name: {name}\nspec"))
+            .replace("containers:", "serviceAccountName: web\n      containers:")
+    };
+    let folder =
+        Folder::with(&[("a.yaml", &of("a")), ("b.yaml", &of("b")), ("c.yaml", &of("c")), ("sa.yaml", account)]);
+    let told = folder.run(&["inject", "--diff", "."]).stderr;
+    assert!(
+        told.contains("warning[sa-automount-off]: ServiceAccount web disables its token, so the agent exits"),
+        "{told}"
+    );
+    assert!(told.contains(" = note: 2 more: b.yaml:") && told.contains(", c.yaml:"), "{told}");
+    let explained = folder.run(&["explain", "."]).stdout;
+    assert!(explained.contains("\nwarning[sa-automount-off]: Deployment/a: "), "{explained}");
+    assert!(explained.contains("\nwarning[sa-automount-off] at c.yaml:"), "{explained}");
+    let one = folder.run(&["explain", "--resource", "c", "."]).stdout;
+    assert!(one.contains("\nwarning[sa-automount-off]: Deployment/c: ") && !one.contains("/a"), "{one}");
+    let alone = Folder::with(&[("x.yaml", &of("x")), ("y.yaml", &of("y").replace("Name: web", "Name: y"))]);
+    let told = alone.run(&["inject", "--diff", "."]).stderr;
+    assert!(told.contains("info[sa-automount-unknown]: ") && told.contains(" = note: 1 more: y.yaml:"), "{told}");
+}
