@@ -81,6 +81,17 @@ pub(crate) struct DecisionReport {
     pub(crate) wait_for_cause: Option<Cause>,
 }
 
+impl DecisionReport {
+    /// Returns the finding about a foreign agent, the reason why no agent is added.
+    pub(crate) fn foreign_agent(&self) -> Option<&Finding> {
+        let skip = match &self.decision {
+            Decision::Skip(skip) => Some(skip),
+            Decision::Add(_) | Decision::Refuse(_) => self.no_agent.as_ref(),
+        };
+        skip.filter(|skip| skip.reason == Reason::AgentPresent)
+    }
+}
+
 /// The inputs of a decision that are the same for all templates of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DecisionContext<'a> {

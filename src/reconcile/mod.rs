@@ -256,12 +256,9 @@ impl Reconciler<'_, '_> {
     /// Refuses a template that still has a foreign agent although one was to be adopted.
     #[cold]
     fn refuse_foreign_agent(&self, report: DecisionReport) -> DecisionReport {
-        let skip = match &report {
-            DecisionReport { decision: Decision::Skip(skip), .. } | DecisionReport { no_agent: Some(skip), .. } => skip,
-            _ => return report,
-        };
+        let Some(skip) = report.foreign_agent() else { return report };
         // An injected agent under a new name is a hand edit.
-        if skip.reason != Reason::AgentPresent || self.existing.and_then(|it| self.renamed_agent(it)).is_some() {
+        if self.existing.and_then(|existing| self.renamed_agent(existing)).is_some() {
             return report;
         }
         let agents = self.template.containers.iter().filter(|container| is_agent(self.tree, container)).count();
@@ -286,8 +283,12 @@ impl Reconciler<'_, '_> {
         &self,
         existing: &ExistingInjection,
         edited: Option<Drift>,
-        DecisionReport { decision, mut warnings, no_agent, wait_for_cause, .. }: DecisionReport,
+        report: DecisionReport,
     ) -> Reconciled {
+        if let (Some(foreign), None, Some(_)) = (report.foreign_agent(), edited, &existing.agent) {
+            return self.keep_beside(foreign.clone(), report.warnings);
+        }
+        let DecisionReport { decision, mut warnings, no_agent, wait_for_cause, .. } = report;
         let components = existing.component_set();
         let is_wanted = |edit: Drift| matches!(&decision, Decision::Add(plan) if edit.is_wanted(existing, plan));
         let edited = edited.filter(|edit| !is_wanted(*edit));
@@ -348,6 +349,16 @@ impl Reconciler<'_, '_> {
                 Reconciled { action: Some(action), about: Some(components), ..Reconciled::of(decision, warnings) }
             }
         }
+    }
+
+    /// Keeps an injected agent beside a foreign one, which may have been added by mistake.
+    #[cold]
+    fn keep_beside(&self, foreign: Finding, mut warnings: Vec<Finding>) -> Reconciled {
+        let message = format!("{}; the injected agent beside it was neither updated nor removed", foreign.message);
+        let help = "remove that container, or run `uninject` to remove the injected agent".to_owned();
+        warnings.push(Finding { reason: Reason::StillInjected, message, help: Some(help), ..foreign.clone() });
+        // `--adopt` refuses it.
+        Reconciled::of(Finding { help: None, ..foreign }, warnings)
     }
 
     /// Refuses a template with an existing injection.

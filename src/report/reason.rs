@@ -104,7 +104,7 @@ reasons! {
     ShortTermination = "short-termination", Warning, "the pod may be killed before its agent retires the host";
     NodesProxy = "nodes-proxy", Warning, "the agent gets `nodes/proxy`, which permits more than reading";
     RbacPresent = "rbac-present", Warning, "another object has the name of a generated RBAC object";
-    StillInjected = "still-injected", Warning, "the agent was not removed although it is no longer selected";
+    StillInjected = "still-injected", Warning, "an injected agent was neither updated nor removed";
     RecordLost = "record-lost", Warning, "an injected agent has lost its `record` annotation";
     PatchConflict = "patch-conflict", Warning, "a kustomize patch replaces or removes a part of the agent, or sets `inject` after injection";
     AdoptLosesSettings = "adopt-loses-settings", Warning, "settings of an adopted agent are lost because no annotation keeps them";
