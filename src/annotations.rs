@@ -216,7 +216,8 @@ const REQUEST_EDITS: usize = 2;
 const OTHER_NAMES: [&str; 2] = ["enable", "enabled"];
 const OPPOSITE_NAMES: [&str; 9] = ["disable", "disabled", "skip", "exclude", "optout", "no", "un", "dont", "donot"];
 
-/// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it or names Mackerel.
+/// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it, is the beginning
+/// of it or names Mackerel.
 #[must_use]
 pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     let known = PREFIX.trim_end_matches('/');
@@ -228,7 +229,9 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     };
     if prefix != known {
         let meant = named(name)?;
-        let is_meant = prefix.to_ascii_lowercase().contains("mackerel") || is_within(PREFIX_EDITS, prefix, known);
+        let is_first_part = known.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'));
+        let names_mackerel = prefix.to_ascii_lowercase().contains("mackerel");
+        let is_meant = names_mackerel || is_first_part || is_within(PREFIX_EDITS, prefix, known);
         return is_meant.then_some(UnknownAnnotation::like(Some(meant)));
     }
     if Annotation::of(key).is_some() {
@@ -246,6 +249,12 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     }
     let names = Annotation::ALL.iter().flat_map(|annotation| annotation.names());
     Some(UnknownAnnotation::like(closest(name, names).and_then(named)))
+}
+
+/// Recognises `inject` without any prefix, if its value is a boolean.
+pub(crate) fn unprefixed_request<'v>(key: &str, value: impl FnOnce() -> Cow<'v, str>) -> Option<UnknownAnnotation> {
+    let inject = Annotation::Inject;
+    (key == inject.name() && meant_boolean(&value()).is_some()).then(|| UnknownAnnotation::like(Some(inject)))
 }
 
 fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> {
@@ -402,6 +411,9 @@ mod tests {
         assert_eq!(meant("agent-injector.contrib.mackerel.io/replicas"), Some(None));
         assert_eq!(meant("agent-injector.contib.mackerel.io/inject"), Some(Some(Annotation::Inject)));
         assert_eq!(meant("mackerel.io/inject"), Some(Some(Annotation::Inject)));
+        assert_eq!(meant("agent-injector/inject"), Some(Some(Annotation::Inject)));
+        assert_eq!(meant("agent/inject"), None);
+        assert_eq!(meant("inject"), None);
         assert_eq!(meant("agent-injector.contrib.mackerel.io.inject"), Some(Some(Annotation::Inject)));
         assert_eq!(meant("agent-injector.contrib.mackerel.io"), Some(Some(Annotation::Inject)));
         assert_eq!(meant("agent-injector.contrib.mackerel.io.replicas"), Some(None));

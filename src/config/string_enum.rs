@@ -58,7 +58,9 @@ use serde_json::{Value as Json, json};
 pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
     let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     let is_cloud = ["aks", "eks", "gke"].iter().any(|cloud| text.eq_ignore_ascii_case(cloud));
-    let help = match closest(text, words.iter().copied()) {
+    // `WARN` for `WARNING`
+    let is_begun = |word: &&&str| text.len() > 2 && word.to_lowercase().starts_with(&text.to_lowercase());
+    let help = match closest(text, words.iter().copied()).or_else(|| words.iter().find(is_begun).copied()) {
         Some(word) => Some(format!("did you mean `{word}`?")),
         None if is_cloud && words.contains(&"eks-fargate") => {
             Some("for nodes of AKS, EKS or GKE, use `kubernetes`".to_owned())
@@ -73,4 +75,16 @@ pub(crate) fn schema(choices: &[(&'static str, &'static str)]) -> Json {
     let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
     let sentences: Vec<String> = choices.iter().map(|(word, doc)| format!("`{word}`: {}.", doc.trim())).collect();
     json!({"enum": words, "description": sentences.join(" ")})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unknown_word;
+
+    #[test]
+    fn a_word_that_is_cut_short_is_recognised() {
+        let help = |text| unknown_word(text, &["INFO", "WARNING"]).help;
+        assert_eq!(help("warn").as_deref(), Some("did you mean `WARNING`?"));
+        assert_eq!(help("w"), None);
+    }
 }

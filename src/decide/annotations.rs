@@ -91,19 +91,20 @@ impl<'a> Evaluation<'a, '_> {
         self.annotation_node(key).and_then(|value| self.tree.scalar(value)).unwrap_or_default()
     }
 
-    /// Warns about annotations of the workload, or of anything between it and the template, and about labels and fields of
-    /// `metadata` with their names: users of all injectors make these mistakes.
+    /// Warns about annotations of the workload, or of anything between it and the template, and about labels, fields of
+    /// `metadata` and `annotations` outside `metadata` with their names: users of all injectors make these mistakes.
     pub(super) fn warn_of_misplaced_annotations(&mut self) {
         let mut at = String::new();
         for (token, holder) in self.at.split('/').skip(1).zip(&self.template.ancestors) {
-            self.warn_of_keys_in(*holder, &at, "/metadata/annotations");
-            self.warn_of_keys_in(*holder, &at, "/metadata/labels");
-            self.warn_of_keys_in(*holder, &at, "/metadata");
+            for within in ["/metadata/annotations", "/metadata/labels", "/metadata", "/annotations"] {
+                self.warn_of_keys_in(*holder, &at, within);
+            }
             at.push('/');
             at.push_str(token);
         }
-        self.warn_of_keys_in(self.template.node, self.at, "/metadata/labels");
-        self.warn_of_keys_in(self.template.node, self.at, "/metadata");
+        for within in ["/metadata/labels", "/metadata", "/annotations", "/spec/annotations"] {
+            self.warn_of_keys_in(self.template.node, self.at, within);
+        }
     }
 
     /// Warns about our keys in a mapping `within` the holder, which is `at` this place.
@@ -123,7 +124,10 @@ impl<'a> Evaluation<'a, '_> {
                 "/metadata/labels" => {
                     format!("`{name}` is a label of {place}, but has an effect as an annotation only")
                 }
-                _ => format!("`{name}` is a field of the metadata of {place}, but has an effect as an annotation only"),
+                "/metadata" => {
+                    format!("`{name}` is a field of the metadata of {place}, but has an effect as an annotation only")
+                }
+                _ => format!("annotation `{name}` has no effect in {}", field_path(&format!("{at}{within}"))),
             };
             let pointer = format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
             let place = field_path(&format!("{}/metadata/annotations", self.at));
@@ -175,13 +179,41 @@ impl<'a> Evaluation<'a, '_> {
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {
         for annotation in &self.template.annotations {
-            if let Some(unknown) = annotations::unknown(&annotation.key).filter(|unknown| !unknown.is_request) {
+            let unknown = annotations::unknown(&annotation.key)
+                .or_else(|| annotations::unprefixed_request(&annotation.key, || self.written_value(&annotation.key)));
+            if let Some(unknown) = unknown.filter(|unknown| !unknown.is_request) {
                 let message = format!("unknown annotation `{}`", annotation.key);
                 let help = self.did_you_mean(unknown, &annotation.key);
                 let pointer = self.annotation_pointer(&annotation.key);
                 let finding = Finding::new(Reason::UnknownAnnotation, message, annotation.offset, &pointer);
                 self.warnings.push(Finding { help, ..finding });
             }
+        }
+        self.warn_of_nested_annotations();
+    }
+
+    /// Warns about `agent-injector: {contrib: {mackerel: {io/inject: "false"}}}`: Helm's `--set` splits a key at its dots.
+    fn warn_of_nested_annotations(&mut self) {
+        if self.template.annotations.iter().all(|annotation| annotation.value.is_some()) {
+            return;
+        }
+        let mut path = annotations::PREFIX.split('.');
+        let domain = path.next_back().unwrap_or_default();
+        let annotations = self.template.metadata.and_then(|metadata| self.tree.member(metadata, "annotations"));
+        let Some(nested) = annotations.and_then(|node| path.try_fold(node, |node, key| self.tree.member(node, key)))
+        else {
+            return;
+        };
+        for (key, value) in self.tree.entries(self.tree.alias_target(nested)) {
+            let name = self.tree.scalar(self.tree.alias_target(key)).unwrap_or_default();
+            let Some(name) = name.strip_prefix(domain) else { continue };
+            let value = self.tree.scalar(self.tree.alias_target(value)).unwrap_or_default();
+            let meant = format!("{}{name}: \"{value}\"", annotations::PREFIX);
+            let message = format!("annotation `{}{name}` is split into nested keys at its dots", annotations::PREFIX);
+            let help = format!("write it as one key: `{meant}`; with Helm's `--set`, write `\\.` for each dot");
+            let pointer = self.annotation_pointer("agent-injector");
+            let start = self.tree.span(key).start;
+            self.warnings.push(Finding::new(Reason::UnknownAnnotation, message, start, &pointer).with_help(help));
         }
     }
 }

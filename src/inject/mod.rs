@@ -10,6 +10,7 @@ mod apply;
 mod earlier_run;
 mod injection;
 pub(crate) mod kind_counts;
+mod on_namespace;
 pub(crate) mod outcome;
 pub(crate) mod patch_conflict;
 mod pipeline;

@@ -9,6 +9,7 @@ use crate::config::Config;
 use crate::decide::{DecisionContext, acknowledged};
 use crate::inject::earlier_run::{self, earlier_templates};
 use crate::inject::kind_counts::KindCounts;
+use crate::inject::on_namespace::on_namespace;
 use crate::inject::outcome::{Outcome, Remark};
 use crate::inject::refusal::{duplicate_key, refuse};
 use crate::inject::template_form::{self, Formed, has_record};
@@ -208,8 +209,9 @@ impl<'c> Planner<'c> {
     /// False where the text of a resource shows that there is nothing to say about templates of an unknown kind.
     pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
         let may_ask = |requests: &KeySearch| {
-            (requests.may_find(text) || unknown_kind::may_be(kind, api_version, self.config))
-                && template_form::may_be_in(text)
+            let may_be_template = (requests.may_find(text) || unknown_kind::may_be(kind, api_version, self.config))
+                && template_form::may_be_in(text);
+            may_be_template || (kind == "Namespace" && requests.may_find(text))
         };
         self.records.may_find(text) || self.requests.as_ref().is_some_and(may_ask)
     }
@@ -236,6 +238,9 @@ impl<'c> Planner<'c> {
         let may_be_more = known.is_empty() || unknown_kind::is_custom(resource);
         if self.requests.is_none() || !may_be_more || !self.may_remark(kind, Some(api_version), text) {
             return None;
+        }
+        if let Some(finding) = on_namespace(tree, resource) {
+            return Some(remark(tree, resource, finding));
         }
         let (finding, unknown) = unknown_kind(tree, resource, known, self.context())?;
         Some(Remark { unknown, ..remark(tree, resource, finding) })

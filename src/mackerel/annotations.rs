@@ -43,7 +43,7 @@ macro_rules! annotations {
 annotations! {
     /// `"true"` to inject, `"false"` to opt out; in quotes, case-insensitive
     Inject = "inject", None;
-    /// Set by the injector on injected templates, so that the mackerelio-labs webhook skips the pod
+    /// Set by the injector on injected templates, so that the mackerelio-labs webhook skips the pod; a value that is already there is kept
     Status = "status", None;
     /// Set by the injector: the record of what was added, for updates and `uninject`
     Record = "record", None;

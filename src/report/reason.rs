@@ -77,7 +77,7 @@ reasons! {
     NativeRefused = "native-refused", Refused, "a native sidecar is requested, which `kubernetesVersion` does not support";
     WaitForImage = "wait-for-image", Refused, "the template requests wait-for, and `waitFor.image` is not set";
     VerifyFailed = "verify-failed", Refused, "the edited text does not match the patch, so it was discarded";
-    MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation is set on the workload instead of its pod template";
+    MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation is not set on a pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "the annotation is unknown";
     IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect because its template does not request injection";
     UnknownKind = "unknown-kind", Warning, "a pod template of an unknown kind requests injection";

@@ -26,8 +26,9 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
     file: "docs/en/annotations.md",
     title: "Annotations",
     introduction: "Annotations override the [configuration](configuration.md) for a single workload. Set them on the \
-                   **pod template** (`spec.template.metadata.annotations`). On the workload itself they have no effect and cause the \
-                   warning `misplaced-annotation`. Each name begins with `agent-injector.contrib.mackerel.io/`. Values are strings: write \
+                   **pod template** (`spec.template.metadata.annotations`). On the workload itself or on a Namespace they have no effect and \
+                   cause the warning `misplaced-annotation`. Namespaces are selected by [`select.namespaces`](configuration.md#selectnamespaces), \
+                   not by annotation. Each name begins with `agent-injector.contrib.mackerel.io/`. Values are strings: write \
                    numbers and `true` in quotes. The agent's own configuration file wins over all annotations: see \
                    [`agent.config`](configuration.md#agentconfig).",
     sets: "Sets",
@@ -40,7 +41,8 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
     file: "docs/ja/annotations.md",
     title: "アノテーション",
     introduction: "アノテーションは、1 つのワークロードについて[設定](configuration.md)を上書きします。書く場所は **Pod テンプレート**（`spec.template.metadata.annotations`）です。\
-                   ワークロードに書いても効果はなく、警告 `misplaced-annotation` が出ます。どれも接頭辞 \
+                   ワークロードや Namespace に書いても効果はなく、警告 `misplaced-annotation` が出ます。Namespace はアノテーションではなく \
+                   [`select.namespaces`](configuration.md#selectnamespaces) で選びます。どの名前にも接頭辞 \
                    `agent-injector.contrib.mackerel.io/` が付きます。値は文字列なので、数値や `true` は引用符で囲んでください。\
                    ただし、エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。",
     sets: "対応する設定:",
