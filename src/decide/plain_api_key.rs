@@ -6,6 +6,7 @@ use crate::decide::Evaluation;
 use crate::mackerel::names::API_KEY;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::text;
+use crate::options::Tense;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
@@ -21,8 +22,16 @@ impl Evaluation<'_, '_> {
 }
 
 /// Returns a finding for each foreign agent of a template with an API key as plain text; `at` is the JSON Pointer from the
-/// resource to the template.
-pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate) -> Vec<Finding> {
+/// resource to the template. Adoption removes the key.
+pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate, adopted: Option<Tense>) -> Vec<Finding> {
+    let message = match adopted {
+        Some(Tense::Past) => "the API key was in the manifest as plain text",
+        Some(Tense::Conditional) | None => "the API key is in the manifest as plain text",
+    };
+    let help = match adopted {
+        Some(_) => "issue a new key for the Secret of `apiKey`: version control still has the old one",
+        None => "move the key to a Secret, use `valueFrom.secretKeyRef`, and issue a new key",
+    };
     let agents = template.containers.iter().filter(|container| is_agent(tree, container));
     let found = agents.filter_map(|container| {
         let env = tree.member(container.node, "env").map(|env| tree.alias_target(env))?;
@@ -33,8 +42,6 @@ pub(crate) fn findings(tree: &Tree<'_>, at: &str, template: &PodTemplate) -> Vec
         });
         let (index, value) = value?;
         let place = format!("{at}/spec/{}/{}/env/{index}/value", container.list.field(), container.index);
-        let message = "the API key is in the manifest as plain text";
-        let help = "move the key to a Secret, use `valueFrom.secretKeyRef`, and issue a new key";
         Some(Finding::new(Reason::PlainApiKey, message, tree.span(value).start, &place).with_help(help))
     });
     found.collect()

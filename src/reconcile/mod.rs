@@ -126,7 +126,8 @@ pub(crate) fn reconcile(
         }
     };
     if options.direction == Direction::Inject {
-        reconciled.warnings.extend(plain_api_key::findings(tree, at, template));
+        let adopted = (reconciled.decision.reason == Reason::Adopted).then_some(options.tense);
+        reconciled.warnings.extend(plain_api_key::findings(tree, at, template, adopted));
     }
     if existing.is_none() && reconciled.action.is_none() {
         reconciled.warnings.extend(record_lost::finding(tree, at, template, reconciled.decision.reason));

@@ -173,6 +173,10 @@ fn insertion_beside(
     let (metadata, annotations) = builder.parents_of_annotations(template)?;
     note(&mut record, Parent::Metadata, &metadata);
     note(&mut record, Parent::Annotations, &annotations);
+    // Annotations that are only the adopted agent's `status` are removed with it.
+    let only_status = places.adopted.is_some()
+        && matches!(&template.annotations[..], [status] if status.key == Annotation::Status.key());
+    record.created.extend(only_status.then_some(Parent::Annotations));
 
     let listed = |list: ContainerList| template.containers.iter().filter(|container| container.list == list).count();
     let mut lists = Vec::with_capacity(2);
