@@ -37,6 +37,7 @@ pub(crate) fn report(
     injection: &Injection,
     options: Options,
 ) -> io::Result<()> {
+    messages.treat_warnings(options.warnings);
     messages.without_template(injection.without_template, &injection.kinds_without_template);
     if let Some(line) = permissions(&injection.permissions, options.tense) {
         messages.changed(line);

@@ -7,7 +7,7 @@ use crate::cli::message_list::{Limits, Message, MessageList, Treatment, plural};
 use crate::cli::prerequisites;
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
 use crate::inject::kind_counts::KindCounts;
-use crate::options::Tense;
+use crate::options::{Tense, Warnings};
 use crate::rbac::Grants;
 use crate::report::{Class, Reason};
 use std::collections::BTreeMap;
@@ -84,6 +84,8 @@ pub(crate) struct Messages {
     counts: BTreeMap<Reason, usize>,
     without_template: usize,
     kinds_without_template: KindCounts,
+    /// True under `--strict`: a refusal that is a warning is an error all the same.
+    warnings_are_errors: bool,
 }
 
 impl Messages {
@@ -145,6 +147,10 @@ impl Messages {
             }
             self.surprises.put(treatment, Some(reason), message);
         }
+    }
+
+    pub(crate) fn treat_warnings(&mut self, warnings: Warnings) {
+        self.warnings_are_errors = warnings == Warnings::Refuse;
     }
 
     /// Adds a change that is no decision about a pod template.
@@ -373,7 +379,7 @@ impl Messages {
         let is_refusal = |reason: &Option<Reason>| {
             reason.is_some_and(|reason| reason.class() == Class::Refused && reason != Reason::VerifyFailed)
         };
-        self.errors.counts.keys().all(is_refusal) && self.has_changes()
+        !self.warnings_are_errors && self.errors.counts.keys().all(is_refusal) && self.has_changes()
     }
 
     fn has_changes(&self) -> bool {

@@ -104,8 +104,8 @@ impl Injection {
         self.severity_policy.severity(finding)
     }
 
-    /// The findings for which the text is not changed at all: failed verifications, refusals unless `onError` is `skip`, and warnings where
-    /// [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
+    /// The findings for which the text is not changed at all: failed verifications, refusals, and warnings. `onError: skip` makes refusals
+    /// warnings, and warnings count only where [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
         self.diagnostics().filter(|reported| reported.severity == Severity::Error).map(|reported| reported.finding)
     }
@@ -172,6 +172,7 @@ mod tests {
         for (text, settings, options, expected) in [
             (bad, &[][..], Options::default(), &[Reason::InvalidAnnotation][..]),
             (bad, &["onError=skip"], Options::default(), &[]),
+            (bad, &["onError=skip"], strict, &[Reason::InvalidAnnotation]),
             (warned, &[], Options::default(), &[]),
             (warned, &[], strict, &[Reason::QosChanged, Reason::ImmutableTemplate]),
             (warned, &["qos=allow"], strict, &[Reason::ImmutableTemplate]),

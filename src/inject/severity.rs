@@ -10,7 +10,7 @@ use crate::report::{Class, Finding, Reason, ReasonSet};
 pub(crate) struct SeverityPolicy {
     /// `onError`, for refused templates.
     pub(crate) on_error: OnError,
-    /// `--strict`, for warnings.
+    /// `--strict`, for warnings and what `onError: skip` makes one.
     pub(crate) warnings: Warnings,
     /// `warnings.ignore`
     pub(crate) ignored: ReasonSet,
@@ -42,10 +42,13 @@ impl SeverityPolicy {
         if self.is_acknowledged(finding) {
             return Severity::Info;
         }
-        match (finding.reason.class(), self.on_error, self.warnings) {
-            (Class::Done | Class::Skipped | Class::Note, ..) => Severity::Info,
-            (Class::Warning, _, Warnings::Refuse) | (Class::Refused, OnError::Fail, _) => Severity::Error,
-            (Class::Warning, _, Warnings::Tell) | (Class::Refused, OnError::Skip, _) => Severity::Warning,
+        match (finding.reason.class(), self.on_error) {
+            (Class::Done | Class::Skipped | Class::Note, _) => Severity::Info,
+            (Class::Refused, OnError::Fail) => Severity::Error,
+            (Class::Warning, _) | (Class::Refused, OnError::Skip) => match self.warnings {
+                Warnings::Tell => Severity::Warning,
+                Warnings::Refuse => Severity::Error,
+            },
         }
     }
 }
@@ -59,6 +62,7 @@ mod tests {
         let ignored = [Reason::HostNetwork].into_iter().collect();
         let strict = SeverityPolicy { on_error: OnError::Fail, warnings: Warnings::Refuse, ignored };
         let lenient = SeverityPolicy { on_error: OnError::Skip, warnings: Warnings::Tell, ignored };
+        let strict_that_skips = SeverityPolicy { on_error: OnError::Skip, ..strict };
         for (reason, when_strict, when_lenient) in [
             (Reason::Injected, Severity::Info, Severity::Info),
             (Reason::QosRefused, Severity::Error, Severity::Warning),
@@ -69,6 +73,7 @@ mod tests {
         ] {
             let finding = Finding::new(reason, "", 0, "");
             assert_eq!(strict.severity(&finding), when_strict, "{}", reason.id());
+            assert_eq!(strict_that_skips.severity(&finding), when_strict, "{}", reason.id());
             assert_eq!(lenient.severity(&finding), when_lenient, "{}", reason.id());
         }
     }

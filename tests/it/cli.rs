@@ -103,6 +103,21 @@ fn on_error_skip_passes_by_what_cannot_be_done() {
 }
 
 #[test]
+fn what_on_error_skips_is_an_error_under_strict() {
+    let folder = Folder::with(&[("a.yaml", WEB), ("b.yaml", BROKEN)]);
+    for on_error in ["skip", "fail"] {
+        let ran = folder.run(&["inject", "-i", "--strict", &format!("--set=onError={on_error}"), "."]);
+        assert_eq!((ran.code, folder.read("a.yaml").as_str()), (Some(2), WEB), "{ran:?}");
+        assert!(ran.stderr.contains("error[uneditable]"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.ends_with("1 error; no file was changed\n"),
+            "no other setting lets it pass: {}",
+            ran.stderr
+        );
+    }
+}
+
+#[test]
 fn a_check_fails_for_a_missing_agent_under_on_error_skip_too() {
     let refused =
         WEB.replace("labels:", "annotations: {agent-injector.contrib.mackerel.io/inject: maybe}\n      labels:");
