@@ -84,9 +84,14 @@ pub(crate) fn read(text: &str) -> Kustomization {
         kustomization.transformers.extend(strings("transformers"));
         kustomization.affixes = affixes(&tree, root);
         for list in ["patches", "patchesJson6902", "patchesStrategicMerge"] {
+            let earlier_affixes = match list {
+                "patchesJson6902" => kustomization.affixes.clone(),
+                _ => NameAffixes::default(),
+            };
             kustomization.entries.extend(items(&tree, root, list).filter_map(|(_, item)| {
                 let entry = entry(&tree, item)?;
-                Some(PatchEntry { offset: document.span.start + entry.offset, ..entry })
+                let target = entry.target.map(|target| target.after(earlier_affixes.clone()));
+                Some(PatchEntry { target, offset: document.span.start + entry.offset, ..entry })
             }));
         }
         // A string is a path or the patch itself. Kustomize accepted paths in `patches` too before entries had `path`.

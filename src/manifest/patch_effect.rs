@@ -1,7 +1,7 @@
 //! The fields that a patch of a kustomization replaces, removes or sets: by JSON Patch (RFC 6902) or as a strategic merge patch.
 
 use crate::manifest::identity::Identity;
-use crate::manifest::kustomize_names::NameChanges;
+use crate::manifest::kustomize_names::{NameAffixes, NameChanges};
 use crate::manifest::resource::text;
 use regex_automata::meta::Regex;
 use std::borrow::Cow;
@@ -19,6 +19,8 @@ pub(crate) struct PatchTarget {
     namespace: Pattern,
     /// True if kustomize also looks at the names between the original and the current one.
     by_any_name: bool,
+    /// `namePrefix` and `nameSuffix` of its own kustomization, if they come before the patch.
+    earlier_affixes: NameAffixes,
 }
 
 impl PatchTarget {
@@ -32,7 +34,13 @@ impl PatchTarget {
             name: field("name"),
             namespace: field("namespace"),
             by_any_name: false,
+            earlier_affixes: NameAffixes::default(),
         }
+    }
+
+    /// Returns the target of a patch that kustomize applies after `namePrefix` and `nameSuffix` of its kustomization.
+    pub(crate) fn after(self, earlier_affixes: NameAffixes) -> Self {
+        Self { earlier_affixes, ..self }
     }
 
     /// Reads the target that a strategic merge patch names itself.
@@ -46,6 +54,7 @@ impl PatchTarget {
             name: Pattern::of(text(tree, metadata, "name")?),
             namespace: Pattern::of(text(tree, metadata, "namespace").unwrap_or_default()),
             by_any_name: true,
+            earlier_affixes: NameAffixes::default(),
         })
     }
 
@@ -61,9 +70,13 @@ impl PatchTarget {
     }
 
     fn matches_name(&self, original: &str, ways: &[NameChanges]) -> bool {
-        let count = if self.by_any_name { usize::MAX } else { 1 };
-        let mut changed = ways.iter().flat_map(|changes| changes.iter().rev().take(count));
-        self.name.is_match(original) || changed.any(|affixes| self.name.is_match(&affixes.around(original)))
+        let current = |changes: &NameChanges| {
+            let name = changes.last().map_or_else(|| original.to_owned(), |affixes| affixes.around(original));
+            self.earlier_affixes.around(&name)
+        };
+        self.name.is_match(original)
+            || ways.iter().any(|changes| self.name.is_match(&current(changes)))
+            || self.by_any_name && ways.iter().flatten().any(|affixes| self.name.is_match(&affixes.around(original)))
     }
 }
 

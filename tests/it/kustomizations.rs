@@ -300,6 +300,7 @@ fn renaming_overlays() -> Vec<(Folder, String, bool)> {
     let merge =
         |name: &str| merge_patch("{spec: {volumes: null}}").replace("{name: web}", &format!("{{name: {name}}}"));
     let json = |name: &str| json_patch(&format!("{{kind: Deployment, name: {name}}}"), VOLUMES);
+    let old_json = |name: &str| json(name).replace("patches:", "patchesJson6902:");
     let with_layers = |overlay: &str| {
         let folder = with_overlay(&overlay.replace("../base", "../second").replacen('\n', "\nnamePrefix: own-\n", 1));
         folder.write("first/kustomization.yaml", "resources: [../base]\nnamePrefix: p-\n");
@@ -307,15 +308,17 @@ fn renaming_overlays() -> Vec<(Folder, String, bool)> {
         folder
     };
     let mut all = Vec::new();
-    for (name, by_merge, by_target) in [
-        ("web", true, true),
-        ("p-web", true, false),
-        ("q-p-web-s", true, true),
-        ("q-p-web", true, false),
-        ("p-web-s", false, false),
-        ("own-q-p-web-s", false, false),
+    for (name, by_merge, by_target, by_old_target) in [
+        ("web", true, true, true),
+        ("p-web", true, false, false),
+        ("q-p-web-s", true, true, false),
+        ("q-p-web", true, false, false),
+        ("p-web-s", false, false, false),
+        ("own-q-p-web-s", false, false, true),
     ] {
-        for (overlay, is_conflict) in [(merge(name), by_merge), (json(name), by_target)] {
+        for (overlay, is_conflict) in
+            [(merge(name), by_merge), (json(name), by_target), (old_json(name), by_old_target)]
+        {
             all.push((with_layers(&overlay), overlay, is_conflict));
         }
     }
