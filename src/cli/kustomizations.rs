@@ -4,12 +4,12 @@ use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
 use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::Outcome;
-use crate::inject::patch_conflict::{PlacedEffect, patch_conflicts};
+use crate::inject::patch_conflict::{ChangedBy, PlacedEffect, patch_conflicts};
 use crate::krm_fn::configures_injector;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::kustomization::{self, Kustomization, NAMES, NamedPatch, PatchEntry, PatchSource};
 use crate::manifest::kustomization_graph::{GraphNode, KustomizationGraph, NamesByWay};
-use crate::manifest::patch_effect::effects;
+use crate::manifest::patch_effect::{common_annotations, effects};
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -32,7 +32,7 @@ struct Layer {
     path: PathBuf,
     text: String,
     content: Kustomization,
-    /// Read for the first template that its patches may change.
+    /// Read for the first template that it may change.
     effects: OnceCell<Vec<PlacedEffect>>,
     /// Read for the first file that changes.
     runs_injector: OnceCell<bool>,
@@ -153,7 +153,7 @@ impl Layer {
         }
     }
 
-    /// Returns the fields that its patches change.
+    /// Returns the fields that its patches and `commonAnnotations` change.
     fn effects(&self) -> &[PlacedEffect] {
         self.effects.get_or_init(|| self.read_effects())
     }
@@ -177,9 +177,13 @@ impl Layer {
             found.extend(
                 effects(&text, entry.target.as_ref(), Annotation::Inject.key())
                     .into_iter()
-                    .map(|effect| PlacedEffect { place: place(effect.offset), effect }),
+                    .map(|effect| PlacedEffect { place: place(effect.offset), changed_by: ChangedBy::Patch, effect }),
             );
         }
+        found.extend(common_annotations(&self.text, Annotation::Inject.key()).into_iter().map(|effect| {
+            let place = place(&self.path, &mut own_lines, effect.offset);
+            PlacedEffect { place, changed_by: ChangedBy::CommonAnnotations, effect }
+        }));
         found
     }
 

@@ -11,12 +11,20 @@ use std::collections::HashSet;
 use std::path::Path;
 use yaml_json_patch::pointer::escape;
 
-/// A field that a patch of a kustomization changes.
+/// A field that a kustomization changes.
 #[derive(Debug)]
 pub(crate) struct PlacedEffect {
     pub(crate) effect: PatchEffect,
+    pub(crate) changed_by: ChangedBy,
     /// `patch.yaml:3:11`
     pub(crate) place: String,
+}
+
+/// The part of a kustomization that changes a field.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ChangedBy {
+    Patch,
+    CommonAnnotations,
 }
 
 /// Returns a warning for each place at which a patch does not fit with a pod template's agent or decision. Each patch comes with
@@ -29,11 +37,11 @@ pub(crate) fn patch_conflicts<'e>(
     let fields = TemplateFields::of(outcome);
     let mut places = HashSet::new();
     let mut found = Vec::new();
-    for (PlacedEffect { effect, place }, names) in effects {
+    for (PlacedEffect { effect, changed_by, place }, names) in effects {
         let is_target = || effect.target.matches(&outcome.identity, names);
         let conflict = match &effect.change {
             FieldChange::Set(value) if effect.pointer == fields.inject && is_target() => {
-                request_conflict(value, file, outcome)
+                request_conflict(*changed_by, value, file, outcome)
             }
             FieldChange::Replaced if fields.hold_agent(&effect.pointer) && is_target() => {
                 Some(agent_conflict(&effect.pointer))
@@ -93,14 +101,18 @@ struct ConflictMessage {
 }
 
 /// Returns a conflict if this value of the annotation `inject`, which the decision has not seen, would change it.
-fn request_conflict(value: &str, file: &Path, outcome: &Outcome) -> Option<ConflictMessage> {
+fn request_conflict(changed_by: ChangedBy, value: &str, file: &Path, outcome: &Outcome) -> Option<ConflictMessage> {
     let file = file.display();
+    let subject = match changed_by {
+        ChangedBy::Patch => "this patch",
+        ChangedBy::CommonAnnotations => "this kustomization",
+    };
     let message = match (outcome.agent_list, outcome.decision.reason) {
         (Some(_), _) if value.eq_ignore_ascii_case("false") => {
-            format!("this patch opts out of injection, but {file} gets the agent")
+            format!("{subject} opts out of injection, but {file} gets the agent")
         }
         (None, Reason::NotRequested | Reason::OptedOut) if value.eq_ignore_ascii_case("true") => {
-            format!("this patch requests injection, but {file} gets no agent")
+            format!("{subject} requests injection, but {file} gets no agent")
         }
         _ => return None,
     };

@@ -1,4 +1,5 @@
-//! The fields that a patch of a kustomization replaces, removes or sets: by JSON Patch (RFC 6902) or as a strategic merge patch.
+//! The fields that a kustomization replaces, removes or sets: by JSON Patch (RFC 6902), as a strategic merge patch, or by
+//! `commonAnnotations`.
 
 use crate::manifest::identity::Identity;
 use crate::manifest::kustomize_names::{NameAffixes, NameChanges};
@@ -112,18 +113,18 @@ impl PartialEq for Pattern {
 
 impl Eq for Pattern {}
 
-/// A field that a patch changes.
+/// A field that a kustomization changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PatchEffect {
     pub(crate) target: PatchTarget,
     /// JSON Pointer from the target.
     pub(crate) pointer: String,
     pub(crate) change: FieldChange,
-    /// Byte offset of the operation, directive or value in the patch.
+    /// Byte offset of the operation, directive or value in the patch or kustomization.
     pub(crate) offset: usize,
 }
 
-/// The change of a field by a patch.
+/// The change of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FieldChange {
     /// It is replaced or removed with all that it contains.
@@ -171,6 +172,33 @@ pub(crate) fn effects(patch: &str, target: Option<&PatchTarget>, key: &str) -> V
         for (pointer, change, node) in search.found {
             add(&target, pointer, change, node);
         }
+    }
+    found
+}
+
+/// The pod templates in which `commonAnnotations` sets annotations, by a pattern of kinds.
+const ANNOTATED_TEMPLATES: [(&str, &str); 3] = [
+    ("Pod", ""),
+    ("CronJob", "/spec/jobTemplate/spec/template"),
+    ("DaemonSet|Deployment|Job|ReplicaSet|ReplicationController|StatefulSet", "/spec/template"),
+];
+
+/// Returns the annotations with this key that the `commonAnnotations` of a kustomization set in pod templates.
+pub(crate) fn common_annotations(kustomization: &str, key: &str) -> Vec<PatchEffect> {
+    let mut found = Vec::new();
+    for document in yaml::documents(kustomization) {
+        let base = document.span.start;
+        let Ok(tree) = yaml::read(&kustomization[document.span]) else { continue };
+        let Some(annotations) = tree.root().and_then(|root| tree.member(root, "commonAnnotations")) else { continue };
+        let value = tree.member(annotations, key).zip(text(&tree, annotations, key));
+        found.extend(value.into_iter().flat_map(|(node, value)| {
+            ANNOTATED_TEMPLATES.map(|(kinds, template)| PatchEffect {
+                target: PatchTarget { kind: Pattern::of(kinds.to_owned()), ..PatchTarget::default() },
+                pointer: format!("{template}/metadata/annotations/{}", escape(key)),
+                change: FieldChange::Set(value.clone()),
+                offset: base + tree.span(node).start,
+            })
+        }));
     }
     found
 }

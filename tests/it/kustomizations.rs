@@ -233,6 +233,53 @@ fn each_patch_that_conflicts_is_warned_of_once() {
     assert!(folded.contains("1 more: base/web.yaml:"), "{folded}");
 }
 
+/// A base with a CronJob too, and an overlay that annotates each object with this value of `inject`.
+fn with_common_annotation(value: &str) -> Folder {
+    let annotations = format!("{{agent-injector.contrib.mackerel.io/inject: {value}}}");
+    let folder = with_overlay(&format!("resources: [../base]\ncommonAnnotations: {annotations}\n"));
+    let pod = "{restartPolicy: Never, containers: [{name: job, image: job}]}";
+    let job = format!("{{schedule: \"* * * * *\", jobTemplate: {{spec: {{template: {{spec: {pod}}}}}}}}}");
+    folder.write(
+        "base/job.yaml",
+        &format!("apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: job}}\nspec: {job}\n"),
+    );
+    folder.write("base/kustomization.yaml", "resources: [web.yaml, job.yaml]\n");
+    folder
+}
+
+#[test]
+fn a_common_annotation_that_changes_the_decision_is_warned_of() {
+    let warnings = |folder: &Folder, args: &[&str]| {
+        let stderr = folder.run(&[&["inject", "--diff"], args].concat()).stderr;
+        stderr.lines().filter(|line| line.contains("[patch-conflict]")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let place = "warning[patch-conflict]: overlay/kustomization.yaml:2:64: this kustomization";
+    let about = |what: &str| {
+        ["job", "web"].map(|file| format!("{place} {}", what.replace("FILE", &format!("base/{file}.yaml"))))
+    };
+    let folder = with_common_annotation("\"false\"");
+    assert_eq!(warnings(&folder, &["."]), about("opts out of injection, but FILE gets the agent"));
+    let annotated = ["--set", "injection=annotated", "."];
+    assert_eq!(warnings(&folder, &annotated), [""; 0]);
+    let folder = with_common_annotation("\"true\"");
+    assert_eq!(warnings(&folder, &["."]), [""; 0]);
+    assert_eq!(warnings(&folder, &annotated), about("requests injection, but FILE gets no agent"));
+    folder.write("base/web.yaml", &WEB.replace("apps/v1", "argoproj.io/v1alpha1").replace("Deployment", "Rollout"));
+    assert_eq!(warnings(&folder, &annotated).len(), 1, "only the kinds whose pod templates kustomize annotates");
+}
+
+#[test]
+fn kustomize_annotates_the_pod_templates_of_those_kinds() {
+    for version in ["5.6.", "5.8."] {
+        let Some(kustomize) = tools::find("kustomize", version) else { continue };
+        let folder = with_common_annotation("\"false\"");
+        let args = ["build", "overlay"];
+        let output = Command::new(&kustomize).args(args).current_dir(folder.root()).output().unwrap();
+        let ran = folder.run_with(&["inject", "-v", "-"], String::from_utf8(output.stdout).unwrap());
+        assert_eq!(ran.stderr.matches("[opted-out]").count(), 2, "{ran:?}");
+    }
+}
+
 #[test]
 fn a_template_may_acknowledge_a_patch() {
     let folder = with_overlay(OF_FILE);
