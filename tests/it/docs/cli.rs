@@ -44,7 +44,7 @@ const JAPANESE: CliPageWords = CliPageWords {
     introduction: "同じ名前のオプションは、どのコマンドでも同じ意味です。\n\n\
                    `inject` と `uninject` は、変更の有無にかかわらず、すべてのマニフェストを標準出力に出します。`-i` を付けると、その代わりにファイルを変更します。`--diff`、`--check`、`--output` を付けると、どちらも行いません。\n\n\
                    エラーがあれば、ファイルの変更も標準出力への出力も行いません。ただし、`explain` と `--check --output` の結果は出力します。\
-                   関数として呼ばれたときは、受け取った ResourceList に `results` としてエラーを加えて返します。\n\n\
+                   KRM function として呼ばれたときは、受け取った ResourceList に `results` としてエラーを加えて返します。\n\n\
                    `onError: skip` でも、エラーのために注入できず、エージェントのないテンプレートか、読み取れないドキュメントがあれば、`--check` は `1` で終了します。`--strict` を付けると、どちらもエラーになります。`--check` を付けない `inject --diff` は、`diff` と違い、差分があっても `0` で終了します。`--check` の対象にリソースがなければ、\
                    警告 [`no-resources`](reasons.md#no-resources) を出して成功します。`--strict` を付けると失敗します。\n\n\
                    メッセージと集計は標準エラー出力に出ます。集計の `without pod template` は、Service のように Pod テンプレートを持たないリソースと、\
