@@ -1,5 +1,6 @@
 //! The number of hosts that the agents make in Mackerel: one for each pod.
 
+use crate::checks::ProcessedText;
 use crate::inject::Outcome;
 use serde::Serialize;
 
@@ -9,22 +10,33 @@ use serde::Serialize;
 pub(crate) struct HostCount {
     /// Hosts of the templates whose replicas the manifests have.
     pub(crate) hosts: u64,
+    /// True if the input has autoscalers, which change the number of replicas.
+    pub(crate) has_autoscalers: bool,
     /// Templates without a number of replicas.
     pub(crate) unknown_templates: usize,
 }
 
+/// Group and kind of resources that change the number of replicas.
+const AUTOSCALERS: [(&str, &str); 2] = [("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")];
+
 impl HostCount {
-    pub(super) fn of(outcomes: &[&Outcome]) -> Self {
+    pub(super) fn of(outcomes: &[&Outcome], parts: &[ProcessedText<'_>]) -> Self {
+        let has = |part: &ProcessedText<'_>, (group, kind)| part.injection.kinds_without_template.has(group, kind);
         let with_agent = || outcomes.iter().filter(|outcome| outcome.needs.is_some());
         Self {
             hosts: with_agent().filter_map(|outcome| outcome.replicas).sum(),
+            has_autoscalers: parts.iter().any(|part| AUTOSCALERS.iter().any(|autoscaler| has(part, *autoscaler))),
             unknown_templates: with_agent().filter(|outcome| outcome.replicas.is_none()).count(),
         }
     }
 
-    /// `Mackerel hosts: 5, one for each replica; unknown for 1 template without a number of replicas`
+    /// `Mackerel hosts: at least 5, one for each replica; unknown for 1 template without a number of replicas`
     pub(super) fn line(self) -> Option<String> {
-        let known = (self.hosts > 0).then(|| format!("{}, one for each replica", self.hosts));
+        // An autoscaler may also take replicas away.
+        let is_minimum = self.unknown_templates > 0 && !self.has_autoscalers;
+        let at_least = if is_minimum { "at least " } else { "" };
+        let scaled = if self.has_autoscalers { "; the autoscalers of the input may change that number" } else { "" };
+        let known = (self.hosts > 0).then(|| format!("{at_least}{}, one for each replica{scaled}", self.hosts));
         let unknown = match self.unknown_templates {
             0 => None,
             1 => Some("unknown for 1 template without a number of replicas".to_owned()),

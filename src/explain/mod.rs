@@ -226,7 +226,7 @@ pub(crate) fn explain(
         findings: Vec::new(),
         needed: Vec::new(),
         permissions: Vec::new(),
-        mackerel: HostCount::of(&[]),
+        mackerel: HostCount::of(&[], &[]),
         without_pod_template: 0,
     };
     let taken =
@@ -269,7 +269,7 @@ pub(crate) fn explain(
     explanation.needed =
         requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, &mut lines)).collect();
     explanation.permissions = permitted::permitted(&shown, parts, config);
-    explanation.mackerel = HostCount::of(&shown);
+    explanation.mackerel = HostCount::of(&shown, parts);
     explanation
 }
 

@@ -310,6 +310,8 @@ fn what_surrounds_the_pods_is_looked_for_in_every_file() {
 #[test]
 fn hosts_are_counted_by_replicas() {
     let three = WEB.replace("spec:\n  template", "spec:\n  replicas: 3\n  template");
+    let scaler =
+        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {minReplicas: 5}\n";
     let report = WEB.replace("Deployment", "DaemonSet");
     let none = WEB
         .replace("name: web\nspec", "name: off\nspec")
@@ -319,7 +321,16 @@ fn hosts_are_counted_by_replicas() {
         (&[WEB, &three, &none], "Mackerel hosts: 4, one for each replica\n"),
         (
             &[&three, &report],
-            "Mackerel hosts: 3, one for each replica; unknown for 1 template without a number of replicas\n",
+            "Mackerel hosts: at least 3, one for each replica; unknown for 1 template without a number of replicas\n",
+        ),
+        (
+            &[&three, scaler],
+            "Mackerel hosts: 3, one for each replica; the autoscalers of the input may change that number\n",
+        ),
+        (
+            &[&three, scaler, &report],
+            "Mackerel hosts: 3, one for each replica; the autoscalers of the input may change that number; \
+             unknown for 1 template without a number of replicas\n",
         ),
         (&[&report], "Mackerel hosts: unknown for 1 template without a number of replicas\n"),
     ] {
@@ -331,7 +342,7 @@ fn hosts_are_counted_by_replicas() {
     assert!(!off.stdout.contains("Mackerel hosts"), "{}", off.stdout);
     let json = Folder::with(&[]).run_with(&["explain", "-o", "json", "-"], format!("{three}---\n{report}"));
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!(json["mackerel"], json!({"hosts": 3, "unknownTemplates": 1}));
+    assert_eq!(json["mackerel"], json!({"hosts": 3, "hasAutoscalers": false, "unknownTemplates": 1}));
 }
 
 #[test]
