@@ -38,7 +38,7 @@ pub(crate) fn print(
             "no resource {wanted} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
         );
     }
-    stdout::write([&*formatted(&explanation, how.format)?])?;
+    stdout::write([&*formatted(&explanation, how.format, messages)?])?;
     messages.show(None);
     Ok(if explanation.has_errors() || messages.has_errors() { Exit::Trouble } else { Exit::Done })
 }
@@ -49,17 +49,21 @@ pub(crate) fn check_report(
     names: &[String],
     parts: &[ProcessedText<'_>],
     config: &Config,
+    messages: &Messages,
 ) -> serde_json::Result<String> {
     let mut explanation = explain(names, parts, &[], config, Filter::All);
     explanation.fail_check();
-    formatted(&explanation, format)
+    formatted(&explanation, format, messages)
 }
 
-fn formatted(explanation: &Explanation, format: ExplainFormat) -> serde_json::Result<String> {
+fn formatted(explanation: &Explanation, format: ExplainFormat, messages: &Messages) -> serde_json::Result<String> {
     Ok(match format {
         ExplainFormat::Text => text::text(explanation),
         ExplainFormat::Json => serde_json::to_string_pretty(explanation)? + "\n",
-        ExplainFormat::Github => github::github(explanation),
+        ExplainFormat::Github => {
+            let of_run = messages.run_errors().map(|(reason, text)| github::run_error(reason, text));
+            github::github(explanation) + &of_run.collect::<String>()
+        }
         ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))? + "\n",
     })
 }

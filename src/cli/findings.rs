@@ -96,6 +96,9 @@ pub(crate) fn add_about_input(
 ) -> io::Result<()> {
     let (severity, is_acknowledged) = (policy.severity(finding), policy.is_acknowledged(finding));
     let reported = ReportedFinding { finding, severity, is_acknowledged, resource: None, outcome: None };
+    if severity == Severity::Error {
+        messages.keep_run_error(Some(finding.reason), format!("{name}: {}", finding.message));
+    }
     let mut writer = MessageWriter::source_lines(NamedText { name, text: "" }, messages.colour());
     add(messages, &mut writer, &reported, Direction::Inject)
 }

@@ -464,7 +464,7 @@ impl<'c> Session<'c> {
             }
             OutputMode::CheckReport(format) => {
                 let (names, parts) = self.named_parts();
-                Some(explain::check_report(format, &names, &parts, self.run.config)?)
+                Some(explain::check_report(format, &names, &parts, self.run.config, messages)?)
             }
             _ => None,
         };

@@ -75,6 +75,8 @@ pub(crate) struct Messages {
     /// Changes that are no decisions about a pod template.
     changes: Vec<String>,
     errors: MessageList,
+    /// Errors about a path or the run as a whole, each with its reason if it has one.
+    run_errors: Vec<(Option<Reason>, String)>,
     warnings: MessageList,
     notes: MessageList,
     /// Objects that must exist for the pods.
@@ -223,10 +225,21 @@ impl Messages {
         logged
     }
 
+    /// Keeps an error about a path or the run as a whole for [`Messages::run_errors`].
+    pub(crate) fn keep_run_error(&mut self, reason: Option<Reason>, what: String) {
+        self.run_errors.push((reason, what));
+    }
+
+    /// Returns the errors about a path or the run as a whole, which no explanation of a text has.
+    pub(crate) fn run_errors(&self) -> impl Iterator<Item = (Option<Reason>, &str)> {
+        self.run_errors.iter().map(|(reason, what)| (*reason, &**what))
+    }
+
     /// Adds an error without a place in a text.
     pub(crate) fn error(&mut self, what: impl Display) -> io::Result<()> {
         // Names of files may hold anything; a terminal obeys some of it.
         let what = what.to_string();
+        self.keep_run_error(None, what.clone());
         let line = format!("error: {}", what.split('\n').map(visible).collect::<Vec<_>>().join("\n"));
         self.add(Severity::Error, None, String::new, |_| Message::of_line(line))
     }
@@ -237,6 +250,7 @@ impl Messages {
             Unreadable::Io(error) => self.error(format!("{name}: {}", plain(error))),
             Unreadable::NotText(not) => {
                 let place = Place::of_lines(name, &not.bytes, not.offset..not.offset + 1);
+                self.keep_run_error(None, format!("{name}: {}; {}", not.message, not.help));
                 self.diagnostic(&Diagnostic::error(&*not.message).at(place).with_help(Some(not.help.to_owned())))
             }
         }

@@ -4,6 +4,7 @@
 
 use crate::diagnostic::Severity;
 use crate::explain::Explanation;
+use crate::report::Reason;
 
 /// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`, one line each.
 pub(crate) fn github(explanation: &Explanation) -> String {
@@ -26,6 +27,12 @@ pub(crate) fn github(explanation: &Explanation) -> String {
         format!("::{command} {}title={}::{message}\n", place.unwrap_or_default(), property(found.problem.id))
     });
     lines.collect()
+}
+
+/// `::error title=no-resources::deploy: the directory has no resources`, for an error that no text has.
+pub(crate) fn run_error(reason: Option<Reason>, text: &str) -> String {
+    let title = reason.map(|reason| format!(" title={}", property(reason.id()))).unwrap_or_default();
+    format!("::error{title}::{}\n", data(text))
 }
 
 fn data(text: &str) -> String {

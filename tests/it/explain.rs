@@ -530,3 +530,24 @@ fn each_workload_of_a_service_account_without_tokens_is_named() {
     let told = alone.run(&["inject", "--diff", "."]).stderr;
     assert!(told.contains("info[sa-automount-unknown]: ") && told.contains(" = note: 1 more: y.yaml:"), "{told}");
 }
+
+/// They stand in no manifest, and a reviewer sees only what is annotated.
+#[test]
+fn errors_about_paths_are_annotations_without_a_file() {
+    let folder = Folder::with(&[("web.yaml", WEB), ("none/README.md", "")]);
+    std::fs::write(folder.path("latin.yaml"), b"kind: Pod\nmetadata: {name: caf\xe9}\n").unwrap();
+    let check = |args: &[&str]| folder.run(&[&["inject", "--check", "-o", "github"], args].concat());
+    let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added\n";
+    let missing = check(&["no.yaml", "web.yaml"]);
+    assert_eq!(missing.code, Some(2));
+    let run = missing.stdout.strip_prefix(lacks).unwrap();
+    assert!(run.starts_with("::error::no.yaml: ") && run.lines().count() == 1, "{run}");
+    let unreadable = check(&["latin.yaml"]);
+    assert!(unreadable.stdout.starts_with("::error::latin.yaml: "), "{unreadable:?}");
+    let empty = check(&["--strict", "none"]);
+    assert!(empty.stdout.starts_with("::error title=no-resources::none: the directory has no "), "{empty:?}");
+    assert_eq!((empty.code, empty.stdout.lines().count()), (Some(2), 1));
+    assert_eq!(check(&["none"]).stdout, "", "a warning");
+    let explained = folder.run(&["explain", "-o", "github", "no.yaml"]).stdout;
+    assert!(explained.starts_with("::error::no.yaml: "), "{explained}");
+}
