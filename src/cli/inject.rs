@@ -7,7 +7,7 @@ use crate::cli::discover::{self, FoundBy, InputFile, plain};
 use crate::cli::explain::{self, ExplainRequest};
 use crate::cli::findings::{self, MessageWriter, NamedText, resource};
 use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
-use crate::cli::kustomizations::KustomizePatches;
+use crate::cli::kustomizations::{KustomizePatches, TransformerNote};
 use crate::cli::messages::{Messages, RunOutcome, Verbosity};
 use crate::cli::{Exit, concatenate, diff, in_place, stdout};
 use crate::config::{Config, InjectionMode, Rbac};
@@ -159,8 +159,8 @@ struct Session<'c> {
     check_fails: bool,
     /// True if a file has a resource; `values.yaml` and `Chart.yaml` have none.
     has_resources: bool,
-    /// A note about the first file that changes although a transformer injects it.
-    transformer_note: Option<String>,
+    /// A note about the files that change although a transformer injects them.
+    transformer_note: Option<TransformerNote>,
     grants: Grants,
     rbac: RbacCoverage,
     /// The notes `unknown-template` of all files, each with the index of its text.
@@ -215,7 +215,7 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
         gathered.file(file, &patches, messages)?;
     }
     if let Some(note) = gathered.transformer_note.take() {
-        messages.note_line(note)?;
+        messages.note_line(note.to_string())?;
     }
     for folder in paths.iter().filter(|path| path.is_dir()) {
         let is_empty = found.empty.contains(folder);
@@ -272,8 +272,8 @@ impl<'c> Session<'c> {
                 let adds_agents = self.run.options.direction == Direction::Inject
                     && !matches!(self.run.mode, OutputMode::Permissions)
                     && !injection.edits.is_empty();
-                if adds_agents && self.transformer_note.is_none() {
-                    self.transformer_note = patches.transformer_note(&file.path);
+                if adds_agents {
+                    patches.note_transformer(&file.path, &mut self.transformer_note);
                 }
                 let Injection { outcomes, kinds_without_template, .. } = &injection;
                 self.has_resources |= !outcomes.is_empty() || kinds_without_template.has_named();

@@ -2,6 +2,7 @@
 
 use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
+use crate::cli::message_list::plural;
 use crate::diagnostic::{LineCounter, LiteralLines};
 use crate::inject::Outcome;
 use crate::inject::patch_conflict::{ChangedBy, PlacedEffect, patch_conflicts};
@@ -12,6 +13,7 @@ use crate::manifest::kustomization_graph::{GraphNode, KustomizationGraph, NamesB
 use crate::manifest::patch_effect::{common_annotations, effects};
 use std::cell::{LazyCell, OnceCell};
 use std::collections::{HashMap, HashSet};
+use std::fmt::{self, Display, Formatter};
 use std::path::{Component, Path, PathBuf};
 
 /// Parent folders in which a kustomization is looked for.
@@ -24,6 +26,33 @@ pub(crate) struct KustomizePatches {
     layers: Vec<Layer>,
     /// Read for the first pod template.
     graph: OnceCell<KustomizationGraph>,
+}
+
+/// A note about files that a transformer of a kustomization injects.
+#[derive(Debug)]
+pub(crate) struct TransformerNote {
+    kustomization: PathBuf,
+    /// The folder that `kustomize build` takes.
+    built: PathBuf,
+    file: PathBuf,
+    other_files: usize,
+}
+
+impl Display for TransformerNote {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { kustomization, built, file, other_files } = self;
+        let (kustomization, built, file) = (kustomization.display(), built.display(), file.display());
+        let others = match other_files {
+            0 => String::new(),
+            others => format!(" and {}", plural(*others, "other file")),
+        };
+        write!(
+            formatter,
+            "info: {kustomization} runs this program as a transformer, so `kustomize build` adds the agent to {file}{others}; \
+             to check the result, run `kustomize build --enable-alpha-plugins --enable-exec {built} | \
+             mackerel-agent-injector inject --check --config FILE -` with the configuration of the transformer as FILE"
+        )
+    }
 }
 
 /// A kustomization.
@@ -80,22 +109,21 @@ impl KustomizePatches {
         }
     }
 
-    /// Returns a note if a kustomization injects the file as a transformer: then `kustomize build` shows if an agent is missing.
-    pub(crate) fn transformer_note(&self, file: &Path) -> Option<String> {
+    /// Notes that a kustomization injects the file by a transformer: then `kustomize build` shows if an agent is missing.
+    pub(crate) fn note_transformer(&self, file: &Path, note: &mut Option<TransformerNote>) {
         let reached = self.reached(file);
         let layers = || reached.iter().map(|(layer, _)| *layer);
-        let layer = layers().find(|layer| layer.runs_injector())?;
+        let Some(layer) = layers().find(|layer| layer.runs_injector()) else { return };
+        if let Some(note) = note {
+            note.other_files += usize::from(note.kustomization == layer.path);
+            return;
+        }
         // A component builds nothing by itself; kustomize rejects a cycle.
         let user = |built: &&Layer| layers().find(|user| user.paths(&user.content.components).contains(&built.id()));
         let built = std::iter::successors(Some(layer), user).take(reached.len()).last().unwrap_or(layer);
-        let folder = Some(built.folder()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Some(format!(
-            "info: {} injects {} as a transformer; to check the result, run `kustomize build --enable-alpha-plugins \
-             --enable-exec {} | mackerel-agent-injector inject --check --config FILE -` with its configuration as FILE",
-            layer.path.display(),
-            file.display(),
-            folder.display()
-        ))
+        let built = Some(built.folder()).filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let (kustomization, built, file) = (layer.path.clone(), built.to_owned(), file.to_owned());
+        *note = Some(TransformerNote { kustomization, built, file, other_files: 0 });
     }
 
     /// Returns the kustomizations whose patches and transformers apply to a file, each with the changes of

@@ -508,9 +508,19 @@ fn a_check_of_what_a_transformer_injects_names_the_check_of_the_build() {
     let folder = with_overlay("resources: [../base]\ntransformers: [agent.yaml]\n");
     folder.write("overlay/agent.yaml", FUNCTION);
     assert!(!folder.run(&["rbac", "--namespace", "shop", "."]).stderr.contains("transformer"));
-    let note = "info: overlay/kustomization.yaml injects base/web.yaml as a transformer; to check the result, run `kustomize build \
-                --enable-alpha-plugins --enable-exec overlay | mackerel-agent-injector inject --check --config FILE -` with its configuration as FILE";
+    let note = "info: overlay/kustomization.yaml runs this program as a transformer, so `kustomize build` adds the agent to base/web.yaml; \
+                to check the result, run `kustomize build --enable-alpha-plugins --enable-exec overlay | \
+                mackerel-agent-injector inject --check --config FILE -` with the configuration of the transformer as FILE";
     assert_eq!(transformer_notes(&folder), [note]);
+    folder.write("base/kustomization.yaml", "resources: [web.yaml, api.yaml, job.yaml]\n");
+    folder.write("base/job.yaml", WEB);
+    assert_eq!(transformer_notes(&folder), [note.replace("base/web.yaml", "base/job.yaml and 1 other file")]);
+    folder.write("base/api.yaml", WEB);
+    folder.write("other.yaml", WEB);
+    assert_eq!(transformer_notes(&folder), [note.replace("base/web.yaml", "base/api.yaml and 2 other files")]);
+    for file in ["base/api.yaml", "base/job.yaml"] {
+        std::fs::remove_file(folder.path(file)).unwrap();
+    }
     let inline =
         format!("resources: [../base]\ntransformers:\n- |-\n  {}\n", FUNCTION.trim_end().replace('\n', "\n  "));
     folder.write("overlay/kustomization.yaml", &inline);
