@@ -38,8 +38,28 @@ pub(crate) struct DriftDescription {
     pub(crate) offset: usize,
     /// JSON Pointer from the template to the same.
     pub(crate) pointer: String,
-    /// The settings that give all edited fields; none if they are not known.
+    /// The settings that give the edited fields, as far as there are any.
     pub(crate) settings: Vec<EditedSetting>,
+    /// The number of edited fields that no setting gives exactly.
+    pub(crate) others: usize,
+    /// True if the fields differ only because of the edit; false if the configuration may have changed too.
+    pub(crate) is_same_plan: bool,
+}
+
+impl DriftDescription {
+    fn new(message: String, offset: usize, pointer: String) -> Self {
+        Self { message, offset, pointer, settings: Vec::new(), others: 0, is_same_plan: false }
+    }
+}
+
+/// The advice on a hand edit: the settings that keep it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep<'a> {
+    Nothing,
+    /// A run accepts the edit with them.
+    Edit(&'a [EditedSetting]),
+    /// A run keeps their fields with them, and needs `--force` for the others.
+    Values(&'a [EditedSetting]),
 }
 
 impl Drift {
@@ -66,18 +86,17 @@ impl Drift {
         is_gone.then_some(Drift::Gone).or(agent).or(wait_for)
     }
 
-    /// Describes the drift. If `wanted`, the plan of today, is the recorded one, the message has the field and both values.
+    /// Describes the drift. The message names the fields that differ from `wanted`, the plan of today; if that is the recorded one, also
+    /// both values.
     pub(crate) fn describe(
         self,
         tree: &Tree<'_>,
         existing: &ExistingInjection,
         wanted: Option<&Plan>,
     ) -> DriftDescription {
-        let at_record = |message: String| DriftDescription {
-            message,
-            offset: existing.offset,
-            pointer: format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
-            settings: Vec::new(),
+        let at_record = |message: String| {
+            let pointer = format!("/metadata/annotations/{}", escape(Annotation::Record.key()));
+            DriftDescription::new(message, existing.offset, pointer)
         };
         match self {
             Drift::NewerRecord => {
@@ -91,12 +110,10 @@ impl Drift {
             Drift::Changed(part) => changed(tree, existing, part, wanted).unwrap_or_else(|| {
                 let message = format!("{} was modified after injection", part.subject());
                 match part.agent().and(existing.agent.as_ref()).or(existing.wait_for.as_ref()) {
-                    Some(container) => DriftDescription {
-                        message,
-                        offset: tree.span(container.node).start,
-                        pointer: format!("/spec/{}/{}", container.list.field(), container.index),
-                        settings: Vec::new(),
-                    },
+                    Some(container) => {
+                        let pointer = format!("/spec/{}/{}", container.list.field(), container.index);
+                        DriftDescription::new(message, tree.span(container.node).start, pointer)
+                    }
                     None => at_record(message),
                 }
             }),
@@ -124,20 +141,41 @@ impl Drift {
             )
     }
 
-    /// Returns the advice. `settings` keep the edit, if there are any.
-    pub(crate) fn help(self, direction: Direction, template: &PodTemplate, settings: &[EditedSetting]) -> String {
-        match (self, direction, settings) {
+    /// Returns the differences between an edited component and the plan's.
+    pub(crate) fn differences(self, existing: &ExistingInjection, plan: &Plan) -> Option<Vec<Difference>> {
+        let Drift::Changed(part) = self else { return None };
+        let (canonical, is) = match part.agent() {
+            Some(()) => (plan.agent()?.canonical(), existing.value.as_ref()?),
+            None => (plan.wait_for()?.canonical(), &existing.wait_for_value.as_ref()?.0),
+        };
+        Some(differences(&canonical, is))
+    }
+
+    /// Returns the advice.
+    pub(crate) fn help(self, direction: Direction, template: &PodTemplate, keep: Keep<'_>) -> String {
+        let steps = |settings: &[EditedSetting], between: &str| {
+            let steps: Vec<String> = settings.iter().map(|setting| setting.advice(template)).collect();
+            steps.join(between)
+        };
+        match (self, direction, keep) {
             (Drift::NewerRecord, ..) => "use that version or a newer one".to_owned(),
             (_, Direction::Uninject, _) => {
                 "undo the edit, or run `uninject --force` on the file to remove the agent".to_owned()
             }
-            (_, Direction::Inject, []) => {
+            (_, Direction::Inject, Keep::Nothing) => {
                 "undo the edit, or run `inject --force` on the file to overwrite it".to_owned()
             }
-            (_, Direction::Inject, settings) => {
-                let keep: Vec<String> = settings.iter().map(|setting| setting.advice(template)).collect();
-                let keep = keep.join(", and ");
-                format!("to keep the edit, {keep}; otherwise, undo it or run `inject --force` on the file")
+            (_, Direction::Inject, Keep::Edit(settings)) => {
+                format!(
+                    "to keep the edit, {}; otherwise, undo it or run `inject --force` on the file",
+                    steps(settings, ", and ")
+                )
+            }
+            (_, Direction::Inject, Keep::Values(settings)) => {
+                let steps = steps(settings, ", or ");
+                format!(
+                    "to keep a value, {steps}; then run `inject --force` on the file, which overwrites all other edits"
+                )
             }
         }
     }
@@ -160,84 +198,156 @@ fn gone(existing: &ExistingInjection) -> Option<String> {
     Some(format!("the pull secret `{name}` was removed or renamed"))
 }
 
-/// A container or volume as it is, and as it was injected.
-struct Compared<'a> {
+/// A container or volume of an existing injection.
+struct Part<'a> {
     name: &'a str,
     list: &'static str,
     index: usize,
     node: NodeId,
-    was: &'a Value,
 }
 
-impl<'a> Compared<'a> {
-    fn container(name: &'a str, is: &Container, was: &'a Value) -> Self {
-        Self { name, list: is.list.field(), index: is.index, node: is.node, was }
+impl<'a> Part<'a> {
+    /// Returns the container or, from 1 on, a volume.
+    fn of(existing: &'a ExistingInjection, edited: ComponentSet, number: usize) -> Option<Self> {
+        let container = |name, it: &Container| Self { name, list: it.list.field(), index: it.index, node: it.node };
+        match (number.checked_sub(1), edited.agent()) {
+            (None, Some(())) => Some(container(CONTAINER, existing.agent.as_ref()?)),
+            (None, None) => Some(container(wait_for::CONTAINER, existing.wait_for.as_ref()?)),
+            (Some(volume), _) => {
+                let (volume, there) = existing.volumes.get(volume)?;
+                let there = there.as_ref()?;
+                Some(Self { name: volume.name(), list: "volumes", index: there.index, node: there.node })
+            }
+        }
     }
 }
 
-/// Describes the first field that differs: known only while the configuration is the one of the injection.
+/// The components of an edited injection, and those that the plan of today gives.
+#[derive(Clone, Copy)]
+struct Comparison<'a> {
+    existing: &'a ExistingInjection,
+    wanted: &'a Plan,
+    edited: ComponentSet,
+}
+
+impl<'a> Comparison<'a> {
+    /// Returns the name and the value of the container or, from 1 on, of a volume of the plan.
+    fn wanted_part(self, number: usize) -> Option<(&'a str, &'a Value)> {
+        match (number.checked_sub(1), self.edited.agent()) {
+            (None, Some(())) => Some((CONTAINER, &self.wanted.agent()?.container)),
+            (None, None) => Some((wait_for::CONTAINER, &self.wanted.wait_for()?.container)),
+            (Some(volume), _) => self.wanted.agent()?.volumes.get(volume).map(|(volume, it)| (volume.name(), &**it)),
+        }
+    }
+
+    /// Returns the path of the field that differs.
+    fn field(self, Difference { kind, old, new }: &Difference) -> Option<String> {
+        let (name, field) = match kind {
+            DifferenceKind::Gone => {
+                split(old).and_then(|(number, field)| Some((self.wanted_part(number)?.0, field)))?
+            }
+            _ => split(new)
+                .and_then(|(number, field)| Some((Part::of(self.existing, self.edited, number)?.name, field)))?,
+        };
+        Some(field_path(&format!("/{name}{field}")))
+    }
+
+    /// Returns the same in backticks; a variable with its name.
+    fn named_field(self, tree: &Tree<'_>, difference: &Difference) -> Option<String> {
+        let name = |value: &Value| value.get("name").map(brief);
+        let is_variable = |field: &str| field.strip_prefix("/env/").is_some_and(|index| !index.contains('/'));
+        let variable = match difference.kind {
+            DifferenceKind::Gone => split(&difference.old)
+                .filter(|(_, field)| is_variable(field))
+                .and_then(|(number, field)| name(self.wanted_part(number)?.1.pointer(field)?)),
+            _ => split(&difference.new).filter(|(_, field)| is_variable(field)).and_then(|(number, field)| {
+                name(&find(tree, Part::of(self.existing, self.edited, number)?.node, field).0?)
+            }),
+        };
+        let field = self.field(difference)?;
+        Some(variable.map_or_else(|| format!("`{field}`"), |variable| format!("`{field}: {variable}`")))
+    }
+}
+
+/// Splits the pointer of a difference into the number of its part and the pointer from there.
+fn split(pointer: &str) -> Option<(usize, &str)> {
+    let path = pointer.strip_prefix('/')?;
+    let (part, field) = path.split_at(path.find('/').unwrap_or(path.len()));
+    Some((part.parse().ok()?, field))
+}
+
+/// Describes the fields that differ from the plan of today.
 fn changed(
     tree: &Tree<'_>,
     existing: &ExistingInjection,
-    part: ComponentSet,
+    edited: ComponentSet,
     wanted: Option<&Plan>,
 ) -> Option<DriftDescription> {
     let (record, wanted) = (&existing.record.as_ref().ok()?.components, wanted?);
-    let (same_plan, canonical, is) = if part.agent().is_some() {
-        let agent = wanted.agent()?;
-        (record.agent()?.plan == agent.record().plan, agent.canonical(), existing.value.as_ref()?)
+    let (recorded, canonical) = match edited.agent() {
+        Some(()) => (record.agent()?.value, wanted.agent()?.canonical()),
+        None => (record.wait_for()?.value, wanted.wait_for()?.canonical()),
+    };
+    let is_same_plan = recorded == Digest::of(&canonical.to_string());
+    let comparison = Comparison { existing, wanted, edited };
+    let differences = Drift::Changed(edited).differences(existing, wanted)?;
+    // With another configuration, what is absent may be new in it: any other field is more likely an edit.
+    let is_edit = |difference: &&Difference| is_same_plan || difference.kind != DifferenceKind::Gone;
+    let first = differences.iter().find(is_edit).or(differences.first())?;
+    let was = split(&first.old);
+    // The init container has settings of its own.
+    let parts = edited.agent().into_iter().flat_map(|()| (0..).map_while(|number| Part::of(existing, edited, number)));
+    let parts: Vec<Value> = parts.filter_map(|part| to_json(tree, part.node).ok()).collect();
+    let (settings, others) = edited_settings(&differences, &parts);
+    // A volume that is not there has no place: the container has mounted it.
+    let (number, there) = split(&first.new).unwrap_or_default();
+    let field =
+        was.filter(|_| first.kind == DifferenceKind::Gone && !first.new.is_empty()).map_or(there, |(_, field)| field);
+    let part = Part::of(existing, edited, number)?;
+    let (is, nearest) = find(tree, part.node, field);
+    let fields: Vec<String> = differences
+        .iter()
+        .skip(usize::from(is_same_plan))
+        .filter_map(|difference| comparison.named_field(tree, difference))
+        .collect();
+    let mut fields_shown = fields.iter().take(MAX_FIELDS).cloned().collect::<Vec<_>>().join(", ");
+    if let Some(more) = fields.len().checked_sub(MAX_FIELDS).filter(|more| *more > 0) {
+        fields_shown += &format!(" and {more} more");
+    }
+    let message = if is_same_plan {
+        let was = was.and_then(|(number, field)| comparison.wanted_part(number)?.1.pointer(field));
+        let is = is.as_ref().filter(|_| first.kind != DifferenceKind::Gone);
+        let was = was.filter(|_| first.kind != DifferenceKind::New);
+        let edit = describe_edit(&comparison.field(first)?, field, is, was);
+        if fields.is_empty() { edit } else { format!("{edit}; also modified: {fields_shown}") }
     } else {
-        let wait_for = wanted.wait_for()?;
-        (record.wait_for()?.plan == wait_for.record().plan, wait_for.canonical(), &existing.wait_for_value.as_ref()?.0)
+        let subject = edited.subject();
+        format!("{subject} was modified after injection, and differs from the configuration in {fields_shown}")
     };
-    let differences = differences(&canonical, Some(is).filter(|_| same_plan)?);
-    let Difference { kind, old, new } = differences.first()?;
-    // Item 0 is the container, the others are volumes.
-    let split = |pointer: &str| -> Option<(usize, String)> {
-        let path = pointer.strip_prefix('/')?;
-        let (item, field) = path.split_at(path.find('/').unwrap_or(path.len()));
-        Some((item.parse().ok()?, field.to_owned()))
-    };
-    let ((item, injected), (_, there)) = (split(old)?, split(new)?);
-    let Compared { name, list, index, node, was } = match item.checked_sub(1) {
-        None if part.agent().is_some() => {
-            Compared::container(CONTAINER, existing.agent.as_ref()?, &wanted.agent()?.container)
-        }
-        None => Compared::container(wait_for::CONTAINER, existing.wait_for.as_ref()?, &wanted.wait_for()?.container),
-        Some(number) => {
-            let (volume, there) = existing.volumes.get(number)?;
-            let there = there.as_ref()?;
-            let was = &wanted.agent()?.volumes.get(number)?.1;
-            Compared { name: volume.name(), list: "volumes", index: there.index, node: there.node, was }
-        }
-    };
-    let field = if *kind == DifferenceKind::Gone { &injected } else { &there };
-    let shown = field_path(&format!("/{name}{field}"));
-    let (is, nearest) = find(tree, node, field);
-    let is = is.filter(|_| *kind != DifferenceKind::Gone);
-    let was = was.pointer(&injected).filter(|_| *kind != DifferenceKind::New);
+    Some(DriftDescription {
+        message,
+        offset: tree.span(nearest).start,
+        pointer: format!("/spec/{}/{}{field}", part.list, part.index),
+        settings,
+        others,
+        is_same_plan,
+    })
+}
+
+/// Describes the edit of one field with its old and new values.
+fn describe_edit(shown: &str, field: &str, is: Option<&Value>, was: Option<&Value>) -> String {
     // A variable's value may be secret, and messages end in logs.
     let printed = |value: &Value| match field.strip_prefix("/env").map(|inner| inner.trim_start_matches('/')) {
         Some(inner) if inner.is_empty() || inner.ends_with("/value") => None,
         Some(inner) if !inner.contains('/') => value.get("name").map(brief),
         _ => Some(brief(value)),
     };
-    let message = match (is.as_ref().and_then(printed), was.and_then(printed)) {
+    match (is.and_then(printed), was.and_then(printed)) {
         (Some(is), Some(was)) => format!("`{shown}` was changed from `{was}` to `{is}` after injection"),
         (Some(is), None) => format!("`{shown}: {is}` was added after injection"),
         (None, Some(was)) => format!("`{shown}: {was}` was removed after injection"),
         (None, None) => format!("`{shown}` was modified after injection"),
-    };
-    // The init container has settings of its own.
-    let volumes = existing.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.node));
-    let parts = part.agent().and(existing.agent.as_ref()).map(|agent| std::iter::once(agent.node).chain(volumes));
-    let parts: Vec<Value> = parts.into_iter().flatten().filter_map(|node| to_json(tree, node).ok()).collect();
-    Some(DriftDescription {
-        message,
-        offset: tree.span(nearest).start,
-        pointer: format!("/spec/{list}/{index}{field}"),
-        settings: edited_settings(&differences, &parts).unwrap_or_default(),
-    })
+    }
 }
 
 /// Returns the value at a pointer with its node, or the nearest node above.
@@ -263,3 +373,6 @@ fn brief(value: &Value) -> String {
 }
 
 const MAX_VALUE_CHARS: usize = 80;
+
+/// Further fields in a message.
+const MAX_FIELDS: usize = 5;

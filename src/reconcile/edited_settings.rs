@@ -13,6 +13,8 @@ use yaml_json_patch::pointer::unescape;
 /// The setting that gives further variables.
 const ENV: &str = "agent.env";
 
+const INSECURE_TLS: &str = "kubelet.insecureTLS";
+
 /// A setting with the value that gives an edited field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EditedSetting {
@@ -20,18 +22,21 @@ pub(crate) struct EditedSetting {
     path: String,
     /// The field's value; for `agent.env`, the variable.
     value: Value,
+    /// False if it gives a value that the agent reads as the same.
+    is_exact: bool,
 }
 
-/// Returns the settings of all edited fields; none if a field has none. `parts` are the container and its volumes as they are.
-pub(crate) fn edited_settings(differences: &[Difference], parts: &[Value]) -> Option<Vec<EditedSetting>> {
+/// Returns the settings of the edited fields, and the number of fields that no setting gives exactly. `parts` are the container and
+/// its volumes as they are.
+pub(crate) fn edited_settings(differences: &[Difference], parts: &[Value]) -> (Vec<EditedSetting>, usize) {
     let mut settings: Vec<EditedSetting> = Vec::new();
+    let mut others = 0;
     for difference in differences {
-        let setting = EditedSetting::of(difference, parts)?;
-        if !settings.contains(&setting) {
-            settings.push(setting);
-        }
+        let setting = EditedSetting::of(difference, parts);
+        others += usize::from(!setting.as_ref().is_some_and(|setting| setting.is_exact));
+        settings.extend(setting.filter(|setting| !settings.contains(setting)));
     }
-    Some(settings)
+    (settings, others)
 }
 
 impl EditedSetting {
@@ -54,7 +59,7 @@ impl EditedSetting {
             _ => return None,
         };
         let value = part.pointer(&fields.iter().map(|field| format!("/{field}")).collect::<String>())?;
-        Some(Self { path, value: value.clone() })
+        Some(Self { path, value: value.clone(), is_exact: true })
     }
 
     fn of_variable(variable: &Value) -> Option<Self> {
@@ -65,11 +70,15 @@ impl EditedSetting {
             (Some(_), _) if name == API_KEY => {
                 ("apiKey.secretKeyRef.key", variable.pointer("/valueFrom/secretKeyRef/key")?)
             }
+            // Any value means true to the agent.
+            (Some(setting @ INSECURE_TLS), Some(value)) if value != "true" => {
+                return Some(Self { path: setting.to_owned(), value: true.into(), is_exact: false });
+            }
             (Some("agent.config"), Some(value)) => ("agent.config.location", value),
             (Some(setting), Some(value)) => (setting, value),
             _ => (ENV, variable),
         };
-        Some(Self { path: path.to_owned(), value: value.clone() })
+        Some(Self { path: path.to_owned(), value: value.clone(), is_exact: true })
     }
 
     fn annotation(&self) -> Option<Annotation> {
@@ -115,6 +124,9 @@ impl EditedSetting {
             (None, Some(variable)) if self.path == ENV => format!("{variable} in `{ENV}` of the configuration"),
             (None, _) => format!("`{}` in the configuration", self.path),
         };
-        format!("set {what} to the same value")
+        match self.is_exact {
+            true => format!("set {what} to the same value"),
+            false => format!("set {what} to `{}`", self.text()),
+        }
     }
 }

@@ -30,8 +30,7 @@ use crate::manifest::resource::Resource;
 use crate::options::{Direction, ForeignAgents, HandEdits, Options};
 use crate::reconcile::adopt::Adoptable;
 use crate::reconcile::current_state::{CurrentState, others};
-use crate::reconcile::drift::{Drift, DriftDescription};
-use crate::reconcile::edited_settings::EditedSetting;
+use crate::reconcile::drift::{Drift, DriftDescription, Keep};
 use crate::reconcile::patch::{
     AdoptedContainer, ListPositions, TemplatePatch, kept_annotations, removal, removal_beside, replacement,
 };
@@ -417,29 +416,43 @@ impl Reconciler<'_, '_> {
 
     #[cold]
     fn refuse_drift(&self, edit: Drift, existing: &ExistingInjection, wanted: Option<&Plan>) -> Finding {
-        let DriftDescription { message, offset, pointer, settings } = edit.describe(self.tree, existing, wanted);
-        let settings = if self.is_kept(edit, existing, &settings) { settings } else { Vec::new() };
+        let description = edit.describe(self.tree, existing, wanted);
+        let keep = wanted.map_or(Keep::Nothing, |wanted| self.keep(edit, existing, &description, wanted));
         let renamed = self.renamed_agent(existing).filter(|_| edit == Drift::Gone);
         let help = match (renamed, self.options.direction) {
-            (None, direction) => edit.help(direction, self.template, &settings),
+            (None, direction) => edit.help(direction, self.template, keep),
             (Some(renamed), Direction::Inject) => {
                 format!("{renamed}; otherwise, remove that container and run `inject --force` on the file")
             }
             (Some(renamed), Direction::Uninject) => format!("{renamed}; otherwise, run `uninject --force` on the file"),
         };
+        let DriftDescription { message, offset, pointer, .. } = description;
         Finding::new(Reason::HandEdited, message, offset, &format!("{}{pointer}", self.at)).with_help(help)
     }
 
-    /// Returns true if a run accepts the edit once all of the settings have their values.
-    fn is_kept(&self, edit: Drift, existing: &ExistingInjection, settings: &[EditedSetting]) -> bool {
+    /// Returns the settings that keep the edit, as a run with them shows.
+    fn keep<'d>(
+        &self,
+        edit: Drift,
+        existing: &ExistingInjection,
+        DriftDescription { settings, others, is_same_plan, .. }: &'d DriftDescription,
+        wanted: &Plan,
+    ) -> Keep<'d> {
         let mut template = self.template.clone();
         let mut config = Some(self.context.config.clone());
         for setting in settings {
             config = config.and_then(|config| setting.set(&mut template, config));
         }
-        let Some(config) = config else { return false };
+        let Some(config) = config else { return Keep::Nothing };
         let context = DecisionContext { config: &config, agents: &Agents::default(), ..self.context };
-        matches!(self.decide(&template, context).decision, Decision::Add(plan) if edit.is_wanted(existing, &plan))
+        let Decision::Add(plan) = self.decide(&template, context).decision else { return Keep::Nothing };
+        if *is_same_plan && edit.is_wanted(existing, &plan) {
+            return Keep::Edit(settings);
+        }
+        match (edit.differences(existing, wanted), edit.differences(existing, &plan)) {
+            (Some(before), Some(after)) if after != before && after.len() <= *others => Keep::Values(settings),
+            _ => Keep::Nothing,
+        }
     }
 
     /// Keeps names that Renovate or kustomize have changed since, unless the configuration sets them. The init container's image
