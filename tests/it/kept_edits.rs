@@ -1,9 +1,10 @@
 //! `hand-edited` names settings that keep an edit. With them the next run accepts it, for each field that an injected agent has and
-//! each variable that it can have.
+//! each variable that it can have. If the configuration has changed too, `--force` with them keeps the value.
 
 use crate::laws::{INJECT, applied};
 use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
+use mackerel_agent_injector::options::HandEdits;
 use mackerel_agent_injector::report::{Finding, Reason};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -162,7 +163,7 @@ fn followed(advice: &str, edited: &Value, at: &str, sets: &[String]) -> (Vec<Str
         (_, (list, index)) if index.parse::<usize>().is_ok() => edited.pointer(list).unwrap(),
         (value, _) => value,
     };
-    for step in advice.split(", and ") {
+    for step in advice.split(", and ").flat_map(|steps| steps.split(", or ")) {
         let what = step.strip_prefix("set ").and_then(|step| step.strip_suffix(" to the same value")).unwrap();
         if let Some(key) = what.strip_prefix("annotation `").and_then(|key| key.strip_suffix('`')) {
             let name = key.rsplit('/').next().unwrap();
@@ -215,4 +216,51 @@ fn with_the_settings_that_it_names_the_edit_is_accepted() {
     }
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
     assert!(kept.len() > 40, "{kept:#?}");
+}
+
+#[test]
+fn after_another_configuration_the_value_is_kept_by_force() {
+    let mut force = INJECT;
+    force.hand_edits = HandEdits::Overwrite;
+    let (mut kept, mut wrong) = (BTreeSet::new(), Vec::new());
+    // The last one sets the memo already.
+    for sets in &CONFIGURATIONS[..4] {
+        let mut sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let first = inject(POD, &config(&sets).unwrap(), INJECT);
+        let whole: Value = serde_json::from_str(&applied(POD, &first.edits).unwrap()).unwrap();
+        sets.push("agent.memo=another".to_owned());
+        let second = config(&sets).unwrap();
+        for (what, edited) in edits(&whole) {
+            let finding = decision(&edited, &second);
+            let help = finding.help.unwrap_or_default();
+            let Some((advice, _)) = help.strip_prefix("to keep a value, ").and_then(|help| help.split_once("; "))
+            else {
+                continue;
+            };
+            // The place of another value is the edited one.
+            if advice.ends_with("to `true`") {
+                continue;
+            }
+            let (sets, pod) = followed(advice, &edited, &finding.pointer, &sets);
+            let text = pod.to_string();
+            let config = config(&sets).unwrap();
+            let forced = inject(&text, &config, force);
+            let mut forced: Value = serde_json::from_str(&applied(&text, &forced.edits).unwrap()).unwrap();
+            // With the edited agent and the memo in its place, nothing is a hand edit.
+            let ((agent, tmp), (old_agent, old_tmp)) = (injected(&forced), injected(&edited));
+            let added = forced.pointer_mut(&agent).unwrap();
+            let memo =
+                added["env"].as_array().unwrap().iter().find(|it| it["name"] == "MACKEREL_MEMO").unwrap().clone();
+            *added = edited.pointer(&old_agent).unwrap().clone();
+            added["env"].as_array_mut().unwrap().push(memo);
+            *forced.pointer_mut(&tmp).unwrap() = edited.pointer(&old_tmp).unwrap().clone();
+            match decision(&forced, &config).reason {
+                Reason::Updated | Reason::Unchanged => {}
+                other => wrong.push(format!("{sets:?}: {what}: {advice}: {other:?}")),
+            }
+            kept.insert(advice.to_owned());
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+    assert!(kept.len() > 30, "{kept:#?}");
 }
