@@ -60,12 +60,13 @@ pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
     let is_cloud = ["aks", "eks", "gke"].iter().any(|cloud| text.eq_ignore_ascii_case(cloud));
     // `WARN` for `WARNING`
     let is_begun = |word: &&&str| text.len() > 2 && word.to_lowercase().starts_with(&text.to_lowercase());
-    let help = match closest(text, words.iter().copied()).or_else(|| words.iter().find(is_begun).copied()) {
+    let help = match closest(text, words.iter().copied()) {
         Some(word) => Some(format!("did you mean `{word}`?")),
+        // Not `eks-fargate`, which `eks` begins.
         None if is_cloud && words.contains(&"eks-fargate") => {
             Some("for nodes of AKS, EKS or GKE, use `kubernetes`".to_owned())
         }
-        None => None,
+        None => words.iter().find(is_begun).map(|word| format!("did you mean `{word}`?")),
     };
     Violation { what: format!("must be one of {}, found `{text}`", listed.join(", ")), help }
 }
