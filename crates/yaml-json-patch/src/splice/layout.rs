@@ -60,8 +60,8 @@ impl Examples {
 }
 
 /// The value that occurs most often; of several, the one with the greatest weight.
-fn most<T: Copy + Ord>(values: impl Iterator<Item = (usize, T)>) -> Option<T> {
-    let mut votes: BTreeMap<T, (usize, usize)> = BTreeMap::new();
+fn most<W: Ord + Copy + Default, T: Copy + Ord>(values: impl Iterator<Item = (W, T)>) -> Option<T> {
+    let mut votes: BTreeMap<T, (usize, W)> = BTreeMap::new();
     for (weight, value) in values {
         let (count, greatest) = votes.entry(value).or_default();
         *count += 1;
@@ -83,7 +83,7 @@ fn nearest<T: Copy + Ord>(
     })
 }
 
-/// The layout of most collections that are members of `node`, or of its items; of several, that of the longest list. Neither deeper
+/// The layout of most collections that are members of `node`, or of its items; of several, that of the list with the most items, or the first. Neither deeper
 /// collections nor the length of mappings count: where new text goes deep into several items of a list, a later item must not
 /// follow what the first one got.
 fn beside<T: Copy + Ord>(
@@ -93,7 +93,11 @@ fn beside<T: Copy + Ord>(
 ) -> Option<T> {
     let mappings = std::iter::once(node).chain(tree.items(node)).filter(|node| tree.style(*node) == Style::Block);
     let members = mappings.flat_map(|mapping| tree.entries(mapping));
-    let weight = |value| if tree.kind(value) == Kind::Sequence { tree.span(value).len() } else { 0 };
+    // Not by bytes: they depend on what was put into the items of a list.
+    let weight = |value| match tree.kind(value) {
+        Kind::Sequence => (tree.items(value).count(), usize::MAX - tree.span(value).start),
+        _ => (0, 0),
+    };
     most(members.filter_map(|(key, value)| Some((weight(value), probe(Some(key), value)?))))
 }
 

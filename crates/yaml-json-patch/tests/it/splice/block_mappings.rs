@@ -235,10 +235,18 @@ fn lists_of_words_are_in_brackets_where_others_are() {
 
 #[test]
 fn a_new_list_is_written_as_the_longest_beside_it() {
-    given("s:\n  a:\n    b:\n      - 1\n  l:\n  - name: x\n    image: y\n")
+    given("s:\n  a:\n    b:\n      - 1\n  l:\n  - 1\n  - 2\n")
         .add("/s/v", json!([{"c": {}}]))
-        .gives("s:\n  a:\n    b:\n      - 1\n  l:\n  - name: x\n    image: y\n  v:\n  - c: {}\n");
-    given("s:\n  a:\n  - 1\n  l:\n    - name: x\n      image: y\n")
+        .gives("s:\n  a:\n    b:\n      - 1\n  l:\n  - 1\n  - 2\n  v:\n  - c: {}\n");
+    given("s:\n  a:\n  - 1\n  l:\n    - 1\n    - 2\n")
         .add("/s/v", json!([{"c": {}}]))
-        .gives("s:\n  a:\n  - 1\n  l:\n    - name: x\n      image: y\n  v:\n    - c: {}\n");
+        .gives("s:\n  a:\n  - 1\n  l:\n    - 1\n    - 2\n  v:\n    - c: {}\n");
+}
+
+#[test]
+fn what_stands_in_the_items_of_a_list_does_not_make_it_longer() {
+    for content in ["1", "a much longer text that somebody put there later"] {
+        let text = format!("s:\n  a:\n  - b: 1\n  l:\n    - b: {content}\n");
+        given(&text).add("/s/v", json!([{"c": {}}])).gives(&format!("{text}  v:\n  - c: {{}}\n"));
+    }
 }
