@@ -245,8 +245,8 @@ fn a_new_list_is_written_as_the_longest_beside_it() {
 
 #[test]
 fn what_stands_in_the_items_of_a_list_does_not_make_it_longer() {
-    for content in ["1", "a much longer text that somebody put there later"] {
-        let text = format!("s:\n  a:\n  - b: 1\n  l:\n    - b: {content}\n");
+    for value in ["1", "a value of many bytes"] {
+        let text = format!("s:\n  a:\n  - b: 1\n  l:\n    - b: {value}\n");
         given(&text).add("/s/v", json!([{"c": {}}])).gives(&format!("{text}  v:\n  - c: {{}}\n"));
     }
 }
