@@ -1,6 +1,8 @@
 //! The open connections of a port: the phase of each, the time that a phase may take, and which one closes for a new one.
 
-use crate::webhook::limits::{MAX_ANSWER_TIME, MAX_HANDSHAKE_TIME, MAX_HEAD_TIME, MAX_IDLE_TIME};
+use crate::webhook::limits::{
+    MAX_ANSWER_TIME, MAX_ANSWER_TIME_WHEN_FULL, MAX_HANDSHAKE_TIME, MAX_HEAD_TIME, MAX_IDLE_TIME,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +19,9 @@ pub(crate) enum Phase {
     Head,
     /// The head has come.
     Body,
-    /// The body has come; the review waits, or runs.
+    /// The body has come; the review waits for its turn.
+    Waiting,
+    /// The review runs.
     Review,
     /// The client has not read the whole answer yet.
     Answer,
@@ -30,7 +34,7 @@ impl Phase {
             Phase::Handshake => Some(MAX_HANDSHAKE_TIME),
             Phase::Idle => Some(MAX_IDLE_TIME),
             Phase::Head => Some(MAX_HEAD_TIME),
-            Phase::Body | Phase::Review => None,
+            Phase::Body | Phase::Waiting | Phase::Review => None,
             Phase::Answer => Some(MAX_ANSWER_TIME),
         }
     }
@@ -42,6 +46,22 @@ struct ConnectionState {
     since: Instant,
     /// A request has been answered.
     has_served: bool,
+    /// It closes after its next answer, for a new connection.
+    is_evicted: bool,
+}
+
+/// The order in which connections close for new ones. Those that never brought a request are first: kube-apiserver may be about
+/// to use one of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Eviction {
+    NeverServed,
+    Idle,
+    /// A part of a request has come.
+    Incomplete,
+    /// The client does not read its answer.
+    Unread,
+    /// The review is answered with 429, after which the API server tries again.
+    Waiting,
 }
 
 /// One connection.
@@ -49,12 +69,13 @@ struct ConnectionState {
 pub(crate) struct Connection {
     state: Mutex<ConnectionState>,
     close: Notify,
+    evict: Notify,
 }
 
 impl Connection {
     fn new(phase: Phase) -> Self {
-        let state = ConnectionState { phase, since: Instant::now(), has_served: false };
-        Self { state: Mutex::new(state), close: Notify::new() }
+        let state = ConnectionState { phase, since: Instant::now(), has_served: false, is_evicted: false };
+        Self { state: Mutex::new(state), close: Notify::new(), evict: Notify::new() }
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
@@ -74,7 +95,7 @@ impl Connection {
     pub(crate) fn flushed(&self) {
         let mut state = lock(&self.state);
         if state.phase == Phase::Answer {
-            *state = ConnectionState { phase: Phase::Idle, since: Instant::now(), has_served: true };
+            *state = ConnectionState { phase: Phase::Idle, since: Instant::now(), has_served: true, ..*state };
         }
     }
 
@@ -83,12 +104,37 @@ impl Connection {
         self.close.notified().await;
     }
 
-    /// The order in which connections close for new ones; none for one whose review runs. Those that never brought a request
-    /// are first: kube-apiserver may be about to use one of the others.
-    fn rank(&self) -> Option<(bool, bool, Instant)> {
-        let ConnectionState { phase, since, has_served } = *lock(&self.state);
-        let waits_for_client = !matches!(phase, Phase::Review | Phase::Answer);
-        waits_for_client.then_some((has_served, has_served && phase != Phase::Idle, since))
+    /// Returns when the review must wait no longer.
+    pub(crate) async fn evicted(&self) {
+        self.evict.notified().await;
+    }
+
+    pub(crate) fn is_evicted(&self) -> bool {
+        lock(&self.state).is_evicted
+    }
+
+    /// Returns the place in the order in which connections close; none if it must not.
+    fn eviction(&self) -> Option<(Eviction, Instant)> {
+        let ConnectionState { phase, since, has_served, is_evicted } = *lock(&self.state);
+        let eviction = match phase {
+            _ if is_evicted => return None,
+            Phase::Review => return None,
+            Phase::Answer if since.elapsed() < MAX_ANSWER_TIME_WHEN_FULL => return None,
+            Phase::Answer => Eviction::Unread,
+            Phase::Waiting => Eviction::Waiting,
+            Phase::Handshake | Phase::Idle | Phase::Head | Phase::Body if !has_served => Eviction::NeverServed,
+            Phase::Handshake | Phase::Idle => Eviction::Idle,
+            Phase::Head | Phase::Body => Eviction::Incomplete,
+        };
+        Some((eviction, since))
+    }
+
+    fn evict(&self, eviction: Eviction) {
+        lock(&self.state).is_evicted = true;
+        match eviction {
+            Eviction::Waiting => self.evict.notify_one(),
+            _ => self.close.notify_one(),
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -137,13 +183,14 @@ impl Connections {
     /// Counts a new connection. Where there are too many, the one that has waited longest for its client closes.
     pub(crate) fn open(self: &Arc<Self>, phase: Phase) -> Opened {
         let mut open = lock(&self.open);
-        let is_full = open.connections.len() >= self.max;
+        let is_full = open.connections.len() >= self.max && open.count() >= self.max;
         if is_full {
-            let ranked = open.connections.iter().filter_map(|(number, open)| Some((open.rank()?, *number)));
-            let Some((_, number)) = ranked.min() else { return Opened::Full };
-            if let Some(closing) = open.connections.remove(&number) {
-                closing.close.notify_one();
-            }
+            let connections = open.connections.values();
+            let evictable = connections.filter_map(|connection| Some((connection.eviction()?, connection)));
+            let Some(((eviction, _), connection)) = evictable.min_by_key(|(order, _)| *order) else {
+                return Opened::Full;
+            };
+            connection.evict(eviction);
         }
         let (number, connection) = (open.next, Arc::new(Connection::new(phase)));
         open.next += 1;
@@ -160,7 +207,14 @@ impl Connections {
     }
 
     pub(crate) fn count(&self) -> usize {
-        lock(&self.open).connections.len()
+        lock(&self.open).count()
+    }
+}
+
+impl OpenConnections {
+    /// The connections that stay.
+    fn count(&self) -> usize {
+        self.connections.values().filter(|connection| !connection.is_evicted()).count()
     }
 }
 
@@ -228,6 +282,26 @@ mod tests {
         busy.connection.enter(Phase::Review);
         assert!(matches!(connections.open(Phase::Handshake), Opened::Full));
         assert!(!is_closing(&busy));
+    }
+
+    #[test]
+    fn a_waiting_review_gives_its_connection_away_after_unread_answers() {
+        let long_ago = |since: Duration| Instant::now().checked_sub(since).unwrap();
+        let connections = Connections::new(2);
+        let (waiting, unread) = (opened(&connections), opened(&connections));
+        waiting.connection.enter(Phase::Waiting);
+        unread.connection.enter(Phase::Answer);
+        lock(&unread.connection.state).since = long_ago(2 * MAX_ANSWER_TIME_WHEN_FULL);
+        let new = opened(&connections);
+        assert_eq!([&waiting, &unread].map(|one| one.connection.is_evicted()), [false, true]);
+        // An answer that the client has had no time to read stays.
+        new.connection.enter(Phase::Answer);
+        let newer = opened(&connections);
+        assert_eq!([&waiting, &new].map(|one| one.connection.is_evicted()), [true, false]);
+        assert!(!is_closing(&waiting), "it is answered first");
+        newer.connection.enter(Phase::Review);
+        assert!(matches!(connections.open(Phase::Handshake), Opened::Full));
+        assert_eq!(connections.count(), 2);
     }
 
     #[test]

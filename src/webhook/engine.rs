@@ -1,19 +1,19 @@
-//! Decisions about reviews: small ones at once, others on threads of their own, a few at a time. A panic ends one review, not the
-//! server.
+//! Decisions about reviews, on threads: those of one size never wait for larger ones. A panic ends one review, not the server.
 
 use crate::admission::{self, Answer, Hook, Malformed, Reviewer, Subject};
 use crate::config::Config;
-use crate::webhook::limits::{Body, MAX_LARGE_REVIEWS, MAX_ORDINARY_REVIEWS, MAX_WAIT_TIME, Size};
+use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, SMALL_THREADS, Size};
 use crate::webhook::log;
-use std::cell::RefCell;
+use crate::webhook::metrics::InFlight;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::{io, thread};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
 /// Stack of the threads for reviews, as much as the main thread has: documents may be nested deeply.
-pub(crate) const STACK: usize = 8 << 20;
+const STACK: usize = 8 << 20;
 /// Reviews after which a thread forgets what it shares between them, so that memory stays bounded.
 const MAX_SHARED_REVIEWS: usize = 1000;
 
@@ -25,12 +25,17 @@ pub(crate) type Decide = fn(&Reviewer, Hook, &[u8]) -> Result<Answer, Malformed>
 pub(crate) struct CurrentConfig(RwLock<Arc<Config>>);
 
 /// Answers reviews.
-#[derive(Clone)]
 pub(crate) struct Engine {
-    config: Arc<CurrentConfig>,
-    decide: Decide,
-    ordinary: Arc<Semaphore>,
-    large: Arc<Semaphore>,
+    small: Threads,
+    ordinary: Threads,
+    large: Threads,
+}
+
+/// A review, in flight until it is dropped.
+pub(crate) struct Review {
+    pub(crate) hook: Hook,
+    pub(crate) body: Body,
+    pub(crate) _in_flight: InFlight,
 }
 
 /// The answer to a review.
@@ -51,9 +56,31 @@ pub(crate) enum Unanswered {
     Lost,
 }
 
-thread_local! {
-    /// This thread's reviewer, and the reviews that it has still to answer.
-    static REVIEWER: RefCell<Option<(Reviewer, usize)>> = const { RefCell::new(None) };
+/// A free thread.
+pub(crate) struct Turn<'e> {
+    threads: &'e Threads,
+    permit: OwnedSemaphorePermit,
+}
+
+/// The threads for the reviews of one size.
+struct Threads {
+    free: Arc<Semaphore>,
+    jobs: Sender<Job>,
+}
+
+struct Job {
+    review: Review,
+    permit: OwnedSemaphorePermit,
+    reply: oneshot::Sender<Result<Reply, Malformed>>,
+}
+
+/// Decides about reviews on one thread, and shares work between them.
+struct Worker {
+    config: Arc<CurrentConfig>,
+    decide: Decide,
+    reviewer: Reviewer,
+    /// Reviews until the thread forgets what it shares.
+    left: usize,
 }
 
 impl CurrentConfig {
@@ -71,51 +98,107 @@ impl CurrentConfig {
 }
 
 impl Engine {
-    pub(crate) fn new(config: Arc<CurrentConfig>, decide: Decide) -> Self {
-        let [ordinary, large] = [MAX_ORDINARY_REVIEWS, MAX_LARGE_REVIEWS].map(|turns| Arc::new(Semaphore::new(turns)));
-        Self { config, decide, ordinary, large }
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// If the system gives no threads.
+    pub(crate) fn start(config: &Arc<CurrentConfig>, decide: Decide) -> io::Result<Self> {
+        let threads = |count| Threads::start(count, config, decide);
+        Ok(Self {
+            small: threads(SMALL_THREADS)?,
+            ordinary: threads(ORDINARY_THREADS)?,
+            large: threads(LARGE_THREADS)?,
+        })
     }
 
-    /// Answers a review. One that is not small waits for its turn, and for a thread.
+    /// Waits for a thread.
+    ///
+    /// # Errors
+    /// [`Unanswered::Busy`].
+    pub(crate) async fn turn(&self, size: Size) -> Result<Turn<'_>, Unanswered> {
+        let threads = match size {
+            Size::Small => &self.small,
+            Size::Ordinary => &self.ordinary,
+            Size::Large | Size::TooLarge => &self.large,
+        };
+        let permit = timeout(MAX_WAIT_TIME, Arc::clone(&threads.free).acquire_owned()).await;
+        let permit = permit.map_err(|_| Unanswered::Busy)?.map_err(|_| Unanswered::Lost)?;
+        Ok(Turn { threads, permit })
+    }
+}
+
+impl Turn<'_> {
+    /// Answers a review on the thread. A caller that waits no longer ends a review that has not begun.
     ///
     /// # Errors
     /// [`Unanswered`].
-    pub(crate) async fn review(&self, hook: Hook, body: Body) -> Result<Reply, Unanswered> {
-        let turns = match body.size() {
-            Size::Small => return self.answer(hook, body).map_err(Unanswered::Malformed),
-            Size::Ordinary => &self.ordinary,
-            Size::Large => &self.large,
-        };
-        let turn = timeout(MAX_WAIT_TIME, Arc::clone(turns).acquire_owned()).await;
-        let turn = turn.map_err(|_| Unanswered::Busy)?.map_err(|_| Unanswered::Lost)?;
-        let engine = self.clone();
-        let review = move || {
-            let reply = engine.answer(hook, body);
-            drop(turn);
-            reply
-        };
-        spawn_blocking(review).await.map_err(|_| Unanswered::Lost)?.map_err(Unanswered::Malformed)
+    pub(crate) async fn review(self, review: Review) -> Result<Reply, Unanswered> {
+        let (reply, answered) = oneshot::channel();
+        let job = Job { review, permit: self.permit, reply };
+        self.threads.jobs.send(job).map_err(|_| Unanswered::Lost)?;
+        answered.await.map_err(|_| Unanswered::Lost)?.map_err(Unanswered::Malformed)
+    }
+}
+
+impl Threads {
+    fn start(count: usize, config: &Arc<CurrentConfig>, decide: Decide) -> io::Result<Self> {
+        let (jobs, queue) = channel();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..count {
+            let (queue, config) = (Arc::clone(&queue), Arc::clone(config));
+            let work = move || Worker::new(config, decide).work(&queue);
+            thread::Builder::new().stack_size(STACK).spawn(work)?;
+        }
+        Ok(Self { free: Arc::new(Semaphore::new(count)), jobs })
+    }
+}
+
+impl Worker {
+    fn new(config: Arc<CurrentConfig>, decide: Decide) -> Self {
+        let reviewer = Reviewer::new(config.get());
+        Self { config, decide, reviewer, left: MAX_SHARED_REVIEWS }
     }
 
-    /// Decides on this thread, and logs the decision.
-    fn answer(&self, hook: Hook, body: Body) -> Result<Reply, Malformed> {
-        let (config, kept) = (self.config.get(), REVIEWER.take());
-        let kept = kept.filter(|(reviewer, left)| *left > 0 && Arc::ptr_eq(reviewer.config(), &config));
-        let (reviewer, left) = kept.unwrap_or_else(|| (Reviewer::new(config), MAX_SHARED_REVIEWS));
-        let answer = match catch_unwind(AssertUnwindSafe(|| (self.decide)(&reviewer, hook, body.bytes()))) {
-            Ok(answer) => {
-                REVIEWER.set(Some((reviewer, left - 1)));
-                answer
+    /// Answers reviews until the server ends.
+    fn work(&mut self, queue: &Mutex<Receiver<Job>>) {
+        loop {
+            let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(Job { review, permit, reply }) = job else { return };
+            if reply.is_closed() {
+                continue;
             }
-            // The panic may have left the reviewer half changed; the next review gets another.
+            let answer = self.answer(&review);
+            drop((review, permit));
+            // The client may have left.
+            let _ = reply.send(answer);
+        }
+    }
+
+    /// Decides, and logs the decision.
+    fn answer(&mut self, review: &Review) -> Result<Reply, Malformed> {
+        let config = self.config.get();
+        if self.left == 0 || !Arc::ptr_eq(self.reviewer.config(), &config) {
+            self.forget(config);
+        }
+        self.left -= 1;
+        let (hook, body) = (review.hook, review.body.bytes());
+        let answer = match catch_unwind(AssertUnwindSafe(|| (self.decide)(&self.reviewer, hook, body))) {
+            Ok(answer) => answer,
             Err(_) => {
+                // The panic may have left the reviewer half changed.
+                self.forget(self.config.get());
                 let place = log::panic_place().unwrap_or_else(|| "an unknown place".to_owned());
-                admission::fault(body.bytes(), format!("panic at {place}"))
+                admission::fault(body, format!("panic at {place}"))
             }
         };
         let Answer { body, decision, subject, message, is_fault } = answer?;
         log_decision(hook, decision, &subject, &message, is_fault);
         Ok(Reply { body, decision, is_dry_run: subject.is_dry_run })
+    }
+
+    fn forget(&mut self, config: Arc<Config>) {
+        self.reviewer = Reviewer::new(config);
+        self.left = MAX_SHARED_REVIEWS;
     }
 }
 
@@ -143,8 +226,9 @@ fn short(text: &str, max: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::webhook::limits::Bodies;
-    use std::thread;
+    use crate::webhook::metrics::Metrics;
+    use std::rc::Rc;
+    use std::time::Duration;
 
     const REVIEW: &str = r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"7","operation":"CREATE",
         "kind":{"group":"","version":"v1","kind":"Pod"},"resource":{"group":"","version":"v1","resource":"pods"},
@@ -162,14 +246,30 @@ mod tests {
         reviewer.answer(hook, body)
     }
 
-    fn body(text: &str, promised: Option<usize>) -> Body {
-        let mut body = Body::new(promised, &Arc::new(Bodies::default()));
+    fn review(text: &str) -> Review {
+        let mut body = Body::new(None, &Arc::default());
         body.extend(text.as_bytes()).unwrap();
-        body
+        Review { hook: Hook::Mutate, body, _in_flight: Metrics::new().in_flight() }
+    }
+
+    /// A review of this size.
+    fn padded(text: &str, size: Size) -> Review {
+        let blanks = match size {
+            Size::Small => 0,
+            Size::Ordinary => 100 << 10,
+            _ => 2 << 20,
+        };
+        let review = review(&(text.to_owned() + &" ".repeat(blanks)));
+        assert_eq!(review.body.size(), size);
+        review
     }
 
     fn engine(decide: Decide) -> Engine {
-        Engine::new(Arc::new(CurrentConfig::new(Config::default())), decide)
+        Engine::start(&Arc::new(CurrentConfig::new(Config::default())), decide).unwrap()
+    }
+
+    async fn answer(engine: &Engine, review: Review) -> Result<Reply, Unanswered> {
+        engine.turn(review.body.size()).await?.review(review).await
     }
 
     fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -180,15 +280,15 @@ mod tests {
     fn a_panic_allows_the_pod_and_the_next_review_is_answered() {
         let engine = engine(planted);
         block_on(async {
-            for promised in [Some(REVIEW.len()), Some(100 << 10), None] {
-                let reply = engine.review(Hook::Mutate, body(REVIEW, promised)).await.unwrap();
-                let answer: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
+            for size in [Size::Small, Size::Ordinary, Size::Large] {
+                let reply = answer(&engine, padded(REVIEW, size)).await.unwrap();
+                let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
                 assert_eq!(reply.decision, "internal-error");
-                assert_eq!((&answer["response"]["allowed"], &answer["response"]["uid"]), (&true.into(), &"7".into()));
-                assert_eq!(answer["response"]["auditAnnotations"]["decision"], "internal-error");
-                assert!(answer["response"].get("patch").is_none());
-                assert!(!answer.to_string().contains("password"));
-                let reply = engine.review(Hook::Mutate, body(&REVIEW.replace("PLANTED", "web:1"), promised)).await;
+                assert_eq!((&body["response"]["allowed"], &body["response"]["uid"]), (&true.into(), &"7".into()));
+                assert_eq!(body["response"]["auditAnnotations"]["decision"], "internal-error");
+                assert!(body["response"].get("patch").is_none());
+                assert!(!body.to_string().contains("password"));
+                let reply = answer(&engine, padded(&REVIEW.replace("PLANTED", "web:1"), size)).await;
                 assert_eq!(reply.unwrap().decision, "injected");
             }
         });
@@ -196,31 +296,49 @@ mod tests {
 
     #[test]
     fn a_large_review_waits_a_second_for_its_turn_and_others_do_not_wait_for_it() {
-        let engine = engine(slow);
-        block_on(async {
-            let review = |body: Body| {
-                let engine = engine.clone();
-                tokio::spawn(async move { engine.review(Hook::Mutate, body).await })
+        let engine = Rc::new(engine(slow));
+        let plain = REVIEW.replace("PLANTED", "web:1");
+        let local = tokio::task::LocalSet::new();
+        block_on(local.run_until(async {
+            let start = |review: Review| {
+                let engine = Rc::clone(&engine);
+                tokio::task::spawn_local(async move { answer(&engine, review).await })
             };
-            let (busy, late) = (review(body(REVIEW, None)), review(body(&REVIEW.replace("PLANTED", "web:1"), None)));
-            let plain = REVIEW.replace("PLANTED", "web:1");
-            for promised in [plain.len(), 100 << 10] {
-                assert_eq!(review(body(&plain, Some(promised))).await.unwrap().unwrap().decision, "injected");
+            let (busy, late) = (start(padded(REVIEW, Size::Large)), start(padded(&plain, Size::Large)));
+            for size in [Size::Small, Size::Ordinary] {
+                assert_eq!(start(padded(&plain, size)).await.unwrap().unwrap().decision, "injected");
             }
             assert!(!busy.is_finished());
             assert!(matches!(late.await.unwrap(), Err(Unanswered::Busy)));
             assert_eq!(busy.await.unwrap().unwrap().decision, "injected");
+        }));
+    }
+
+    /// A client that leaves drops the future. Its review is in flight until the thread has finished it, and has its turn until then.
+    #[test]
+    fn a_review_whose_client_has_left_is_in_flight_until_it_ends() {
+        let (engine, metrics) = (engine(slow), Metrics::new());
+        let in_flight = || metrics.text().contains("requests_in_flight 1");
+        block_on(async {
+            let review = Review { _in_flight: metrics.in_flight(), ..padded(REVIEW, Size::Large) };
+            let left = timeout(Duration::from_millis(200), answer(&engine, review)).await;
+            assert!(left.is_err() && in_flight());
+            assert!(matches!(answer(&engine, padded(REVIEW, Size::Large)).await, Err(Unanswered::Busy)));
+            let next = answer(&engine, padded(&REVIEW.replace("PLANTED", "web:1"), Size::Large)).await;
+            assert_eq!(next.unwrap().decision, "injected");
+            assert!(!in_flight());
         });
     }
 
     #[test]
     fn a_changed_configuration_holds_from_the_next_review_on() {
-        let engine = engine(|reviewer, hook, body| reviewer.answer(hook, body));
-        let decision = || block_on(engine.review(Hook::Mutate, body(REVIEW, Some(REVIEW.len())))).unwrap().decision;
+        let current = Arc::new(CurrentConfig::new(Config::default()));
+        let engine = Engine::start(&current, |reviewer, hook, body| reviewer.answer(hook, body)).unwrap();
+        let decision = || block_on(answer(&engine, review(REVIEW))).unwrap().decision;
         assert_eq!(decision(), "injected");
         let mut config = Config::default();
         config.spec.injection = crate::config::InjectionMode::Disabled;
-        engine.config.set(config);
+        current.set(config);
         assert_eq!(decision(), "disabled");
     }
 

@@ -12,86 +12,121 @@ pub(crate) const MAX_HEAD_TIME: Duration = Duration::from_secs(10);
 pub(crate) const MAX_BODY_TIME: Duration = Duration::from_secs(5);
 /// Time for the client to read the answer.
 pub(crate) const MAX_ANSWER_TIME: Duration = Duration::from_secs(10);
+/// Time for the client to read the answer while others wait for a connection.
+pub(crate) const MAX_ANSWER_TIME_WHEN_FULL: Duration = Duration::from_secs(1);
 /// Time between two requests. kube-apiserver keeps idle connections for 90 s; a request that it sends while the server closes the
 /// connection is lost, so the server is never the first.
 pub(crate) const MAX_IDLE_TIME: Duration = Duration::from_secs(180);
-/// Time for a review on another thread to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
+/// Time for a review to wait for its turn. Together with the second of `Retry-After` it leaves time for another try within the
 /// API server's timeout.
 pub(crate) const MAX_WAIT_TIME: Duration = Duration::from_secs(1);
 /// Time for reviews in flight when the drain is over.
 pub(crate) const MAX_FINISH_TIME: Duration = Duration::from_secs(10);
 
-/// Bytes of a request's head.
-pub(crate) const MAX_HEAD: usize = 64 << 10;
+/// Bytes of a request's head, and of what is read of a body at once. Those of kube-apiserver have less than 1 KiB.
+pub(crate) const MAX_HEAD: usize = 16 << 10;
 /// Bytes of a body. The API server takes objects of 3 MiB, and a review may hold two.
 pub(crate) const MAX_BODY: usize = 7 << 20;
-/// Bytes of a body whose review is decided on the connections' thread: it takes less time than another thread takes to wake up.
+/// Bytes of a small body. Nearly all pods have less.
 const MAX_SMALL_BODY: usize = 32 << 10;
-/// Bytes of a body whose review is not large. Large reviews run one at a time, since each takes many times its bytes.
-pub(crate) const MAX_ORDINARY_BODY: usize = 512 << 10;
-/// Bytes of all bodies in flight.
+/// Bytes of a body that may take the room of all bodies.
+const MAX_ORDINARY_BODY: usize = 512 << 10;
+/// Bytes of all bodies in flight that are not small. Each connection has room for a small one.
 const MAX_BODIES: usize = 16 << 20;
-/// Bytes of all large bodies in flight: the rest is left to pods as people write them.
+/// Bytes that bodies above [`MAX_ORDINARY_BODY`] may take: the rest is left to pods as people write them.
 const MAX_LARGE_BODIES: usize = 12 << 20;
+/// Bytes of an answer for which each connection has room. Nearly all answers have less.
+const MAX_SMALL_ANSWER: usize = 16 << 10;
+/// Bytes of all other answers that clients have not read yet.
+const MAX_ANSWERS: usize = 8 << 20;
+/// Bytes of TLS records that wait for a client to read them.
+pub(crate) const MAX_TLS_BUFFER: usize = 16 << 10;
+
+/// Memory for a review that is not large.
+const MAX_ORDINARY_COST: usize = 4 << 20;
+/// Memory for a review. One that needs more is answered without reading its object.
+const MAX_COST: usize = 80 << 20;
+/// Memory for each byte of a body, at most: the body itself, and texts that the answer repeats.
+const COST_OF_BYTE: usize = 4;
+/// Memory for each item of a list or mapping, at most: its nodes, and the view of an annotation with key and value.
+const COST_OF_ITEM: usize = 200;
 
 /// Connections to the port with the hooks.
 pub(crate) const MAX_CONNECTIONS: usize = 1024;
 /// Connections to the plain port.
 pub(crate) const MAX_PLAIN_CONNECTIONS: usize = 64;
 
-/// Ordinary reviews in the engine at once.
-pub(crate) const MAX_ORDINARY_REVIEWS: usize = 7;
-/// Large reviews in the engine at once.
-pub(crate) const MAX_LARGE_REVIEWS: usize = 1;
+/// Threads for each size of reviews.
+pub(crate) const SMALL_THREADS: usize = 4;
+/// See [`SMALL_THREADS`].
+pub(crate) const ORDINARY_THREADS: usize = 7;
+/// See [`SMALL_THREADS`].
+pub(crate) const LARGE_THREADS: usize = 1;
 
-/// The bytes of all bodies in flight.
-#[derive(Debug, Default)]
-pub(crate) struct Bodies {
-    bytes: AtomicUsize,
-}
-
-/// A body that is read or reviewed, counted among the bodies in flight until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Body {
-    bytes: Vec<u8>,
-    size: Size,
-    bodies: Arc<Bodies>,
-}
-
-/// Three classes of reviews, so that larger ones cannot take everything.
+/// The size of a review: each has threads of its own, so that larger ones cannot take everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Size {
     /// The size of nearly all pods.
     Small,
     /// More than [`MAX_SMALL_BODY`].
     Ordinary,
-    /// More than [`MAX_ORDINARY_BODY`], or a body whose head does not tell the length.
+    /// Needs more memory than [`MAX_ORDINARY_COST`].
     Large,
+    /// Needs more memory than [`MAX_COST`].
+    TooLarge,
+}
+
+/// Bytes in memory for all clients.
+#[derive(Debug, Default)]
+pub(crate) struct Traffic {
+    bodies: AtomicUsize,
+    answers: AtomicUsize,
+}
+
+/// A body that is read or reviewed, counted until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Body {
+    bytes: Vec<u8>,
+    /// Items of lists and mappings that the bytes can make.
+    items: usize,
+    /// Bytes counted in [`Traffic::bodies`].
+    counted: usize,
+    traffic: Arc<Traffic>,
+}
+
+/// An answer that the client has not read yet, counted until it is dropped.
+#[derive(Debug)]
+pub(crate) struct UnreadAnswer {
+    bytes: Vec<u8>,
+    /// Bytes counted in [`Traffic::answers`].
+    counted: usize,
+    traffic: Arc<Traffic>,
 }
 
 /// Bytes that cannot be taken, because too many are in flight.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoRoom;
 
-impl Size {
-    pub(crate) fn of(content_length: Option<usize>) -> Self {
-        match content_length {
-            Some(..=MAX_SMALL_BODY) => Size::Small,
-            Some(..=MAX_ORDINARY_BODY) => Size::Ordinary,
-            _ => Size::Large,
-        }
-    }
-}
-
 impl Body {
-    pub(crate) fn new(content_length: Option<usize>, bodies: &Arc<Bodies>) -> Self {
+    pub(crate) fn new(content_length: Option<usize>, traffic: &Arc<Traffic>) -> Self {
         // The caller may promise bytes and send none: memory is taken as they come.
-        let bytes = Vec::with_capacity(content_length.unwrap_or_default().min(MAX_HEAD));
-        Self { bytes, size: Size::of(content_length), bodies: Arc::clone(bodies) }
+        let bytes = Vec::with_capacity(content_length.unwrap_or_default().min(MAX_SMALL_BODY));
+        Self { bytes, items: 0, counted: 0, traffic: Arc::clone(traffic) }
     }
 
+    /// Returns the size of the review, before anything of it is read.
     pub(crate) fn size(&self) -> Size {
-        self.size
+        if self.bytes.len() <= MAX_SMALL_BODY {
+            return Size::Small;
+        }
+        let cost = self.bytes.len() * COST_OF_BYTE + self.items * COST_OF_ITEM;
+        if cost <= MAX_ORDINARY_COST {
+            Size::Ordinary
+        } else if cost <= MAX_COST {
+            Size::Large
+        } else {
+            Size::TooLarge
+        }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -100,13 +135,13 @@ impl Body {
 
     /// Adds bytes that have come.
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
-        let limit = match self.size {
-            Size::Small | Size::Ordinary => MAX_BODIES,
-            Size::Large => MAX_LARGE_BODIES,
-        };
-        let more = |taken: usize| taken.checked_add(bytes.len()).filter(|taken| *taken <= limit);
-        let taken = self.bodies.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        taken.map_err(|_| NoRoom)?;
+        let length = self.bytes.len() + bytes.len();
+        if length > MAX_SMALL_BODY {
+            let limit = if length > MAX_ORDINARY_BODY { MAX_LARGE_BODIES } else { MAX_BODIES };
+            take(&self.traffic.bodies, length - self.counted, limit)?;
+            self.counted = length;
+        }
+        self.items += bytes.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
@@ -114,8 +149,34 @@ impl Body {
 
 impl Drop for Body {
     fn drop(&mut self) {
-        self.bodies.bytes.fetch_sub(self.bytes.len(), Ordering::Relaxed);
+        self.traffic.bodies.fetch_sub(self.counted, Ordering::Relaxed);
     }
+}
+
+impl UnreadAnswer {
+    pub(crate) fn new(bytes: Vec<u8>, traffic: &Arc<Traffic>) -> Result<Self, NoRoom> {
+        let counted = if bytes.len() > MAX_SMALL_ANSWER { bytes.len() } else { 0 };
+        take(&traffic.answers, counted, MAX_ANSWERS)?;
+        Ok(Self { bytes, counted, traffic: Arc::clone(traffic) })
+    }
+}
+
+impl AsRef<[u8]> for UnreadAnswer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for UnreadAnswer {
+    fn drop(&mut self) {
+        self.traffic.answers.fetch_sub(self.counted, Ordering::Relaxed);
+    }
+}
+
+/// Counts more bytes, up to a limit.
+fn take(bytes: &AtomicUsize, more: usize, limit: usize) -> Result<(), NoRoom> {
+    let with_more = |taken: usize| taken.checked_add(more).filter(|taken| *taken <= limit);
+    bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_more).map(|_| ()).map_err(|_| NoRoom)
 }
 
 /// Raises the limit of open files to what the system allows, as Go's runtime does, and returns how many connections it leaves
@@ -135,26 +196,61 @@ pub(crate) fn connections() -> usize {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_body_is_counted_until_it_is_dropped() {
-        let bodies = Arc::new(Bodies::default());
-        let mut body = Body::new(Some(3), &bodies);
-        assert_eq!(body.extend(b"abc"), Ok(()));
-        assert_eq!((body.bytes(), body.size()), (&b"abc"[..], Size::Small));
-        assert_eq!(bodies.bytes.load(Ordering::Relaxed), 3);
-        drop(body);
-        assert_eq!(bodies.bytes.load(Ordering::Relaxed), 0);
+    fn body(bytes: &[u8], traffic: &Arc<Traffic>) -> Result<Body, NoRoom> {
+        let mut body = Body::new(None, traffic);
+        body.extend(bytes).map(|()| body)
     }
 
     #[test]
-    fn large_bodies_leave_room_for_ordinary_ones() {
-        let bodies = Arc::new(Bodies::default());
+    fn bytes_are_counted_until_they_are_dropped() {
+        let traffic = Arc::new(Traffic::default());
+        let counted = || (traffic.bodies.load(Ordering::Relaxed), traffic.answers.load(Ordering::Relaxed));
+        let small = body(&[0; MAX_SMALL_BODY], &traffic);
+        assert_eq!(counted(), (0, 0));
+        let mut ordinary = body(&[0; MAX_SMALL_BODY], &traffic).unwrap();
+        assert_eq!(ordinary.extend(b"abc"), Ok(()));
+        let answer = UnreadAnswer::new(vec![0; 20_000], &traffic);
+        assert_eq!(counted(), (MAX_SMALL_BODY + 3, 20_000));
+        drop((small, ordinary, answer));
+        assert_eq!(counted(), (0, 0));
+    }
+
+    #[test]
+    fn large_bodies_leave_room_for_ordinary_ones_and_all_for_small_ones() {
+        let traffic = Arc::new(Traffic::default());
         let mebibyte = vec![0; 1 << 20];
-        let mut large: Vec<_> = (0..12).map(|_| Body::new(Some(mebibyte.len()), &bodies)).collect();
-        assert!(large.iter_mut().all(|body| body.extend(&mebibyte).is_ok()));
-        assert_eq!(Body::new(None, &bodies).extend(b"1"), Err(NoRoom));
-        assert_eq!(Body::new(Some(1), &bodies).extend(b"1"), Ok(()));
-        large.pop();
-        assert_eq!(Body::new(None, &bodies).extend(b"1"), Ok(()));
+        let mut bodies: Vec<_> = (0..12).map(|_| body(&mebibyte, &traffic).unwrap()).collect();
+        assert!(body(&mebibyte, &traffic).is_err());
+        bodies.extend((0..8).map(|_| body(&[0; 512 << 10], &traffic).unwrap()));
+        assert!(body(&[0; MAX_SMALL_BODY + 1], &traffic).is_err());
+        assert!(body(&[0; MAX_SMALL_BODY], &traffic).is_ok());
+        bodies.clear();
+        assert!(body(&mebibyte, &traffic).is_ok());
+    }
+
+    #[test]
+    fn large_answers_leave_room_for_small_ones() {
+        let traffic = Arc::new(Traffic::default());
+        let unread = UnreadAnswer::new(vec![0; MAX_ANSWERS], &traffic).unwrap();
+        assert!(UnreadAnswer::new(vec![0; MAX_SMALL_ANSWER + 1], &traffic).is_err());
+        assert!(UnreadAnswer::new(vec![0; MAX_SMALL_ANSWER], &traffic).is_ok());
+        drop(unread);
+        assert!(UnreadAnswer::new(vec![0; MAX_SMALL_ANSWER + 1], &traffic).is_ok());
+    }
+
+    #[test]
+    fn a_review_is_as_large_as_the_items_that_its_bytes_can_make() {
+        let sizes = [
+            ("x".repeat(32 << 10), Size::Small),
+            ("{".repeat(32 << 10), Size::Small),
+            ("x".repeat(33 << 10), Size::Ordinary),
+            ("[".repeat(33 << 10), Size::Large),
+            ("x".repeat(7 << 20), Size::Large),
+            ("{},".repeat(1 << 20), Size::TooLarge),
+        ];
+        for (text, size) in sizes {
+            let body = body(text.as_bytes(), &Arc::default()).unwrap();
+            assert_eq!(body.size(), size, "{} bytes", text.len());
+        }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct Metrics {
     refused: Family<Labels<1>, Counter>,
     shed: Family<Labels<1>, Counter>,
     duration: Family<Labels<1>, Histogram>,
-    pub(crate) in_flight: Gauge,
+    in_flight: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) handshake_failures: Counter,
     reloads: Family<Labels<2>, Counter>,
@@ -44,6 +44,8 @@ pub(crate) struct Metrics {
 pub(crate) enum Limit {
     /// Bytes of bodies in flight.
     Bodies,
+    /// Bytes of answers that are not read.
+    Answers,
     /// Reviews in the engine.
     Reviews,
     /// Open connections.
@@ -54,9 +56,20 @@ impl Limit {
     fn name(self) -> &'static str {
         match self {
             Limit::Bodies => "bodies",
+            Limit::Answers => "answers",
             Limit::Reviews => "reviews",
             Limit::Connections => "connections",
         }
+    }
+}
+
+/// A review that waits or runs, counted until it is dropped.
+#[derive(Debug)]
+pub(crate) struct InFlight(Gauge);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.dec();
     }
 }
 
@@ -120,7 +133,7 @@ impl Metrics {
                 ("dry_run", "false"),
             ]));
         }
-        for limit in [Limit::Bodies, Limit::Reviews, Limit::Connections] {
+        for limit in [Limit::Bodies, Limit::Answers, Limit::Reviews, Limit::Connections] {
             drop(shed.get_or_create(&[("limit", limit.name())]));
         }
         Self {
@@ -145,6 +158,12 @@ impl Metrics {
         let dry_run = if is_dry_run { "true" } else { "false" };
         self.requests.get_or_create(&[("hook", hook), ("decision", decision), ("dry_run", dry_run)]).inc();
         self.duration.get_or_create(&[("hook", hook)]).observe(duration.as_secs_f64());
+    }
+
+    /// Counts a review that waits or runs.
+    pub(crate) fn in_flight(&self) -> InFlight {
+        self.in_flight.inc();
+        InFlight(self.in_flight.clone())
     }
 
     /// Counts a request that was answered without a review.
@@ -188,6 +207,7 @@ mod tests {
             r#"requests_total{hook="mutate",decision="internal-error",dry_run="false"} 0"#,
             r#"requests_total{hook="wait-for",decision="internal-error",dry_run="false"} 0"#,
             r#"shed_total{limit="bodies"} 0"#,
+            r#"shed_total{limit="answers"} 0"#,
             r#"shed_total{limit="reviews"} 0"#,
             r#"shed_total{limit="connections"} 0"#,
         ] {

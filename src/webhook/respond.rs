@@ -2,8 +2,8 @@
 
 use crate::admission::Hook;
 use crate::webhook::connections::{Connection, Phase};
-use crate::webhook::engine::{Engine, Unanswered};
-use crate::webhook::limits::{Bodies, Body, MAX_BODY, MAX_BODY_TIME};
+use crate::webhook::engine::{Engine, Review, Unanswered};
+use crate::webhook::limits::{Body, MAX_BODY, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer};
 use crate::webhook::metrics::{Limit, Metrics};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 /// Shared by the requests of all connections.
 pub(crate) struct Responder {
     pub(crate) engine: Engine,
-    pub(crate) bodies: Arc<Bodies>,
+    pub(crate) traffic: Arc<Traffic>,
     pub(crate) metrics: Arc<Metrics>,
     /// Connections are to close, so that clients come back to another server.
     pub(crate) is_draining: Arc<AtomicBool>,
@@ -93,7 +93,7 @@ impl Responder {
                 text(error)
             }
         };
-        if self.is_draining.load(Ordering::Relaxed) {
+        if self.is_draining.load(Ordering::Relaxed) || connection.is_evicted() {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         connection.enter(Phase::Answer);
@@ -105,7 +105,7 @@ impl Responder {
         request: Request<Incoming>,
         connection: &Connection,
         started: Instant,
-    ) -> Result<Vec<u8>, RequestError> {
+    ) -> Result<Bytes, RequestError> {
         let hook =
             Hook::ALL.into_iter().find(|hook| hook.path() == request.uri().path()).ok_or(RequestError::NotFound)?;
         if request.method() != Method::POST {
@@ -120,19 +120,22 @@ impl Responder {
         }
         let body =
             timeout(MAX_BODY_TIME, self.read(request.into_body(), length)).await.map_err(|_| RequestError::Slow)??;
+        connection.enter(Phase::Waiting);
+        let review = Review { hook, body, _in_flight: self.metrics.in_flight() };
+        let turn = tokio::select! {
+            turn = self.engine.turn(review.body.size()) => turn?,
+            () = connection.evicted() => return Err(RequestError::Busy(Limit::Connections)),
+        };
         connection.enter(Phase::Review);
-        let _in_flight = InFlight::new(&self.metrics);
-        let reply = self.engine.review(hook, body).await.map_err(|unanswered| match unanswered {
-            Unanswered::Busy => RequestError::Busy(Limit::Reviews),
-            Unanswered::Malformed(malformed) => RequestError::Malformed(malformed.to_string()),
-            Unanswered::Lost => RequestError::Lost,
-        })?;
+        let reply = turn.review(review).await?;
+        let answer = UnreadAnswer::new(reply.body, &self.traffic);
+        let answer = answer.map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
         self.metrics.reviewed(hook.name(), reply.decision, reply.is_dry_run, started.elapsed());
-        Ok(reply.body)
+        Ok(Bytes::from_owner(answer))
     }
 
     async fn read(&self, mut incoming: Incoming, promised: Option<usize>) -> Result<Body, RequestError> {
-        let (mut body, mut length) = (Some(Body::new(promised, &self.bodies)), 0);
+        let (mut body, mut length) = (Some(Body::new(promised, &self.traffic)), 0);
         while let Some(frame) = incoming.frame().await {
             let Ok(data) = frame.map_err(|_| RequestError::Broken)?.into_data() else { continue };
             length += data.len();
@@ -149,19 +152,13 @@ impl Responder {
     }
 }
 
-/// A review that waits or runs, counted until it is answered or the client is gone.
-struct InFlight<'m>(&'m Metrics);
-
-impl<'m> InFlight<'m> {
-    fn new(metrics: &'m Metrics) -> Self {
-        metrics.in_flight.inc();
-        Self(metrics)
-    }
-}
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.in_flight.dec();
+impl From<Unanswered> for RequestError {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Busy => RequestError::Busy(Limit::Reviews),
+            Unanswered::Malformed(malformed) => RequestError::Malformed(malformed.to_string()),
+            Unanswered::Lost => RequestError::Lost,
+        }
     }
 }
 
@@ -175,8 +172,8 @@ fn is_json(headers: &HeaderMap) -> bool {
     content_type.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
 }
 
-fn json(body: Vec<u8>) -> Response<Full<Bytes>> {
-    with_content_type(body.into(), "application/json")
+fn json(body: Bytes) -> Response<Full<Bytes>> {
+    with_content_type(body, "application/json")
 }
 
 fn text(error: RequestError) -> Response<Full<Bytes>> {

@@ -3,9 +3,9 @@
 use crate::config::Config;
 use crate::webhook::certificate::Certificate;
 use crate::webhook::connections::{Connection, Connections, OpenConnection, Opened, Phase};
-use crate::webhook::engine::{self, CurrentConfig, Engine};
+use crate::webhook::engine::{CurrentConfig, Engine};
 use crate::webhook::health::Health;
-use crate::webhook::limits::{Bodies, MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, connections};
+use crate::webhook::limits::{MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, MAX_TLS_BUFFER, connections};
 use crate::webhook::metrics::{Limit, Metrics};
 use crate::webhook::reload::{CertificateFiles, ConfigurationFile, CurrentCertificate, Reload};
 use crate::webhook::respond::Responder;
@@ -19,13 +19,14 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::future::ready;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
+use std::{io, thread};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -60,7 +61,7 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
     }
     let (certificate, config) = (Arc::new(CurrentCertificate::new(read)), Arc::new(CurrentConfig::new(config)));
     let (metrics, is_draining) = (Arc::new(Metrics::new()), Arc::new(AtomicBool::new(false)));
-    let engine = Engine::new(Arc::clone(&config), |reviewer, hook, body| reviewer.answer(hook, body));
+    let engine = Engine::start(&config, |reviewer, hook, body| reviewer.answer(hook, body))?;
     let reload = Reload {
         certificate_files,
         certificate: Arc::clone(&certificate),
@@ -74,18 +75,15 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         metrics: Arc::clone(&metrics),
         is_draining: Arc::clone(&is_draining),
     };
-    let responder = Responder { engine, bodies: Arc::new(Bodies::default()), metrics, is_draining };
-    // Reviews that are not small have threads of their own; what remains is little enough for one.
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().thread_stack_size(engine::STACK).build()?;
-    let served = runtime.block_on(async {
-        let bind = async |address: SocketAddr| {
-            let bound = TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))?;
-            Ok::<_, anyhow::Error>((bound.local_addr()?, bound))
-        };
-        let ((address, listener), (plain_address, plain_listener)) = (bind(listen).await?, bind(metrics_listen).await?);
-        let health = PlainPort { health, connections: Connections::new(MAX_PLAIN_CONNECTIONS) };
-        tokio::spawn(Arc::new(health).serve(plain_listener));
+    let responder = Responder { engine, traffic: Arc::default(), metrics, is_draining };
+    // The kubelet ends a server whose plain port is silent, so no work of the other port may delay it.
+    let (runtime, plain_runtime) = (io_thread()?, io_thread()?);
+    let listener = runtime.block_on(bind(listen))?;
+    let plain_listener = plain_runtime.block_on(bind(metrics_listen))?;
+    let (address, plain_address) = (listener.local_addr()?, plain_listener.local_addr()?);
+    let plain_port = PlainPort { health, connections: Connections::new(MAX_PLAIN_CONNECTIONS) };
+    thread::Builder::new().spawn(move || plain_runtime.block_on(Arc::new(plain_port).serve(plain_listener)))?;
+    runtime.block_on(async {
         let (finish, finished) = watch::channel(());
         let port = Port { responder, certificate, connections: Connections::new(connections()), finished };
         tracing::info!(address = %address, plain_address = %plain_address, "listening");
@@ -97,10 +95,16 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         }
         tracing::info!("finished");
         Ok(())
-    });
-    // Without waiting for a review that still runs.
-    runtime.shutdown_background();
-    served
+    })
+}
+
+/// Returns the runtime of a port on the thread that calls it. That thread reads and writes; what takes longer has other threads.
+fn io_thread() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
 }
 
 /// The TLS port with the hooks.
@@ -160,7 +164,7 @@ impl Port {
         let connection = opened.connection();
         let acceptor = TlsAcceptor::from(Arc::clone(&self.certificate.get().tls));
         let handshake = tokio::select! {
-            handshake = acceptor.accept(stream) => handshake,
+            handshake = acceptor.accept_with(stream, |tls| tls.set_buffer_limit(Some(MAX_TLS_BUFFER))) => handshake,
             () = connection.closed() => return self.handshake_failed(None),
         };
         let stream = match handshake {

@@ -148,6 +148,11 @@ impl Client {
     }
 }
 
+/// A whole request.
+pub(crate) fn post(body: &str) -> String {
+    post_head("/mutate", body.len()) + body
+}
+
 pub(crate) fn post_head(path: &str, length: usize) -> String {
     format!(
         "POST {path} HTTP/1.1\r\nHost: injector.mackerel.svc\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// The most memory that the server may take, in MB.
 const MAX_MEMORY: usize = 200;
 
-fn open_many_files() {
+pub(super) fn open_many_files() {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, hard, hard).unwrap();
 }

@@ -1,5 +1,6 @@
 //! The webhook's server as a process, called by TLS on ports of the system's choice.
 
+mod attacks;
 mod certificate;
 pub(crate) mod client;
 mod limits;
@@ -14,7 +15,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -98,7 +99,25 @@ impl Server {
         let own = ["webhook", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0"];
         let drain = ["--drain=300ms"].into_iter().filter(|_| !more.iter().any(|own| own.starts_with("--drain")));
         let tls = ["--tls-cert=tls/tls.crt", "--tls-key=tls/tls.key"];
-        let mut command = folder.command(&[&own[..], &tls, &drain.collect::<Vec<_>>(), more].concat());
+        let command = folder.command(&[&own[..], &tls, &drain.collect::<Vec<_>>(), more].concat());
+        Self::run(command, folder, authority)
+    }
+
+    /// Starts a server that may open so few files that it takes at most this number of connections.
+    pub(crate) fn with_connections(connections: usize) -> Self {
+        let folder = Folder::with(&[]);
+        let files = certificate(&folder, &[]);
+        mount_certificate(&folder, &files);
+        let program = folder.command(&[]);
+        let mut command = Command::new("sh");
+        let limited = "ulimit -n $0 && exec \"$@\"";
+        command.current_dir(program.get_current_dir().unwrap()).args(["-c", limited, &(connections + 128).to_string()]);
+        command.arg(program.get_program()).args(["webhook", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0"]);
+        command.args(["--drain=300ms", "--tls-cert=tls/tls.crt", "--tls-key=tls/tls.key"]);
+        Self::run(command, folder, files.authority)
+    }
+
+    fn run(mut command: Command, folder: Folder, authority: String) -> Self {
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
         let mut early = Vec::new();
@@ -161,7 +180,7 @@ impl Server {
 
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
-        assert!(std::process::Command::new("kill").args([&format!("-{name}"), &*pid]).status().unwrap().success());
+        assert!(Command::new("kill").args([&format!("-{name}"), &*pid]).status().unwrap().success());
     }
 
     /// The exit code, if the process ends in time.

@@ -1,0 +1,170 @@
+//! Reviews that one caller makes expensive, and the others' reviews and probes beside them.
+
+use crate::webhook::server::client::{Client, Transport, trusting};
+use crate::webhook::server::{EndsLoad, REVIEW, Server, decision, is_long, scaled, until};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The memory limit of the chart, in MB.
+#[cfg(target_os = "linux")]
+const MEMORY_LIMIT: usize = 256;
+
+/// A review of a pod with so many items in one value.
+fn dense(items: usize) -> String {
+    REVIEW.replacen("\"hunter2\"", &format!("[{}{{}}]", "{},".repeat(items)), 1)
+}
+
+/// A review of a pod with this annotation of the injector.
+fn annotated(name: &str, value: &str) -> String {
+    let annotation = format!("\"annotations\":{{\"agent-injector.contrib.mackerel.io/{name}\":\"{value}\"}},");
+    REVIEW.replacen("\"generateName\":", &format!("{annotation}\"generateName\":"), 1)
+}
+
+/// Sends a review in one chunk.
+fn send_chunked(client: &mut Client, body: &str) {
+    let head =
+        "POST /mutate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    client.send(format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).as_bytes());
+}
+
+#[test]
+fn probes_and_small_reviews_do_not_wait_for_others() {
+    let server = Server::start(&[]);
+    let (ordinary, large) = (dense(9_000), dense(120_000));
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for number in 0..8 {
+            let (server, is_over, body) = (&server, &is_over, if number == 0 { &large } else { &ordinary });
+            scope.spawn(move || {
+                let mut client = server.connect();
+                while !is_over.load(Ordering::Relaxed) {
+                    assert_eq!(decision(&client.post("/mutate", body.as_bytes())), "injected");
+                }
+            });
+        }
+        let _end = EndsLoad(&is_over);
+        // Beside other tests, times show the machine.
+        let limit = Duration::from_millis(if is_long() { 100 } else { 2_000 });
+        for _ in 0..200 {
+            assert_eq!(server.decision(), "injected");
+            for path in ["/livez", "/readyz"] {
+                let start = Instant::now();
+                assert_eq!(server.get(path).status, 200);
+                assert!(start.elapsed() < limit, "{path} took {:?}", start.elapsed());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_small_body_in_chunks_is_as_small_as_any() {
+    let server = Server::start(&[]);
+    let large = dense(120_000);
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    let status = server.connect().post("/mutate", large.as_bytes()).status;
+                    assert!(matches!(status, 200 | 429), "{status}");
+                }
+            });
+        }
+        let _end = EndsLoad(&is_over);
+        for _ in 0..50 {
+            let mut client = server.connect();
+            send_chunked(&mut client, REVIEW);
+            assert_eq!(decision(&client.receive().unwrap()), "injected");
+        }
+    });
+}
+
+/// One large review runs, the others wait; each holds a connection. A machine with much to do may see them one after another.
+#[test]
+fn a_review_that_waits_gives_its_connection_to_a_new_one() {
+    let server = Server::with_connections(8);
+    let large = dense(120_000);
+    let mut is_evicted = false;
+    for _ in 0..50 {
+        let mut clients: Vec<_> = (0..8).map(|_| server.connect()).collect();
+        thread::scope(|scope| {
+            // A connection whose body has not come whole may close for another, too.
+            let post = |client: &mut Client| client.try_post("/mutate", large.as_bytes()).ok();
+            let reviews: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || post(client))).collect();
+            let is_over = || reviews.iter().all(|review| review.is_finished());
+            until("the reviews wait", || server.metric("requests_in_flight") >= Some(3.0) || is_over());
+            assert_eq!(server.decision(), "injected");
+            let responses = reviews.into_iter().filter_map(|review| review.join().unwrap());
+            for response in responses.filter(|response| response.status == 429) {
+                // The API server tries again after that time.
+                assert_eq!(response.header("retry-after"), Some("1"));
+                is_evicted |= response.header("connection") == Some("close");
+            }
+        });
+        if is_evicted {
+            return;
+        }
+    }
+    panic!("no review gave its connection away");
+}
+
+/// Answers that repeat 4 KiB of each of many annotations, on connections that never read.
+#[test]
+#[cfg(target_os = "linux")]
+fn answers_that_are_never_read_take_bounded_memory() {
+    super::limits::open_many_files();
+    let server = Server::start(&[]);
+    let body = annotated("memo", &"x".repeat(4_000));
+    let tls = trusting(&server.authority);
+    let mut unread: Vec<_> = (0..scaled(1_000))
+        .map(|_| Client::new(Transport::tls_with(server.address, Arc::clone(&tls)).unwrap()))
+        .collect();
+    for client in &mut unread {
+        for _ in 0..100 {
+            if client.try_send(super::client::post(&body).as_bytes()).is_err() {
+                break;
+            }
+        }
+    }
+    assert_eq!(server.decision(), "injected");
+    assert!(server.memory().1 <= MEMORY_LIMIT, "{:?} MB", server.memory());
+}
+
+/// Everything that the server accepts, at once: idle connections, heads and bodies that do not end, reviews of each size, answers
+/// that are not read.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_mix_of_what_is_accepted_passes_the_memory_limit_of_the_chart() {
+    super::limits::open_many_files();
+    let server = Server::start(&[]);
+    let tls = trusting(&server.authority);
+    let connect = || Client::new(Transport::tls_with(server.address, Arc::clone(&tls)).unwrap());
+    let small = dense(9_000);
+    let mut held: Vec<_> = (0..900).map(|_| connect()).collect();
+    for (number, client) in held.iter_mut().enumerate() {
+        let head = super::client::post_head("/mutate", small.len());
+        match number % 3 {
+            0 => client.send(format!("POST /mutate HTTP/1.1\r\nX: {}", "y".repeat(15_000)).as_bytes()),
+            1 => client.send(format!("{head}{}", &small[..small.len() - 1]).as_bytes()),
+            _ => {}
+        }
+    }
+    let bodies =
+        [dense(250_000), dense(100_000), dense(9_900), dense(2_000_000), annotated("memo", &"x".repeat(4_000))];
+    let end = Instant::now() + Duration::from_secs(if is_long() { 60 } else { 6 });
+    thread::scope(|scope| {
+        for number in 0..20 {
+            let (body, connect) = (&bodies[number % bodies.len()], &connect);
+            scope.spawn(move || {
+                while Instant::now() < end {
+                    // Its connection may be the one that closes for another.
+                    let _ = connect().try_post("/mutate", body.as_bytes());
+                }
+            });
+        }
+    });
+    assert_eq!(server.decision(), "injected");
+    assert!(server.memory().1 <= MEMORY_LIMIT, "{:?} MB", server.memory());
+}
