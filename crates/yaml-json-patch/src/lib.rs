@@ -54,7 +54,7 @@
 //! | --- | --- |
 //! | one document, one patch | [`apply`], or [`edits`] for an editor, a diff, or a document inside a larger text |
 //! | a stream of documents | [`documents()`], each with its range of bytes |
-//! | reading without printing | [`read()`]: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
+//! | reading without printing | [`read()`], or [`read_json`] for JSON that YAML would refuse: a [`Tree`] of nodes with their places; [`scalar_value()`] and [`to_json`] say what they mean |
 //! | many documents, one value | [`splice`](splice()) and [`verify`](verify()) with a [`Cache`] |
 //!
 //! Offsets and ranges are bytes of the text that was given, from 0. Pointers are JSON Pointers ([RFC 6901]).
@@ -97,7 +97,7 @@ pub use json_patch;
 pub use json_patch::Patch;
 pub use patch::{Error, apply, edits};
 pub use quote::{Context, quote};
-pub use read::{read, read_into};
+pub use read::{read, read_into, read_json};
 #[cfg(any(test, feature = "unstable-readers"))]
 #[doc(hidden)]
 pub use read::{read_complete, read_fast};

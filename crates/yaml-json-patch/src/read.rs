@@ -7,6 +7,7 @@ mod scanner;
 mod unindented_quotes;
 
 pub(crate) use error::TAB;
+pub use fast::read_json;
 
 use crate::tree::{Buffer, Tree, YamlError};
 

@@ -116,7 +116,6 @@ fn double(inner: &str) -> Cow<'_, str> {
     let mut rest = inner;
     while let Some(found) = memchr::memchr3(b'\\', b'\n', b'\r', rest.as_bytes()) {
         out.push_str(&rest[..found]);
-        let trimmed = out.trim_end_matches([' ', '\t']).len();
         if rest.as_bytes()[found] == b'\\' {
             let (character, after) = escape(&rest[found + 1..]);
             match character {
@@ -133,7 +132,7 @@ fn double(inner: &str) -> Cow<'_, str> {
             kept = out.len();
             rest = after;
         } else {
-            out.truncate(trimmed.max(kept));
+            out.truncate(kept + out[kept..].trim_end_matches([' ', '\t']).len());
             let (breaks, next) = skip_breaks(&rest[found..]);
             push_breaks(&mut out, breaks);
             kept = out.len();

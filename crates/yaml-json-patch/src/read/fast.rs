@@ -10,6 +10,9 @@
 //! that one refuses. A wrong tree is worse than none.
 
 mod flow;
+mod json;
+
+pub use json::read_json;
 
 use super::scanner::Scan;
 use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, Style, Tree};
@@ -32,15 +35,7 @@ pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'
     nodes.reserve(text.len() / 16 + 8);
     let mut open = std::mem::take(&mut buffer.open);
     open.clear();
-    let mut reader = FastReader {
-        scan: Scan(bytes),
-        nodes,
-        properties: Vec::new(),
-        open,
-        last_end: 0,
-        awaiting: None,
-        anchor: None,
-    };
+    let mut reader = FastReader::new(bytes, nodes, open);
     let read = reader.document();
     buffer.open = reader.open;
     if read.is_none() {
@@ -87,7 +82,11 @@ pub(super) struct FastReader<'b> {
     anchor: Option<(usize, usize)>,
 }
 
-impl FastReader<'_> {
+impl<'b> FastReader<'b> {
+    fn new(bytes: &'b [u8], nodes: Vec<Node>, open: Vec<Open>) -> Self {
+        Self { scan: Scan(bytes), nodes, properties: Vec::new(), open, last_end: 0, awaiting: None, anchor: None }
+    }
+
     fn document(&mut self) -> Option<()> {
         let scan = self.scan;
         let mut at = if scan.0.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };

@@ -13,6 +13,7 @@ mod corpus_edits;
 mod every_place;
 mod generator;
 mod independent_readers;
+mod json;
 mod json_patch_suite;
 mod properties;
 mod reader_mutation;
