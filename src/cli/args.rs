@@ -333,5 +333,8 @@ pub(crate) enum ConfigCommand {
         /// Configuration file; `-` for stdin
         #[arg(value_name = "FILE")]
         file: Option<PathBuf>,
+        /// Refuse settings that the webhook does not support, as its server does
+        #[arg(long)]
+        webhook: bool,
     },
 }

@@ -4,19 +4,24 @@ use crate::cli::args::{CONFIG_VARIABLE, Common, ConfigCommand};
 use crate::cli::input::{STDIN, Unreadable, read_file, read_stdin};
 use crate::cli::messages::Messages;
 use crate::cli::{AlreadyReported, Exit, stdout, variable};
-use crate::config::{Base, Config, Sources, example, load, schema};
+use crate::config::{Base, Config, ConfigReader, Sources, example, load, schema};
 use crate::diagnostic::Diagnostic;
 use crate::krm_fn::{Envelope, FunctionConfig};
 use std::path::{Path, PathBuf};
 
 /// The configuration of everything but a function call that brings its own.
 pub(crate) fn base(common: &Common, messages: &mut Messages) -> anyhow::Result<Config> {
-    let Some(path) = named(common) else { return loaded(sources(Base::Defaults, common), messages) };
+    base_for(ConfigReader::Manifests, common, messages)
+}
+
+/// The same for a reader.
+pub(crate) fn base_for(reader: ConfigReader, common: &Common, messages: &mut Messages) -> anyhow::Result<Config> {
+    let Some(path) = named(common) else { return loaded(sources(Base::Defaults, reader, common), messages) };
     let name = path.display().to_string();
     // The file may lie among the manifests, or come from the environment: the message names its source.
     let shown = format!("{}: {name}", if common.config.is_some() { "--config" } else { CONFIG_VARIABLE });
     let text = readable(&shown, read_file(&path).map(|file| file.text), messages)?;
-    loaded(sources(Base::Text { name: &name, text: &text }, common), messages)
+    loaded(sources(Base::Text { name: &name, text: &text }, reader, common), messages)
 }
 
 /// The configuration of a function call.
@@ -44,7 +49,7 @@ pub(crate) fn of_call(
             Base::Node { name: STDIN, text, start, tree, node }
         }
     };
-    load(&sources(base, common)).or_else(|mut diagnostics| {
+    load(&sources(base, ConfigReader::Manifests, common)).or_else(|mut diagnostics| {
         if file.is_none() {
             let note =
                 "kustomize or kpt may have reformatted the file; the line numbers are those of the reformatted text";
@@ -59,12 +64,13 @@ pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Me
     match command {
         ConfigCommand::Schema => stdout::write([&*serde_json::to_string_pretty(&schema())?, "\n"])?,
         ConfigCommand::Example => stdout::write([&*example()])?,
-        ConfigCommand::Validate { file } => {
+        ConfigCommand::Validate { file, webhook } => {
+            let reader = if webhook { ConfigReader::Webhook } else { ConfigReader::Manifests };
             let Some(path) = file.or_else(|| named(common)) else {
                 if common.set.is_empty() && common.namespace.is_none() {
                     anyhow::bail!("no configuration file; use `config validate FILE`, with `-` for stdin");
                 }
-                loaded(sources(Base::Defaults, common), messages)?;
+                loaded(sources(Base::Defaults, reader, common), messages)?;
                 stdout::write(["the options: valid\n"])?;
                 return Ok(Exit::Done);
             };
@@ -72,7 +78,7 @@ pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Me
             let name = if is_stdin { STDIN.to_owned() } else { path.display().to_string() };
             let text = if is_stdin { read_stdin() } else { read_file(&path).map(|file| file.text) };
             let text = readable(&name, text, messages)?;
-            loaded(sources(Base::Text { name: &name, text: &text }, common), messages)?;
+            loaded(sources(Base::Text { name: &name, text: &text }, reader, common), messages)?;
             stdout::write([&*name, ": valid\n"])?;
         }
     }
@@ -91,8 +97,8 @@ fn readable(name: &str, text: Result<String, Unreadable>, messages: &mut Message
     })
 }
 
-fn sources<'a>(base: Base<'a>, common: &'a Common) -> Sources<'a> {
-    Sources { base, set: &common.set, namespace: common.namespace.as_deref() }
+fn sources<'a>(base: Base<'a>, reader: ConfigReader, common: &'a Common) -> Sources<'a> {
+    Sources { base, set: &common.set, namespace: common.namespace.as_deref(), reader }
 }
 
 fn loaded(sources: Sources<'_>, messages: &mut Messages) -> anyhow::Result<Config> {

@@ -3,6 +3,7 @@
 use crate::cli::args::{Common, WebhookArgs, WebhookCommand};
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, configuration, stdout};
+use crate::config::ConfigReader;
 use crate::webhook::certificate;
 use crate::webhook::issue::{CertificateRequest, issue, manifest};
 use crate::webhook::log;
@@ -41,7 +42,7 @@ pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) 
     let (Some(certificate), Some(key)) = (tls_cert, tls_key) else {
         anyhow::bail!("the API server calls webhooks over TLS: add `--tls-cert FILE` and `--tls-key FILE`");
     };
-    let config = configuration::base(common, messages)?;
+    let config = configuration::base_for(ConfigReader::Webhook, common, messages)?;
     let configuration_file = configuration::named(common).map(|path| ConfigurationFile {
         path,
         set: common.set.clone(),

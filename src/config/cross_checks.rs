@@ -89,6 +89,29 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
     found
 }
 
+/// Returns the settings that the webhook cannot follow.
+pub(crate) fn webhook_conflicts(config: &Config) -> Vec<Conflict> {
+    let conflict = |place: &str, setting: &str, why: &str, instead: &str| {
+        let what = format!("the webhook does not support `{place}`: {why}");
+        Conflict::of(&[place], what, format!("{instead}; for a file that manifests share, add `--set {setting}=null`"))
+    };
+    let Spec { select, rbac, .. } = &config.spec;
+    let kinds = (!select.kinds.is_empty()).then(|| {
+        let setting = "select.kinds";
+        conflict(setting, setting, "a pod does not show the kind of its workload", "remove it")
+    });
+    let workloads = select.exclude.iter().enumerate().filter(|(_, exclusion)| exclusion.names_workload());
+    let exclusions = workloads.map(|(index, _)| {
+        let instead = "exclude by `namespace` or `podSelector`, or pods without a controller by `kind: Pod`";
+        conflict(&format!("select.exclude[{index}]"), "select.exclude", "a pod does not show its workload", instead)
+    });
+    let generate = rbac.generate.then(|| {
+        let instead = "apply what `mackerel-agent-injector rbac` prints";
+        conflict("rbac.generate", "rbac.generate", "it writes no manifests", instead)
+    });
+    kinds.into_iter().chain(exclusions).chain(generate).collect()
+}
+
 fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
     let version = config.spec.kubernetes_version;
     if config.spec.sidecar == SidecarKind::Native && version < KubernetesVersion::NATIVE_SIDECARS {

@@ -72,7 +72,7 @@ pub(crate) use role::Role;
 pub(crate) use scalar::Scalar;
 pub use schema::schema;
 pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
-pub(crate) use sources::Base;
+pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
     Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,

@@ -48,8 +48,8 @@ impl<T: Scalar> Setting for T {
         }
     }
 
-    fn takes_text(&self) -> bool {
-        true
+    fn takes_null_text(&self) -> bool {
+        T::parse("null").is_ok()
     }
 
     fn json(&self) -> Json {

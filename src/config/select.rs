@@ -142,6 +142,17 @@ fn without_empty(mut json: Json) -> Json {
     json
 }
 
+impl Exclusion {
+    /// Returns true if it is about a workload, by its kind, group or name. `kind: Pod` and `group: ""` are about pods without a
+    /// controller.
+    pub(crate) fn names_workload(&self) -> bool {
+        match (self.kind.as_deref(), self.group.as_deref()) {
+            (None, None) => self.name.is_some(),
+            (kind, group) => kind.is_some_and(|kind| kind != "Pod") || group.is_some_and(|group| !group.is_empty()),
+        }
+    }
+}
+
 /// The namespaces of Kubernetes itself.
 const SYSTEM_NAMESPACES: [&str; 3] = ["kube-system", "kube-public", "kube-node-lease"];
 

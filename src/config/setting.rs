@@ -24,8 +24,8 @@ pub(crate) trait Setting {
         false
     }
 
-    /// Returns true if text from `--set` is the value itself; otherwise it is read as YAML.
-    fn takes_text(&self) -> bool {
+    /// Returns true if the text `null` from `--set` is a value of the type; otherwise it means the default.
+    fn takes_null_text(&self) -> bool {
         false
     }
 
@@ -92,7 +92,7 @@ pub(crate) trait Group: Sized {
         let Some((setting, constraint)) = self.field(name) else {
             return context.unknown_field(name, Self::NAMES);
         };
-        let is_null = value.is_null() || (value.is_null_text() && !setting.takes_text());
+        let is_null = value.is_null() || (value.is_null_text() && !setting.takes_null_text());
         let resets = rest.is_empty() && !setting.takes_null() && is_null;
         if resets {
             context.forget(name);
@@ -154,9 +154,9 @@ fn field_schema(field: &Field<'_>) -> Json {
         }
     }
     let is_group = !field.setting.fields().is_empty();
-    if is_group {
-        // `agent:` with only comments below it is null.
-        schema["type"] = serde_json::json!(["object", "null"]);
+    // Null resets a list or a switch that a shared file sets, and `agent:` with only comments below it is null.
+    if let Some(only) = schema["type"].as_str().filter(|only| is_group || matches!(*only, "array" | "boolean")) {
+        schema["type"] = serde_json::json!([only, "null"]);
     }
     let default = if is_group { None } else { Some(field.setting.json()) };
     describe(&mut schema, &field.description(), default);

@@ -1,6 +1,6 @@
 //! Sources of a configuration: one base, then `--set` arguments in their order, then `--namespace`.
 
-use crate::config::cross_checks::conflicts;
+use crate::config::cross_checks::{conflicts, webhook_conflicts};
 use crate::config::origin::Origin;
 use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
 use crate::config::setting::{Group, Setting as _};
@@ -24,6 +24,17 @@ pub struct Sources<'a> {
     pub(crate) set: &'a [String],
     /// The `--namespace` argument.
     pub(crate) namespace: Option<&'a str>,
+    pub(crate) reader: ConfigReader,
+}
+
+/// The reader of a configuration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum ConfigReader {
+    /// A run over manifests.
+    #[default]
+    Manifests,
+    /// The webhook, which does not take every setting.
+    Webhook,
 }
 
 impl<'a> Sources<'a> {
@@ -52,6 +63,12 @@ impl<'a> Sources<'a> {
     #[must_use]
     pub fn with_namespace(self, namespace: &'a str) -> Self {
         Sources { namespace: Some(namespace), ..self }
+    }
+
+    /// Refuses settings that the webhook cannot follow: `rbac.generate`, and what `select` says of workloads.
+    #[must_use]
+    pub fn for_webhook(self) -> Self {
+        Sources { reader: ConfigReader::Webhook, ..self }
     }
 }
 
@@ -93,7 +110,7 @@ impl<'a> Base<'a> {
 /// - the text is not valid YAML, empty, or an object of another kind or `apiVersion`
 /// - a setting that does not exist, with the one that may be meant
 /// - a value of another type, or one that the setting cannot have
-/// - settings that contradict each other
+/// - settings that contradict each other, or that the webhook cannot follow
 ///
 /// Each is a [`Diagnostic`] with its place in the text or the argument.
 pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
@@ -109,7 +126,9 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
         diagnostics.extend(finish(context, &mut config, Place::of_argument("--namespace", namespace.as_bytes(), 0..0)));
     }
     if diagnostics.is_empty() {
-        for found in conflicts(&config) {
+        let of_webhook = || webhook_conflicts(&config);
+        let more = (sources.reader == ConfigReader::Webhook).then(of_webhook).into_iter().flatten();
+        for found in conflicts(&config).into_iter().chain(more) {
             diagnostics.push(conflict(&config, sources, &found.paths, found.violation));
         }
     }

@@ -1,7 +1,7 @@
 //! Certificate and configuration, read again every few seconds. They are compared by content: kubelet swaps a symbolic link
 //! above mounted files, and no notification tells of that.
 
-use crate::config::{Base, Config, Sources, load};
+use crate::config::{Base, Config, ConfigReader, Sources, load};
 use crate::diagnostic::{Colour, Renderer};
 use crate::webhook::certificate::{Certificate, Pem, Unusable};
 use crate::webhook::engine::CurrentConfig;
@@ -73,7 +73,8 @@ impl ConfigurationFile {
     fn load(&self, text: &str) -> Result<Config, String> {
         let name = self.path.display().to_string();
         let base = Base::Text { name: &name, text };
-        let loaded = load(&Sources { base, set: &self.set, namespace: self.namespace.as_deref() });
+        let namespace = self.namespace.as_deref();
+        let loaded = load(&Sources { base, set: &self.set, namespace, reader: ConfigReader::Webhook });
         loaded.map_err(|diagnostics| {
             let mut renderer = Renderer::new(Colour::Never);
             let lines = diagnostics.iter().map(|diagnostic| renderer.line(diagnostic));

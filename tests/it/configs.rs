@@ -368,7 +368,7 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     assert_eq!(*config.origin("agent.memo"), Origin::Default);
     assert!(config.is_explicit("agent") && config.is_explicit("agent.roles") && !config.is_explicit("agent.resources"));
 
-    for whole in ["select.podSelector", "select.kinds", "select", "agent"] {
+    for whole in ["select.podSelector", "select.kinds", "select", "agent", "rbac.generate", "sidecar", "kubelet.port"] {
         let config =
             from_arguments(&["select.podSelector.matchLabels.a=b", "agent.image=a", &format!("{whole}=null")]).unwrap();
         assert!(!config.is_explicit(whole), "null goes back to the default: {whole}");
@@ -389,6 +389,38 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
         Renderer::new(Colour::Never).line(&bad[0]),
         "--namespace: error: `namespace` must be the name of a namespace, found `A`"
     );
+}
+
+#[test]
+fn settings_that_the_webhook_cannot_follow_are_refused_for_it_and_null_resets_them() {
+    let text = format!(
+        "apiVersion: {API_VERSION}\nkind: {KIND}\nspec:\n  rbac: {{generate: true}}\n  select:\n    kinds: [Deployment]\n    exclude:\n    - kind: Pod\n      name: probe\n    - namespace: lab\n    - kind: Job\n    - name: web\n    - group: ''\n    - group: apps\n"
+    );
+    let sources = Sources::of_text("shared.yaml", &text);
+    assert!(load(&sources).is_ok());
+    let lines = |sources: &Sources<'_>| {
+        let errors = load(sources).map(|_| ()).unwrap_err();
+        errors.iter().map(|error| Renderer::new(Colour::Never).line(error)).collect::<Vec<_>>()
+    };
+    let refused = lines(&sources.for_webhook());
+    let places = ["6:12", "11:7", "12:7", "14:7", "4:20"]
+        .map(|at| format!("shared.yaml:{at}: error: the webhook does not support `"));
+    assert_eq!(refused.len(), places.len(), "{refused:#?}");
+    for (line, place) in refused.iter().zip(places) {
+        assert!(line.starts_with(&place), "{line}");
+    }
+    assert!(refused[0].contains("`select.kinds`: a pod does not show the kind of its workload"), "{}", refused[0]);
+
+    let set = ["select.kinds=null", "select.exclude=null", "rbac.generate=null"].map(str::to_owned);
+    let config = load(&sources.with_set(&set).for_webhook()).unwrap();
+    assert_eq!(config.explicit().count(), 0);
+    let null =
+        text.replace("[Deployment]", "null").replace("true", "null").split_once("    exclude").unwrap().0.to_owned();
+    assert!(load(&Sources::of_text("shared.yaml", &null).for_webhook()).is_ok());
+    let value = serde_yaml::from_str(&null).unwrap();
+    assert_eq!(crate::json_schema::broken(&schema(), &value, ""), Vec::<String>::new());
+    let argument = ["select.kinds=[Job]".to_owned()];
+    assert!(lines(&Sources::default().with_set(&argument).for_webhook())[0].starts_with("--set #1: error: "));
 }
 
 #[test]

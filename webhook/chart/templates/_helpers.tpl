@@ -49,6 +49,19 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{/* The configuration as the server reads it. */}}
 {{- define "injector.config" -}}
 {{- $spec := deepCopy .Values.config -}}
+{{- $select := $spec.select | default dict -}}
+{{- $shared := "; for values that manifests share, add `--set config.%s=null`" -}}
+{{- if $select.kinds -}}
+{{- fail (printf (print "the webhook does not support config.select.kinds: a pod does not show the kind of its workload. Remove it" $shared) "select.kinds") -}}
+{{- end -}}
+{{- range $select.exclude -}}
+{{- if or .group (and .kind (ne .kind "Pod")) (and .name (not .kind) (not (kindIs "string" .group))) -}}
+{{- fail (printf (print "the webhook does not support an item of config.select.exclude: a pod does not show its workload. Exclude by namespace or podSelector, or pods without a controller by `kind: Pod`" $shared) "select.exclude") -}}
+{{- end -}}
+{{- end -}}
+{{- if ($spec.rbac | default dict).generate -}}
+{{- fail (printf (print "the webhook does not support config.rbac.generate: it writes no manifests. Apply what `mackerel-agent-injector rbac` prints" $shared) "rbac.generate") -}}
+{{- end -}}
 {{- if eq .Values.tls.mode "openshift" -}}
 {{- $agent := $spec.agent | default dict -}}
 {{- $context := $agent.securityContext | default dict -}}
@@ -146,13 +159,9 @@ request.namespace.matches('^({{ join "|" $patterns }})$')
 {{- join " && " $all -}}
 {{- end }}
 
-{{/*
-CEL: whether an item of `select.exclude` is about the pod. Empty for one that is about workloads, which a pod does not show. One that names
-the kind or group of pods is about those without a controller.
-*/}}
+{{/* CEL: whether an item of `select.exclude` is about the pod. One that names the kind or group of pods is about those without a controller. */}}
 {{- define "injector.isExcluded" -}}
 {{- $item := . -}}
-{{- if and (has ($item.kind | default "Pod") (list "Pod")) (not $item.group) -}}
 {{- $all := list -}}
 {{- if or $item.kind (kindIs "string" $item.group) -}}
 {{- $all = append $all "!object.metadata.?ownerReferences.orValue([]).exists(o, o.?controller.orValue(false))" -}}
@@ -161,7 +170,6 @@ the kind or group of pods is about those without a controller.
 {{- with $item.name -}}{{- $all = append $all (printf "object.metadata.?name == optional.of('%s')" .) -}}{{- end -}}
 {{- with include "injector.labelsMatch" ($item.podSelector | default dict) -}}{{- $all = append $all . -}}{{- end -}}
 {{- join " && " ($all | default (list "true")) -}}
-{{- end -}}
 {{- end }}
 
 {{/*

@@ -74,7 +74,7 @@ fn values(block: &CodeBlock) -> Option<Value> {
     }
 }
 
-/// The webhook does not look at `select.kinds`: a pod does not show its workload.
+/// A file that manifests share may have `select.kinds`: a pod does not show its workload.
 #[test]
 fn the_command_for_missed_pods_finds_one_whatever_the_kinds() {
     let pods = r#"{"apiVersion": "v1", "kind": "List", "items": [{"apiVersion": "v1", "kind": "Pod",

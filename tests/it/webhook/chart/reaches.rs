@@ -160,9 +160,9 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
         ApiVerdict::Refused(why) => panic!("{why}"),
     };
     let select = "config.select.podSelector.matchLabels.tier=web,config.select.exclude[0].podSelector.matchExpressions[0].key=batch,\
-                  config.select.exclude[0].podSelector.matchExpressions[0].operator=Exists,config.select.exclude[1].kind=Deployment,\
-                  config.select.exclude[2].kind=Pod,config.select.exclude[2].podSelector.matchLabels.by=hand,\
-                  config.select.exclude[3].group=null,config.select.exclude[3].podSelector.matchLabels.by=robot";
+                  config.select.exclude[0].podSelector.matchExpressions[0].operator=Exists,\
+                  config.select.exclude[1].kind=Pod,config.select.exclude[1].podSelector.matchLabels.by=hand,\
+                  config.select.exclude[2].group=null,config.select.exclude[2].podSelector.matchLabels.by=robot";
     release.upgrade(&["workloads=off", select]);
     let labelled = |annotations: &Value, labels: Value| {
         let mut pod = pod(annotations);

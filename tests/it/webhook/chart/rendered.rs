@@ -222,14 +222,17 @@ fn the_policy_is_about_pods_that_should_have_the_agent() {
     let selected = [
         PROVIDED,
         "config.select.podSelector.matchLabels.tier=web,config.select.excludeNamespaces={dev-*}",
-        "config.select.exclude[0].kind=Deployment,config.select.exclude[1].podSelector.matchLabels.job=yes",
+        "config.select.exclude[0].kind=Pod,config.select.exclude[0].name=probe,config.select.exclude[1].podSelector.matchLabels.job=yes",
     ];
     let selected = rendered(&selected).unwrap();
     let labels = selected.at("ValidatingAdmissionPolicy", "/spec/matchConstraints/objectSelector");
     assert_eq!(self::condition(labels, "tier", "In"), Some(&json!(["web"])));
     assert_eq!(condition(&selected, "not-an-excluded-namespace").unwrap(), "!request.namespace.matches('^(dev-.*)$')");
     let excluded = condition(&selected, "not-excluded").unwrap();
-    assert!(excluded.contains("'job'") && excluded.matches(" || ").count() == 0, "{excluded}");
+    assert!(
+        excluded.contains("'job'") && excluded.contains("'probe'") && excluded.matches(" || ").count() == 1,
+        "{excluded}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Values: their schema, and the chart's errors for wrong ones.
 
 use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, objects, refused, rendered, root, run};
-use mackerel_agent_injector::config::schema;
+use mackerel_agent_injector::config::{Sources, load, schema};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -98,6 +98,11 @@ fn wrong_values_are_refused_by_name() {
         ("drain=46s", "drain"),
         ("image.digest=abc", "digest"),
         ("tls.mode=openshift,hostNetwork=true", "set port to another one"),
+        ("tls.mode=openshift,config.select.kinds={Deployment}", "add `--set config.select.kinds=null`"),
+        ("tls.mode=openshift,config.select.exclude[0].kind=Job", "add `--set config.select.exclude=null`"),
+        ("tls.mode=openshift,config.select.exclude[0].name=web", "add `--set config.select.exclude=null`"),
+        ("tls.mode=openshift,config.select.exclude[0].group=apps", "add `--set config.select.exclude=null`"),
+        ("tls.mode=openshift,config.rbac.generate=true", "add `--set config.rbac.generate=null`"),
     ] {
         for said in refused(&[set]) {
             assert!(said.contains(named), "{set}: {said}");
@@ -119,6 +124,16 @@ fn null_in_the_configuration_arrives() {
     let Some(rendered) = rendered(&[PROVIDED, "config.agent.securityContext.runAsUser=null"]) else { return };
     let context = &rendered.configuration()["spec"]["agent"]["securityContext"];
     assert_eq!(*context, serde_json::json!({"runAsUser": null}));
+}
+
+/// Settings that the webhook cannot follow, in values that manifests share.
+#[test]
+fn null_resets_what_shared_values_set() {
+    let shared = "config.select.kinds={Deployment},config.select.exclude[0].kind=Job,config.rbac.generate=true";
+    let null = "config.select.kinds=null,config.select.exclude=null,config.rbac.generate=null";
+    let Some(rendered) = rendered(&[PROVIDED, shared, null]) else { return };
+    let text = rendered.at("ConfigMap", "/data/agent-injector.yaml").as_str().unwrap();
+    assert!(load(&Sources::of_text("agent-injector.yaml", text).for_webhook()).is_ok(), "{text}");
 }
 
 /// The command of its README that needs no cluster, with both Helms.

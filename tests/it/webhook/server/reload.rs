@@ -90,12 +90,37 @@ fn a_configuration_is_swapped_under_load_and_an_invalid_one_is_not() {
         assert_eq!(server.decision(), "injected");
         mount(&server.folder, "config", &[("injector.yaml", &configuration("disabled"))]);
         until("the kill switch", || server.decision() == "disabled");
+        // A setting that the webhook cannot follow is as wrong as any other.
+        let kinds = configuration("always\n  select: {kinds: [Deployment]}");
+        mount(&server.folder, "config", &[("injector.yaml", &kinds)]);
+        server.metric_becomes("reload_failing{source=\"configuration\"}", 1.0);
+        assert_eq!(server.decision(), "disabled");
         mount(&server.folder, "config", &[("injector.yaml", &configuration("always"))]);
         until("injected again", || server.decision() == "injected");
     });
     assert!(answered > 100, "{answered}");
-    let error = server.events("cannot reload; the previous content stays in use")[0]["error"].to_string();
-    assert!(error.contains("config/injector.yaml:4:14: error: ") && error.contains("sometimes"), "{error}");
+    let errors = server.events("cannot reload; the previous content stays in use");
+    let [sometimes, kinds] = [0, 1].map(|at| errors[at]["error"].to_string());
+    assert!(sometimes.contains("config/injector.yaml:4:14: error: ") && sometimes.contains("sometimes"), "{sometimes}");
+    assert!(kinds.contains("config/injector.yaml:5:19: error: ") && kinds.contains("select.kinds"), "{kinds}");
     assert_eq!(server.metric("reload_failing{source=\"configuration\"}"), Some(0.0));
     assert_eq!(server.metric("reloads_total{source=\"configuration\",result=\"done\"}"), Some(2.0));
+}
+
+#[test]
+fn a_setting_that_the_webhook_cannot_follow_stops_it_at_its_start() {
+    let kinds = configuration("always\n  select: {kinds: [Deployment]}");
+    let folder = Folder::with(&[("shared.yaml", &kinds)]);
+    let files = ["--tls-cert=tls.crt", "--tls-key=tls.key", "--config=shared.yaml"];
+    let started = folder.run(&[&["webhook"][..], &files].concat());
+    assert_eq!(started.code, Some(2));
+    assert!(started.stderr.contains("--> shared.yaml:5:19\n"), "{}", started.stderr);
+    let validated = folder.run(&["config", "validate", "--webhook", "shared.yaml"]);
+    assert_eq!((validated.code, &validated.stderr), (Some(2), &started.stderr));
+    assert_eq!(folder.run(&["config", "validate", "shared.yaml"]).code, Some(0));
+    let null = ["config", "validate", "--webhook", "--set=select.kinds=null", "shared.yaml"];
+    assert_eq!(folder.run(&null).code, Some(0));
+    // There the certificate is missing.
+    let started = folder.run(&[&["webhook", "--set=select.kinds=null"][..], &files].concat());
+    assert!(started.stderr.contains("tls.crt"), "{}", started.stderr);
 }
