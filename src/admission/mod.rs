@@ -21,7 +21,7 @@
 //! | done | allowed, with a JSON Patch |
 //! | skipped | allowed |
 //! | refused, `onError: skip` | allowed, with a warning |
-//! | refused, `onError: fail` | not allowed, 422 |
+//! | refused by [`Hook::Mutate`], `onError: fail` | not allowed, 422 |
 //! | a fault of this program | allowed, `internal-error` |
 //!
 //! A pod that has an injected agent stays as it is, whatever other webhooks or a LimitRange did to it: the webhook never updates
@@ -37,24 +37,25 @@ pub use response::{Answer, Subject};
 pub use review::Malformed;
 
 use crate::agent::Agents;
-use crate::config::{Config, OnError};
+use crate::config::{Config, InjectionMode, OnError, Spec};
 use crate::decide::DecisionContext;
+use crate::inject::asks_for_nothing;
 use crate::manifest::identity::Identity;
 use crate::manifest::resource::Resource;
 use crate::reconcile::patch::RecordCache;
 use crate::report::{Finding, Reason};
 use json_patch::Patch;
-use review::{AdmissionRequest, Operation};
+use response::Findings;
+use review::AdmissionRequest;
 use std::sync::Arc;
 use yaml_json_patch::Tree;
 
-/// The webhook that the API server calls.
+/// The webhook that the API server calls. Only the first one ever refuses an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hook {
     /// Mutating, for pods: adds the agent.
     Mutate,
-    /// Validating, for workloads: warns the person who applies one, since warnings about its pods reach only a controller. It
-    /// never refuses.
+    /// Validating, for workloads: warns the person who applies one, since warnings about its pods reach only a controller.
     Warn,
     /// Mutating, for workloads: adds the init container that waits. The agent comes with the pods.
     WaitFor,
@@ -86,11 +87,11 @@ enum Verdict {
     /// Nothing changes.
     Leave(Finding),
     /// Nothing changes, and the person who sent the object is warned.
-    Warn(Finding, Vec<Finding>),
+    Warn(Finding, Findings),
     /// The operations, with pointers from the object's root.
     Patch(Finding, Patch),
     /// The decision first, then what else makes the object refused.
-    Refuse(Vec<Finding>),
+    Refuse(Findings),
     /// A fault of this program.
     Fault(String),
 }
@@ -98,8 +99,6 @@ enum Verdict {
 /// Answers reviews under one configuration, and shares work between them.
 pub struct Reviewer {
     config: Arc<Config>,
-    /// The configuration without `select.kinds`: a pod does not show the kind of its workload.
-    of_pods: Arc<Config>,
     agents: Agents,
     records: RecordCache,
 }
@@ -108,11 +107,7 @@ impl Reviewer {
     /// Answers under this configuration.
     #[must_use]
     pub fn new(config: Arc<Config>) -> Self {
-        let mut of_pods = Arc::clone(&config);
-        if !of_pods.spec.select.kinds.is_empty() {
-            Arc::make_mut(&mut of_pods).spec.select.kinds.clear();
-        }
-        Self { config, of_pods, agents: Agents::default(), records: RecordCache::default() }
+        Self { config, agents: Agents::default(), records: RecordCache::default() }
     }
 
     /// The configuration, as it was given.
@@ -129,26 +124,37 @@ impl Reviewer {
         let request = AdmissionRequest::read(body)?;
         let mut name = request.name.as_deref().unwrap_or_default().to_owned();
         let verdict = self.verdict(hook, &request, &mut name);
-        Ok(response::answer(&request, name, verdict, self.config.spec.on_error))
+        Ok(response::answer(&request, name, verdict, self.on_error(hook)))
+    }
+
+    /// Answers a review whose object is too large to be read. `beginning` is the body, or its first bytes, which must hold what
+    /// comes before the object.
+    ///
+    /// # Errors
+    /// As [`Reviewer::answer`].
+    pub fn too_large(&self, hook: Hook, beginning: &[u8]) -> Result<Answer, Malformed> {
+        let (head, object) = review::cut(beginning);
+        let request = AdmissionRequest::read(&head)?;
+        let verdict = match request.is_for(hook) {
+            true => self.unread(&request, &String::from_utf8_lossy(object), "the object is too large"),
+            false => Verdict::Leave(request.not_selected()),
+        };
+        let name = request.name.as_deref().unwrap_or_default().to_owned();
+        Ok(response::answer(&request, name, verdict, self.on_error(hook)))
+    }
+
+    fn on_error(&self, hook: Hook) -> OnError {
+        if hook == Hook::Mutate { self.config.spec.on_error } else { OnError::Skip }
     }
 
     /// Decides about the object, and takes its name: a request to create a pod with `generateName` has none.
     fn verdict(&self, hook: Hook, request: &AdmissionRequest<'_>, name: &mut String) -> Verdict {
-        let wanted = match hook {
-            Hook::Mutate => request.is_pod() && request.operation == Operation::Create,
-            // The template of a Job is immutable: the API server would refuse the patched update.
-            Hook::WaitFor if request.is_job() => request.operation == Operation::Create,
-            Hook::Warn | Hook::WaitFor => matches!(request.operation, Operation::Create | Operation::Update),
-        };
-        let Some(object) = request.object().filter(|_| wanted && request.has_no_subresource()) else {
+        let Some(object) = request.object().filter(|_| request.is_for(hook)) else {
             return Verdict::Leave(request.not_selected());
         };
-        let tree = match yaml_json_patch::read(object) {
+        let tree = match yaml_json_patch::read_json(object) {
             Ok(tree) => tree,
-            Err(error) => {
-                let message = format!("unreadable: {}", error.message);
-                return Verdict::Refuse(vec![Finding::new(Reason::Uneditable, message, error.offset, "")]);
-            }
+            Err(error) => return self.unread(request, object.get(), &error.message),
         };
         let Some(resource) = resource(&tree, request) else { return Verdict::Leave(request.not_selected()) };
         name.clone_from(&resource.identity.name);
@@ -159,8 +165,24 @@ impl Reviewer {
         }
     }
 
+    /// Decides about an object that cannot be read, by its namespace and its text.
+    fn unread(&self, request: &AdmissionRequest<'_>, text: &str, message: &str) -> Verdict {
+        let Spec { injection, select, .. } = &self.config.spec;
+        let unwanted = match injection {
+            InjectionMode::Disabled => Some(Reason::Disabled),
+            InjectionMode::Annotated if asks_for_nothing(text, &self.config) => Some(Reason::NotRequested),
+            InjectionMode::Annotated | InjectionMode::Always => {
+                request.namespace.as_deref().and_then(|namespace| select.leaves_out(namespace))
+            }
+        };
+        match unwanted {
+            Some(reason) => Verdict::Leave(Finding::new(reason, reason.sentence(), 0, "")),
+            None => Verdict::Refuse([Finding::new(Reason::Uneditable, message, 0, "")].into_iter().collect()),
+        }
+    }
+
     fn context(&self) -> DecisionContext<'_> {
-        DecisionContext { config: &self.of_pods, agents: &self.agents, patch: None }
+        DecisionContext { config: &self.config, agents: &self.agents, patch: None }
     }
 }
 

@@ -4,24 +4,24 @@ use crate::admission::{Reviewer, Verdict, operations};
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::decide::{Decision, decide};
-use crate::manifest::pod_template::{ContainerList, PodTemplate};
-use crate::manifest::resource::{Resource, text};
+use crate::mackerel::annotations::Annotation;
+use crate::manifest::pod_template::PodTemplate;
+use crate::manifest::resource::Resource;
+use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::reconcile::patch::{ListPositions, TemplatePatch, WrongKind, completion, insertion};
 use crate::report::{Class, Finding, Reason};
 use yaml_json_patch::{Kind, Tree};
-
-/// The folder in which the ServiceAccount admission plugin mounts a pod's token.
-const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 impl Reviewer {
     /// Decides about a pod. An agent that it brings, injected into its manifest or by an earlier call, stays as it is.
     pub(super) fn pod(&self, tree: &Tree<'_>, resource: &Resource) -> Verdict {
         let mut pod = PodTemplate::view(tree, resource.node);
-        if !mounts_token(tree, &pod) {
-            pod.automount = Some(false);
-        }
+        pod.see_token(tree);
         let existing = ExistingInjection::take_from(&mut pod, tree);
         let finding = |reason: Reason| Finding::new(reason, reason.sentence(), 0, "");
+        if let Some(copied) = existing.as_ref().and_then(|existing| copied_record(tree, existing, "")) {
+            return Verdict::Warn(copied.clone(), [copied].into_iter().collect());
+        }
         if existing.as_ref().is_some_and(|existing| existing.component_set().agent().is_some()) {
             return Verdict::Leave(finding(Reason::Unchanged));
         }
@@ -37,7 +37,7 @@ impl Reviewer {
         match self.additions(tree, &pod, existing.as_ref(), &plan) {
             Ok(None) => Verdict::Leave(finding(Reason::Unchanged)),
             Ok(Some(patch)) => operations::verdict(tree, finding(Reason::Injected), patch),
-            Err(wrong) => Verdict::Refuse(vec![wrong_kind(&wrong)]),
+            Err(wrong) => Verdict::Refuse([wrong_kind(&wrong)].into_iter().collect()),
         }
     }
 
@@ -58,15 +58,14 @@ impl Reviewer {
     }
 }
 
-/// True if a container mounts a token, as the ServiceAccount plugin has seen to before any webhook. Where the ServiceAccount turns
-/// that off, the pod itself does not say so.
-fn mounts_token(tree: &Tree<'_>, pod: &PodTemplate) -> bool {
-    pod.containers.iter().filter(|container| container.list != ContainerList::EphemeralContainers).any(|container| {
-        let mounts = tree.member(container.node, "volumeMounts");
-        let mut mounts = mounts.into_iter().flat_map(|mounts| tree.items(mounts));
-        mounts
-            .any(|mount| text(tree, mount, "mountPath").is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER))
-    })
+/// Returns the warning about a record whose agent is absent: it was copied, or the agent was removed by hand. Either way it is an
+/// opt-out.
+pub(super) fn copied_record(tree: &Tree<'_>, existing: &ExistingInjection, at: &str) -> Option<Finding> {
+    let is_absent = existing.agent.is_none() && existing.component_set().agent().is_some();
+    let drift = Drift::of(existing).filter(|_| is_absent)?;
+    let DriftDescription { message, offset, pointer, .. } = drift.describe(tree, existing, None);
+    let help = format!("to get the agent, remove the annotation `{}`", Annotation::Record.key());
+    Some(Finding::new(Reason::HandEdited, message, offset, &format!("{at}{pointer}")).with_help(help))
 }
 
 /// The refusal of a pod in which a field is no list or mapping. The API server sends none.

@@ -4,7 +4,7 @@ use crate::admission::Verdict;
 use crate::admission::review::AdmissionRequest;
 use crate::config::OnError;
 use crate::diagnostic::visible;
-use crate::report::Finding;
+use crate::report::{Class, Finding};
 use json_patch::Patch;
 use k8s_openapi::ByteString;
 use serde::Serialize;
@@ -60,8 +60,64 @@ const MAX_WARNING: usize = 256;
 /// The API server drops the warnings behind that.
 const MAX_WARNINGS: usize = 4096;
 
+/// Findings that an answer shows.
+const MAX_FINDINGS: usize = 16;
+
 /// The status of an object that is not allowed: Unprocessable Entity, as for an object that fails its validation.
 const UNPROCESSABLE: u16 = 422;
+
+/// The findings of a review: those that the answer shows, and their number.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    refusals: Vec<Finding>,
+    warnings: Vec<Finding>,
+    number: usize,
+}
+
+impl Findings {
+    /// The first one, a refusal if there is any.
+    pub(super) fn first(&self) -> Option<&Finding> {
+        self.refusals.first().or(self.warnings.first())
+    }
+
+    /// The warnings, as many and as long as the API server takes them. The last one is the number of those left out.
+    fn shown(&self) -> Vec<String> {
+        let mut room = MAX_WARNINGS - "and 18446744073709551615 more findings".len();
+        let fits = |warning: &String| {
+            let left = room.checked_sub(warning.len());
+            room = left.unwrap_or_default();
+            left.is_some()
+        };
+        let findings = self.refusals.iter().chain(&self.warnings).take(MAX_FINDINGS);
+        let mut shown: Vec<String> = findings.map(|finding| cut(warning(finding))).take_while(fits).collect();
+        match self.number - shown.len() {
+            0 => {}
+            1 => shown.push("and 1 more finding".to_owned()),
+            rest => shown.push(format!("and {rest} more findings")),
+        }
+        shown
+    }
+}
+
+impl Extend<Finding> for Findings {
+    fn extend<I: IntoIterator<Item = Finding>>(&mut self, findings: I) {
+        for finding in findings {
+            self.number += 1;
+            let list = if finding.reason.class() == Class::Refused { &mut self.refusals } else { &mut self.warnings };
+            if list.len() < MAX_FINDINGS {
+                list.push(finding);
+            }
+        }
+    }
+}
+
+impl FromIterator<Finding> for Findings {
+    fn from_iter<I: IntoIterator<Item = Finding>>(findings: I) -> Self {
+        let mut all = Self::default();
+        all.extend(findings);
+        all
+    }
+}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -97,17 +153,18 @@ struct Status<'a> {
 /// Writes the answer to a request.
 pub(super) fn answer(request: &AdmissionRequest<'_>, name: String, verdict: Verdict, on_error: OnError) -> Answer {
     let sentence = |finding: &Finding| finding.message.clone();
-    let (decision, message, patch, warnings, allowed) = match verdict {
-        Verdict::Leave(finding) => (finding.reason.id(), sentence(&finding), None, Vec::new(), true),
+    let none = Findings::default;
+    let (decision, message, patch, findings, allowed) = match verdict {
+        Verdict::Leave(finding) => (finding.reason.id(), sentence(&finding), None, none(), true),
         Verdict::Warn(finding, about) => (finding.reason.id(), sentence(&finding), None, about, true),
-        Verdict::Patch(finding, patch) => (finding.reason.id(), sentence(&finding), encoded(&patch), Vec::new(), true),
+        Verdict::Patch(finding, patch) => (finding.reason.id(), sentence(&finding), encoded(&patch), none(), true),
         Verdict::Refuse(findings) => {
             let first = findings.first();
             let decision = first.map_or(INTERNAL_ERROR, |finding| finding.reason.id());
             let message = first.map_or_else(String::new, warning);
             (decision, message, None, findings, on_error == OnError::Skip)
         }
-        Verdict::Fault(message) => (INTERNAL_ERROR, message, None, Vec::new(), true),
+        Verdict::Fault(message) => (INTERNAL_ERROR, message, None, none(), true),
     };
     let response = AdmissionResponse {
         uid: &request.uid,
@@ -116,7 +173,7 @@ pub(super) fn answer(request: &AdmissionRequest<'_>, name: String, verdict: Verd
         patch_type: patch.is_some().then_some("JSONPatch"),
         patch: patch.map(ByteString),
         audit_annotations: [("decision", decision)].into(),
-        warnings: if allowed { shortened(&warnings) } else { Vec::new() },
+        warnings: if allowed { findings.shown() } else { Vec::new() },
     };
     let review = AdmissionReview { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response };
     Answer {
@@ -144,17 +201,6 @@ fn warning(finding: &Finding) -> String {
     let help = finding.help.iter().flat_map(|help| ["; ", help]);
     let line = [finding.reason.id(), ": ", &finding.message].into_iter().chain(help).collect::<String>();
     visible(&line.replace('\n', " ")).into_owned()
-}
-
-/// The warnings, as long as the API server takes them.
-fn shortened(findings: &[Finding]) -> Vec<String> {
-    let mut all = 0;
-    let mut short = |finding: &Finding| {
-        let warning = cut(warning(finding));
-        all += warning.len();
-        (all <= MAX_WARNINGS).then_some(warning)
-    };
-    findings.iter().map_while(&mut short).collect()
 }
 
 fn cut(mut warning: String) -> String {

@@ -1,5 +1,6 @@
 //! The AdmissionReview that the API server sends.
 
+use crate::admission::Hook;
 use crate::report::{Finding, Reason};
 use kube_core::TypeMeta;
 use serde::Deserialize;
@@ -42,7 +43,7 @@ pub(super) struct AdmissionRequest<'b> {
     pub(super) name: Option<Cow<'b, str>>,
     #[serde(borrow, default)]
     pub(super) namespace: Option<Cow<'b, str>>,
-    pub(super) operation: Operation,
+    operation: Operation,
     #[serde(default)]
     pub(super) dry_run: Option<bool>,
     #[serde(borrow, default)]
@@ -72,7 +73,7 @@ struct Plural<'b> {
 /// The operation on the object.
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "UPPERCASE")]
-pub(super) enum Operation {
+enum Operation {
     Create,
     Update,
     Delete,
@@ -90,21 +91,28 @@ impl<'b> AdmissionRequest<'b> {
         review.request.ok_or_else(|| malformed("`request` is missing".to_owned()))
     }
 
-    pub(super) fn is_pod(&self) -> bool {
+    /// True if the hook has to do with the operation on the resource.
+    pub(super) fn is_for(&self, hook: Hook) -> bool {
+        let is_wanted = match hook {
+            Hook::Mutate => self.is_pod() && self.operation == Operation::Create,
+            // The template of a Job is immutable: the API server would refuse the patched update.
+            Hook::WaitFor if self.is_job() => self.operation == Operation::Create,
+            Hook::Warn | Hook::WaitFor => matches!(self.operation, Operation::Create | Operation::Update),
+        };
+        is_wanted && self.sub_resource.as_deref().is_none_or(str::is_empty)
+    }
+
+    fn is_pod(&self) -> bool {
         (&*self.resource.group, &*self.resource.resource) == ("", "pods")
     }
 
-    pub(super) fn is_job(&self) -> bool {
+    fn is_job(&self) -> bool {
         (&*self.resource.group, &*self.resource.resource) == ("batch", "jobs")
     }
 
-    pub(super) fn has_no_subresource(&self) -> bool {
-        self.sub_resource.as_deref().is_none_or(str::is_empty)
-    }
-
-    /// The text of the object; none where it is null, as on DELETE.
-    pub(super) fn object(&self) -> Option<&'b str> {
-        self.object.map(RawValue::get).filter(|text| *text != "null")
+    /// The object; none where it is null, as on DELETE.
+    pub(super) fn object(&self) -> Option<&'b RawValue> {
+        self.object.filter(|object| object.get() != "null")
     }
 
     /// API version and kind of the object.
@@ -117,5 +125,17 @@ impl<'b> AdmissionRequest<'b> {
     /// The finding about an object that the hook has nothing to do with.
     pub(super) fn not_selected(&self) -> Finding {
         Finding::new(Reason::NotSelected, "the webhook does not support this operation on this resource", 0, "")
+    }
+}
+
+/// Cuts the beginning of a body into a review without an object, and the text of the object. The API server writes the object
+/// behind all that says what it is; a quote within a string would be `\"`.
+pub(super) fn cut(beginning: &[u8]) -> (Cow<'_, [u8]>, &[u8]) {
+    match memchr::memmem::find(beginning, br#","object":{"#) {
+        Some(at) => {
+            let (head, object) = beginning.split_at(at);
+            ([head, b"}}"].concat().into(), object)
+        }
+        None => (beginning.into(), beginning),
     }
 }

@@ -1,6 +1,7 @@
 //! `/warn` and `/wait-for`: a workload that is applied.
 
-use crate::admission::pod::wrong_kind;
+use crate::admission::pod::{copied_record, wrong_kind};
+use crate::admission::response::Findings;
 use crate::admission::review::AdmissionRequest;
 use crate::admission::{Reviewer, Verdict, operations};
 use crate::agent::components::Components;
@@ -29,10 +30,11 @@ impl Reviewer {
     /// Warns about annotations without effect, and about refusals that the workload's pods will meet.
     pub(super) fn warn(&self, tree: &Tree<'_>, resource: &Resource) -> Verdict {
         let mut decision = None;
-        let mut warnings = Vec::new();
+        let mut findings = Findings::default();
         let policy = SeverityPolicy::of(self.context().config, Options::default());
         let told = |warning: &Finding| concerns_the_author(warning) && !policy.is_acknowledged(warning);
-        for WorkloadTemplate { existing, report, .. } in self.templates(tree, resource) {
+        for WorkloadTemplate { pointer, existing, report, .. } in self.templates(tree, resource) {
+            findings.extend(existing.as_ref().and_then(|existing| copied_record(tree, existing, &pointer)));
             let refusal = match report.decision {
                 Decision::Add(_) => None,
                 Decision::Skip(_) | Decision::Refuse(_) if existing.is_some() => None,
@@ -45,11 +47,11 @@ impl Reviewer {
                     Some(refusal)
                 }
             };
-            warnings.extend(refusal.into_iter().chain(report.warnings.into_iter().filter(told)));
+            findings.extend(refusal.into_iter().chain(report.warnings.into_iter().filter(told)));
         }
         let nothing = || Finding::new(Reason::Unchanged, "nothing to warn about", 0, "");
-        let decision = decision.or_else(|| warnings.first().cloned()).unwrap_or_else(nothing);
-        Verdict::Warn(decision, warnings)
+        let decision = decision.or_else(|| findings.first().cloned()).unwrap_or_else(nothing);
+        Verdict::Warn(decision, findings)
     }
 
     /// Adds the init container that waits to templates that ask for it and do not have it. One that is there stays as it is.
@@ -61,7 +63,7 @@ impl Reviewer {
             let alone = Components::WaitFor(Rc::clone(wait_for));
             match insertion(tree, &view, &pointer, &alone, ListPositions::default(), &self.records) {
                 Ok(insertion) => patch.operations.extend(insertion.operations),
-                Err(wrong) => return Verdict::Refuse(vec![wrong_kind(&wrong)]),
+                Err(wrong) => return Verdict::Refuse([wrong_kind(&wrong)].into_iter().collect()),
             }
         }
         if patch.operations.is_empty() {
@@ -71,18 +73,19 @@ impl Reviewer {
         operations::verdict(tree, finding, patch)
     }
 
-    fn templates(&self, tree: &Tree<'_>, resource: &Resource) -> Vec<WorkloadTemplate> {
+    /// The templates, one after the other: their warnings may be many.
+    fn templates(&self, tree: &Tree<'_>, resource: &Resource) -> impl Iterator<Item = WorkloadTemplate> {
         let is_of =
             |group: &str, kind: &str| resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind);
         let found = self.config.workloads().templates(tree, resource.node, is_of).found;
-        let template = |found: crate::manifest::workloads::FoundTemplate| {
+        let template = move |found: crate::manifest::workloads::FoundTemplate| {
             let pointer = found.pointer.clone();
             let mut view = PodTemplate::of_found(tree, found);
             let existing = ExistingInjection::take_from(&mut view, tree);
             let report = decide(tree, resource, &pointer, &view, self.context());
             WorkloadTemplate { pointer, view, existing, report }
         };
-        found.into_iter().map(template).collect()
+        found.into_iter().map(template)
     }
 }
 

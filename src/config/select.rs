@@ -8,6 +8,7 @@ use crate::config::setting::{Setting, require, settings};
 use crate::config::string_enum::string_enum;
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
+use crate::report::Reason;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -97,6 +98,18 @@ impl LabelSelector {
                     None => true,
                 }
             })
+    }
+}
+
+impl Select {
+    /// Returns the reason why nothing in a namespace is selected.
+    pub(crate) fn leaves_out(&self, namespace: &str) -> Option<Reason> {
+        let matches = |patterns: &[NamespacePattern]| patterns.iter().any(|pattern| pattern.matches(namespace));
+        let is_system = !self.system_namespaces && is_system_namespace(namespace);
+        if is_system || matches(&self.exclude_namespaces) {
+            return Some(Reason::NamespaceExcluded);
+        }
+        (!self.namespaces.is_empty() && !matches(&self.namespaces)).then_some(Reason::NotSelected)
     }
 }
 

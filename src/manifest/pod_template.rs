@@ -1,9 +1,13 @@
 //! A view of a pod template: containers, volumes, annotations and the fields of the PodSpec that the rules need.
 
+use crate::mackerel::names::Volume;
 use crate::manifest::duplicate_keys::second_key;
 use crate::manifest::resource::text;
 use crate::manifest::workloads::FoundTemplate;
 use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
+
+/// The folder in which the ServiceAccount admission plugin mounts a pod's token.
+const TOKEN_FOLDER: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// One annotation of the template.
 #[derive(Debug, Clone, PartialEq)]
@@ -100,7 +104,8 @@ pub(crate) struct PodTemplate {
     pub(crate) pull_secrets: Vec<PullSecret>,
     /// True if its pods run to completion: by its restart policy, else by its kind.
     pub(crate) completes: bool,
-    /// `spec.automountServiceAccountToken`; none if its ServiceAccount decides.
+    /// `spec.automountServiceAccountToken`; none if its ServiceAccount decides. Also false in a pod that the API server has stored
+    /// without a token.
     pub(crate) automount: Option<bool>,
     /// `spec.hostNetwork: true`
     pub(crate) host_network: bool,
@@ -137,7 +142,8 @@ impl PodTemplate {
             _ => None,
         };
         let windows = spec.and_then(|spec| windows(tree, spec, &containers));
-        Self {
+        let is_stored = below(metadata, "uid").is_some();
+        let mut template = Self {
             node,
             ancestors: Vec::new(),
             metadata,
@@ -154,6 +160,26 @@ impl PodTemplate {
             pod_resources: ["requests", "limits"]
                 .iter()
                 .any(|list| has_entries(tree, below(below(spec, "resources"), list))),
+        };
+        if is_stored {
+            template.see_token(tree);
+        }
+        template
+    }
+
+    /// Sets `automount` to false where no container mounts a token: the ServiceAccount admission plugin adds one to each pod that is
+    /// to have it. Where the ServiceAccount turns that off, nothing else in the pod says so.
+    pub(crate) fn see_token(&mut self, tree: &Tree<'_>) {
+        let containers = self.containers.iter();
+        let is_mounted = |container: &Container| {
+            let mounts = tree.member(container.node, "volumeMounts").into_iter().flat_map(|mounts| tree.items(mounts));
+            let mut others = mounts.filter(|mount| text(tree, *mount, "name").as_deref() != Some(Volume::Token.name()));
+            others.any(|mount| {
+                text(tree, mount, "mountPath").is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
+            })
+        };
+        if !containers.filter(|container| container.list != ContainerList::EphemeralContainers).any(is_mounted) {
+            self.automount = Some(false);
         }
     }
 
@@ -263,7 +289,8 @@ fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<Sp
         let node = tree.member(tree.member(spec, parent)?, key)?;
         let system = tree.scalar(tree.alias_target(node))?;
         let pointer = format!("/{parent}/{}", yaml_json_patch::pointer::escape(key));
-        system.eq_ignore_ascii_case("windows").then_some(SpecField { node, pointer })
+        // As scheduler and kubelet compare: no node has the label `Windows`.
+        (system == "windows").then_some(SpecField { node, pointer })
     };
     let by_label = || OS_LABELS.into_iter().find_map(|label| of_system("nodeSelector", label));
     let by_affinity = || {

@@ -8,7 +8,7 @@ mod adopt;
 mod adopted_settings;
 pub(crate) mod apply;
 mod current_state;
-mod drift;
+pub(crate) mod drift;
 mod edited_settings;
 mod own_annotations;
 pub(crate) mod patch;

@@ -4,10 +4,13 @@ use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
 use mackerel_agent_injector::admission::{Hook, Reviewer, fault};
 use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::engine::inject;
+use mackerel_agent_injector::options::Options;
+use mackerel_agent_injector::report::Reason;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-fn pod(metadata: Value, spec: Value) -> Value {
+pub(super) fn pod(metadata: Value, spec: Value) -> Value {
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-", "namespace": "shop"},
         "spec": {"containers": [{"name": "web", "image": "web:1", "volumeMounts": [
             {"name": "kube-api-access-x7k2p", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]}]}});
@@ -19,11 +22,11 @@ fn pod(metadata: Value, spec: Value) -> Value {
     pod
 }
 
-fn annotated(key: &str, value: &str) -> Value {
+pub(super) fn annotated(key: &str, value: &str) -> Value {
     json!({"annotations": {format!("agent-injector.contrib.mackerel.io/{key}"): value}})
 }
 
-fn containers(pod: &Value) -> Vec<&str> {
+pub(super) fn containers(pod: &Value) -> Vec<&str> {
     let lists = ["/spec/initContainers", "/spec/containers"].map(|list| pod.pointer(list).and_then(Value::as_array));
     lists.into_iter().flatten().flatten().filter_map(|container| container["name"].as_str()).collect()
 }
@@ -59,6 +62,47 @@ fn a_pod_whose_containers_mount_no_token_gets_a_token_for_the_agent() {
     assert!(volumes.contains("mackerel-agent-token"), "{volumes}");
 }
 
+/// As `kubectl get pods -o json` shows it, the check of docs/en/webhook.md finds nothing to update.
+#[test]
+fn a_stored_pod_that_the_webhook_injected_is_unchanged_for_the_check() {
+    let with_token = pod(json!({}), json!({}));
+    let mut without_token = with_token.clone();
+    without_token["spec"]["containers"][0].as_object_mut().unwrap().remove("volumeMounts");
+    for before in [with_token, without_token] {
+        let (_, response) = answer(Hook::Mutate, &review(&before), &Config::default());
+        let mut stored = patched(&before, &response);
+        // The plugin runs once more, after the webhooks.
+        if let Some(mounts) = before["spec"]["containers"][0]["volumeMounts"].as_array() {
+            let agents = stored["spec"]["containers"][1]["volumeMounts"].as_array_mut().unwrap();
+            agents.extend(mounts.iter().cloned());
+        }
+        stored["metadata"]["uid"] = "705ab4f5-6393-11e8-b7cc-42010a800002".into();
+        let outcome = inject(&stored.to_string(), &Config::default(), Options::default()).outcomes.remove(0);
+        assert_eq!(outcome.decision.reason, Reason::Unchanged, "{}", outcome.decision.message);
+        // One that was missed gets what the webhook would have added.
+        let mut missed = before.clone();
+        missed["metadata"]["uid"] = stored["metadata"]["uid"].clone();
+        let injected = inject(&missed.to_string(), &Config::default(), Options::default());
+        let injected: Value = serde_json::from_str(&injected.apply(&missed.to_string()).unwrap()).unwrap();
+        let has_own_token = |pod: &Value| pod.to_string().contains("mackerel-agent-token");
+        assert_eq!(has_own_token(&injected), has_own_token(&stored));
+    }
+}
+
+/// The scheduler and kubelet compare labels exactly, and so does the policy of the chart: no node is `Windows`.
+#[test]
+fn a_pod_is_for_windows_where_the_scheduler_says_so() {
+    for (spec, decision) in [
+        (json!({"nodeSelector": {"kubernetes.io/os": "windows"}}), "windows"),
+        (json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}}), "windows"),
+        (json!({"nodeSelector": {"kubernetes.io/os": "Windows"}}), "injected"),
+        (json!({"os": {"name": "windows"}}), "windows"),
+    ] {
+        let review = review(&pod(json!({}), spec.clone()));
+        assert_eq!(answer(Hook::Mutate, &review, &Config::default()).0.decision, decision, "{spec}");
+    }
+}
+
 #[test]
 fn the_request_names_the_namespace() {
     let mut review = review(&pod(json!({}), json!({})));
@@ -87,18 +131,6 @@ fn only_pods_that_are_created_are_changed() {
         assert_eq!((answer.decision, response["allowed"].as_bool()), ("not-selected", Some(true)), "{review}");
         assert_eq!(response.get("patch"), None);
     }
-}
-
-#[test]
-fn the_kind_of_the_workload_is_no_condition() {
-    let config = of_spec("{select: {kinds: [Deployment]}, waitFor: {image: wait:1}, onError: skip}");
-    let decided = |hook, object: &Value| answer(hook, &review(object), &config).0.decision;
-    assert_eq!(decided(Hook::Mutate, &pod(json!({}), json!({}))), "injected");
-    let mut workload = deployment(json!({}), annotated("wait-for", "db:5432"), json!({}));
-    workload["kind"] = "StatefulSet".into();
-    assert_eq!(decided(Hook::WaitFor, &workload), "injected");
-    let config = Arc::new(config);
-    assert!(Arc::ptr_eq(Reviewer::new(Arc::clone(&config)).config(), &config));
 }
 
 #[test]
@@ -157,6 +189,66 @@ fn a_warning_is_short_and_plain_enough_for_the_api_server() {
     }
 }
 
+/// A Deployment whose template has an annotation that is refused, and so many that are unknown.
+fn with_unknown(count: usize, length: usize) -> Value {
+    let name = |at| (format!("agent-injector.contrib.mackerel.io/{}{at}", "x".repeat(length)), json!("1"));
+    let mut annotations: serde_json::Map<String, Value> = (0..count).map(name).collect();
+    annotations.insert("agent-injector.contrib.mackerel.io/inject".to_owned(), "maybe".into());
+    deployment(json!({}), json!({"annotations": annotations}), json!({}))
+}
+
+#[test]
+fn sixteen_findings_are_shown_refusals_first_and_the_others_are_counted() {
+    let warnings = |object: &Value, spec: &str| {
+        let (answer, response) = answer(Hook::Warn, &review(object), &of_spec(spec));
+        assert_eq!((answer.decision, &response["allowed"]), ("invalid-annotation", &json!(true)));
+        let warnings =
+            response["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap().to_owned());
+        let warnings: Vec<String> = warnings.collect();
+        assert!(warnings[0].starts_with("invalid-annotation: "), "{warnings:?}");
+        // The API server takes no more.
+        assert!(warnings.iter().all(|warning| warning.len() <= 256));
+        assert!(warnings.iter().map(String::len).sum::<usize>() <= 4096);
+        warnings
+    };
+    for (unknown, shown, last) in
+        [(15, 16, None), (16, 17, Some("and 1 more finding")), (22, 17, Some("and 7 more findings"))]
+    {
+        let seen = warnings(&with_unknown(unknown, 0), "onError: fail");
+        assert_eq!(seen.len(), shown);
+        assert!(last.is_none_or(|last| seen[16] == last), "{seen:?}");
+    }
+    // What has been acknowledged does not count.
+    assert_eq!(warnings(&with_unknown(22, 0), "warnings: {ignore: [unknown-annotation]}").len(), 1);
+    // Long ones leave no room for all.
+    let long = warnings(&with_unknown(22, 200), "onError: fail");
+    assert_eq!(long.last().unwrap(), &format!("and {} more findings", 23 - (long.len() - 1)));
+}
+
+#[test]
+fn a_record_without_its_agent_is_an_opt_out_with_a_warning() {
+    let record = "v1;agent=container;plan=9c169ab9;value=f4d75fcf;image=224712f3;secret=ad864de1;volumes=tmp";
+    for record in [record, "v9;anything", "broken"] {
+        for injection in ["always", "annotated"] {
+            let spec = format!("{{injection: {injection}, onError: fail}}");
+            let (pod_answer, response) =
+                answer(Hook::Mutate, &review(&pod(annotated("record", record), json!({}))), &of_spec(&spec));
+            assert_eq!((pod_answer.decision, response["allowed"].as_bool()), ("hand-edited", Some(true)), "{record}");
+            assert_eq!(response.get("patch"), None);
+            let warning = response["warnings"][0].as_str().unwrap();
+            assert!(warning.starts_with("hand-edited: ") && warning.contains("/record"), "{warning}");
+            // The person who applies the workload sees it too.
+            let workload = deployment(json!({}), annotated("record", record), json!({}));
+            let (workload_answer, response) = answer(Hook::Warn, &review(&workload), &of_spec(&spec));
+            assert_eq!(
+                (workload_answer.decision, &response["warnings"][0]),
+                ("hand-edited", &json!(warning)),
+                "{record}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_fault_allows_the_pod() {
     let review = review(&pod(json!({}), json!({})));
@@ -183,7 +275,7 @@ fn a_body_that_is_no_review_is_malformed() {
     }
 }
 
-fn deployment(metadata: Value, template: Value, spec: Value) -> Value {
+pub(super) fn deployment(metadata: Value, template: Value, spec: Value) -> Value {
     let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
         "spec": {"containers": [{"name": "web", "image": "web:1"}]}}}});

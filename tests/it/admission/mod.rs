@@ -3,6 +3,7 @@
 mod answers;
 mod beside_original;
 mod pods;
+mod unread;
 
 use json_patch::Patch;
 use mackerel_agent_injector::admission::{Answer, Hook, Reviewer};

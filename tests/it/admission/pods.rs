@@ -101,7 +101,8 @@ fn the_webhook_makes_the_pods_of_the_cases() {
             && options.hand_edits == HandEdits::Respect;
         // A pod shows neither its workload nor the annotations of that.
         let spec = case.config.explicit().map(|(path, _)| path.to_owned()).collect::<Vec<_>>();
-        let shows = !spec.iter().any(|path| path == "select.exclude" || path.starts_with("waitFor.annotations"));
+        let hidden = ["select.exclude", "select.kinds", "waitFor.annotations"];
+        let shows = !spec.iter().any(|path| hidden.iter().any(|hidden| path.starts_with(hidden)));
         // An agent that tools have moved or renamed is not added anew.
         if !is_plain || !shows || carries_record(&case.text) {
             continue;

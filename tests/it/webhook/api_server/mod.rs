@@ -2,6 +2,7 @@
 
 mod away;
 mod balancer;
+mod hostile;
 mod law5;
 mod rollout;
 
