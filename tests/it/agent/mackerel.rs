@@ -3,6 +3,7 @@
 use super::http::{HttpRequest, StatusAndBody};
 use regex_lite::Regex;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
@@ -60,7 +61,8 @@ impl Mackerel {
         if request.header("X-Api-Key") != Some(&self.key) {
             return Err((403, "Authentication failed. Please try with valid Api Key."));
         }
-        if request.method != "GET" && body.is_null() {
+        // The JSON text `null` is a body, as the agent sends it to retire its host.
+        if request.method != "GET" && serde_json::from_slice::<IgnoredAny>(&request.body).is_err() {
             return Err((400, "the body is no JSON"));
         }
         let mut hosts = self.hosts.lock().unwrap();

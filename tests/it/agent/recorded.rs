@@ -167,10 +167,10 @@ pub(super) fn replay(
     let mut id = String::new();
     for index in 0..recorded.requests.len() {
         let MackerelCall { request, body, .. } = &recorded.requests(situation, pod, &id)[index];
-        let (status, answer) =
-            mackerel.ask(request, Some(("X-Api-Key", key)), Some(body).filter(|body| !body.is_null()));
+        let body = Some(body).filter(|_| !request.starts_with("GET "));
+        let (status, answer) = mackerel.ask(request, Some(("X-Api-Key", key)), body);
         let answer: Value = serde_json::from_slice(&answer).unwrap();
-        assert_eq!(status, 200, "{}: {request} {body}: {answer}", situation.name);
+        assert_eq!(status, 200, "{}: {request} {body:?}: {answer}", situation.name);
         if let Some(given) = answer["id"].as_str() {
             given.clone_into(&mut id);
         }
