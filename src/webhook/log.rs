@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::fmt;
 
@@ -42,6 +43,40 @@ pub(crate) fn init(format: LogFormat) -> WorkerGuard {
     guard
 }
 
+/// Lets one of many equal lines through every ten seconds: clients cause them as often as they like.
+#[derive(Debug)]
+pub(crate) struct Throttle(Mutex<LastLine>);
+
+#[derive(Debug)]
+struct LastLine {
+    at: Option<Instant>,
+    /// The number of lines left out since.
+    left_out: u64,
+}
+
+impl Throttle {
+    const WINDOW: Duration = Duration::from_secs(10);
+
+    pub(crate) const fn new() -> Self {
+        Self(Mutex::new(LastLine { at: None, left_out: 0 }))
+    }
+
+    /// Returns the number of lines that were left out before this one; none if this one is left out too.
+    pub(crate) fn left_out(&self) -> Option<u64> {
+        self.left_out_at(Instant::now())
+    }
+
+    fn left_out_at(&self, now: Instant) -> Option<u64> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.at.is_some_and(|at| now.duration_since(at) < Self::WINDOW) {
+            last.left_out += 1;
+            return None;
+        }
+        let before = std::mem::replace(&mut *last, LastLine { at: Some(now), left_out: 0 });
+        Some(before.left_out)
+    }
+}
+
 /// The number of lines dropped so far.
 pub(crate) fn dropped_lines() -> u64 {
     DROPPED.get().map_or(0, |dropped| dropped.dropped_lines() as u64)
@@ -50,4 +85,17 @@ pub(crate) fn dropped_lines() -> u64 {
 /// The place of this thread's last panic.
 pub(crate) fn panic_place() -> Option<String> {
     PANIC.take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_in_ten_seconds_says_how_many_were_left_out() {
+        let (throttle, start) = (Throttle::new(), Instant::now());
+        let at = |milliseconds| throttle.left_out_at(start + Duration::from_millis(milliseconds));
+        let lines = [0, 1, 9_999, 10_000, 10_001, 20_000, 30_000].map(at);
+        assert_eq!(lines, [Some(0), None, None, Some(2), None, Some(1), Some(0)]);
+    }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Metrics {
     duration: Family<Labels<1>, Histogram>,
     in_flight: Gauge,
     pub(crate) connections: Gauge,
-    pub(crate) handshake_failures: Counter,
+    handshake_failures: Family<Labels<1>, Counter>,
     reloads: Family<Labels<2>, Counter>,
     reload_failing: Family<Labels<1>, Gauge>,
     pub(crate) certificate_expiry: Gauge,
@@ -73,6 +73,48 @@ impl Drop for InFlight {
     }
 }
 
+/// A reason for which a TLS handshake failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HandshakeFailure {
+    /// The client does not trust the server's certificate: the `caBundle` is another authority's.
+    CertificateRefused,
+    /// The client has no certificate of `--client-ca`.
+    ClientCertificate,
+    /// The client broke off, or speaks no TLS that is served here.
+    Other,
+}
+
+impl HandshakeFailure {
+    const ALL: [Self; 3] = [Self::CertificateRefused, Self::ClientCertificate, Self::Other];
+
+    pub(crate) fn of(error: Option<&rustls::Error>) -> Self {
+        match error {
+            Some(rustls::Error::AlertReceived(_)) => Self::CertificateRefused,
+            Some(rustls::Error::NoCertificatesPresented | rustls::Error::InvalidCertificate(_)) => {
+                Self::ClientCertificate
+            }
+            _ => Self::Other,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::CertificateRefused => "certificate-refused",
+            Self::ClientCertificate => "client-certificate",
+            Self::Other => "other",
+        }
+    }
+
+    /// The line of the log, if operators have to do something.
+    pub(crate) fn line(self) -> Option<&'static str> {
+        match self {
+            Self::CertificateRefused => Some("a client refused the certificate"),
+            Self::ClientCertificate => Some("a client has no certificate of the client CA"),
+            Self::Other => None,
+        }
+    }
+}
+
 /// A file that is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReloadSource {
@@ -106,8 +148,8 @@ impl Metrics {
         registry.register("requests_in_flight", "Reviews that wait or run", in_flight.clone());
         let connections = Gauge::default();
         registry.register("connections", "Open connections to the hooks", connections.clone());
-        let handshake_failures = Counter::default();
-        registry.register("handshake_failures", "TLS handshakes that failed", handshake_failures.clone());
+        let handshake_failures = Family::default();
+        registry.register("handshake_failures", "TLS handshakes that failed, by reason", handshake_failures.clone());
         let reloads = Family::default();
         registry.register("reloads", "Changed files that were read again, by source and result", reloads.clone());
         let reload_failing = Family::default();
@@ -132,6 +174,9 @@ impl Metrics {
                 ("decision", "internal-error"),
                 ("dry_run", "false"),
             ]));
+        }
+        for failure in HandshakeFailure::ALL {
+            drop(handshake_failures.get_or_create(&[("reason", failure.name())]));
         }
         for limit in [Limit::Bodies, Limit::Answers, Limit::Reviews, Limit::Connections] {
             drop(shed.get_or_create(&[("limit", limit.name())]));
@@ -171,6 +216,10 @@ impl Metrics {
         self.refused.get_or_create(&[("code", code)]).inc();
     }
 
+    pub(crate) fn handshake_failed(&self, failure: HandshakeFailure) {
+        self.handshake_failures.get_or_create(&[("reason", failure.name())]).inc();
+    }
+
     pub(crate) fn shed(&self, limit: Limit) {
         self.shed.get_or_create(&[("limit", limit.name())]).inc();
     }
@@ -206,6 +255,8 @@ mod tests {
         for series in [
             r#"requests_total{hook="mutate",decision="internal-error",dry_run="false"} 0"#,
             r#"requests_total{hook="wait-for",decision="internal-error",dry_run="false"} 0"#,
+            r#"handshake_failures_total{reason="certificate-refused"} 0"#,
+            r#"handshake_failures_total{reason="client-certificate"} 0"#,
             r#"shed_total{limit="bodies"} 0"#,
             r#"shed_total{limit="answers"} 0"#,
             r#"shed_total{limit="reviews"} 0"#,

@@ -6,7 +6,8 @@ use crate::webhook::connections::{Connection, Connections, OpenConnection, Opene
 use crate::webhook::engine::{CurrentConfig, Engine};
 use crate::webhook::health::Health;
 use crate::webhook::limits::{MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, MAX_TLS_BUFFER, connections};
-use crate::webhook::metrics::{Limit, Metrics};
+use crate::webhook::log::Throttle;
+use crate::webhook::metrics::{HandshakeFailure, Limit, Metrics};
 use crate::webhook::reload::{CertificateFiles, ConfigurationFile, CurrentCertificate, Reload};
 use crate::webhook::respond::Responder;
 use crate::webhook::stream::ObservedStream;
@@ -180,11 +181,14 @@ impl Port {
     }
 
     fn handshake_failed(&self, error: Option<&io::Error>) {
-        self.responder.metrics.handshake_failures.inc();
-        let inner = error.and_then(|error| error.get_ref()).and_then(|inner| inner.downcast_ref());
-        // Said by a client that does not trust the certificate: the `caBundle` is another authority's.
-        if let Some(rustls::Error::AlertReceived(alert)) = inner {
-            tracing::warn!(alert = ?alert, "a client refused the certificate");
+        static LINES: Throttle = Throttle::new();
+        let error = error.and_then(|error| error.get_ref()).and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let failure = HandshakeFailure::of(error);
+        self.responder.metrics.handshake_failed(failure);
+        if let (Some(line), Some(error)) = (failure.line(), error)
+            && let Some(left_out) = LINES.left_out()
+        {
+            tracing::warn!(error = %error, left_out, "{line}");
         }
     }
 }

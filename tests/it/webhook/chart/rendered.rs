@@ -298,7 +298,9 @@ fn monitoring_is_there_where_it_is_asked_for() {
     assert_eq!(rules[0]["expr"], expected);
 
     // Without the ServiceMonitor there is no `up`, so the alert about its absence would always fire.
-    let down = |rules: &[Value]| rules.iter().any(|rule| rule["alert"] == "MackerelAgentInjectorDown");
+    let is_there = |rules: &[Value], alert: &str| rules.iter().any(|rule| rule["alert"] == alert);
+    let down = |rules: &[Value]| is_there(rules, "MackerelAgentInjectorDown");
+    assert!(is_there(rules, "MackerelAgentInjectorHandshakeFails"));
     assert!(down(rules));
     let alone = super::rendered(&[PROVIDED, "prometheusRule.enabled=true"]).unwrap();
     let rules = alone.at("PrometheusRule", "/spec/groups/0/rules").as_array().unwrap();

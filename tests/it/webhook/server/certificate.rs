@@ -1,8 +1,8 @@
 //! `webhook certificate`, and certificates that the server cannot start with.
 
 use crate::program::Folder;
-use crate::webhook::server::client::{Client, Transport};
-use crate::webhook::server::{Server, certificate, files, mount_certificate};
+use crate::webhook::server::client::{Client, Transport, trusting};
+use crate::webhook::server::{REVIEW, Server, certificate, files, mount_certificate};
 
 const ARGUMENTS: [&str; 6] = ["webhook", "certificate", "--service", "injector", "--namespace", "mackerel"];
 
@@ -24,7 +24,7 @@ fn the_bundle_is_that_of_the_secret_and_keeps_old_authorities() {
     let server = Server::start_in(folder, old.authority, &[]);
     assert_eq!(server.decision(), "injected");
     let mut client = Client::new(Transport::tls(server.address, &new.authority));
-    assert_eq!(client.post("/mutate", super::REVIEW.as_bytes()).status, 200);
+    assert_eq!(client.post("/mutate", REVIEW.as_bytes()).status, 200);
 }
 
 #[test]
@@ -67,4 +67,17 @@ fn the_server_does_not_start_without_a_usable_certificate() {
     let (code, message) = start("missing.key");
     assert_eq!(code, Some(2));
     assert!(message.starts_with("error: missing.key: "), "{message}");
+}
+
+#[test]
+fn clients_that_refuse_the_certificate_are_counted_and_logged_once_in_a_while() {
+    let server = Server::start(&[]);
+    let other = trusting(&certificate(&server.folder, &[]).authority);
+    for _ in 0..30 {
+        assert!(Transport::tls_with(server.address, other.clone()).is_err());
+    }
+    server.metric_becomes("handshake_failures_total{reason=\"certificate-refused\"}", 30.0);
+    let lines = server.events("a client refused the certificate");
+    assert!(lines.len() == 1 && lines[0]["left_out"] == 0, "{lines:?}");
+    assert_eq!(server.decision(), "injected");
 }
