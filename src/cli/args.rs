@@ -6,6 +6,8 @@ use crate::cli::wait_for::duration;
 use crate::webhook::log::LogFormat;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 #[cfg(all(unix, feature = "webhook"))]
+use rustls::pki_types::ServerName;
+#[cfg(all(unix, feature = "webhook"))]
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -198,6 +200,12 @@ pub(crate) struct WebhookArgs {
     /// Private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", required = true)]
     pub(crate) tls_key: Option<PathBuf>,
+    /// Name by which the API server calls the server, `NAME.NAMESPACE.svc` of its Service; a certificate for another name is not used
+    #[arg(long, value_name = "NAME", value_parser = |name: &str| ServerName::try_from(name.to_owned()))]
+    pub(crate) server_name: Option<ServerName<'static>>,
+    /// Accept only clients with a certificate of these CAs, in PEM; default: clients need no certificate
+    #[arg(long, value_name = "FILE")]
+    pub(crate) client_ca: Option<PathBuf>,
     /// Time to keep serving after SIGTERM, while `/readyz` reports that the server is not ready
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub(crate) drain: Duration,

@@ -14,7 +14,8 @@ use std::fs;
 use std::time::SystemTime;
 
 pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
-    let WebhookArgs { command, listen, metrics_listen, tls_cert, tls_key, drain, log_format } = asked;
+    let WebhookArgs { command, listen, metrics_listen, tls_cert, tls_key, server_name, client_ca, drain, log_format } =
+        asked;
     if let Some(WebhookCommand::Certificate { service, days, ca_bundle }) = command {
         let Some(namespace) = &common.namespace else {
             anyhow::bail!("`webhook certificate` requires the namespace of the Service: add `--namespace NS`");
@@ -49,7 +50,7 @@ pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) 
         namespace: common.namespace.clone(),
     });
     let _written_at_the_end = log::init(log_format);
-    let certificate_files = CertificateFiles { certificate, key };
+    let certificate_files = CertificateFiles { certificate, key, server_name, client_ca };
     serve(Settings { listen, metrics_listen, certificate_files, config, configuration_file, drain })?;
     Ok(Exit::Done)
 }

@@ -1,9 +1,12 @@
 //! The serving certificate: PEM files in, a TLS configuration out, and what its dates say.
 
-use rustls::ServerConfig;
+use rustls::client::verify_server_name;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use rustls::{CertificateError, RootCertStore, ServerConfig};
 use std::fmt;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,6 +22,8 @@ pub(crate) struct Pem {
     pub(crate) key: Vec<u8>,
     /// Certificates of authorities; empty where there is no such file.
     pub(crate) authorities: Vec<u8>,
+    /// Certificates of the authorities of clients; none if clients need no certificate.
+    pub(crate) client_ca: Option<Vec<u8>>,
 }
 
 /// A certificate with its key, ready to be served.
@@ -28,6 +33,7 @@ pub(crate) struct Certificate {
     pub(crate) validity: Validity,
     /// The date of the authority that issued it; none where its certificate is not known.
     pub(crate) authority: Option<Validity>,
+    misnamed: Option<NotValid>,
 }
 
 /// Seconds since 1970.
@@ -52,13 +58,17 @@ pub(crate) enum Unusable {
     OtherKey,
     #[error("{0}")]
     Tls(rustls::Error),
+    #[error("the client CA cannot be used: {0}")]
+    ClientCa(String),
     #[error("the certificate {0}")]
     NotValid(NotValid),
 }
 
-/// A certificate outside its dates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A certificate that clients refuse: for another name, or outside its dates.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NotValid {
+    /// Its names do not fit the one by which the server is called.
+    Misnamed { found: Vec<String>, wanted: ServerName<'static> },
     /// It expired this many seconds ago.
     Expired(i64),
     /// It becomes valid in this many seconds.
@@ -68,6 +78,9 @@ pub(crate) enum NotValid {
 impl fmt::Display for NotValid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            NotValid::Misnamed { found, wanted } => {
+                write!(f, "is for [{}], not for {}", found.join(", "), wanted.to_str())
+            }
             NotValid::Expired(seconds) => write!(f, "expired {seconds} s ago"),
             NotValid::NotYet(seconds) => write!(f, "becomes valid in {seconds} s"),
         }
@@ -89,11 +102,11 @@ impl Validity {
 }
 
 impl Certificate {
-    /// Reads a certificate and its key, whatever its dates.
+    /// Reads a certificate and its key, whatever its names and dates. [`Self::check`] looks at these, and for `name` if there is one.
     ///
     /// # Errors
     /// [`Unusable`].
-    pub(crate) fn read(pem: &Pem) -> Result<Self, Unusable> {
+    pub(crate) fn read(pem: &Pem, name: Option<&ServerName<'static>>) -> Result<Self, Unusable> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem.chain).collect();
         let chain = chain.map_err(Unusable::Chain)?;
         let leaf = X509Fields::read(chain.first().ok_or(Unusable::NoCertificate)?).map_err(Unusable::NotX509)?;
@@ -104,18 +117,48 @@ impl Certificate {
         let issuers = known.filter(|known| known.subject == leaf.issuer).map(|known| known.validity);
         // After a renewal there are two of one name, and the new one lasts longer.
         let authority = issuers.max_by_key(|validity| validity.not_after);
+        let misnamed = name.and_then(|name| misnamed(&chain[0], name));
+        let clients = pem.client_ca.as_deref().map_or_else(|| Ok(WebPkiClientVerifier::no_client_auth()), verifier)?;
         let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(Unusable::Tls)?
-            .with_no_client_auth()
+            .with_client_cert_verifier(clients)
             .with_single_cert(chain, key);
         let mut tls = tls.map_err(|error| match error {
             rustls::Error::InconsistentKeys(_) => Unusable::OtherKey,
             error => Unusable::Tls(error),
         })?;
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { tls: Arc::new(tls), validity: leaf.validity, authority })
+        Ok(Self { tls: Arc::new(tls), validity: leaf.validity, authority, misnamed })
     }
+
+    /// # Errors
+    /// [`NotValid`] if it has another name, or is outside its dates.
+    pub(crate) fn check(&self, now: SystemTime) -> Result<(), NotValid> {
+        self.misnamed.clone().map_or_else(|| self.validity.check(now), Err)
+    }
+}
+
+/// Looks at the names as clients do: at the alternative ones, with their wildcards, and not at the common name.
+fn misnamed(certificate: &CertificateDer<'_>, name: &ServerName<'static>) -> Option<NotValid> {
+    let parsed = ParsedCertificate::try_from(certificate);
+    let found = match parsed.and_then(|parsed| verify_server_name(&parsed, name)).err()? {
+        rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }) => presented,
+        error => vec![error.to_string()],
+    };
+    Some(NotValid::Misnamed { found, wanted: name.clone() })
+}
+
+/// Returns the verifier of clients that need a certificate of these authorities.
+fn verifier(client_ca: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, Unusable> {
+    let unusable = |error: &dyn fmt::Display| Unusable::ClientCa(error.to_string());
+    let mut roots = RootCertStore::empty();
+    for authority in CertificateDer::pem_slice_iter(client_ca) {
+        roots.add(authority.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))?;
+    }
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+    verifier.map_err(|error| unusable(&error))
 }
 
 /// Checks that a text in PEM has certificates, and nothing else under that name.
@@ -183,8 +226,11 @@ mod tests {
     use std::time::Duration;
 
     fn issued() -> Issued {
-        issue(&CertificateRequest { service: "injector", namespace: "mackerel", days: 1, now: SystemTime::now() })
-            .unwrap()
+        issued_for("injector")
+    }
+
+    fn issued_for(service: &str) -> Issued {
+        issue(&CertificateRequest { service, namespace: "mackerel", days: 1, now: SystemTime::now() }).unwrap()
     }
 
     fn pem(issued: &Issued) -> Pem {
@@ -192,12 +238,13 @@ mod tests {
             chain: issued.certificate.clone().into_bytes(),
             key: issued.key.clone().into_bytes(),
             authorities: issued.authority.clone().into_bytes(),
+            client_ca: None,
         }
     }
 
     #[test]
     fn dates_are_those_of_the_certificate_and_of_its_authority() {
-        let certificate = Certificate::read(&pem(&issued())).unwrap();
+        let certificate = Certificate::read(&pem(&issued()), None).unwrap();
         let now = SystemTime::now();
         let day = |days: u64| Duration::from_secs(86_400 * days);
         assert_eq!(certificate.validity.check(now), Ok(()));
@@ -205,20 +252,41 @@ mod tests {
         assert!(matches!(certificate.validity.check(now - day(2)), Err(NotValid::NotYet(_))));
         assert_eq!(certificate.authority.unwrap().not_after, certificate.validity.not_after);
         let alone = Pem { authorities: Vec::new(), ..pem(&issued()) };
-        assert_eq!(Certificate::read(&alone).unwrap().authority, None);
+        assert_eq!(Certificate::read(&alone, None).unwrap().authority, None);
+    }
+
+    #[test]
+    fn names_fit_as_clients_find_them() {
+        for (service, name, fits) in [
+            ("injector", "injector.mackerel.svc", true),
+            ("injector", "Injector.mackerel.svc.cluster.local", true),
+            ("*", "injector.mackerel.svc", true),
+            ("other", "injector.mackerel.svc", false),
+            ("injector", "injector.mackerel.svc.local", false),
+            ("*", "injector.shop.svc", false),
+            ("*", "a.injector.mackerel.svc", false),
+        ] {
+            let wanted = ServerName::try_from(name).unwrap();
+            let certificate = Certificate::read(&pem(&issued_for(service)), Some(&wanted)).unwrap();
+            assert_eq!(certificate.check(SystemTime::now()).is_ok(), fits, "{service} {name}");
+        }
     }
 
     #[test]
     fn a_certificate_that_cannot_be_served_says_why() {
         let (one, other) = (pem(&issued()), pem(&issued()));
-        let error = |pem: Pem| Certificate::read(&pem).unwrap_err().to_string();
+        let error = |pem: Pem| Certificate::read(&pem, None).unwrap_err().to_string();
         assert_eq!(error(Pem { key: other.key, ..one.clone() }), "the key does not match the certificate");
         assert_eq!(error(Pem { chain: Vec::new(), ..one.clone() }), "the certificate file has no certificate");
         let half = one.chain[..one.chain.len() / 2].to_vec();
         assert!(error(Pem { chain: half, ..one.clone() }).starts_with("the certificate file is not valid PEM"));
-        let no = b"-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n".to_vec();
-        assert!(error(Pem { chain: no, ..one.clone() }).starts_with("the certificate is not X.509"));
-        assert!(error(Pem { key: Vec::new(), ..one }).starts_with("the key file is not valid PEM"));
+        let no = b"-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n";
+        assert!(error(Pem { chain: no.to_vec(), ..one.clone() }).starts_with("the certificate is not X.509"));
+        assert!(error(Pem { key: Vec::new(), ..one.clone() }).starts_with("the key file is not valid PEM"));
+        for client_ca in [b"".as_slice(), b"-----BEGIN CERTIFICATE-----\n", no] {
+            let of_clients = Pem { client_ca: Some(client_ca.to_vec()), ..one.clone() };
+            assert!(error(of_clients).starts_with("the client CA cannot be used: "));
+        }
     }
 
     #[test]

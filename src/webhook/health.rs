@@ -40,7 +40,7 @@ impl Health {
         if self.is_draining.load(Ordering::Relaxed) {
             return Some("draining".to_owned());
         }
-        let invalid = self.certificate.get().validity.check(SystemTime::now()).err()?;
+        let invalid = self.certificate.get().check(SystemTime::now()).err()?;
         Some(format!("the certificate {invalid}"))
     }
 }

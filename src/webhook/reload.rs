@@ -7,6 +7,7 @@ use crate::webhook::certificate::{Certificate, Pem, Unusable};
 use crate::webhook::engine::CurrentConfig;
 use crate::webhook::log;
 use crate::webhook::metrics::{Metrics, ReloadSource};
+use rustls::pki_types::ServerName;
 use std::fs;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
@@ -38,11 +39,15 @@ impl CurrentCertificate {
     }
 }
 
-/// Paths of certificate and key.
+/// Paths of certificate and key, and what is asked of both sides of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct CertificateFiles {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
+    /// The name that the certificate must have, if it is known.
+    pub(crate) server_name: Option<ServerName<'static>>,
+    /// Path of the authorities of clients; none if clients need no certificate.
+    pub(crate) client_ca: Option<PathBuf>,
 }
 
 /// The configuration's file, and what goes on top of it.
@@ -60,7 +65,8 @@ impl CertificateFiles {
         let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
         // cert-manager, the chart and `webhook certificate` put it there; it is for a metric alone.
         let authorities = fs::read(self.certificate.with_file_name("ca.crt")).unwrap_or_default();
-        Ok(Pem { chain: read(&self.certificate)?, key: read(&self.key)?, authorities })
+        let client_ca = self.client_ca.as_deref().map(read).transpose()?;
+        Ok(Pem { chain: read(&self.certificate)?, key: read(&self.key)?, authorities, client_ca })
     }
 }
 
@@ -114,8 +120,9 @@ impl Reload {
     }
 
     fn take_certificate(&self, pem: &Pem) -> Result<bool, String> {
-        let certificate = Certificate::read(pem).map_err(|error| error.to_string())?;
-        let valid = certificate.validity.check(SystemTime::now());
+        let name = self.certificate_files.server_name.as_ref();
+        let certificate = Certificate::read(pem, name).map_err(|error| error.to_string())?;
+        let valid = certificate.check(SystemTime::now());
         valid.map_err(|invalid| Unusable::NotValid(invalid).to_string())?;
         self.certificate.set(certificate);
         self.show_expiry();
@@ -204,14 +211,15 @@ mod tests {
     fn pem(now: SystemTime) -> Pem {
         let issued = issue(&CertificateRequest { service: "injector", namespace: "mackerel", days: 1, now }).unwrap();
         let [chain, key, authorities] = [issued.certificate, issued.key, issued.authority].map(String::into_bytes);
-        Pem { chain, key, authorities }
+        Pem { chain, key, authorities, client_ca: None }
     }
 
     #[test]
     fn an_expired_certificate_is_not_taken_and_one_of_tomorrow_is_taken_tomorrow() {
         let (now, days) = (SystemTime::now(), Duration::from_secs(2 * 86_400));
-        let files = CertificateFiles { certificate: PathBuf::from("tls.crt"), key: PathBuf::from("tls.key") };
-        let first = Certificate::read(&pem(now)).unwrap();
+        let [certificate, key] = ["tls.crt", "tls.key"].map(PathBuf::from);
+        let files = CertificateFiles { certificate, key, server_name: None, client_ca: None };
+        let first = Certificate::read(&pem(now), None).unwrap();
         let not_after = first.validity.not_after;
         let reload = Reload {
             certificate_files: files,

@@ -56,8 +56,9 @@ pub(crate) struct Settings {
 pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
     let Settings { listen, metrics_listen, certificate_files, config, configuration_file, drain } = settings;
     let pem = certificate_files.read().map_err(anyhow::Error::msg)?;
-    let read = Certificate::read(&pem).with_context(|| certificate_files.certificate.display().to_string())?;
-    if let Err(invalid) = read.validity.check(SystemTime::now()) {
+    let read = Certificate::read(&pem, certificate_files.server_name.as_ref());
+    let read = read.with_context(|| certificate_files.certificate.display().to_string())?;
+    if let Err(invalid) = read.check(SystemTime::now()) {
         tracing::error!("the certificate {invalid}; not ready until there is another one");
     }
     let (certificate, config) = (Arc::new(CurrentCertificate::new(read)), Arc::new(CurrentConfig::new(config)));

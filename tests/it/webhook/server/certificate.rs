@@ -1,8 +1,9 @@
 //! `webhook certificate`, and certificates that the server cannot start with.
 
+use crate::kubernetes::certificates::Authority;
 use crate::program::Folder;
-use crate::webhook::server::client::{Client, Transport, trusting};
-use crate::webhook::server::{REVIEW, Server, certificate, files, mount_certificate};
+use crate::webhook::server::client::{Client, Transport, presenting, trusting};
+use crate::webhook::server::{REVIEW, Server, certificate, files, misnamed, mount, mount_certificate, until};
 
 const ARGUMENTS: [&str; 6] = ["webhook", "certificate", "--service", "injector", "--namespace", "mackerel"];
 
@@ -80,4 +81,51 @@ fn clients_that_refuse_the_certificate_are_counted_and_logged_once_in_a_while() 
     let lines = server.events("a client refused the certificate");
     assert!(lines.len() == 1 && lines[0]["left_out"] == 0, "{lines:?}");
     assert_eq!(server.decision(), "injected");
+}
+
+#[test]
+fn a_server_whose_certificate_has_another_name_is_not_ready_until_it_has_one_that_fits() {
+    let folder = Folder::with(&[]);
+    let own = certificate(&folder, &[]);
+    mount_certificate(&folder, &misnamed("other.mackerel.svc"));
+    let server = Server::start_in(folder, own.authority.clone(), &["--server-name=injector.mackerel.svc"]);
+    let ready = server.get("/readyz");
+    let reason = "the certificate is for [DnsName(\"other.mackerel.svc\")], not for injector.mackerel.svc";
+    assert_eq!((ready.status, ready.text().trim_end()), (503, reason));
+    assert_eq!(server.events(&format!("{reason}; not ready until there is another one")).len(), 1);
+    assert_eq!(server.get("/livez").status, 200);
+    assert!(Transport::tls_with(server.address, trusting(&own.authority)).is_err());
+    server.metric_becomes("handshake_failures_total{reason=\"certificate-refused\"}", 1.0);
+    mount_certificate(&server.folder, &own);
+    until("a certificate that fits", || server.get("/readyz").status == 200);
+    assert_eq!(server.decision(), "injected");
+}
+
+#[test]
+fn with_a_client_ca_only_clients_with_a_certificate_of_it_are_let_in() {
+    let (clients, others) = (Authority::new("clients"), Authority::new("others"));
+    let folder = Folder::with(&[]);
+    let files = certificate(&folder, &[]);
+    mount_certificate(&folder, &files);
+    mount(&folder, "clients", &[("ca.crt", &clients.pem)]);
+    let server = Server::start_in(folder, files.authority.clone(), &["--client-ca=clients/ca.crt"]);
+    let status = |config| {
+        // The server verifies the client when the client has finished its part of the handshake.
+        let mut client = Client::new(Transport::tls_with(server.address, config).ok()?);
+        client.try_post("/mutate", REVIEW.as_bytes()).ok().map(|answer| answer.status)
+    };
+    let of = |authority: &Authority| presenting(&files.authority, &authority.sign("", "kube-apiserver", &[]));
+    assert_eq!(status(of(&clients)), Some(200));
+    assert_eq!(status(trusting(&files.authority)), None);
+    assert_eq!(status(of(&others)), None);
+    server.metric_becomes("handshake_failures_total{reason=\"client-certificate\"}", 2.0);
+    assert_eq!(server.events("a client has no certificate of the client CA").len(), 1);
+    assert_eq!(server.get("/readyz").status, 200);
+
+    mount(&server.folder, "clients", &[("ca.crt", "no PEM\n")]);
+    server.metric_becomes("reload_failing{source=\"certificate\"}", 1.0);
+    assert_eq!(status(of(&clients)), Some(200));
+    mount(&server.folder, "clients", &[("ca.crt", &others.pem)]);
+    until("the other CA", || status(of(&others)) == Some(200));
+    assert_eq!(status(of(&clients)), None);
 }

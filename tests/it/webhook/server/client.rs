@@ -1,8 +1,10 @@
 //! A client that can be as wrong and as slow as a test wants.
 
+use crate::kubernetes::certificates::Signed;
+use rustls::client::WantsClientCert;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, ConfigBuilder, RootCertStore, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -38,11 +40,22 @@ impl HttpResponse {
 
 /// The TLS configuration of a client that trusts these authorities.
 pub(crate) fn trusting(authorities: &str) -> Arc<ClientConfig> {
+    Arc::new(client(authorities).with_no_client_auth())
+}
+
+/// The same with a certificate of the client.
+pub(crate) fn presenting(authorities: &str, signed: &Signed) -> Arc<ClientConfig> {
+    let chain = vec![CertificateDer::from_pem_slice(signed.certificate.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(signed.key.as_bytes()).unwrap();
+    Arc::new(client(authorities).with_client_auth_cert(chain, key).unwrap())
+}
+
+fn client(authorities: &str) -> ConfigBuilder<ClientConfig, WantsClientCert> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authorities.as_bytes()).map(Result::unwrap));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    Arc::new(versions.with_root_certificates(roots).with_no_client_auth())
+    versions.with_root_certificates(roots)
 }
 
 impl Transport {

@@ -8,6 +8,7 @@ mod reload;
 mod reviews;
 mod statuses;
 
+use crate::kubernetes::certificates::{Authority, Signed};
 use crate::program::Folder;
 use client::{Client, HttpResponse, Transport};
 use k8s_openapi::api::core::v1::Secret;
@@ -56,6 +57,13 @@ pub(crate) fn certificate(folder: &Folder, more: &[&str]) -> PemTexts {
     let ran = folder.run(&[&named, more].concat());
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
     files(&ran.stdout)
+}
+
+/// A certificate for another name. Its common name is the server's, which clients do not look at.
+pub(crate) fn misnamed(name: &str) -> PemTexts {
+    let authority = Authority::new("another");
+    let Signed { certificate, key } = authority.sign("", "injector.mackerel.svc", &[name]);
+    PemTexts { certificate, key, authority: authority.pem }
 }
 
 pub(crate) fn files(manifest: &str) -> PemTexts {

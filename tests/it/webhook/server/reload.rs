@@ -3,7 +3,7 @@
 use crate::program::Folder;
 use crate::webhook::server::client::{Client, Transport, trusting};
 use crate::webhook::server::{
-    EndsLoad, PemTexts, REVIEW, Server, certificate, decision, mount, mount_certificate, until,
+    EndsLoad, PemTexts, REVIEW, Server, certificate, decision, misnamed, mount, mount_certificate, until,
 };
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -42,7 +42,7 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
     let folder = Folder::with(&[]);
     let (old, new) = (certificate(&folder, &[]), certificate(&folder, &[]));
     mount_certificate(&folder, &old);
-    let server = Server::start_in(folder, old.authority.clone(), &[]);
+    let server = Server::start_in(folder, old.authority.clone(), &["--server-name=injector.mackerel.svc"]);
     let both = format!("{}{}", old.authority, new.authority);
     let expiry = || server.metric("certificate_expiry_timestamp_seconds").unwrap();
     let serves = |files: &PemTexts| Transport::tls_with(server.address, trusting(&files.authority)).is_ok();
@@ -55,9 +55,13 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
         server.metric_becomes(failing, 1.0);
         assert!(serves(&old) && !serves(&new));
         assert_eq!(server.get("/readyz").status, 200);
+        // The certificate of another Service.
+        mount_certificate(&server.folder, &misnamed("injector.other.svc"));
+        until("another error", || server.events("cannot reload; the previous content stays in use").len() == 2);
+        assert!(serves(&old));
         // No certificate at all.
         mount_certificate(&server.folder, &PemTexts { certificate: "no PEM\n".to_owned(), ..mixed });
-        until("two errors", || server.events("cannot reload; the previous content stays in use").len() == 2);
+        until("three errors", || server.events("cannot reload; the previous content stays in use").len() == 3);
         assert!(serves(&old));
         mount_certificate(&server.folder, &new);
         until("the new certificate", || serves(&new));
@@ -70,9 +74,14 @@ fn a_certificate_is_swapped_under_load_and_unusable_ones_are_not() {
         .iter()
         .map(|event| event["error"].as_str().unwrap().to_owned())
         .collect();
-    assert_eq!(errors, ["the key does not match the certificate", "the certificate file has no certificate"]);
+    let expected = [
+        "the key does not match the certificate",
+        "the certificate is for [DnsName(\"injector.other.svc\")], not for injector.mackerel.svc",
+        "the certificate file has no certificate",
+    ];
+    assert_eq!(errors, expected);
     assert_eq!(server.metric("reloads_total{source=\"certificate\",result=\"done\"}"), Some(1.0));
-    assert_eq!(server.metric("reloads_total{source=\"certificate\",result=\"failed\"}"), Some(2.0));
+    assert_eq!(server.metric("reloads_total{source=\"certificate\",result=\"failed\"}"), Some(3.0));
 }
 
 #[test]
