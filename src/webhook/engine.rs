@@ -182,7 +182,11 @@ impl Worker {
         }
         self.left -= 1;
         let (hook, body) = (review.hook, review.body.bytes());
-        let answer = match catch_unwind(AssertUnwindSafe(|| (self.decide)(&self.reviewer, hook, body))) {
+        let decide = || match review.body.size() {
+            Size::TooLarge => self.reviewer.too_large(hook, body),
+            Size::Small | Size::Ordinary | Size::Large => (self.decide)(&self.reviewer, hook, body),
+        };
+        let answer = match catch_unwind(AssertUnwindSafe(decide)) {
             Ok(answer) => answer,
             Err(_) => {
                 // The panic may have left the reviewer half changed.

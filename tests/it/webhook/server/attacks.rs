@@ -29,6 +29,69 @@ fn send_chunked(client: &mut Client, body: &str) {
     client.send(format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).as_bytes());
 }
 
+/// A review of a pod with pull secrets, and with a record that names as many others.
+fn with_pull_secrets(count: usize) -> String {
+    let names = |prefix: &str| (0..count).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>();
+    let digests = "plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1";
+    let record = format!("v1;agent=container;{digests};volumes=tmp;pull=0:{}", names("a").join("+"));
+    let secrets = names("b").iter().map(|name| format!("{{\"name\":\"{name}\"}}")).collect::<Vec<_>>().join(",");
+    let secrets = format!("\"spec\":{{\"imagePullSecrets\":[{secrets}],");
+    annotated("record", &record).replacen("\"spec\":{", &secrets, 1)
+}
+
+/// A review of a workload whose templates and annotations multiply.
+fn job_set(templates: usize, annotations: usize) -> String {
+    let unknown = |number| format!("\"agent-injector.contrib.mackerel.io/x{number}\":\"\"");
+    let unknown = (0..annotations).map(unknown).collect::<Vec<_>>().join(",");
+    let job = "{\"template\":{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}}}}";
+    let jobs = vec![job; templates].join(",");
+    format!(
+        "{{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{{\"uid\":\"7\",\
+         \"operation\":\"CREATE\",\"kind\":{{\"group\":\"jobset.x-k8s.io\",\"version\":\"v1alpha2\",\"kind\":\"JobSet\"}},\
+         \"resource\":{{\"group\":\"jobset.x-k8s.io\",\"version\":\"v1alpha2\",\"resource\":\"jobsets\"}},\
+         \"namespace\":\"shop\",\"object\":{{\"metadata\":{{\"name\":\"a\",\"annotations\":{{{unknown}}}}},\
+         \"spec\":{{\"replicatedJobs\":[{jobs}]}}}}}}}}"
+    )
+}
+
+/// Each took seconds or hundreds of megabytes from a body of some kilobytes.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_review_that_multiplies_takes_the_agent_of_another_pod() {
+    let misspelt = |number| format!("\",\"agent-injector.contrib.mackerel.i{number}/inject\":\"true");
+    let attacks = [
+        ("/mutate", annotated("ignore-container", &format!("[{}", "[:".repeat(15_000)))),
+        ("/mutate", annotated("ignore-container", &(0..5_000).map(|n| format!("(?P<g{n}>a)")).collect::<String>())),
+        ("/mutate", annotated("inject", &(0..9_000).map(misspelt).collect::<String>())),
+        ("/mutate", with_pull_secrets(12_000)),
+        ("/mutate", annotated("memo", &"x".repeat(480_000))),
+        ("/mutate", dense(2_400_000)),
+        ("/warn", job_set(1_200, 1_200)),
+        ("/wait-for", job_set(1_200, 1_200)),
+    ];
+    for (path, body) in &attacks {
+        let server = Server::start(&[]);
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        let status = server.connect().post(path, body.as_bytes()).status;
+                        assert!(matches!(status, 200 | 408 | 429), "{status} {path} {}", &body[..300]);
+                    }
+                });
+            }
+            let _end = EndsLoad(&is_over);
+            for _ in 0..14 {
+                assert_eq!(server.decision(), "injected", "{path} {}", &body[..300]);
+                assert_eq!(server.get("/livez").status, 200);
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        assert!(server.memory().1 <= MEMORY_LIMIT, "{:?} MB {path} {}", server.memory(), &body[..300]);
+    }
+}
+
 #[test]
 fn probes_and_small_reviews_do_not_wait_for_others() {
     let server = Server::start(&[]);
