@@ -13,9 +13,14 @@
 {{ include "injector.fullname" . }}.{{ .Release.Namespace }}
 {{- end }}
 
+{{/* The name by which the API server calls the Service. */}}
+{{- define "injector.host" -}}
+{{ include "injector.fullname" . }}.{{ .Release.Namespace }}.svc
+{{- end }}
+
 {{- define "injector.selectorLabels" -}}
 app.kubernetes.io/name: mackerel-agent-injector
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "injector.labels" -}}
@@ -23,6 +28,13 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "injector.metadata" -}}
+name: {{ include "injector.fullname" . | quote }}
+namespace: {{ .Release.Namespace | quote }}
+labels:
+  {{- include "injector.labels" . | nindent 2 }}
 {{- end }}
 
 {{- define "injector.image" -}}
@@ -74,7 +86,7 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 apiVersion: agent-injector.contrib.mackerel.io/v1alpha1
 kind: AgentInjector
 metadata:
-  name: {{ .Release.Name }}
+  name: {{ .Release.Name | quote }}
 spec:
   {{- toYaml $spec | nindent 2 }}
 {{- end }}
@@ -181,7 +193,7 @@ itself. With a new CA the old one stays in the bundle, since the kubelet takes a
 {{- if not (lookup "v1" "Namespace" "" "kube-system") -}}
 {{- fail "tls.mode=generated asks the cluster for the certificate that it has, and there is no cluster here. For `helm template`, Argo CD and other ways to render without one, set tls.mode to cert-manager, to provided (a Secret and a CA as `mackerel-agent-injector webhook certificate` prints them) or to openshift; for a look at the manifests take `helm install --dry-run=server`" -}}
 {{- end -}}
-{{- $host := printf "%s.%s.svc" (include "injector.fullname" .) .Release.Namespace -}}
+{{- $host := include "injector.host" . -}}
 {{- $key := include "injector.prefix" . -}}
 {{- $old := lookup "v1" "Secret" .Release.Namespace $name -}}
 {{- $notes := ($old.metadata | default dict).annotations | default dict -}}

@@ -255,7 +255,8 @@ fn the_deployment_is_careful() {
     assert!(keys.eq(["kubernetes.io/hostname", "topology.kubernetes.io/zone"]));
     let policy = rendered.at("NetworkPolicy", "/spec");
     assert_eq!((&policy["egress"], &policy["policyTypes"]), (&json!([]), &json!(["Ingress", "Egress"])));
-    assert_eq!(policy["ingress"][0]["ports"].as_array().unwrap().len(), 2);
+    let everyone = |port: &str| json!({"ports": [{"port": port, "protocol": "TCP"}]});
+    assert_eq!(policy["ingress"], json!([everyone("https"), everyone("metrics")]));
     assert_eq!(*rendered.at("Service", "/spec/ports/0/port"), 443);
 }
 
@@ -283,6 +284,32 @@ fn values_reach_the_deployment() {
         assert!(server["args"].as_array().unwrap().contains(&json!(argument)), "{argument}");
     }
     assert_eq!(rendered.webhook("/mutate")["clientConfig"]["service"]["port"], 8443);
+}
+
+#[test]
+fn the_server_checks_its_name_and_where_it_is_asked_for_its_clients() {
+    let Some(plain) = rendered(&[PROVIDED]) else { return };
+    let arguments = |rendered: &Rendered| {
+        let arguments = rendered.at("Deployment", "/spec/template/spec/containers/0/args").as_array().unwrap();
+        arguments.iter().map(|argument| argument.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert!(arguments(&plain).contains(&"--server-name=mackerel-agent-injector.mackerel.svc".to_owned()));
+    assert!(!arguments(&plain).iter().any(|argument| argument.starts_with("--client-ca")));
+    for (set, source) in [
+        ("tls.clientCA.secret.secretName=clients", json!({"name": "client-ca", "secret": {"secretName": "clients"}})),
+        ("tls.clientCA.configMap.name=clients", json!({"name": "client-ca", "configMap": {"name": "clients"}})),
+    ] {
+        let rendered = rendered(&[PROVIDED, set, "networkPolicy.from[0].ipBlock.cidr=10.0.0.0/28"]).unwrap();
+        let pod = rendered.at("Deployment", "/spec/template/spec");
+        assert_eq!(pod["volumes"][2], source);
+        let mount = &pod["containers"][0]["volumeMounts"][2];
+        assert_eq!(mount["name"], "client-ca");
+        let file = format!("--client-ca={}/ca.crt", mount["mountPath"].as_str().unwrap());
+        assert!(arguments(&rendered).contains(&file));
+        let ingress = rendered.at("NetworkPolicy", "/spec/ingress");
+        assert_eq!(ingress[0]["from"], json!([{"ipBlock": {"cidr": "10.0.0.0/28"}}]));
+        assert!(ingress[1]["ports"][0]["port"] == "metrics" && ingress[1]["from"].is_null());
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Values: their schema, and the chart's errors for wrong ones.
 
-use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, objects, refused, rendered, root, run};
+use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, name, objects, refused, rendered, root, run};
 use mackerel_agent_injector::config::{Sources, load, schema};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -51,8 +51,13 @@ fn values_yaml_shows_each_value_of_the_schema() {
     names(&values, "", &mut shown);
     schema_names(&values_schema(), "", &mut known);
     // Helm's own, and parts of what is empty by default.
-    let elsewhere =
-        ["/global", "/tls/certManager/issuerRef/", "/webhook/namespaceSelector/", "/webhook/objectSelector/"];
+    let elsewhere = [
+        "/global",
+        "/tls/certManager/issuerRef/",
+        "/tls/clientCA/",
+        "/webhook/namespaceSelector/",
+        "/webhook/objectSelector/",
+    ];
     known.retain(|name| !elsewhere.iter().any(|elsewhere| name.starts_with(elsewhere)));
     assert_eq!(shown, known);
 }
@@ -103,9 +108,77 @@ fn wrong_values_are_refused_by_name() {
         ("tls.mode=openshift,config.select.exclude[0].name=web", "add `--set config.select.exclude=null`"),
         ("tls.mode=openshift,config.select.exclude[0].group=apps", "add `--set config.select.exclude=null`"),
         ("tls.mode=openshift,config.rbac.generate=true", "add `--set config.rbac.generate=null`"),
+        ("tls.mode=openshift,port=8080", "metricsPort needs a port of its own"),
+        ("tls.mode=openshift,metricsPort=443", "metricsPort needs a port of its own"),
+        ("tls.mode=openshift,policy.actions={Deny,Audit,Warn}", "policy.actions has Deny and Warn"),
+        ("tls.mode=openshift,fullnameOverride=a b", "fullnameOverride"),
+        ("tls.mode=openshift,tls.clientCA.secret.secretName=a,tls.clientCA.configMap.name=b", "clientCA"),
     ] {
         for said in refused(&[set]) {
             assert!(said.contains(named), "{set}: {said}");
+        }
+    }
+}
+
+/// The places of strings for which the schema has no rule.
+fn free_strings(schema: &Value, at: &str, found: &mut Vec<String>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+        if property["type"] == "string" && property.get("pattern").is_none() {
+            found.push(at.clone());
+        }
+        free_strings(property, &at, found);
+        free_strings(&property["items"], &format!("{at}[0]"), found);
+    }
+}
+
+fn pointers(value: &Value, at: &str, found: &mut BTreeSet<String>) {
+    let fields = value.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value));
+    let items = value.as_array().into_iter().flatten().enumerate().map(|(index, value)| (index.to_string(), value));
+    for (name, value) in fields.chain(items) {
+        let at = format!("{at}/{name}");
+        pointers(value, &at, found);
+        found.insert(at);
+    }
+}
+
+#[test]
+fn no_value_adds_a_field() {
+    let mut free = Vec::new();
+    free_strings(&values_schema(), "", &mut free);
+    // The server may have one source of it only.
+    free.retain(|place| !place.starts_with("tls.clientCA.configMap"));
+    for place in
+        ["priorityClassName", "image.tag", "listenAddress", "serviceMonitor.interval", "tls.provided.secretName"]
+    {
+        assert!(free.iter().any(|free| free == place), "{place}: {free:?}");
+    }
+    for mode in [PROVIDED, CERT_MANAGER] {
+        let fields = |text: &str| {
+            let mut sets = vec![mode.to_owned()];
+            sets.push("serviceMonitor.enabled=true,prometheusRule.enabled=true,config.injection=annotated".to_owned());
+            let operator = "matchExpressions[0].operator=Exists";
+            sets.push(format!("webhook.namespaceSelector.{operator},webhook.objectSelector.{operator}"));
+            sets.extend(free.iter().map(|place| format!("{place}={text}")));
+            let rendered = rendered(&sets.iter().map(String::as_str).collect::<Vec<_>>())?;
+            let mut found = BTreeSet::new();
+            rendered.0.iter().for_each(|object| pointers(object, &name(object), &mut found));
+            Some(found)
+        };
+        assert_eq!(fields("x"), fields("x\n  injected: true"), "{mode}");
+    }
+}
+
+#[test]
+fn names_that_look_like_numbers_stay_names() {
+    for helm in helms() {
+        let arguments = ["template", "12", "webhook/chart", "--namespace=34", "--kube-version=1.30", "--set", PROVIDED];
+        let rendered = Rendered(objects(&run(&helm, &arguments).unwrap()));
+        assert_eq!(rendered.configuration()["metadata"]["name"], "12");
+        for object in &rendered.0 {
+            let metadata = &object["metadata"];
+            assert_eq!(metadata["labels"]["app.kubernetes.io/instance"], "12");
+            assert!(metadata["namespace"] == "34" || metadata["name"].as_str().unwrap().ends_with(".34"), "{metadata}");
         }
     }
 }
