@@ -231,6 +231,7 @@ impl<'a> Evaluation<'a, '_> {
     /// Returns `config` and the pod's own fields as the shape of its agent, with warnings about the latter.
     fn shape(&mut self, config: &Config, sidecar: Sidecar) -> Result<AgentShape, Finding> {
         self.warn_of_host_network();
+        self.warn_of_shared_processes();
         self.warn_of_short_termination();
         self.warn_of_plain_api_key(config);
         let token = self.token(config);

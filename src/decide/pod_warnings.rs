@@ -1,10 +1,12 @@
-//! `host-network`, `short-termination`, `insecure-tls`: warnings about pods in which the agent works, but not as expected.
+//! `host-network`, `share-process-namespace`, `short-termination`, `insecure-tls`: warnings about pods in which the agent works, but
+//! not as expected.
 
 use crate::config::{Config, KubeletConnection, Origin};
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::resource::text;
 use crate::report::{Finding, Reason};
+use yaml_json_patch::{ScalarValue, scalar_value};
 
 /// Seconds that the agent takes at worst to retire its host: three tries, three seconds apart.
 const RETIREMENT: u64 = 10;
@@ -14,6 +16,19 @@ impl Evaluation<'_, '_> {
         if self.template.host_network {
             let message = "the pod uses the host network, so the agent reports the network interfaces of the node";
             self.warn_at("hostNetwork", Reason::HostNetwork, message, None);
+        }
+    }
+
+    /// Warns about a field that lets other containers read `/proc/PID/environ` of the agent.
+    pub(super) fn warn_of_shared_processes(&mut self) {
+        let field = "shareProcessNamespace";
+        let value = self.template.spec.and_then(|spec| self.tree.member(spec, field));
+        if value
+            .is_some_and(|value| scalar_value(self.tree, self.tree.alias_target(value)) == Ok(ScalarValue::Bool(true)))
+        {
+            let message = "the containers of the pod share their processes: those that run as root or as the user of the agent can read its environment, which has the API key";
+            let help = "remove `shareProcessNamespace`; if you trust the containers, add `share-process-namespace` to the annotation `ignore-warnings`";
+            self.warn_at(field, Reason::ShareProcessNamespace, message, Some(help.to_owned()));
         }
     }
 
