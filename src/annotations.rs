@@ -1,8 +1,6 @@
 //! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
-use crate::config::{
-    AnnotationConflict, Config, Kubelet, Platform, Scalar, TemplateConfig, Violation, WarningId, role_list,
-};
+use crate::config::{AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation, WarningId, role_list};
 use crate::diagnostic::closest::{closest, is_within, normalize};
 use crate::report::ReasonSet;
 use std::borrow::Cow;
@@ -81,13 +79,13 @@ pub(crate) fn boolean_help(value: &str) -> String {
 /// Returns the warnings that the annotation `ignore-warnings` acknowledges.
 ///
 /// # Errors
-/// If it names an id that is no warning, or one that cannot be ignored.
+/// If it names an id that is no warning, or one that a template cannot ignore.
 pub(crate) fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, InvalidAnnotation> {
     let Some((key, value, offset)) = find(annotations, Annotation::IgnoreWarnings) else {
         return Ok(ReasonSet::default());
     };
     let ids = value.split(',').map(str::trim).filter(|id| !id.is_empty());
-    let reasons: Result<ReasonSet, _> = ids.map(|id| WarningId::parse(id).map(|id| id.0)).collect();
+    let reasons: Result<ReasonSet, _> = ids.map(WarningId::parse_of_template).collect();
     reasons.map_err(|violation| invalid(key, offset, violation))
 }
 

@@ -88,8 +88,8 @@ enum Verdict {
     Leave(Finding),
     /// Nothing changes, and the person who sent the object is warned.
     Warn(Finding, Findings),
-    /// The operations, with pointers from the object's root.
-    Patch(Finding, Patch),
+    /// The operations, with pointers from the object's root, and warnings.
+    Patch(Finding, Patch, Findings),
     /// The decision first, then what else makes the object refused.
     Refuse(Findings),
     /// A fault of this program.

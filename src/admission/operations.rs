@@ -1,15 +1,16 @@
 //! The check of a patch against the object: one that does not apply rejects the pod, even under `failurePolicy: Ignore`.
 
 use crate::admission::Verdict;
+use crate::admission::response::Findings;
 use crate::reconcile::patch::TemplatePatch;
 use crate::report::Finding;
 use std::collections::HashMap;
 use yaml_json_patch::{Kind, NodeId, Operation, Tree};
 
 /// Answers with the operations, or with a fault if one of them does not apply.
-pub(super) fn verdict(tree: &Tree<'_>, decision: Finding, patch: TemplatePatch) -> Verdict {
+pub(super) fn verdict(tree: &Tree<'_>, decision: Finding, patch: TemplatePatch, warnings: Findings) -> Verdict {
     match first_that_fails(tree, &patch.operations) {
-        None => Verdict::Patch(decision, patch.seen_from("")),
+        None => Verdict::Patch(decision, patch.seen_from(""), warnings),
         Some(path) => Verdict::Fault(format!("the operation at {path} does not apply")),
     }
 }

@@ -4,9 +4,11 @@ use crate::admission::{Reviewer, Verdict, operations};
 use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::decide::{Decision, decide};
+use crate::inject::severity::SeverityPolicy;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::resource::Resource;
+use crate::options::Options;
 use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::reconcile::patch::{ListPositions, TemplatePatch, WrongKind, completion, insertion};
 use crate::report::{Class, Finding, Reason};
@@ -26,17 +28,22 @@ impl Reviewer {
             return Verdict::Leave(finding(Reason::Unchanged));
         }
         let report = decide(tree, resource, "", &pod, self.context());
+        let policy = SeverityPolicy::of(&self.config, Options::default());
+        let told = |warning: &Finding| {
+            warning.reason.class() == Class::Refused
+                || (warning.reason == Reason::AnnotationNotAllowed && !policy.is_acknowledged(warning))
+        };
+        let warnings = report.warnings.into_iter().filter(told);
         let plan = match report.decision {
             Decision::Add(plan) => plan,
-            Decision::Skip(skip) => return Verdict::Leave(skip),
+            Decision::Skip(skip) => return Verdict::Warn(skip, warnings.collect()),
             Decision::Refuse(refusal) => {
-                let others = report.warnings.into_iter().filter(|warning| warning.reason.class() == Class::Refused);
-                return Verdict::Refuse(std::iter::once(refusal).chain(others).collect());
+                return Verdict::Refuse(std::iter::once(refusal).chain(warnings).collect());
             }
         };
         match self.additions(tree, &pod, existing.as_ref(), &plan) {
-            Ok(None) => Verdict::Leave(finding(Reason::Unchanged)),
-            Ok(Some(patch)) => operations::verdict(tree, finding(Reason::Injected), patch),
+            Ok(None) => Verdict::Warn(finding(Reason::Unchanged), warnings.collect()),
+            Ok(Some(patch)) => operations::verdict(tree, finding(Reason::Injected), patch, warnings.collect()),
             Err(wrong) => Verdict::Refuse([wrong_kind(&wrong)].into_iter().collect()),
         }
     }

@@ -157,7 +157,9 @@ pub(super) fn answer(request: &AdmissionRequest<'_>, name: String, verdict: Verd
     let (decision, message, patch, findings, allowed) = match verdict {
         Verdict::Leave(finding) => (finding.reason.id(), sentence(&finding), None, none(), true),
         Verdict::Warn(finding, about) => (finding.reason.id(), sentence(&finding), None, about, true),
-        Verdict::Patch(finding, patch) => (finding.reason.id(), sentence(&finding), encoded(&patch), none(), true),
+        Verdict::Patch(finding, patch, about) => {
+            (finding.reason.id(), sentence(&finding), encoded(&patch), about, true)
+        }
         Verdict::Refuse(findings) => {
             let first = findings.first();
             let decision = first.map_or(INTERNAL_ERROR, |finding| finding.reason.id());

@@ -70,7 +70,7 @@ impl Reviewer {
             return Verdict::Leave(request.not_selected());
         }
         let finding = Finding::new(Reason::Injected, "the wait-for init container was added", 0, "");
-        operations::verdict(tree, finding, patch)
+        operations::verdict(tree, finding, patch, Findings::default())
     }
 
     /// The templates, one after the other: their warnings may be many.
@@ -91,6 +91,7 @@ impl Reviewer {
 
 /// True for warnings that the author of the manifest can act upon, and that no pod will show.
 fn concerns_the_author(finding: &Finding) -> bool {
-    matches!(finding.reason, Reason::MisplacedAnnotation | Reason::UnknownAnnotation | Reason::IdleAnnotation)
+    use Reason::{AnnotationNotAllowed, IdleAnnotation, MisplacedAnnotation, UnknownAnnotation};
+    matches!(finding.reason, AnnotationNotAllowed | IdleAnnotation | MisplacedAnnotation | UnknownAnnotation)
         || finding.reason.class() == Class::Refused
 }

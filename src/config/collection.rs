@@ -73,6 +73,24 @@ impl<T: ListItem> Setting for Vec<T> {
     }
 }
 
+/// A list that differs, if it is absent, from an empty one.
+impl<T: ListItem> Setting for Option<Vec<T>> {
+    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+        let mut list = Vec::new();
+        if context.without_errors(|context| list.read(value, context)).is_some() {
+            *self = Some(list);
+        }
+    }
+
+    fn json(&self) -> Json {
+        self.as_ref().map_or(Json::Null, Setting::json)
+    }
+
+    fn schema(&self) -> Json {
+        json!({"type": ["array", "null"], "items": T::item_schema()})
+    }
+}
+
 impl Setting for BTreeMap<String, String> {
     fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
         let mut entries = BTreeMap::new();

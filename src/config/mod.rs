@@ -36,6 +36,7 @@
 //! ```
 
 mod agent;
+mod allowed_annotations;
 mod collection;
 mod constraint;
 mod cross_checks;

@@ -1,6 +1,7 @@
 //! Settings below `spec`.
 
 use crate::config::agent::AgentSettings;
+use crate::config::allowed_annotations::AnnotationSettings;
 use crate::config::select::Select;
 use crate::config::setting::settings;
 use crate::config::string_enum::string_enum;
@@ -37,6 +38,8 @@ settings! {
         "qos" qos: Qos = Qos::Warn;
         /// The treatment of warnings.
         "warnings" warnings: WarningSettings = WarningSettings::default();
+        /// The annotations that templates may use.
+        "annotations" annotations: AnnotationSettings = AnnotationSettings::default();
         /// The init container of the annotation `wait-for`, with or without the agent. `select` and `injection: disabled` apply to it too.
         "waitFor" wait_for: WaitForSettings = WaitForSettings::default();
         /// Further kinds with pod templates, in addition to the known ones, each as `{group, kind, path, completes}`. With `completes: true` the pods run to completion although the template has no `restartPolicy`. A list, replaced as a whole. Default: none.

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 settings! {
     /// The treatment of warnings.
     pub(crate) struct WarningSettings {
-        /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. `still-injected` and `adopt-loses-settings` cannot be ignored. A list, replaced as a whole. Default: none.
+        /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. Only the configuration can ignore `annotation-not-allowed`. `still-injected` and `adopt-loses-settings` cannot be ignored. A list, replaced as a whole. Default: none.
         "ignore" ignore: Vec<WarningId> = Vec::new();
     }
 }
@@ -27,6 +27,19 @@ impl WarningSettings {
 
 fn ids() -> impl Iterator<Item = &'static str> {
     Reason::ALL.iter().filter(|reason| reason.may_be_ignored()).map(|reason| reason.id())
+}
+
+impl WarningId {
+    /// Reads an id in an annotation. A template cannot hide that the configuration restricts it.
+    pub(crate) fn parse_of_template(text: &str) -> Result<Reason, Violation> {
+        match Self::parse(text)?.0 {
+            Reason::AnnotationNotAllowed => {
+                let violation = Violation::new(format!("cannot ignore `{text}`"));
+                Err(violation.with_help("only `warnings.ignore` in the configuration can"))
+            }
+            reason => Ok(reason),
+        }
+    }
 }
 
 impl Scalar for WarningId {

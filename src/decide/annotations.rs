@@ -1,5 +1,5 @@
-//! `invalid-annotation`, `misplaced-annotation`, `unknown-annotation`, `idle-annotation`: annotations in our name that are
-//! wrong or have no effect.
+//! `invalid-annotation`, `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation`, `idle-annotation`: annotations in
+//! our name that are wrong or have no effect.
 
 use crate::annotations::{self, Given, InvalidAnnotation, InvalidAnnotations, UnknownAnnotation};
 use crate::config::Config;
@@ -11,6 +11,16 @@ use crate::manifest::pod_template::{self, PodTemplate};
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
 use yaml_json_patch::{Kind, NodeId};
+
+/// Returns the template without annotations that the configuration does not allow.
+pub(super) fn allowed<'t>(template: &'t PodTemplate, config: &Config) -> Cow<'t, PodTemplate> {
+    let is_allowed = |given: &pod_template::PodAnnotation| config.not_allowed(&given.key).is_none();
+    let mut template = Cow::Borrowed(template);
+    if !template.annotations.iter().all(is_allowed) {
+        template.to_mut().annotations.retain(is_allowed);
+    }
+    template
+}
 
 /// Returns the annotations of a template whose values are strings.
 pub(super) fn given(template: &PodTemplate) -> Vec<Given<'_>> {
@@ -91,6 +101,20 @@ impl<'a> Evaluation<'a, '_> {
         self.annotation_node(key).and_then(|value| self.tree.scalar(value)).unwrap_or_default()
     }
 
+    pub(super) fn warn_of_annotations_that_are_not_allowed(&mut self) {
+        for given in &self.written.annotations {
+            let pointer = || self.annotation_pointer(&given.key);
+            self.warnings.extend(self.not_allowed(&given.key, given.offset, pointer));
+        }
+    }
+
+    fn not_allowed(&self, key: &str, offset: usize, pointer: impl FnOnce() -> String) -> Option<Finding> {
+        let name = self.config.not_allowed(key)?.name();
+        let message = format!("`{key}` has no effect: `annotations.allow` in the configuration does not list `{name}`");
+        let finding = Finding::new(Reason::AnnotationNotAllowed, message, offset, &pointer());
+        Some(finding.with_help("remove it, or allow it in the configuration"))
+    }
+
     /// Warns about annotations of the workload, or of anything between it and the template, and about labels, fields of
     /// `metadata` and `annotations` outside `metadata` with their names: users of all injectors make these mistakes.
     pub(super) fn warn_of_misplaced_annotations(&mut self) {
@@ -113,6 +137,11 @@ impl<'a> Evaluation<'a, '_> {
         let Some(mapping) = mapping else { return };
         for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
             let Some(name) = self.tree.scalar(self.tree.alias_target(key)) else { continue };
+            let pointer = || format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
+            if let Some(finding) = self.not_allowed(&name, self.tree.span(key).start, pointer) {
+                self.warnings.push(finding);
+                continue;
+            }
             let unknown = annotations::unknown(&name);
             let is_ours = name.starts_with(annotations::PREFIX) || unknown.is_some();
             if !is_ours || self.template.annotation(&name).is_some() {
@@ -129,7 +158,6 @@ impl<'a> Evaluation<'a, '_> {
                 }
                 _ => format!("annotation `{name}` has no effect in {}", field_path(&format!("{at}{within}"))),
             };
-            let pointer = format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
             let place = field_path(&format!("{}/metadata/annotations", self.at));
             let value = self.tree.scalar(self.tree.alias_target(value)).unwrap_or_default();
             let help = match unknown.and_then(|unknown| unknown.suggestion(&value)) {
@@ -137,7 +165,7 @@ impl<'a> Evaluation<'a, '_> {
                 None => format!("move it to {place}"),
             };
             let start = self.tree.span(key).start;
-            self.warnings.push(Finding::new(Reason::MisplacedAnnotation, message, start, &pointer).with_help(help));
+            self.warnings.push(Finding::new(Reason::MisplacedAnnotation, message, start, &pointer()).with_help(help));
         }
     }
 

@@ -5,7 +5,7 @@
 //! | --- | --- | --- | --- |
 //! | 1 | can the resource ever be injected? | `scope` | `local-config`, `mirror-pod`, `disabled` |
 //! | 2 | is it selected? | `scope` | `namespace-excluded`, `not-selected`, `hook` |
-//! | 3 | are its annotations in the right place, and known? | `annotations` | `misplaced-annotation`, `unknown-annotation` |
+//! | 3 | are its annotations allowed, in the right place, and known? | `annotations` | `annotation-not-allowed`, `misplaced-annotation`, `unknown-annotation` |
 //! | 4 | is an agent requested? | `opt_in` | `opted-out`, `not-requested` |
 //! | 5 | is it a whole pod, for Linux? | `patches`, `windows` | `kustomize-patch`, `windows`, `no-containers`, `patch` |
 //! | 6 | is there an agent already? | `existing_agent` | `agent-present` |
@@ -110,11 +110,13 @@ pub(crate) fn decide(
     template: &PodTemplate,
     context: DecisionContext<'_>,
 ) -> DecisionReport {
+    let allowed = annotations::allowed(template, context.config);
     let mut evaluation = Evaluation {
         tree,
         resource,
         at,
-        template,
+        template: &allowed,
+        written: template,
         config: context.config,
         agents: context.agents,
         patch: context.patch,
@@ -154,7 +156,9 @@ struct Evaluation<'a, 't> {
     resource: &'a Resource,
     /// JSON Pointer from the resource to the template.
     at: &'a str,
+    /// The template without annotations that are not allowed.
     template: &'a PodTemplate,
+    written: &'a PodTemplate,
     config: &'a Config,
     agents: &'a Agents,
     patch: Option<&'a NamedPatch>,
@@ -170,6 +174,7 @@ impl<'a> Evaluation<'a, '_> {
         if let Some(skip) = self.ineligible().or_else(|| self.not_selected()) {
             return Decision::Skip(skip);
         }
+        self.warn_of_annotations_that_are_not_allowed();
         self.warn_of_misplaced_annotations();
         self.warn_of_unknown_annotations();
         let wait_for = self.wait_for_request();

@@ -45,6 +45,9 @@ impl Evaluation<'_, '_> {
     }
 
     fn wait_for_request_of_workload(&self, key: &str) -> Option<WaitForRequest> {
+        if !self.config.allows(Annotation::WaitFor) {
+            return None;
+        }
         let metadata = self.tree.member(self.resource.node, "metadata")?;
         let annotations = self.tree.member(metadata, "annotations")?;
         let node = self.tree.member(annotations, key)?;

@@ -490,8 +490,8 @@ const KEPT: &str = "kept from the manifest";
 
 /// True for settings of the agent; the others select templates.
 fn is_of_the_agent(path: &str) -> bool {
-    const OTHERS: [&str; 8] =
-        ["injection", "onError", "namespace", "select", "hooks", "waitFor", "podTemplates", "rbac"];
+    const OTHERS: [&str; 9] =
+        ["annotations", "injection", "onError", "namespace", "select", "hooks", "waitFor", "podTemplates", "rbac"];
     !OTHERS.contains(&path.split('.').next().unwrap_or_default())
 }
 

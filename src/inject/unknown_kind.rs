@@ -203,7 +203,7 @@ fn candidates(
         |formed: &Formed| !formed.path.steps.is_empty() && !has_record(tree, formed.node) && !is_known(formed.node);
     let formed = formed(tree, resource.node).into_iter().filter(is_open);
     let (asking, others): (Vec<_>, Vec<_>) =
-        formed.map(|formed| (asks(tree, formed.node), formed)).partition(|(asks, _)| asks.is_some());
+        formed.map(|formed| (asks(tree, formed.node, context.config), formed)).partition(|(asks, _)| asks.is_some());
     let mut looked_at: Vec<_> = asking.into_iter().chain(others).take(MAX_CANDIDATES).collect();
     looked_at.sort_by_key(|(_, formed)| tree.span(formed.node).start);
     let candidates = looked_at.into_iter().filter_map(|(asks, formed)| {
@@ -258,11 +258,12 @@ pub(crate) fn line((group, kind): &GroupKind, places: &[TemplatePlace]) -> Strin
 }
 
 /// Returns the components that the annotations of a possible template request.
-fn asks(tree: &Tree<'_>, node: NodeId) -> Option<ComponentSet> {
+fn asks(tree: &Tree<'_>, node: NodeId, config: &Config) -> Option<ComponentSet> {
     let below = |path: [&str; 2]| path.into_iter().try_fold(node, |node, key| tree.member(node, key));
     let annotations = below(["metadata", "annotations"])?;
     let value = |annotation: Annotation| text(tree, annotations, annotation.key());
     let inject = value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
-    let wait_for = value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
+    let wait_for =
+        config.allows(Annotation::WaitFor) && value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
     Components::of(inject.then_some(()), wait_for.then_some(()))
 }

@@ -488,7 +488,8 @@ impl Reconciler<'_, '_> {
         };
         let is_it =
             |given: &crate::manifest::pod_template::PodAnnotation| Annotation::of(&given.key) == Some(annotation);
-        self.context.config.is_explicit(name.setting()) || self.template.annotations.iter().any(is_it)
+        let config = self.context.config;
+        config.is_explicit(name.setting()) || (config.allows(annotation) && self.template.annotations.iter().any(is_it))
     }
 
     fn update(&self, existing: &ExistingInjection, plan: Plan) -> Action {

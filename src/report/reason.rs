@@ -79,6 +79,7 @@ reasons! {
     VerifyFailed = "verify-failed", Refused, "the edited text does not match the patch, so it was discarded";
     MisplacedAnnotation = "misplaced-annotation", Warning, "the annotation is not set on a pod template";
     UnknownAnnotation = "unknown-annotation", Warning, "the annotation is unknown";
+    AnnotationNotAllowed = "annotation-not-allowed", Warning, "the configuration does not allow the annotation";
     IdleAnnotation = "idle-annotation", Warning, "an annotation has no effect because its template does not request injection";
     UnknownKind = "unknown-kind", Warning, "a pod template of an unknown kind requests injection";
     UnknownTemplate = "unknown-template", Note, "an unknown kind seems to have a pod template";

@@ -59,3 +59,26 @@ fn what_the_configuration_allows_is_no_warning() {
     assert_eq!((ran.code, ran.stderr.contains("warning")), (Some(0), false), "{ran:?}");
     assert!(ran.stdout.contains("nodes/proxy"));
 }
+
+/// A template cannot hide that the configuration restricts it.
+#[test]
+fn an_annotation_that_is_not_allowed_is_ignored_by_the_configuration_alone() {
+    let annotated = POD.replace(
+        "annotations: {}",
+        "annotations: {agent-injector.contrib.mackerel.io/image: 'example.com/mine:1', agent-injector.contrib.mackerel.io/ignore-warnings: 'host-network,qos-changed'}",
+    );
+    let folder = Folder::with(&[("pod.yaml", &annotated)]);
+    let run = |more: &[&str]| {
+        folder.run(&[&["inject", "--diff", "--set", "annotations.allow=[]"], more, &["pod.yaml"]].concat())
+    };
+    let plain = run(&["--set", "onError=skip"]);
+    assert_eq!(plain.code, Some(0), "{plain:?}");
+    assert!(
+        plain.stderr.contains("warning[annotation-not-allowed]: ") && plain.stderr.contains("1 warning"),
+        "{plain:?}"
+    );
+    let strict = run(&["--strict"]);
+    assert!(strict.code == Some(2) && strict.stderr.contains("error[annotation-not-allowed]: "), "{strict:?}");
+    let ignored = run(&["--strict", "--set", "warnings.ignore=[annotation-not-allowed]"]);
+    assert_eq!((ignored.code, ignored.stderr.contains("annotation-not-allowed")), (Some(0), false), "{ignored:?}");
+}

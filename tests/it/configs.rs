@@ -95,6 +95,9 @@ pub(crate) const DOORS: &[Door] = &[
     ("onError", "skip", "{onError: skip}", None),
     ("qos", "allow", "{qos: allow}", None),
     ("warnings.ignore", "[host-network, quota]", "{warnings: {ignore: [host-network, quota]}}", None),
+    ("annotations.allow", "[roles, memo]", "{annotations: {allow: [roles, memo]}}", None),
+    ("annotations.allow", "roles", "{annotations: {allow: [roles]}}", None),
+    ("annotations.allow", "[]", "{annotations: {allow: []}}", None),
     ("namespace", "shop", "{namespace: shop}", None),
     ("select.kinds", "[Job, apps/Deployment]", "{select: {kinds: [Job, apps/Deployment]}}", None),
     ("select.namespaces", "[a, 'b']", "{select: {namespaces: [a, b]}}", None),
@@ -322,6 +325,11 @@ fn a_bad_argument_is_named_with_its_number() {
         (&["agent.roles=aa:bb,cc:dd"], "--set #1: error: `agent.roles` must be a list, found a string"),
         (&["agent.roles=[aa:bb, web]"], "--set #1: error: `agent.roles[1]` must be a role, found `web`"),
         (&["agent.roles=[aa:bb"], "--set #1: error: `agent.roles` is not valid YAML: this bracket is never closed"),
+        (&["annotations.allow="], "--set #1: error: `annotations.allow` has no value"),
+        (
+            &["annotations.allow=[roles, imgae]"],
+            "--set #1: error: `annotations.allow[1]` must be the name of an annotation, found `imgae`",
+        ),
         (&["kubelet.port=many"], "--set #1: error: `kubelet.port` must be a whole number up to 65535, found `many`"),
         (&["agent.env=[{name: A, valeu: b}]"], "--set #1: error: `agent.env[0]` has no field `valeu`"),
         (&["agent.securityContext.runAsUsr=1"], "--set #1: error: `agent.securityContext` has no field `runAsUsr`"),
@@ -368,9 +376,10 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     assert_eq!(*config.origin("agent.memo"), Origin::Default);
     assert!(config.is_explicit("agent") && config.is_explicit("agent.roles") && !config.is_explicit("agent.resources"));
 
-    for whole in ["select.podSelector", "select.kinds", "select", "agent", "rbac.generate", "sidecar", "kubelet.port"] {
-        let config =
-            from_arguments(&["select.podSelector.matchLabels.a=b", "agent.image=a", &format!("{whole}=null")]).unwrap();
+    let wholes = ["select.podSelector", "select.kinds", "select", "agent", "rbac.generate", "sidecar", "kubelet.port"];
+    for whole in wholes.into_iter().chain(["annotations.allow"]) {
+        let set = ["select.podSelector.matchLabels.a=b", "agent.image=a", "annotations.allow=[]"];
+        let config = from_arguments(&[&set[..], &[&format!("{whole}=null")]].concat()).unwrap();
         assert!(!config.is_explicit(whole), "null goes back to the default: {whole}");
     }
 

@@ -3,6 +3,7 @@
 use crate::admission::{answer, patched, review};
 use crate::laws::of_spec;
 use mackerel_agent_injector::admission::{Hook, Reviewer, fault};
+use mackerel_agent_injector::annotations::Annotation;
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::Options;
@@ -311,6 +312,64 @@ fn whoever_applies_a_workload_is_warned() {
     assert_eq!(warnings(&mistyped), ["invalid-annotation"]);
     let invalid = deployment(none.clone(), annotated("inject", "maybe"), none);
     assert_eq!(warnings(&invalid), ["invalid-annotation"]);
+}
+
+#[test]
+fn an_annotation_that_is_not_allowed_has_no_effect_and_the_user_is_told() {
+    const IMAGE: &str = "example.com/mine:1";
+    let of = |spec: &str| of_spec(&format!("{{annotations: {{allow: []}}, {spec}}}"));
+    let told = |response: &Value| -> Vec<String> {
+        let warnings = response["warnings"].as_array().into_iter().flatten();
+        warnings.map(|warning| warning.as_str().unwrap().to_owned()).collect()
+    };
+    let expected = "annotation-not-allowed: `agent-injector.contrib.mackerel.io/image` has no effect: `annotations.allow` in the \
+                    configuration does not list `image`; remove it, or allow it in the configuration";
+    let asks = pod(annotated("image", IMAGE), json!({}));
+    for on_error in ["onError: fail", "onError: skip"] {
+        let (answer, response) = answer(Hook::Mutate, &review(&asks), &of(on_error));
+        assert_eq!((answer.decision, response["allowed"].as_bool()), ("injected", Some(true)));
+        assert_eq!(told(&response), [expected]);
+        let after = patched(&asks, &response).to_string();
+        assert_eq!(after.matches(IMAGE).count(), 1, "the annotation itself: {after}");
+    }
+    for (spec, object, decision, warnings) in [
+        ("injection: annotated", asks.clone(), "not-requested", 1),
+        ("onError: skip", pod(annotated("log-level", "7"), json!({})), "injected", 1),
+        ("warnings: {ignore: [annotation-not-allowed]}", asks.clone(), "injected", 0),
+        ("select: {namespaces: [team]}", asks.clone(), "not-selected", 0),
+    ] {
+        let (answer, response) = answer(Hook::Mutate, &review(&object), &of(spec));
+        assert_eq!((answer.decision, told(&response).len()), (decision, warnings), "{spec}: {response}");
+    }
+    // Beside the refusal of the pod.
+    let mut metadata = annotated("image", IMAGE);
+    metadata["annotations"]["agent-injector.contrib.mackerel.io/inject"] = "maybe".into();
+    let response = answer(Hook::Mutate, &review(&pod(metadata, json!({}))), &of("onError: skip")).1;
+    assert_eq!(told(&response).len(), 2, "{response}");
+
+    for workload in [
+        deployment(json!({}), annotated("image", IMAGE), json!({})),
+        deployment(annotated("image", IMAGE), json!({}), json!({})),
+    ] {
+        let (_, response) = answer(Hook::Warn, &review(&workload), &of("onError: skip"));
+        assert_eq!(told(&response), [expected]);
+        let ignored = of("warnings: {ignore: [annotation-not-allowed]}");
+        assert_eq!(told(&answer(Hook::Warn, &review(&workload), &ignored).1), Vec::<String>::new());
+    }
+    let waits = deployment(json!({}), annotated("wait-for", "db:5432"), json!({}));
+    let (_, response) = answer(Hook::WaitFor, &review(&waits), &of("waitFor: {image: wait:1}"));
+    assert_eq!(response.get("patch"), None);
+}
+
+#[test]
+fn the_longest_warning_of_an_annotation_that_is_not_allowed_is_not_cut() {
+    let config = of_spec("annotations: {allow: []}");
+    for annotation in Annotation::ALL.iter().filter(|annotation| annotation.setting().is_some()) {
+        let pod = pod(json!({"annotations": {annotation.key(): "x"}}), json!({}));
+        let (_, response) = answer(Hook::Mutate, &review(&pod), &config);
+        let warning = response["warnings"][0].as_str().unwrap();
+        assert!(warning.ends_with("allow it in the configuration"), "{warning}");
+    }
 }
 
 #[test]

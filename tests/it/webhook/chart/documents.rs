@@ -59,7 +59,7 @@ fn the_values_shown_are_values_of_the_chart() {
                 shown += 1;
             }
         }
-        assert_eq!(shown, 3);
+        assert_eq!(shown, 4);
     }
 }
 

@@ -1,0 +1,63 @@
+//! `annotations`: the annotations that templates may use.
+
+use crate::config::Config;
+use crate::config::scalar::Scalar;
+use crate::config::setting::settings;
+use crate::config::violation::Violation;
+use crate::diagnostic::closest::closest;
+use crate::mackerel::annotations::{Annotation, PREFIX};
+use serde_json::{Value as Json, json};
+
+settings! {
+    /// The annotations that templates may use.
+    pub(crate) struct AnnotationSettings {
+        /// The annotations that have an effect, as names without prefix, such as `roles`. `[]` allows none. Others count as absent, with the warning `annotation-not-allowed`. `inject`, `status`, `record` and `ignore-warnings` are always allowed. An alias counts as its annotation, and the names of `waitFor.annotations` as `wait-for`. A list, replaced as a whole. Default: none given, all annotations.
+        "allow" allow: Option<Vec<AnnotationName>> = None;
+    }
+}
+
+/// The name of an annotation, without the prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AnnotationName(Annotation);
+
+impl Config {
+    /// Returns true if the annotation has an effect.
+    pub(crate) fn allows(&self, annotation: Annotation) -> bool {
+        use Annotation::{IgnoreWarnings, Inject, Record, Status};
+        self.spec.annotations.allow.as_ref().is_none_or(|allowed| {
+            matches!(annotation, Inject | Status | Record | IgnoreWarnings)
+                || allowed.contains(&AnnotationName(annotation))
+        })
+    }
+
+    /// Returns the annotation that a full key stands for, if it is not allowed.
+    pub(crate) fn not_allowed(&self, key: &str) -> Option<Annotation> {
+        self.spec.annotations.allow.as_ref()?;
+        let is_wait_for = || self.spec.wait_for.annotations.iter().any(|name| name == key);
+        let meant = Annotation::of(key).or_else(|| is_wait_for().then_some(Annotation::WaitFor));
+        meant.filter(|annotation| !self.allows(*annotation))
+    }
+}
+
+impl Scalar for AnnotationName {
+    fn parse(text: &str) -> Result<Self, Violation> {
+        let name = text.strip_prefix(PREFIX).unwrap_or(text);
+        let named = |name: &str| Annotation::ALL.iter().find(|annotation| annotation.names().any(|of| of == name));
+        let names = || Annotation::ALL.iter().flat_map(|annotation| annotation.names());
+        match named(name).or_else(|| named(closest(name, names())?)) {
+            Some(annotation) if annotation.name() == text => Ok(AnnotationName(*annotation)),
+            meant => {
+                let help = meant.map(|meant| format!("did you mean `{}`?", meant.name()));
+                Err(Violation { what: format!("must be the name of an annotation, found `{text}`"), help })
+            }
+        }
+    }
+
+    fn json(&self) -> Json {
+        self.0.name().into()
+    }
+
+    fn schema() -> Json {
+        json!({"type": "string", "enum": Annotation::ALL.iter().map(|annotation| annotation.name()).collect::<Vec<_>>()})
+    }
+}
