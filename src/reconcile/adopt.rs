@@ -120,9 +120,9 @@ pub(crate) fn describe(
     tense: Tense,
 ) -> (String, Option<String>) {
     let name = old.name.as_deref().unwrap_or("without a name");
-    let (AdoptionDifferences { image, lost }, port) =
+    let (AdoptionDifferences { image, lost }, not_allowed, port) =
         with_replacement(tree, template, old, (agent, config), |replacement| {
-            (replacement.differences(), replacement.read_only_port_beside_tls())
+            (replacement.differences(), replacement.not_allowed(), replacement.read_only_port_beside_tls())
         });
     let mut message = format!("container {name} {} adopted", tense.auxiliary());
     // An annotation or another container's `resourceFieldRef` may refer to the old name.
@@ -145,9 +145,11 @@ pub(crate) fn describe(
     if has_comment(tree, old.node) {
         message += "; its comments are lost";
     }
-    let lost = (!lost.is_empty())
-        .then(|| format!("container {name} has settings that no annotation keeps: {}", lost.join(", ")));
-    (message, lost)
+    let lost = [("that no annotation keeps", lost), ("whose annotations are not allowed", not_allowed)];
+    let lost = lost.iter().filter(|(_, settings)| !settings.is_empty());
+    let lost: Vec<String> =
+        lost.map(|(which, settings)| format!("settings {which}: {}", settings.join(", "))).collect();
+    (message, (!lost.is_empty()).then(|| format!("container {name} has {}", lost.join("; and "))))
 }
 
 /// True if there is a comment within a node or behind it on its last line: a `#` outside of its scalars.

@@ -128,8 +128,30 @@ pub(crate) struct Replacement<'a> {
 }
 
 impl Replacement<'_> {
-    /// Returns the annotations that keep the old agent's settings. Those of the template stay as they are.
+    /// Returns the annotations that keep the old agent's settings, and are allowed. Those of the template stay as they are.
     pub(crate) fn annotations(&self) -> Vec<(Annotation, String)> {
+        let mut kept = self.wanted();
+        kept.retain(|(annotation, _)| self.config.allows(*annotation));
+        let is_valid = |kept: &[(Annotation, String)]| {
+            let given: Vec<Given<'_>> =
+                kept.iter().map(|(annotation, value)| (annotation.key(), &**value, 0)).collect();
+            overlay(self.config, &given).is_ok()
+        };
+        if !is_valid(&kept) {
+            kept.retain(|one| is_valid(std::slice::from_ref(one)));
+        }
+        if is_valid(&kept) { kept } else { Vec::new() }
+    }
+
+    /// Returns the annotations that would keep more of the old agent's settings, each with the setting, if they were allowed.
+    pub(crate) fn not_allowed(&self) -> Vec<String> {
+        let mut wanted = self.wanted();
+        wanted.retain(|(annotation, _)| !self.config.allows(*annotation));
+        let named = |annotation: Annotation| Some(format!("{} (`{}`)", annotation.name(), annotation.setting()?));
+        wanted.into_iter().filter_map(|(annotation, _)| named(annotation)).collect()
+    }
+
+    fn wanted(&self) -> Vec<(Annotation, String)> {
         let mut kept = self.texts();
         kept.extend(self.agent_config());
         kept.extend(self.kubelet());
@@ -140,19 +162,13 @@ impl Replacement<'_> {
         if is_native && has_native && self.agent.sidecar == Sidecar::Container {
             kept.push((Annotation::Sidecar, "native".to_owned()));
         }
-        let is_given =
-            |annotation| self.template.annotations.iter().any(|given| Annotation::of(&given.key) == Some(annotation));
+        let is_given = |annotation| {
+            let mut given = self.template.annotations.iter();
+            self.config.allows(annotation) && given.any(|given| Annotation::of(&given.key) == Some(annotation))
+        };
         kept.retain(|(annotation, _)| !is_given(*annotation));
         kept.sort_by_key(|(annotation, _)| *annotation);
-        let is_valid = |kept: &[(Annotation, String)]| {
-            let given: Vec<Given<'_>> =
-                kept.iter().map(|(annotation, value)| (annotation.key(), &**value, 0)).collect();
-            overlay(self.config, &given).is_ok()
-        };
-        if !is_valid(&kept) {
-            kept.retain(|one| is_valid(std::slice::from_ref(one)));
-        }
-        if is_valid(&kept) { kept } else { Vec::new() }
+        kept
     }
 
     fn texts(&self) -> Vec<(Annotation, String)> {
