@@ -7,6 +7,7 @@ use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
 use crate::agent::wait_for;
+use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::CONTAINER;
 use crate::manifest::field_path::field_path;
@@ -152,9 +153,9 @@ impl Drift {
     }
 
     /// Returns the advice.
-    pub(crate) fn help(self, direction: Direction, template: &PodTemplate, keep: Keep<'_>) -> String {
+    pub(crate) fn help(self, direction: Direction, template: &PodTemplate, keep: Keep<'_>, config: &Config) -> String {
         let steps = |settings: &[EditedSetting], between: &str| {
-            let steps: Vec<String> = settings.iter().map(|setting| setting.advice(template)).collect();
+            let steps: Vec<String> = settings.iter().map(|setting| setting.advice(template, config)).collect();
             steps.join(between)
         };
         match (self, direction, keep) {

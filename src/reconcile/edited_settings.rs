@@ -2,7 +2,7 @@
 
 use crate::agent::difference::{Difference, DifferenceKind};
 use crate::annotations::Annotation;
-use crate::config::Config;
+use crate::config::{Config, role_list};
 use crate::mackerel::env::{EnvOverride, VARIABLES};
 use crate::mackerel::names::API_KEY;
 use crate::manifest::dotted_path;
@@ -81,8 +81,9 @@ impl EditedSetting {
         Some(Self { path: path.to_owned(), value: value.clone(), is_exact: true })
     }
 
-    fn annotation(&self) -> Option<Annotation> {
-        Annotation::ALL.iter().copied().find(|annotation| annotation.setting() == Some(&self.path))
+    fn annotation(&self, config: &Config) -> Option<Annotation> {
+        let is_it = |annotation: &Annotation| annotation.setting() == Some(&self.path) && config.allows(*annotation);
+        Annotation::ALL.iter().copied().find(is_it)
     }
 
     /// Returns the value as an annotation or `--set` has it.
@@ -93,7 +94,7 @@ impl EditedSetting {
     /// Sets it as the advice says: by an annotation of the template, or in the configuration. Returns none if the configuration is
     /// then invalid.
     pub(crate) fn set(&self, template: &mut PodTemplate, config: Config) -> Option<Config> {
-        if let Some(annotation) = self.annotation() {
+        if let Some(annotation) = self.annotation(&config) {
             template.annotations.retain(|given| Annotation::of(&given.key) != Some(annotation));
             template.annotations.push(PodAnnotation {
                 key: annotation.key().to_owned(),
@@ -104,7 +105,8 @@ impl EditedSetting {
             return Some(config);
         }
         if self.path != ENV {
-            return config.with(&self.path, &self.text());
+            let text = self.text();
+            return config.with(&self.path, &if self.path == "agent.roles" { role_list(&text) } else { text });
         }
         let Some(Value::Array(mut variables)) = config.value(ENV) else { return None };
         match variables.iter_mut().find(|other| other.get("name") == self.value.get("name")) {
@@ -115,8 +117,8 @@ impl EditedSetting {
     }
 
     /// Returns the advice. An annotation that the template has under another name keeps it: two names with two values are refused.
-    pub(crate) fn advice(&self, template: &PodTemplate) -> String {
-        let what = match (self.annotation(), self.value.get("name").and_then(Value::as_str)) {
+    pub(crate) fn advice(&self, template: &PodTemplate, config: &Config) -> String {
+        let what = match (self.annotation(config), self.value.get("name").and_then(Value::as_str)) {
             (Some(annotation), _) => {
                 let given = template.annotations.iter().find(|given| Annotation::of(&given.key) == Some(annotation));
                 format!("annotation `{}`", given.map_or(annotation.key(), |given| &given.key))

@@ -420,7 +420,7 @@ impl Reconciler<'_, '_> {
         let keep = wanted.map_or(Keep::Nothing, |wanted| self.keep(edit, existing, &description, wanted));
         let renamed = self.renamed_agent(existing).filter(|_| edit == Drift::Gone);
         let help = match (renamed, self.options.direction) {
-            (None, direction) => edit.help(direction, self.template, keep),
+            (None, direction) => edit.help(direction, self.template, keep, self.context.config),
             (Some(renamed), Direction::Inject) => {
                 format!("{renamed}; otherwise, remove that container and run `inject --force` on the file")
             }

@@ -625,6 +625,7 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "waitFor: {image: a, timeoutSeconds: 30, annotations: [com.baeldung/wait-for-it]}",
         "waitFor: {image: a, position: first}",
     ]));
+    say(tape.one_of(&["", "", "", "annotations: {allow: []}", "annotations: {allow: [roles, wait-for, sidecar]}"]));
     let choices: [&[&str]; 13] = [
         &["", "", "imagePullSecrets: [team]", "imagePullSecrets: [mirror, team]"],
         &["", "", "image: \"example/mackerel-container-agent:2\""],

@@ -9,8 +9,9 @@ use mackerel_agent_injector::report::{Finding, Reason};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const CONFIGURATIONS: [&[&str]; 5] = [
+const CONFIGURATIONS: [&[&str]; 6] = [
     &[],
+    &["annotations.allow=[memo, log-level]"],
     &["kubelet.readOnlyPort=10255", "sidecar=native"],
     &["platform=eks-fargate", "agent.config.location=https://example.com/agent.conf"],
     &[
@@ -184,7 +185,14 @@ fn followed(advice: &str, edited: &Value, at: &str, sets: &[String]) -> (Vec<Str
             sets.push(format!("agent.env={}", Value::Array(env)));
         } else {
             let setting = what.strip_prefix('`').and_then(|what| what.strip_suffix("` in the configuration")).unwrap();
-            sets.push(format!("{setting}={}", text(here())));
+            let value = match setting.strip_prefix("agent.resources.") {
+                Some(amount) => {
+                    text(edited.pointer(&format!("{agent}/resources/{}", amount.replace('.', "/"))).unwrap())
+                }
+                None if setting == "agent.roles" => format!("[{}]", text(here())),
+                None => text(here()),
+            };
+            sets.push(format!("{setting}={value}"));
         }
     }
     (sets, pod)
@@ -224,7 +232,7 @@ fn after_another_configuration_the_value_is_kept_by_force() {
     force.hand_edits = HandEdits::Overwrite;
     let (mut kept, mut wrong) = (BTreeSet::new(), Vec::new());
     // The last one sets the memo already.
-    for sets in &CONFIGURATIONS[..4] {
+    for sets in &CONFIGURATIONS[..5] {
         let mut sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let first = inject(POD, &config(&sets).unwrap(), INJECT);
         let whole: Value = serde_json::from_str(&applied(POD, &first.edits).unwrap()).unwrap();

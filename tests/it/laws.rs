@@ -394,7 +394,7 @@ pub(crate) fn consistent(file: Option<&str>, sets: &[String], namespace: Option<
 }
 
 /// Settings that differ from the default ones in everything that a pod shows.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 7] = [
     "{sidecar: native, waitFor: {image: a, position: first, annotations: [com.baeldung/wait-for-it]}, agent: {displayName: \"a: b\", memo: \"1\\n2\", ignoreContainer: '^(a|b)$', logLevel: DEBUG}}",
     "{sidecar: container, kubernetesVersion: '1.28', kubelet: {readOnlyPort: 10255}, \
      agent: {image: 'example/mackerel-container-agent:1', roles: ['shop:web'], hostStatusOnStart: standby}}",
@@ -402,6 +402,7 @@ const OTHERS: [&str; 6] = [
     "{platform: eks-fargate, qos: keep, agent: {imagePullSecrets: [team], securityContext: null, apiBase: 'http://a'}}",
     "agent: {config: {configMapKeyRef: {name: shop}, pollingMinutes: 5}, tmp: {sizeLimit: null}, resources: {limits: null}, \
      securityContext: {runAsUser: null}}",
+    "{annotations: {allow: [roles, agent-config-configmap-name, memory-limit]}, waitFor: {image: a, annotations: [com.baeldung/wait-for-it]}}",
     "{namespace: shop, kubernetesVersion: '1.33', rbac: {generate: true, allowNodesProxy: true}}",
 ];
 
