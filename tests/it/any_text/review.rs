@@ -9,6 +9,7 @@ use std::sync::Arc;
 pub(crate) fn hold(text: &str) {
     let reviewer = Reviewer::new(Arc::new(Config::default()));
     for hook in Hook::ALL {
+        let _ = reviewer.too_large(hook, text.as_bytes());
         let Ok(answer) = reviewer.answer(hook, text.as_bytes()) else { continue };
         assert!(!answer.is_fault, "{}", answer.message);
         let body: Value = serde_json::from_slice(&answer.body).unwrap();
