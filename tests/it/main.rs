@@ -31,6 +31,7 @@ mod force_restores;
 mod free_ports;
 mod front_ends_agree;
 mod generators;
+mod growth;
 mod hostile_input;
 mod independent_reader;
 mod istio;

@@ -1,0 +1,58 @@
+//! The work for what can be multiplied grows as its input and output do: four times as much of it may take eight times as long,
+//! since processor time is not exact, and never sixteen times.
+
+#[path = "../../benches/growth/shapes.rs"]
+mod shapes;
+
+use shapes::{SHAPES, Shape};
+use std::time::{Duration, Instant};
+
+/// A time that is long enough to be compared.
+const LEAST: Duration = Duration::from_millis(20);
+
+/// The ratio of the time for 4n to the time for n.
+const MOST: f64 = 8.0;
+
+#[test]
+fn four_times_as_much_takes_less_than_eight_times_as_long() {
+    let grown: Vec<String> = SHAPES.iter().filter_map(fault).collect();
+    assert!(grown.is_empty(), "these grow faster than their input:\n{}", grown.join("\n"));
+}
+
+#[allow(clippy::print_stdout, reason = "`--nocapture` shows all shapes")]
+fn fault(shape: &Shape) -> Option<String> {
+    let least = |n: usize| {
+        let run = (shape.of)(n);
+        (0..3).map(|_| timed(&run)).min().unwrap_or_default()
+    };
+    let mut n = shape.least;
+    // Whatever is so quick that a million of it take less than that has no growth to speak of.
+    while timed(&(shape.of)(n)) < LEAST && n < 1_000_000 {
+        n *= 2;
+    }
+    let (one, four) = (least(n), least(4 * n));
+    let ratio = four.as_secs_f64() / one.as_secs_f64();
+    let line = format!("{}: {n} in {one:.1?}, 4 times as many in {four:.1?}: {ratio:.1}", shape.name);
+    println!("{line}");
+    (ratio > MOST).then_some(line)
+}
+
+/// The time that this thread works: other tests run beside it.
+fn timed(run: &shapes::Run) -> Duration {
+    let (before, started) = (thread_time(), Instant::now());
+    run();
+    let wall = started.elapsed();
+    thread_time().zip(before).map_or(wall, |(after, before)| after - before)
+}
+
+#[cfg(unix)]
+fn thread_time() -> Option<Duration> {
+    use nix::time::{ClockId, clock_gettime};
+    // A clock that stands still is none.
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok().map(Duration::from).filter(|time| !time.is_zero())
+}
+
+#[cfg(not(unix))]
+fn thread_time() -> Option<Duration> {
+    None
+}
