@@ -22,7 +22,7 @@ const POSIX_CLASSES: [&str; 14] = [
 /// Checks a pattern; the error says what is wrong with it.
 pub(crate) fn check(pattern: &str) -> Result<(), String> {
     let mut parser =
-        Parser { rest: pattern.chars().peekable(), groups: Vec::new(), names: Vec::new(), at: GroupLevel::default() };
+        Parser { rest: pattern.chars().peekable(), groups: Vec::new(), may_close: true, at: GroupLevel::default() };
     while let Some(character) = parser.rest.next() {
         parser.piece(character)?;
     }
@@ -33,7 +33,8 @@ struct Parser<'p> {
     rest: Peekable<Chars<'p>>,
     /// The enclosing groups.
     groups: Vec<GroupLevel>,
-    names: Vec<String>,
+    /// False once no `:]` is ahead: every `[:` would look for it up to the end.
+    may_close: bool,
     at: GroupLevel,
 }
 
@@ -147,13 +148,11 @@ impl Parser<'_> {
         if named {
             let name: String = ahead.by_ref().take_while(|character| *character != '>').collect();
             let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            if !is_word || self.names.contains(&name) {
+            if !is_word {
                 return Err(
-                    "the name of a group is empty or duplicated, or has characters other than letters, digits and `_`"
-                        .to_owned(),
+                    "the name of a group is empty, or has characters other than letters, digits and `_`".to_owned()
                 );
             }
-            self.names.push(name);
             self.rest = ahead;
             return self.open();
         }
@@ -304,12 +303,20 @@ impl Parser<'_> {
         if (ahead.next(), ahead.next()) != (Some('['), Some(':')) {
             return Ok(false);
         }
-        let rest: String = ahead.clone().collect();
-        let Some((name, _)) = rest.split_once(":]") else { return Ok(false) };
-        if !POSIX_CLASSES.contains(&name.strip_prefix('^').unwrap_or(name)) {
+        let mut name = String::new();
+        while self.may_close {
+            match ahead.next() {
+                Some(':') if ahead.next_if_eq(&']').is_some() => break,
+                Some(character) => name.push(character),
+                None => self.may_close = false,
+            }
+        }
+        if !self.may_close {
+            return Ok(false);
+        }
+        if !POSIX_CLASSES.contains(&name.strip_prefix('^').unwrap_or(&name)) {
             return Err(format!("`[:{name}:]` is not a character class"));
         }
-        ahead.by_ref().take(name.chars().count() + 2).for_each(drop);
         self.rest = ahead;
         Ok(true)
     }
@@ -350,6 +357,7 @@ mod tests {
             r"\Amackerel-container-agent\z",
             "a|b|",
             "(?i)web-.*|(?P<n>db)(?<m>x)",
+            "(?P<a>b)(?P<a>c)",
             "(?i-s:a)(?:b)(?)",
             "a{2,3}?b{4}c{5,}",
             // Not a repetition, so characters.
@@ -397,7 +405,6 @@ mod tests {
             ("(?>a)", "lookahead"),
             ("(?i-)", "lookahead"),
             ("(?x)a", "lookahead"),
-            ("(?P<a>b)(?P<a>c)", "name"),
             ("(?P<a-b>c)", "name"),
             ("[a", "never closed"),
             ("[", "never closed"),
