@@ -7,7 +7,7 @@ use crate::config::setting::Setting;
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The type of a list's items.
 pub(crate) trait ListItem: Sized {
@@ -40,27 +40,29 @@ impl<T: Scalar> ListItem for T {
 
 impl<T: ListItem> Setting for Vec<T> {
     fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-        let mut items: Vec<(usize, T)> = Vec::new();
+        let mut items: Vec<T> = Vec::new();
+        let mut names: HashMap<String, usize> = HashMap::new();
         let mut ranges = Vec::new();
         let read = context.without_errors(|context| {
             value.list(context, |index, value, context| {
                 ranges.push(value.range());
                 context.within_item(index, |context| {
                     let Some(item) = T::read_item(value, context) else { return };
-                    let is_twin = |other: &T| item.identity().is_some() && other.identity() == item.identity();
-                    if let Some((twin, _)) = items.iter().find(|(_, other)| is_twin(other)) {
-                        let what =
-                            format!("has the same name as item {twin}: `{}`", item.identity().unwrap_or_default());
-                        return context.error(value.range(), Violation::new(what));
+                    if let Some(name) = item.identity() {
+                        let first = *names.entry(name.to_owned()).or_insert(index);
+                        if first != index {
+                            let what = format!("has the same name as item {first}: `{name}`");
+                            return context.error(value.range(), Violation::new(what));
+                        }
                     }
-                    items.push((index, item));
+                    items.push(item);
                 });
             });
         });
         if read.is_some() {
             context.given(value);
             context.given_items(ranges);
-            *self = items.into_iter().map(|(_, item)| item).collect();
+            *self = items;
         }
     }
 

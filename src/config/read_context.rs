@@ -8,7 +8,7 @@ use crate::diagnostic::LineCounter;
 use crate::diagnostic::closest::closest;
 use crate::manifest::dotted_path;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
@@ -231,7 +231,7 @@ impl ConfigValue<'_> {
             if tree.kind(id) != Kind::Mapping {
                 return context.wrong_type("a mapping", &value);
             }
-            let mut seen: Vec<Cow<'_, str>> = Vec::new();
+            let mut seen: HashSet<Cow<'_, str>> = HashSet::new();
             for (key, item) in tree.entries(id) {
                 let range = spans.range(tree.span(key));
                 let Some(name) = tree.scalar(key) else {
@@ -244,7 +244,7 @@ impl ConfigValue<'_> {
                 }
                 context.set_name_span(range);
                 visit(&name, &ConfigValue::Node { tree, id: item, spans: spans.clone() }, context);
-                seen.push(name);
+                seen.insert(name);
             }
         });
     }
