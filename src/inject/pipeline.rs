@@ -67,7 +67,7 @@ struct Pipeline<'c> {
     injection: Injection,
 }
 
-/// A point of an injection to roll back to.
+/// A point of an injection to roll back to. Lists are many, so it copies nothing.
 struct Checkpoint {
     edits: usize,
     outcomes: usize,
@@ -79,25 +79,31 @@ struct Checkpoint {
 }
 
 impl Checkpoint {
-    fn take(injection: &Injection) -> Self {
+    fn take(injection: &mut Injection) -> Self {
         Self {
             edits: injection.edits.len(),
             outcomes: injection.outcomes.len(),
             findings: injection.findings.len(),
             remarks: injection.remarks.len(),
             without_template: injection.without_template,
-            kinds_without_template: injection.kinds_without_template.clone(),
+            kinds_without_template: std::mem::take(&mut injection.kinds_without_template),
             related: injection.related.len(),
         }
     }
 
-    fn roll_back(&self, injection: &mut Injection) {
+    fn keep(self, injection: &mut Injection) {
+        let later = std::mem::replace(&mut injection.kinds_without_template, self.kinds_without_template);
+        injection.kinds_without_template.absorb(&later);
+    }
+
+    fn roll_back(self, injection: &mut Injection, said: &mut SeenMessages) {
         injection.edits.truncate(self.edits);
-        injection.outcomes.truncate(self.outcomes);
+        let outcomes = injection.outcomes.drain(self.outcomes..);
+        outcomes.flat_map(|outcome| outcome.warnings).for_each(|warning| warning.forget(said));
         injection.findings.truncate(self.findings);
         injection.remarks.truncate(self.remarks);
         injection.without_template = self.without_template;
-        injection.kinds_without_template.clone_from(&self.kinds_without_template);
+        injection.kinds_without_template = self.kinds_without_template;
         injection.related.truncate(self.related);
     }
 }
@@ -150,13 +156,12 @@ impl Pipeline<'_> {
             item_types(&envelope, root)
         });
         let Some(inherited) = inherited.map(Rc::new) else { return false };
-        let before = Checkpoint::take(&self.injection);
+        let before = Checkpoint::take(&mut self.injection);
         for range in &cut.items {
             let tree = yaml::read_into(&text[range.clone()], &mut self.buffer).ok();
             let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
             let Some((node, tree)) = item else {
-                before.roll_back(&mut self.injection);
-                self.rebuild_seen();
+                before.roll_back(&mut self.injection, &mut self.said);
                 self.notes_of_document.clear();
                 return false;
             };
@@ -164,6 +169,7 @@ impl Pipeline<'_> {
             self.piece(&tree, &Root { node, pointer: "/0", inherited }, base + range.start);
             tree.recycle(&mut self.buffer);
         }
+        before.keep(&mut self.injection);
         true
     }
 
@@ -197,14 +203,6 @@ impl Pipeline<'_> {
                 .into_iter()
                 .map(|location| Location { piece: location.piece.start + base..location.piece.end + base, ..location }),
         );
-    }
-
-    /// Collects anew the messages of the outcomes that remain after a roll-back.
-    fn rebuild_seen(&mut self) {
-        self.said.clear();
-        for finding in self.injection.outcomes.iter().flat_map(|outcome| &outcome.warnings) {
-            finding.first_time(&mut self.said);
-        }
     }
 
     #[cold]

@@ -43,9 +43,20 @@ impl Finding {
 
     /// Returns false if the reason is reported once per run, and was, with the same message and help.
     pub(crate) fn first_time(&self, seen: &mut SeenMessages) -> bool {
+        !self.reason.is_said_once() || seen.insert(self.said())
+    }
+
+    /// Takes back what [`Finding::first_time`] noted of a finding that is not reported after all.
+    pub(crate) fn forget(&self, seen: &mut SeenMessages) {
+        if self.reason.is_said_once() {
+            seen.remove(&self.said());
+        }
+    }
+
+    fn said(&self) -> (Reason, String) {
         // An acknowledged warning does not hide another one.
-        let what = || format!("{}; {}; {}", self.message, self.help.as_deref().unwrap_or_default(), self.acknowledged);
-        !self.reason.is_said_once() || seen.insert((self.reason, what()))
+        let help = self.help.as_deref().unwrap_or_default();
+        (self.reason, format!("{}; {help}; {}", self.message, self.acknowledged))
     }
 
     /// Moves the offset by `base`, from a piece of the text to the whole.
