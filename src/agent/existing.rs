@@ -11,6 +11,7 @@ use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::{CONTAINER, INJECTED, PLATFORM, Sidecar, Volume, is_agent_image};
 use crate::manifest::pod_template::{Container, ContainerList, PodAnnotation, PodTemplate, PodVolume, PullSecret};
 use serde_json::Value;
+use std::collections::HashMap;
 use yaml_json_patch::{Tree, to_json};
 
 /// An existing injection.
@@ -117,22 +118,32 @@ fn take(tree: &Tree<'_>, annotation: PodAnnotation, template: &mut PodTemplate) 
     }
 }
 
-/// Removes the added pull secrets from the view. kustomize may have put a prefix or suffix to their names; those before the
-/// recorded index are never taken for added ones.
+/// Removes the added pull secrets from the view. kustomize may have put a prefix or suffix to their names, and keeps their order;
+/// those before the recorded index are never taken for added ones.
 fn take_pull_secrets(existing: &PullSecrets, there: &mut Vec<PullSecret>) -> Vec<(String, Option<PullSecret>)> {
-    let take = |name: &String| {
-        let same = there.iter().rposition(|secret| secret.name.as_ref() == Some(name));
-        let renamed = || {
-            let is_it = |secret: &PullSecret| {
-                secret.index >= existing.behind
-                    && secret.name.as_ref().is_some_and(|other| other.contains(name.as_str()))
-            };
-            there.iter().position(is_it)
-        };
-        let at = same.or_else(renamed);
-        (name.clone(), at.map(|at| there.remove(at)))
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, name) in there.iter().enumerate().filter_map(|(at, secret)| Some((at, secret.name.clone()?))) {
+        by_name.entry(name).or_default().push(at);
+    }
+    let mut renamed = there.iter().position(|secret| secret.index >= existing.behind).unwrap_or(there.len());
+    let mut left: Vec<Option<PullSecret>> = there.drain(..).map(Some).collect();
+    let mut take = |name: &String| {
+        let same = by_name.get_mut(name).and_then(|known| {
+            let at = known.iter().rposition(|at| left.get(*at).is_some_and(Option::is_some))?;
+            known.drain(at..).next()
+        });
+        let at = same.or_else(|| {
+            let is_it = |secret: &PullSecret| secret.name.as_ref().is_some_and(|other| other.contains(name.as_str()));
+            let at = (renamed..left.len()).find(|at| left.get(*at).and_then(Option::as_ref).is_some_and(is_it));
+            // Where one is missing, the others decide nothing any more.
+            renamed = at.map_or(left.len(), |at| at + 1);
+            at
+        });
+        (name.clone(), at.and_then(|at| left.get_mut(at)?.take()))
     };
-    existing.names.iter().map(take).collect()
+    let taken = existing.names.iter().map(&mut take).collect();
+    there.extend(left.into_iter().flatten());
+    taken
 }
 
 /// Returns the canonical form of agent and volumes, or none if a part is absent; and their names.

@@ -24,6 +24,7 @@ use crate::agent::components::Components;
 use crate::config::WaitForPosition;
 use crate::mackerel::names::{Sidecar, Volume};
 use std::fmt;
+use yaml_json_patch::{Kind, ScalarValue, scalar_value};
 
 /// A field of the pod template that must exist before something can be added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -203,7 +204,7 @@ impl Record {
                 image: Digest::parse(field("image")?)?,
                 secret: Digest::parse(field("secret")?)?,
                 config: optional(field("config"), Digest::parse)?,
-                volumes: items("volumes").map(volume).collect::<Option<_>>()?,
+                volumes: few(items("volumes"), Volume::ALL.len(), volume)?,
                 status_is_added: match field("status") {
                     None => true,
                     Some("kept") => false,
@@ -214,13 +215,8 @@ impl Record {
         Some(Self {
             components: Components::of(agent, optional(field("wait-for"), wait_for)?)?,
             pull_secrets: optional(field("pull"), pull_secrets)?,
-            created: items("created").map(parent).collect::<Option<_>>()?,
-            was: items("was")
-                .map(|item| {
-                    let (key, text) = item.split_once(':')?;
-                    Some((parent(key)?, decode(text)?))
-                })
-                .collect::<Option<_>>()?,
+            created: few(items("created"), Parent::ALL.len(), parent)?,
+            was: few(items("was"), Parent::ALL.len(), was)?,
         })
     }
 }
@@ -228,6 +224,34 @@ impl Record {
 /// Parses a field that may be absent; none if it is present and invalid.
 fn optional<T>(field: Option<&str>, parse: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     field.map_or(Some(None), |text| parse(text).map(Some))
+}
+
+/// Parses the items of a field that names each of a few at most once; none if there are more, or one is invalid.
+fn few<'t, T>(
+    items: impl Iterator<Item = &'t str>,
+    most: usize,
+    parse: impl Fn(&'t str) -> Option<T>,
+) -> Option<Vec<T>> {
+    let parsed: Vec<T> = items.take(most + 1).map(parse).collect::<Option<_>>()?;
+    (parsed.len() <= most).then_some(parsed)
+}
+
+/// `volumes:%20null`. Whatever is neither null nor empty would change the pod when it is put back.
+fn was(item: &str) -> Option<(Parent, String)> {
+    let (key, text) = item.split_once(':')?;
+    let source = decode(text)?;
+    let is_one_line = source.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
+    let is_empty = matches!(&*source, " {}" | " []" | "{");
+    (is_one_line && (is_empty || is_null(source.strip_prefix("{:").unwrap_or(&source))))
+        .then_some((parent(key)?, source))
+}
+
+fn is_null(text: &str) -> bool {
+    yaml_json_patch::read(text).is_ok_and(|tree| {
+        tree.root().is_none_or(|root| {
+            tree.kind(root) == Kind::Scalar && matches!(scalar_value(&tree, root), Ok(ScalarValue::Null))
+        })
+    })
 }
 
 /// `last:3fa9c2d1:77c0b1aa:0d1e2f3a`
@@ -355,6 +379,10 @@ mod tests {
             "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1:4fd0bfc1",
             "v1;wait-for=middle:4fd0bfc1:4fd0bfc1:4fd0bfc1",
             "v1;status=kept;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1",
+            "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;was=volumes:%20x",
+            "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;was=volumes:%20%7b%20a%20%7d",
+            "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;was=volumes:%20null%0aa:%20b",
+            "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;created=volumes+volumes+volumes+volumes+volumes",
             "injected",
             "v;agent=native",
         ] {
