@@ -7,14 +7,16 @@ use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys::NextOccurrence;
 use crate::manifest::field_path::field_path;
-use crate::manifest::pod_template::{self, PodTemplate};
+use crate::manifest::pod_template::{PodAnnotation, PodTemplate};
+use crate::manifest::resource::{MisplacedKey, MisplacedKeys};
 use crate::report::{Finding, Reason};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use yaml_json_patch::{Kind, NodeId};
 
 /// Returns the template without annotations that the configuration does not allow.
 pub(super) fn allowed<'t>(template: &'t PodTemplate, config: &Config) -> Cow<'t, PodTemplate> {
-    let is_allowed = |given: &pod_template::PodAnnotation| config.not_allowed(&given.key).is_none();
+    let is_allowed = |given: &PodAnnotation| config.not_allowed(&given.key).is_none();
     let mut template = Cow::Borrowed(template);
     if !template.annotations.iter().all(is_allowed) {
         template.to_mut().annotations.retain(is_allowed);
@@ -72,9 +74,8 @@ impl<'a> Evaluation<'a, '_> {
 
     /// Refuses `inject: true`: a boolean, where the API server takes strings only.
     #[cold]
-    pub(super) fn not_a_string(&self, annotation: &pod_template::PodAnnotation) -> Finding {
-        let value = self.annotation_node(&annotation.key);
-        let items = value.filter(|value| self.tree.kind(*value) == Kind::Sequence).map(|list| {
+    pub(super) fn not_a_string(&self, annotation: &PodAnnotation) -> Finding {
+        let items = annotation.node.filter(|value| self.tree.kind(*value) == Kind::Sequence).map(|list| {
             let items = self.tree.items(list).map(|item| Some(self.tree.scalar(item)?.into_owned()));
             items.collect::<Option<Vec<_>>>()
         });
@@ -82,7 +83,7 @@ impl<'a> Evaluation<'a, '_> {
             (Some(Some(items)), _) => format!("use one string: `\"{}\"`", items.join(",")),
             (Some(None), _) => "use one string, with commas between its items".to_owned(),
             (None, Some(Annotation::Inject | Annotation::KubeletInsecureTls)) => {
-                annotations::boolean_help(&self.written_value(&annotation.key))
+                annotations::boolean_help(&self.written_value(annotation))
             }
             (None, _) => "put the value in quotes".to_owned(),
         };
@@ -91,91 +92,115 @@ impl<'a> Evaluation<'a, '_> {
         Finding::new(Reason::InvalidAnnotation, message, annotation.value_offset, &pointer).with_help(help)
     }
 
-    fn annotation_node(&self, key: &str) -> Option<NodeId> {
-        let annotations = self.tree.member(self.template.metadata?, "annotations")?;
-        Some(self.tree.alias_target(self.tree.member(annotations, key)?))
-    }
-
     /// Returns the value of an annotation as the user wrote it, whatever its type; empty for a list or mapping.
-    fn written_value(&self, key: &str) -> Cow<'_, str> {
-        self.annotation_node(key).and_then(|value| self.tree.scalar(value)).unwrap_or_default()
+    fn written_value(&self, annotation: &PodAnnotation) -> Cow<'_, str> {
+        annotation.node.and_then(|value| self.tree.scalar(value)).unwrap_or_default()
     }
 
     pub(super) fn warn_of_annotations_that_are_not_allowed(&mut self) {
         for given in &self.written.annotations {
-            let pointer = || self.annotation_pointer(&given.key);
-            self.warnings.extend(self.not_allowed(&given.key, given.offset, pointer));
+            let pointer = self.annotation_pointer(&given.key);
+            self.warnings.extend(self.not_allowed(&given.key, given.offset, &pointer));
         }
     }
 
-    fn not_allowed(&self, key: &str, offset: usize, pointer: impl FnOnce() -> String) -> Option<Finding> {
+    fn not_allowed(&self, key: &str, offset: usize, pointer: &str) -> Option<Finding> {
         let name = self.config.not_allowed(key)?.name();
         let message = format!("`{key}` has no effect: `annotations.allow` in the configuration does not list `{name}`");
-        let finding = Finding::new(Reason::AnnotationNotAllowed, message, offset, &pointer());
+        let finding = Finding::new(Reason::AnnotationNotAllowed, message, offset, pointer);
         Some(finding.with_help("remove it, or allow it in the configuration"))
     }
 
     /// Warns about annotations of the workload, or of anything between it and the template, and about labels, fields of
-    /// `metadata` and `annotations` outside `metadata` with their names: users of all injectors make these mistakes.
+    /// `metadata` and `annotations` outside `metadata` with their names: users of all injectors make these mistakes. What stands
+    /// above several templates is reported with the first of them that has no such annotation.
     pub(super) fn warn_of_misplaced_annotations(&mut self) {
+        let resource = self.resource;
         let mut at = String::new();
         for (token, holder) in self.at.split('/').skip(1).zip(&self.template.ancestors) {
-            for within in ["/metadata/annotations", "/metadata/labels", "/metadata", "/annotations"] {
-                self.warn_of_keys_in(*holder, &at, within);
+            let mut known = resource.shared.misplaced.borrow_mut();
+            let keys = known.entry(*holder).or_insert_with(|| {
+                let places = ["/metadata/annotations", "/metadata/labels", "/metadata", "/annotations"];
+                let open = places.into_iter().flat_map(|within| self.own_keys(*holder, within)).collect();
+                MisplacedKeys { open, ..MisplacedKeys::default() }
+            });
+            // One template may be decided about more than once.
+            if keys.by == self.at {
+                keys.open.append(&mut keys.reported);
+            }
+            let reported = self.warn_of_keys(&mut keys.open, &at);
+            if !reported.is_empty() {
+                (keys.reported, keys.by) = (reported, self.at.to_owned());
             }
             at.push('/');
             at.push_str(token);
         }
         for within in ["/metadata/labels", "/metadata", "/annotations", "/spec/annotations"] {
-            self.warn_of_keys_in(self.template.node, self.at, within);
+            let mut keys = self.own_keys(self.template.node, within);
+            self.warn_of_keys(&mut keys, self.at);
         }
     }
 
-    /// Warns about our keys in a mapping `within` the holder, which is `at` this place.
-    fn warn_of_keys_in(&mut self, holder: NodeId, at: &str, within: &str) {
+    /// Returns the keys like ours in a mapping `within` the holder.
+    fn own_keys(&self, holder: NodeId, within: &'static str) -> Vec<MisplacedKey> {
         let mapping = within.split('/').skip(1).try_fold(holder, |node, key| self.tree.member(node, key));
-        let Some(mapping) = mapping else { return };
-        for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
-            let Some(name) = self.tree.scalar(self.tree.alias_target(key)) else { continue };
-            let pointer = || format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
-            if let Some(finding) = self.not_allowed(&name, self.tree.span(key).start, pointer) {
-                self.warnings.push(finding);
-                continue;
-            }
-            let unknown = annotations::unknown(&name);
-            let is_ours = name.starts_with(annotations::PREFIX) || unknown.is_some();
-            if !is_ours || self.template.annotation(&name).is_some() {
-                continue;
-            }
-            let place = if at.is_empty() { self.resource.identity.kind.clone() } else { field_path(at) };
-            let message = match within {
-                "/metadata/annotations" => format!("annotation `{name}` has no effect on {place}"),
-                "/metadata/labels" => {
-                    format!("`{name}` is a label of {place}, but has an effect as an annotation only")
-                }
-                "/metadata" => {
-                    format!("`{name}` is a field of the metadata of {place}, but has an effect as an annotation only")
-                }
-                _ => format!("annotation `{name}` has no effect in {}", field_path(&format!("{at}{within}"))),
-            };
-            let place = field_path(&format!("{}/metadata/annotations", self.at));
-            let value = self.tree.scalar(self.tree.alias_target(value)).unwrap_or_default();
-            let help = match unknown.and_then(|unknown| unknown.suggestion(&value)) {
-                Some(meant) => format!("move it to {place}, as `{meant}`"),
-                None => format!("move it to {place}"),
-            };
-            let start = self.tree.span(key).start;
-            self.warnings.push(Finding::new(Reason::MisplacedAnnotation, message, start, &pointer()).with_help(help));
+        let entries = mapping.into_iter().flat_map(|mapping| self.tree.entries(self.tree.alias_target(mapping)));
+        let is_ours = |(key, _): &(NodeId, NodeId)| {
+            self.tree.scalar(self.tree.alias_target(*key)).is_some_and(|name| {
+                name.starts_with(annotations::PREFIX)
+                    || annotations::unknown(&name).is_some()
+                    || self.config.not_allowed(&name).is_some()
+            })
+        };
+        entries.filter(is_ours).map(|(key, value)| MisplacedKey { within, key, value }).collect()
+    }
+
+    /// Warns about the keys that the template does not have as annotations, takes them out and returns them. Their places are below
+    /// the JSON Pointer `at`.
+    fn warn_of_keys(&mut self, keys: &mut Vec<MisplacedKey>, at: &str) -> Vec<MisplacedKey> {
+        if keys.is_empty() {
+            return Vec::new();
         }
+        let there: HashSet<&str> = self.template.annotations.iter().map(|annotation| &*annotation.key).collect();
+        let name = |key: NodeId| self.tree.scalar(self.tree.alias_target(key)).unwrap_or_default();
+        let reported: Vec<MisplacedKey> = keys.extract_if(.., |found| !there.contains(&*name(found.key))).collect();
+        let warnings: Vec<Finding> = reported.iter().map(|found| self.misplaced(*found, at)).collect();
+        self.warnings.extend(warnings);
+        reported
+    }
+
+    fn misplaced(&self, MisplacedKey { within, key, value }: MisplacedKey, at: &str) -> Finding {
+        let name = self.tree.scalar(self.tree.alias_target(key)).unwrap_or_default();
+        let start = self.tree.span(key).start;
+        let pointer = format!("{at}{within}/{}", yaml_json_patch::pointer::escape(&name));
+        if let Some(finding) = self.not_allowed(&name, start, &pointer) {
+            return finding;
+        }
+        let place = if at.is_empty() { self.resource.identity.kind.clone() } else { field_path(at) };
+        let message = match within {
+            "/metadata/annotations" => format!("annotation `{name}` has no effect on {place}"),
+            "/metadata/labels" => {
+                format!("`{name}` is a label of {place}, but has an effect as an annotation only")
+            }
+            "/metadata" => {
+                format!("`{name}` is a field of the metadata of {place}, but has an effect as an annotation only")
+            }
+            _ => format!("annotation `{name}` has no effect in {}", field_path(&format!("{at}{within}"))),
+        };
+        let place = field_path(&format!("{}/metadata/annotations", self.at));
+        let value = self.tree.scalar(self.tree.alias_target(value)).unwrap_or_default();
+        let help = match annotations::unknown(&name).and_then(|unknown| unknown.suggestion(&value)) {
+            Some(meant) => format!("move it to {place}, as `{meant}`"),
+            None => format!("move it to {place}"),
+        };
+        Finding::new(Reason::MisplacedAnnotation, message, start, &pointer).with_help(help)
     }
 
     /// Returns a warning about annotations that set something of an agent which is not asked for: their author may take
     /// them for the request.
     pub(super) fn idle_annotations(&self) -> Option<Finding> {
-        let sets = |given: &&pod_template::PodAnnotation| {
-            Annotation::of(&given.key).is_some_and(|known| known.setting().is_some())
-        };
-        let idle: Vec<&pod_template::PodAnnotation> = self.template.annotations.iter().filter(sets).collect();
+        let sets = |given: &&PodAnnotation| Annotation::of(&given.key).is_some_and(|known| known.setting().is_some());
+        let idle: Vec<&PodAnnotation> = self.template.annotations.iter().filter(sets).collect();
         let first = idle.first()?;
         let names: Vec<String> = idle.iter().map(|annotation| format!("`{}`", annotation.key)).collect();
         let have = if names.len() == 1 { "has" } else { "have" };
@@ -196,22 +221,22 @@ impl<'a> Evaluation<'a, '_> {
             key: annotation.key.clone(),
             offset: annotation.offset,
             message: format!("unknown annotation `{}`", annotation.key),
-            help: self.did_you_mean(unknown, &annotation.key),
+            help: self.did_you_mean(unknown, annotation),
         }))
     }
 
-    fn did_you_mean(&self, unknown: UnknownAnnotation, key: &str) -> Option<String> {
-        let suggestion = unknown.suggestion(&self.written_value(key))?;
+    fn did_you_mean(&self, unknown: UnknownAnnotation, annotation: &PodAnnotation) -> Option<String> {
+        let suggestion = unknown.suggestion(&self.written_value(annotation))?;
         Some(format!("did you mean `{suggestion}`?"))
     }
 
     pub(super) fn warn_of_unknown_annotations(&mut self) {
         for annotation in &self.template.annotations {
             let unknown = annotations::unknown(&annotation.key)
-                .or_else(|| annotations::unprefixed_request(&annotation.key, || self.written_value(&annotation.key)));
+                .or_else(|| annotations::unprefixed_request(&annotation.key, || self.written_value(annotation)));
             if let Some(unknown) = unknown.filter(|unknown| !unknown.is_request) {
                 let message = format!("unknown annotation `{}`", annotation.key);
-                let help = self.did_you_mean(unknown, &annotation.key);
+                let help = self.did_you_mean(unknown, annotation);
                 let pointer = self.annotation_pointer(&annotation.key);
                 let finding = Finding::new(Reason::UnknownAnnotation, message, annotation.offset, &pointer);
                 self.warnings.push(Finding { help, ..finding });

@@ -1,7 +1,7 @@
 //! `immutable-template`: kinds whose containers the API server does not let anyone change after creation.
 
 use crate::manifest::release_tools::is_replaced;
-use crate::manifest::resource::{Resource, text};
+use crate::manifest::resource::Resource;
 use crate::report::{Finding, Reason};
 use yaml_json_patch::Tree;
 
@@ -13,9 +13,8 @@ pub(crate) fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: 
         (gvk.group.as_str(), gvk.kind.as_str()),
         ("", "Pod") | ("batch", "Job") | ("jobset.x-k8s.io", "JobSet") | ("serving.knative.dev", "Revision")
     );
-    let metadata = tree.member(resource.node, "metadata")?;
-    let is_named = text(tree, metadata, "name").is_some_and(|name| !name.is_empty());
-    if !is_immutable || !is_named || is_replaced(tree, resource.node) {
+    let is_named = !resource.identity.is_generated && !resource.identity.name.is_empty();
+    if !is_immutable || !is_named || is_replaced(tree, resource) {
         return None;
     }
     let message = format!("the containers of an existing {} cannot be changed", gvk.kind);

@@ -5,15 +5,14 @@ use crate::config::{Exclusion, Hooks, InjectionMode, KindPattern, is_system_name
 use crate::decide::Evaluation;
 use crate::decide::controller_owned::owned;
 use crate::manifest::release_tools::hook;
-use crate::manifest::resource::text;
 use crate::report::{Cause, Finding, Reason};
-use yaml_json_patch::NodeId;
 
 impl Evaluation<'_, '_> {
     /// Returns a finding for resources that are never injected, whatever their annotations request.
     pub(super) fn ineligible(&mut self) -> Option<Finding> {
-        if self.resource_annotation("config.kubernetes.io/local-config").as_deref() == Some("true") {
-            self.cause = self.cause_at_resource_annotation("config.kubernetes.io/local-config");
+        const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
+        if self.resource.annotation_text(self.tree, LOCAL_CONFIG).as_deref() == Some("true") {
+            self.cause = self.cause_at_resource_annotation(LOCAL_CONFIG);
             return Some(self.finding(Reason::LocalConfig, "the resource is configuration of a local tool"));
         }
         if let Some(mirror) = self.template.annotation("kubernetes.io/config.mirror") {
@@ -78,7 +77,7 @@ impl Evaluation<'_, '_> {
             return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
         }
         if self.config.spec.hooks == Hooks::Skip
-            && let Some(hook) = hook(self.tree, self.resource.node)
+            && let Some(hook) = hook(self.tree, self.resource)
         {
             self.cause = Some(Cause::Setting("hooks".into()));
             let finding = self.finding(Reason::Hook, hook);
@@ -104,7 +103,7 @@ impl Evaluation<'_, '_> {
     fn is_excluded(&self, exclusion: &Exclusion, namespace: Option<&str>) -> bool {
         let identity = &self.resource.identity;
         let names_kind = exclusion.kind.is_some() || exclusion.group.is_some();
-        let is_of_workload = || identity.kind == "Pod" && owned(self.tree, self.resource.node).is_some();
+        let is_of_workload = || identity.kind == "Pod" && owned(self.tree, self.resource).is_some();
         !(names_kind && is_of_workload())
             && exclusion.group.as_deref().is_none_or(|wanted| wanted == self.group())
             && exclusion.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
@@ -116,18 +115,9 @@ impl Evaluation<'_, '_> {
             && exclusion.pod_selector.matches(&self.template.labels)
     }
 
-    /// Returns an annotation of the resource itself, not of its template.
-    fn resource_annotation(&self, key: &str) -> Option<String> {
-        text(self.tree, self.resource_annotations()?, key)
-    }
-
     fn cause_at_resource_annotation(&self, key: &str) -> Option<Cause> {
-        let value = self.tree.member(self.resource_annotations()?, key)?;
+        let value = self.resource.annotation(self.tree, key)?;
         let pointer = format!("/metadata/annotations/{}", yaml_json_patch::pointer::escape(key));
         Some(Cause::Manifest { offset: self.tree.span(value).start, pointer })
-    }
-
-    fn resource_annotations(&self) -> Option<NodeId> {
-        self.tree.member(self.tree.member(self.resource.node, "metadata")?, "annotations")
     }
 }

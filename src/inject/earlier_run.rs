@@ -9,12 +9,13 @@ use crate::manifest::field_path::field_path;
 use crate::manifest::resource::Resource;
 use crate::manifest::workloads::containers;
 use crate::report::{Finding, Reason};
+use std::collections::HashSet;
 use yaml_json_patch::pointer::unescape;
 use yaml_json_patch::{NodeId, Tree};
 
 /// Returns the templates of a resource that carry a record, but for the `known` ones.
 #[cold]
-pub(crate) fn earlier_templates(tree: &Tree<'_>, resource: &Resource, known: &[NodeId]) -> Vec<Formed> {
+pub(crate) fn earlier_templates(tree: &Tree<'_>, resource: &Resource, known: &HashSet<NodeId>) -> Vec<Formed> {
     let mut found = recorded(tree, resource.node);
     found.retain(|formed| !known.contains(&formed.node));
     found

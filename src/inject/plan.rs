@@ -29,6 +29,7 @@ use crate::reconcile::{Action, reconcile};
 use crate::report::{Class, Finding};
 use json_patch::Patch;
 use kube_core::TypeMeta;
+use std::collections::HashSet;
 use std::rc::Rc;
 use yaml_json_patch::{NodeId, Tree};
 
@@ -225,7 +226,7 @@ impl<'c> Planner<'c> {
         if records == 0 || resource.identity.api_version.starts_with("rbac.authorization.k8s.io/") {
             return Vec::new();
         }
-        let known: Vec<NodeId> = known.iter().map(|found| tree.alias_target(found.node)).collect();
+        let known: HashSet<NodeId> = known.iter().map(|found| tree.alias_target(found.node)).collect();
         let of_known = known.iter().filter(|template| has_record(tree, **template)).count();
         if records > of_known { earlier_templates(tree, resource, &known) } else { Vec::new() }
     }

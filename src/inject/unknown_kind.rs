@@ -16,6 +16,7 @@ use crate::manifest::strategic_merge::{self, Images};
 use crate::manifest::workloads::{FoundTemplate, containers};
 use crate::report::{Finding, Reason};
 use memchr::memmem::Finder;
+use std::collections::HashSet;
 use yaml_json_patch::{Context, NodeId, Tree, quote};
 
 /// A search for annotations in a text, so that nothing is read for them in vain.
@@ -196,11 +197,12 @@ fn candidates(
     context: DecisionContext<'_>,
 ) -> Vec<Candidate> {
     let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
-    let asks_or_not = may_be(kind, Some(api_version), context.config) && owned(tree, resource.node).is_none();
+    let asks_or_not = may_be(kind, Some(api_version), context.config) && owned(tree, resource).is_none();
     // A resource that is its own template has no path that could be configured. An agent of an earlier run has its own warning.
-    let is_known = |node: NodeId| known.iter().any(|template| tree.alias_target(template.node) == node);
-    let is_open =
-        |formed: &Formed| !formed.path.steps.is_empty() && !has_record(tree, formed.node) && !is_known(formed.node);
+    let known: HashSet<NodeId> = known.iter().map(|template| tree.alias_target(template.node)).collect();
+    let is_open = |formed: &Formed| {
+        !formed.path.steps.is_empty() && !has_record(tree, formed.node) && !known.contains(&formed.node)
+    };
     let formed = formed(tree, resource.node).into_iter().filter(is_open);
     let (asking, others): (Vec<_>, Vec<_>) =
         formed.map(|formed| (asks(tree, formed.node, context.config), formed)).partition(|(asks, _)| asks.is_some());

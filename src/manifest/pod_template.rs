@@ -15,6 +15,8 @@ pub(crate) struct PodAnnotation {
     pub(crate) key: String,
     /// Its value; none if it is not a string, which the API server refuses.
     pub(crate) value: Option<String>,
+    /// The node of its value; none for one that is not in the manifest.
+    pub(crate) node: Option<NodeId>,
     /// Offset of its key.
     pub(crate) offset: usize,
     /// Offset of its value.
@@ -232,6 +234,7 @@ fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodAnnotation> {
                 }
                 _ => None,
             },
+            node: Some(tree.alias_target(value)),
             offset: tree.span(key).start,
             value_offset: tree.span(value).start,
         })

@@ -4,7 +4,8 @@ use crate::manifest::duplicate_keys::{may_be_list, occurrences, second_key};
 use crate::manifest::identity::{Identity, is_list};
 use crate::manifest::patch_directive::patch_directive;
 use kube_core::{GroupVersionKind, TypeMeta};
-use std::collections::HashSet;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{HashMap, HashSet};
 use yaml_json_patch::{Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// One resource and its position in the document.
@@ -23,6 +24,67 @@ pub(crate) struct Resource {
     pub(crate) is_hidden: bool,
     /// The first key in it that is a directive of a strategic merge patch.
     pub(crate) directive: Option<NodeId>,
+    /// Results for its templates, which may be many.
+    pub(crate) shared: Shared,
+}
+
+/// Results of searches in a resource that are not repeated for each of its templates.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Shared {
+    annotations: RefCell<HashMap<String, Option<NodeId>>>,
+    controller: OnceCell<Option<(usize, NodeId)>>,
+    /// Annotations of the injector in places without effect, by the mapping above them.
+    pub(crate) misplaced: RefCell<HashMap<NodeId, MisplacedKeys>>,
+}
+
+/// Annotations of the injector in places without effect below one mapping.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct MisplacedKeys {
+    /// Those that are not reported yet.
+    pub(crate) open: Vec<MisplacedKey>,
+    /// Those that the last template reported.
+    pub(crate) reported: Vec<MisplacedKey>,
+    /// JSON Pointer from the resource to that template.
+    pub(crate) by: String,
+}
+
+/// A key in a place without effect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct MisplacedKey {
+    /// JSON Pointer to the place.
+    pub(crate) within: &'static str,
+    pub(crate) key: NodeId,
+    pub(crate) value: NodeId,
+}
+
+impl Resource {
+    /// Returns the value of one of its own annotations.
+    pub(crate) fn annotation(&self, tree: &Tree<'_>, key: &str) -> Option<NodeId> {
+        if let Some(known) = self.shared.annotations.borrow().get(key) {
+            return *known;
+        }
+        let found =
+            ["metadata", "annotations", key].into_iter().try_fold(self.node, |node, key| tree.member(node, key));
+        self.shared.annotations.borrow_mut().insert(key.to_owned(), found);
+        found
+    }
+
+    /// Returns the text of one of its own annotations.
+    pub(crate) fn annotation_text(&self, tree: &Tree<'_>, key: &str) -> Option<String> {
+        text_of(tree, self.annotation(tree, key)?)
+    }
+
+    /// Returns the owner that controls it, with its index.
+    pub(crate) fn controller(&self, tree: &Tree<'_>) -> Option<(usize, NodeId)> {
+        *self.shared.controller.get_or_init(|| {
+            let owners = tree.member(tree.member(self.node, "metadata")?, "ownerReferences")?;
+            let controls = |owner: NodeId| {
+                let controller = tree.member(owner, "controller").map(|controller| tree.alias_target(controller));
+                controller.is_some_and(|controller| scalar_value(tree, controller) == Ok(ScalarValue::Bool(true)))
+            };
+            tree.items(tree.alias_target(owners)).enumerate().find(|(_, owner)| controls(*owner))
+        })
+    }
 }
 
 /// The maximum depth of lists inside lists. Real input nests two deep.
@@ -117,7 +179,16 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
     let gvk = GroupVersionKind::try_from(&types).ok();
     let identity = identity(tree, mapping, types);
     let (duplicate, is_hidden) = (around.duplicate, around.is_hidden);
-    Resource { identity, gvk, node, pointer, duplicate, is_hidden, directive: patch_directive(tree, node) }
+    Resource {
+        identity,
+        gvk,
+        node,
+        pointer,
+        duplicate,
+        is_hidden,
+        directive: patch_directive(tree, node),
+        shared: Shared::default(),
+    }
 }
 
 fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
@@ -162,7 +233,11 @@ pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<
 
 /// The text of a scalar member. The API server refuses `name: 123`, a number, but it still identifies the resource.
 pub(crate) fn text(tree: &Tree<'_>, mapping: NodeId, key: &str) -> Option<String> {
-    let value = tree.alias_target(tree.member(mapping, key)?);
+    text_of(tree, tree.member(mapping, key)?)
+}
+
+fn text_of(tree: &Tree<'_>, value: NodeId) -> Option<String> {
+    let value = tree.alias_target(value);
     if tree.kind(value) != Kind::Scalar {
         return None;
     }

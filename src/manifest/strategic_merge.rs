@@ -49,8 +49,7 @@ pub(crate) fn evidence<'a>(
 /// Returns true if OpenShift fills in images: by a DeploymentConfig's triggers, or an annotation on any other kind.
 fn has_image_trigger(tree: &Tree<'_>, resource: &Resource) -> bool {
     let below = |node: NodeId, key: &str| tree.member(node, key);
-    let annotations = below(resource.node, "metadata").and_then(|metadata| below(metadata, "annotations"));
-    if annotations.is_some_and(|annotations| below(annotations, "image.openshift.io/triggers").is_some()) {
+    if resource.annotation(tree, "image.openshift.io/triggers").is_some() {
         return true;
     }
     let triggers = below(resource.node, "spec").and_then(|spec| below(spec, "triggers"));

@@ -98,11 +98,13 @@ impl<'c> Table<'c> {
     pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, is_of: impl Fn(&str, &str) -> bool) -> Templates {
         let mut finder = TemplateFinder::new(tree);
         let mut all: Vec<FoundTemplate> = Vec::new();
+        let mut known: HashMap<String, usize> = HashMap::new();
         for (_, _, way, completes) in self.places().filter(|(group, kind, ..)| is_of(group, kind)) {
             finder.go(resource, way, String::new());
             for here in std::mem::take(&mut finder.found) {
                 // A configured path may repeat a built-in one.
-                match all.iter_mut().find(|known| known.pointer == here.pointer) {
+                let index = *known.entry(here.pointer.clone()).or_insert(all.len());
+                match all.get_mut(index) {
                     Some(known) => known.completes |= completes,
                     None => all.push(FoundTemplate { completes, ..here }),
                 }
@@ -110,6 +112,7 @@ impl<'c> Table<'c> {
             // The cached results hold for this path only.
             finder.leads.clear();
             finder.chosen.clear();
+            finder.aliased.clear();
         }
         Templates { found: all, duplicate: finder.duplicate }
     }
@@ -153,6 +156,8 @@ struct TemplateFinder<'a, 't> {
     leads: HashMap<(NodeId, usize, bool), bool>,
     /// Cached values of duplicate keys, by mapping and remaining path.
     chosen: HashMap<(NodeId, usize), NodeId>,
+    /// Cached members of what aliases lead to, by mapping and remaining path.
+    aliased: HashMap<(NodeId, usize), Option<Member>>,
 }
 
 impl<'a, 't> TemplateFinder<'a, 't> {
@@ -164,6 +169,7 @@ impl<'a, 't> TemplateFinder<'a, 't> {
             duplicate: None,
             leads: HashMap::new(),
             chosen: HashMap::new(),
+            aliased: HashMap::new(),
         }
     }
 
@@ -177,10 +183,7 @@ impl<'a, 't> TemplateFinder<'a, 't> {
                 }
             }
             Some((PathStep::Key(key), rest)) => {
-                let Some(member) = tree.find_member(node, key) else { return };
-                if self.duplicate.is_none() {
-                    self.duplicate = second_key(tree, node, key);
-                }
+                let Some(member) = self.member(node, key, rest) else { return };
                 let value = if member.is_duplicate { self.last_that_leads(&member, key, rest) } else { member.value };
                 self.ancestors.push(node);
                 self.go(value, rest, pointer + "/" + &escape(key));
@@ -196,6 +199,24 @@ impl<'a, 't> TemplateFinder<'a, 't> {
                 self.ancestors.pop();
             }
         }
+    }
+
+    /// Returns a member, and notes the first duplicate key. What many aliases lead to is looked at once for all of them.
+    fn member(&mut self, node: NodeId, key: &str, rest: Path<'_>) -> Option<Member> {
+        let tree = self.tree;
+        let place = (tree.alias_target(node), rest.left());
+        let is_alias = place.0 != node;
+        if let Some(known) = self.aliased.get(&place).filter(|_| is_alias) {
+            return *known;
+        }
+        let member = tree.find_member(node, key);
+        if self.duplicate.is_none() && member.is_some() {
+            self.duplicate = second_key(tree, node, key);
+        }
+        if is_alias {
+            self.aliased.insert(place, member);
+        }
+        member
     }
 
     #[cold]

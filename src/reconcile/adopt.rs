@@ -34,6 +34,7 @@ impl Adoptable {
         template.annotations.extend(added.iter().map(|(annotation, value)| PodAnnotation {
             key: annotation.key().to_owned(),
             value: Some(value.clone()),
+            node: None,
             offset,
             value_offset: offset,
         }));

@@ -99,6 +99,7 @@ impl EditedSetting {
             template.annotations.push(PodAnnotation {
                 key: annotation.key().to_owned(),
                 value: Some(self.text()),
+                node: None,
                 offset: 0,
                 value_offset: 0,
             });

@@ -133,7 +133,7 @@ pub(crate) fn reconcile(
     }
     if reconciled.action.is_some() {
         // The owner says more than that the template is immutable.
-        let owned = owned(tree, resource.node).filter(|_| options.direction == Direction::Inject);
+        let owned = owned(tree, resource).filter(|_| options.direction == Direction::Inject);
         reconciled.warnings.extend(owned.or_else(|| immutable(tree, resource, at, tree.span(template.node).start)));
     } else if reconciled.decision.reason.class() == Class::Refused {
         reconciled.warnings.retain(|warning| !warning.reason.is_about_change());
