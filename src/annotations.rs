@@ -48,7 +48,9 @@ pub enum InjectRequest {
 /// # Errors
 /// If its value is neither `true` nor `false`, in any case of letters.
 pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnotation> {
-    let Some((key, value, offset)) = find(annotations, Annotation::Inject) else { return Ok(InjectRequest::None) };
+    let Some(given) = find(annotations, Annotation::Inject) else { return Ok(InjectRequest::None) };
+    too_long(given).map_or(Ok(()), Err)?;
+    let (key, value, offset) = given;
     match value.to_ascii_lowercase().as_str() {
         "true" => Ok(InjectRequest::Inject),
         "false" => Ok(InjectRequest::OptOut),
@@ -57,6 +59,15 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
             Err(invalid(key, offset, Violation::new(what).with_help(boolean_help(value))))
         }
     }
+}
+
+/// The most bytes of a value, so that none takes long to read. A record may have more: it lists what was added.
+const MAX_VALUE: usize = 4096;
+
+/// Returns the refusal of a value that is too long to be read.
+pub(crate) fn too_long((key, value, offset): Given<'_>) -> Option<InvalidAnnotation> {
+    let what = || format!("has a value of {} bytes; at most {MAX_VALUE} are allowed", value.len());
+    (value.len() > MAX_VALUE).then(|| invalid(key, offset, Violation::new(what()).with_help("shorten the value")))
 }
 
 /// Returns the boolean that people mean by a word; `None` if they may mean neither.
@@ -81,9 +92,9 @@ pub(crate) fn boolean_help(value: &str) -> String {
 /// # Errors
 /// If it names an id that is no warning, or one that a template cannot ignore.
 pub(crate) fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, InvalidAnnotation> {
-    let Some((key, value, offset)) = find(annotations, Annotation::IgnoreWarnings) else {
-        return Ok(ReasonSet::default());
-    };
+    let Some(given) = find(annotations, Annotation::IgnoreWarnings) else { return Ok(ReasonSet::default()) };
+    too_long(given).map_or(Ok(()), Err)?;
+    let (key, value, offset) = given;
     let ids = value.split(',').map(str::trim).filter(|id| !id.is_empty());
     let reasons: Result<ReasonSet, _> = ids.map(WarningId::parse_of_template).collect();
     reasons.map_err(|violation| invalid(key, offset, violation))
@@ -95,6 +106,11 @@ pub(crate) fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, I
 /// # Errors
 /// Every annotation with a value that is invalid for its setting or conflicts with another setting.
 pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<'c, Config>, InvalidAnnotations> {
+    let is_limited = |key: &str| Annotation::of(key).is_some_and(|known| known != Annotation::Record);
+    let mut long = annotations.iter().filter_map(|given| too_long(*given)).filter(|invalid| is_limited(&invalid.key));
+    if let Some(first) = long.next() {
+        return Err(InvalidAnnotations { first, others: long.collect() });
+    }
     let known: Vec<(Annotation, &str, Given<'_>)> = annotations
         .iter()
         .filter_map(|given| {
@@ -323,6 +339,25 @@ mod tests {
         let empty =
             ["mackerel_apikey.secret_name", "mackerel_agent_config.configmap_name", "env.mackerel_agent_config"];
         assert_eq!(on(&config, &empty.map(|name| (name, ""))), config);
+    }
+
+    #[test]
+    fn a_long_value_is_refused_and_a_record_is_not() {
+        let (long, most) = ("x".repeat(MAX_VALUE + 1), "x".repeat(MAX_VALUE));
+        let config = Config::default();
+        for annotation in Annotation::ALL {
+            let pairs = keys(&[(annotation.name(), &*long)]);
+            let refused = match annotation {
+                Annotation::Inject => request(&given(&pairs)).err(),
+                Annotation::IgnoreWarnings => ignored_warnings(&given(&pairs)).err(),
+                _ => overlay(&config, &given(&pairs)).err().map(|invalid| invalid.first),
+            };
+            let message = refused.map(|refused| refused.message);
+            let expected =
+                format!("annotation `{}` has a value of 4097 bytes; at most 4096 are allowed", annotation.key());
+            assert_eq!(message, (*annotation != Annotation::Record).then_some(expected));
+        }
+        assert!(overlay(&config, &given(&keys(&[("status", &*most)]))).is_ok());
     }
 
     #[test]

@@ -98,7 +98,8 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     pub(super) fn warn_of_annotations_that_are_not_allowed(&mut self) {
-        for given in &self.written.annotations {
+        let not_allowed = |given: &&PodAnnotation| self.config.not_allowed(&given.key).is_some();
+        for given in self.written.annotations.iter().filter(not_allowed) {
             let pointer = self.annotation_pointer(&given.key);
             self.warnings.extend(self.not_allowed(&given.key, given.offset, &pointer));
         }

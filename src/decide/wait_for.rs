@@ -2,9 +2,9 @@
 
 use crate::agent::Agent;
 use crate::agent::wait_for::{CONTAINER, WaitFor, WaitForResources, WaitForShape, asks_for_nothing, endpoints};
+use crate::annotations::too_long;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
-use crate::manifest::resource::text;
 use crate::report::{Cause, Finding, Reason};
 use std::rc::Rc;
 use yaml_json_patch::pointer::escape;
@@ -48,12 +48,10 @@ impl Evaluation<'_, '_> {
         if !self.config.allows(Annotation::WaitFor) {
             return None;
         }
-        let metadata = self.tree.member(self.resource.node, "metadata")?;
-        let annotations = self.tree.member(metadata, "annotations")?;
-        let node = self.tree.member(annotations, key)?;
+        let node = self.resource.annotation(self.tree, key)?;
         Some(WaitForRequest {
             key: key.to_owned(),
-            value: Some(text(self.tree, annotations, key)?),
+            value: Some(self.resource.annotation_text(self.tree, key)?),
             offset: self.tree.span(node).start,
             pointer: format!("/metadata/annotations/{}", escape(key)),
         })
@@ -66,6 +64,9 @@ impl Evaluation<'_, '_> {
         let WaitForRequest { key, value, offset, pointer } = request;
         if let Some(refusal) = self.duplicated(&key) {
             return Err(refusal);
+        }
+        if let Some(refusal) = value.as_deref().and_then(|value| too_long((&key, value, offset))) {
+            return Err(Finding { pointer, ..self.invalid(refusal) });
         }
         let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
         let Some(value) = value else {

@@ -408,3 +408,26 @@ fn the_init_container_comes_with_the_workload_and_the_agent_with_the_pod() {
         assert_eq!(record(&at_once), record(&afterwards));
     }
 }
+
+#[test]
+fn a_value_of_more_than_4_kib_is_refused_without_being_read() {
+    let long = "x".repeat(4097);
+    for (metadata, hook) in [
+        (json!({"inject": long}), Hook::Mutate),
+        (json!({"ignore-container": long}), Hook::Mutate),
+        (json!({"ignore-warnings": long}), Hook::Mutate),
+        (json!({"inject": "false", "wait-for": long}), Hook::Mutate),
+        (json!({"roles": long}), Hook::Warn),
+    ] {
+        let annotations: serde_json::Map<String, Value> = metadata
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| (format!("agent-injector.contrib.mackerel.io/{name}"), value.clone()))
+            .collect();
+        let (answer, _) =
+            answer(hook, &review(&pod(json!({"annotations": annotations}), json!({}))), &Config::default());
+        assert_eq!(answer.decision, "invalid-annotation", "{metadata:.60}");
+        assert!(answer.message.contains("has a value of 4097 bytes"), "{:.200}", answer.message);
+    }
+}

@@ -28,7 +28,7 @@ const ENGLISH: AnnotationPageWords = AnnotationPageWords {
     introduction: "Annotations override the [configuration](configuration.md) for a single workload. Set them on the \
                    **pod template** (`spec.template.metadata.annotations`). On the workload itself or on a Namespace they have no effect and \
                    cause the warning `misplaced-annotation`. Namespaces are selected by [`select.namespaces`](configuration.md#selectnamespaces), \
-                   not by annotation. Each name begins with `agent-injector.contrib.mackerel.io/`. Values are strings: write \
+                   not by annotation. Each name begins with `agent-injector.contrib.mackerel.io/`. Values are strings of at most 4096 bytes: write \
                    numbers and `true` in quotes. The agent's own configuration file wins over all annotations: see \
                    [`agent.config`](configuration.md#agentconfig).\n\n\
                    Annotations choose the image, the Secret and the configuration of a container that runs with the token of the pod \
@@ -48,7 +48,7 @@ const JAPANESE: AnnotationPageWords = AnnotationPageWords {
     introduction: "アノテーションは、1 つのワークロードについて[設定](configuration.md)を上書きします。書く場所は **Pod テンプレート**（`spec.template.metadata.annotations`）です。\
                    ワークロードや Namespace に書いても効果はなく、警告 `misplaced-annotation` が出ます。Namespace はアノテーションではなく \
                    [`select.namespaces`](configuration.md#selectnamespaces) で選びます。どの名前にも接頭辞 \
-                   `agent-injector.contrib.mackerel.io/` が付きます。値は文字列なので、数値や `true` は引用符で囲んでください。\
+                   `agent-injector.contrib.mackerel.io/` が付きます。値は 4096 バイトまでの文字列なので、数値や `true` は引用符で囲んでください。\
                    ただし、エージェント自身の設定ファイルに書かれた値は、どのアノテーションよりも優先されます（[`agent.config`](configuration.md#agentconfig)）。\n\n\
                    アノテーションを付ける人は、Pod のトークンと API キーを持って動くコンテナの、イメージ、Secret、設定を選べます（`image`、`api-key-secret-name`、`agent-config-location`、`agent-config-configmap-name`）。\
                    アノテーションは付けられてもイメージは選べない人がいるなら、使わせてよいアノテーションを [`annotations.allow`](configuration.md#annotationsallow) に挙げてください。\
