@@ -24,7 +24,7 @@ fn main() {
     match &arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [step @ (RUN | MAKE), name, n] => {
             let shape = SHAPES.iter().find(|shape| shape.name == *name).expect("a shape");
-            let run = (shape.of)(n.parse().expect("a number"));
+            let run = shape.run(n.parse().expect("a number"));
             if *step == RUN {
                 run();
             }

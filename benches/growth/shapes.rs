@@ -2,9 +2,9 @@
 //! and output do.
 
 use mackerel_agent_injector::admission::{Hook, Reviewer};
-use mackerel_agent_injector::config::Config;
+use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
-use mackerel_agent_injector::options::Options;
+use mackerel_agent_injector::options::{Direction, Options};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,63 +12,228 @@ use std::sync::Arc;
 /// The work that is measured.
 pub(crate) type Run = Box<dyn Fn()>;
 
+/// The input of a number.
+pub(crate) enum Input {
+    /// A text that is injected and uninjected.
+    Text(fn(usize) -> String),
+    /// Any other, with the work on it.
+    Other(fn(usize) -> Run),
+}
+
 /// One shape of input.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     /// The least number to measure.
     pub(crate) least: usize,
-    /// Makes the input of a number, and returns the work on it.
-    pub(crate) of: fn(usize) -> Run,
+    pub(crate) input: Input,
 }
 
-const fn shape(name: &'static str, least: usize, of: fn(usize) -> Run) -> Shape {
-    Shape { name, least, of }
+impl Shape {
+    /// Makes the input, and returns the work on it.
+    pub(crate) fn run(&self, n: usize) -> Run {
+        match self.input {
+            Input::Other(run) => run(n),
+            Input::Text(text) => {
+                let text = text(n);
+                Box::new(move || {
+                    for direction in [Direction::Inject, Direction::Uninject] {
+                        drop(black_box(inject(&text, &Config::default(), Options::new(direction))));
+                    }
+                })
+            }
+        }
+    }
+}
+
+const fn text(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
+    Shape { name, least, input: Input::Text(text) }
+}
+
+const fn other(name: &'static str, least: usize, run: fn(usize) -> Run) -> Shape {
+    Shape { name, least, input: Input::Other(run) }
 }
 
 const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
+const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n";
+const CUSTOM: &str = "apiVersion: example.com/v1\nkind: Foo\n";
+const JOB_SET: &str = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n";
+const TEMPLATE: &str = "{spec: {containers: [{name: a, image: a:1}]}}";
+const JOB: &str = "template: {spec: {template: {spec: {containers: [{name: a, image: a:1}]}}}}";
+const POD_ITEM: &str = "apiVersion: v1\n  kind: Pod\n  spec:\n    containers:\n    - name: a\n      image: a:1\n";
+const POD: &str = "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: a:1\n";
+/// Taken as a whole because of its anchor.
+const LIST: &str = "kind: List\nmetadata: &m {}\nother: *m\nitems:\n";
+const RECORD: &str = "v1;agent=container;plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1";
 
 /// Every shape, those of one part of the program together.
 pub(crate) const SHAPES: &[Shape] = &[
-    // Annotations of a pod.
-    shape("annotations: one key, repeated", 1000, |n| {
-        text(pod(&format!("{{{}}}", each(n, |_| format!("{PREFIX}inject: \"true\", "))), ""))
+    // The configuration.
+    other("pattern: [:", 400, |n| configuration(&format!("agent.ignoreContainer=[{}", "[:".repeat(n)))),
+    other("pattern: named groups", 800, |n| {
+        configuration(&format!("agent.ignoreContainer={}", each(n, |i| format!("(?P<n{i}>a)"))))
     }),
-    shape("annotations: unknown", 100, |n| pod_with_annotations(n, |i| (format!("{PREFIX}k{i}"), "x".into()))),
+    other("configuration: roles", 400, |n| {
+        configuration(&format!("agent.roles=[{}]", each(n, |i| format!("shop:r{i}, "))))
+    }),
+    other("configuration: variables", 400, |n| {
+        configuration(&format!("agent.env=[{}]", each(n, |i| format!("{{name: V{i}, value: a}}, "))))
+    }),
+    // Annotations and labels of a pod.
+    other("annotations: unknown", 100, |n| pod(&each(n, |i| format!(r#","{PREFIX}k{i}":"x""#)), "")),
+    other("annotations: like inject", 400, |n| pod(&each(n, |i| format!(r#","{}":"x""#, like_inject(i))), "")),
+    other("annotations: one key, repeated", 1000, |n| pod(&format!(r#","{PREFIX}inject":"true""#).repeat(n), "")),
+    other("annotations: no strings", 1000, |n| pod(&each(n, |i| format!(r#","{}":true"#, like_inject(i))), "")),
+    other("annotations: labels with their names", 100, |n| {
+        let ours = |name: &str| each(n, |i| format!(r#","{PREFIX}{name}{i}":"x""#));
+        pod(&format!(r#"{}}},"labels":{{"a":"b"{}"#, ours("k"), ours("l")), "")
+    }),
+    other("annotations: a long value", 4000, |n| {
+        pod(&format!(r#","{PREFIX}ignore-container":"[{}""#, "[:".repeat(n)), "")
+    }),
+    other("record: pull secrets", 400, |n| {
+        let record = format!("{RECORD};pull=0:{}s", each(n, |i| format!("s{i}+")));
+        let secrets = each(n, |i| format!(r#"{{"name":"t{i}"}},"#));
+        pod(&format!(r#","{PREFIX}record":"{record}""#), &format!(r#""imagePullSecrets":[{secrets}{{}}],"#))
+    }),
+    other("record: renamed pull secrets", 400, |n| {
+        let record = format!("{RECORD};pull=0:{}s", each(n, |i| format!("s{i}-+")));
+        let secrets = each(n, |i| format!(r#"{{"name":"a-s{i}-"}},"#));
+        pod(&format!(r#","{PREFIX}record":"{record}""#), &format!(r#""imagePullSecrets":[{secrets}{{}}],"#))
+    }),
+    other("record: volumes", 1000, |n| {
+        let record = format!("{RECORD};volumes=tmp{}", "+tmp".repeat(n));
+        let volumes = each(n, |i| format!(r#"{{"name":"v{i}"}},"#));
+        pod(&format!(r#","{PREFIX}record":"{record}""#), &format!(r#""volumes":[{volumes}{{}}],"#))
+    }),
+    // Workloads with many templates.
+    other("JobSet: templates and annotations", 40, |n| job_set(&each(n, |i| format!(r#","{PREFIX}k{i}":"x""#)), "", n)),
+    other("JobSet: templates and foreign annotations", 100, |n| {
+        job_set(&each(n, |i| format!(r#","k{i}":"x""#)), "", n)
+    }),
+    other("JobSet: templates and owners", 100, |n| {
+        job_set("", &format!(r#","ownerReferences":[{}{{}}]"#, r#"{"name":"a"},"#.repeat(n)), n)
+    }),
+    text("JobSet: templates", 40, |n| {
+        format!("{JOB_SET}metadata: {{name: a}}\nspec:\n  replicatedJobs:\n{}", each(n, |_| format!("  - {JOB}\n")))
+    }),
+    // Streams.
+    text("stream: kinds", 400, |n| each(n, |i| format!("---\napiVersion: example.com/v1\nkind: Kind{i}\n"))),
+    text("stream: lists of kinds", 100, |n| {
+        each(n, |i| format!("---\nkind: List\nitems:\n- apiVersion: example.com/v1\n  kind: Kind{i}\n"))
+    }),
+    text("stream: lists that are read again", 20, |n| {
+        let item = |i| {
+            format!("- kind: Pod\n  metadata: {{labels: {{{PREFIX}k{i}: x}}}}\n  spec: {{containers: [{{name: a}}]}}\n")
+        };
+        each(n, |i| format!("---\napiVersion: v1\nkind: List\nitems:\n{}- [\n", item(i)))
+    }),
+    text("stream: warnings", 10, |n| {
+        each(n, |i| format!("---\n{DEPLOYMENT}  annotations: {{{PREFIX}k{i}: x}}\n{POD}"))
+    }),
+    text("stream: unknown kinds", 10, |n| {
+        each(n, |i| format!("---\napiVersion: example.com/v1\nkind: Kind{i}\nspec: {{template: {TEMPLATE}}}\n"))
+    }),
+    text("stream: namespaces and Secrets", 10, |n| {
+        each(n, |i| {
+            let metadata = format!("metadata: {{name: mackerel-container-agent, namespace: n{i}}}");
+            let secret = format!("---\napiVersion: v1\nkind: Secret\n{metadata}\nstringData: {{a: b}}\n");
+            format!("{secret}---\napiVersion: apps/v1\nkind: Deployment\n{metadata}\n{POD}")
+        })
+    }),
+    // What is looked at in search of templates.
+    text("search: white space", 20_000, |n| format!("{DEPLOYMENT}    {}\n{POD}", "\t".repeat(n))),
+    text("search: repeated keys, and others", 1000, |n| {
+        format!("{DEPLOYMENT}{}spec:\n{}", "spec: 1\n".repeat(n), each(n, key))
+    }),
+    text("search: repeated templates", 200, |n| {
+        format!("{DEPLOYMENT}{}spec: 1\n", format!("spec: {{template: {TEMPLATE}}}\n").repeat(n))
+    }),
+    text("search: templates beside the place", 200, |n| {
+        format!("{DEPLOYMENT}{}", each(n, |i| format!("k{i}: {TEMPLATE}\n")))
+    }),
+    text("search: templates of an unknown kind", 200, |n| {
+        format!("{CUSTOM}{}", each(n, |i| format!("k{i}: {TEMPLATE}\n")))
+    }),
+    text("search: items", 200, |n| {
+        format!("{LIST}{}", each(n, |i| format!("- {{kind: ConfigMap, data: {{k: v{i}}}}}\n")))
+    }),
+    text("search: items of two kinds", 200, |n| {
+        format!("{LIST}{}", each(n, |i| format!("- {{kind: Pod, kind: ConfigMap, data: {{k: v{i}}}}}\n")))
+    }),
+    text("search: aliases of a list", 100, |n| {
+        let jobs = format!("- {JOB}\n").repeat(n);
+        let aliases = "spec: {replicatedJobs: *x}\n".repeat(n);
+        format!("{JOB_SET}x: &x\n{jobs}spec: {{replicatedJobs: *x}}\n{aliases}spec: 1\n")
+    }),
+    text("search: aliases of an item", 100, |n| {
+        let jobs = format!("    {JOB}\n").repeat(n);
+        format!("{JOB_SET}spec:\n  replicatedJobs:\n  - &a\n{jobs}    template: 1\n{}", "  - *a\n".repeat(n))
+    }),
+    text("search: a list that ends in white space", 100, |n| {
+        format!("{LIST}{}- {POD_ITEM}    \t\n", format!("- {POD_ITEM}").repeat(n))
+    }),
+    text("search: merges", 200, |n| {
+        format!("{CUSTOM}base: &b\n{}list:\n{}# containers\n", each(n, key), "- {<<: *b}\n".repeat(n))
+    }),
+    // Manifests in one line of JSON, lists that share their items, and documents that hide a template each.
+    text("search: manifests in one line", 200, |n| {
+        let service = r#""apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "#;
+        format!("{{{}\"kind\": \"Pod\"}}\n", service.repeat(n))
+    }),
+    text("search: lists that share their items", 200, |n| {
+        let pods = "- {apiVersion: v1, kind: Pod}\n".repeat(n);
+        format!("kind: List\nx: &x\n{pods}{}items: []\n", "items: *x\n".repeat(n))
+    }),
+    text("search: hidden templates", 100, |n| format!("{DEPLOYMENT}{POD}spec: 1\n---\n").repeat(n)),
 ];
 
 fn each(n: usize, one: impl Fn(usize) -> String) -> String {
     (0..n).map(one).collect()
 }
 
-/// A pod in one line, with this mapping of annotations and more of a PodSpec.
-fn pod(annotations: &str, spec: &str) -> String {
-    let containers = "containers: [{name: a, image: a:1}]";
+fn key(number: usize) -> String {
+    format!("  k{number}: 1\n")
+}
+
+/// Keys whose prefix is nearly ours.
+fn like_inject(number: usize) -> String {
     format!(
-        "{{apiVersion: v1, kind: Pod, metadata: {{name: a, annotations: {annotations}}}, spec: {{{spec}{containers}}}}}\n"
+        "agent-injector.contrib.mackerel.i{}{:02x}/inject",
+        char::from(b'g' + (number / 256 % 20) as u8),
+        number % 256
     )
 }
 
-fn text(text: String) -> Run {
-    Box::new(move || drop(black_box(inject(&text, &Config::default(), Options::default()))))
+fn configuration(set: &str) -> Run {
+    let set = [set.to_owned()];
+    Box::new(move || drop(black_box(load(&Sources::default().with_set(&set)))))
 }
 
-fn review(hook: Hook, object: &Value) -> Run {
-    let (group, version) = object["apiVersion"].as_str().and_then(|types| types.split_once('/')).unwrap_or(("", "v1"));
-    let resource = format!("{}s", object["kind"].as_str().unwrap_or_default().to_lowercase());
-    let review = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
-        "uid": "1", "operation": "CREATE", "namespace": "shop", "object": object,
-        "kind": {"group": group, "version": version, "kind": object["kind"]},
-        "resource": {"group": group, "version": version, "resource": resource},
-    }});
-    let body = review.to_string();
+/// A pod that is created, with more annotations and more of a PodSpec. As text, since keys may be repeated.
+fn pod(annotations: &str, spec: &str) -> Run {
+    let metadata = format!(r#"{{"name":"a","annotations":{{"a":"b"{annotations}}}}}"#);
+    let spec = format!(r#"{{{spec}"containers":[{{"name":"a","image":"a:1"}}]}}"#);
+    let object = format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{metadata},"spec":{spec}}}"#);
+    review(Hook::Mutate, &json!({"group": "", "version": "v1", "kind": "Pod"}), "pods", &object)
+}
+
+/// A JobSet that is applied, with more annotations, more of its metadata and `n` templates.
+fn job_set(annotations: &str, metadata: &str, n: usize) -> Run {
+    let metadata = format!(r#"{{"name":"a","annotations":{{"a":"b"{annotations}}}{metadata}}}"#);
+    let job = r#"{"template":{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:1"}]}}}}}"#;
+    let jobs = vec![job; n].join(",");
+    let kind = json!({"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"});
+    let object = format!(
+        r#"{{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{metadata},"spec":{{"replicatedJobs":[{jobs}]}}}}"#
+    );
+    review(Hook::Warn, &kind, "jobsets", &object)
+}
+
+fn review(hook: Hook, kind: &Value, resource: &str, object: &str) -> Run {
+    let resource = json!({"group": kind["group"], "version": kind["version"], "resource": resource});
+    let body = format!(
+        r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"1","operation":"CREATE","namespace":"shop","kind":{kind},"resource":{resource},"object":{object}}}}}"#
+    );
     let reviewer = Reviewer::new(Arc::new(Config::default()));
     Box::new(move || drop(black_box(reviewer.answer(hook, body.as_bytes()).expect("a review"))))
-}
-
-fn pod_with_annotations(n: usize, one: impl Fn(usize) -> (String, Value)) -> Run {
-    let annotations: Value = (0..n).map(one).collect();
-    let metadata = json!({"name": "a", "annotations": annotations});
-    let containers = json!([{"name": "a", "image": "a:1"}]);
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": containers}});
-    review(Hook::Mutate, &pod)
 }

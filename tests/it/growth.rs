@@ -2,7 +2,7 @@
 //! since processor time is not exact, and never sixteen times.
 
 #[path = "../../benches/growth/shapes.rs"]
-mod shapes;
+pub(crate) mod shapes;
 
 use shapes::{SHAPES, Shape};
 use std::time::{Duration, Instant};
@@ -22,12 +22,12 @@ fn four_times_as_much_takes_less_than_eight_times_as_long() {
 #[allow(clippy::print_stdout, reason = "`--nocapture` shows all shapes")]
 fn fault(shape: &Shape) -> Option<String> {
     let least = |n: usize| {
-        let run = (shape.of)(n);
+        let run = shape.run(n);
         (0..3).map(|_| timed(&run)).min().unwrap_or_default()
     };
     let mut n = shape.least;
     // Whatever is so quick that a million of it take less than that has no growth to speak of.
-    while timed(&(shape.of)(n)) < LEAST && n < 1_000_000 {
+    while timed(&shape.run(n)) < LEAST && n < 1_000_000 {
         n *= 2;
     }
     let (one, four) = (least(n), least(4 * n));

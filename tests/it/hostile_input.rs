@@ -1,5 +1,6 @@
 //! Hostile input: a clear answer, without delay, with memory in proportion to the input.
 
+use crate::growth::shapes::{Input, SHAPES};
 use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::manifest::list;
@@ -78,58 +79,16 @@ fn tens_of_thousands_of_anchors_and_aliases() {
     assert!(yaml::read_fast(&format!("{anchors}{aliases}")).is_none(), "each would be searched for among all");
 }
 
-/// An algorithm that takes a step for each pair of them would take minutes here.
+/// The module `growth` measures how long they take.
 #[test]
-fn many_of_what_is_looked_at_in_search_of_templates() {
-    let of_each = |count: usize, what: &dyn Fn(usize) -> String| (0..count).map(what).collect::<String>();
-    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n";
-    let custom = "apiVersion: example.com/v1\nkind: Foo\n";
-    let template = "{spec: {containers: [{name: a, image: a:1}]}}";
-    let job_set = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n";
-    let job = "template: {spec: {template: {spec: {containers: [{name: a, image: a:1}]}}}}";
-    let pod_item = "apiVersion: v1\n  kind: Pod\n  spec:\n    containers:\n    - name: a\n      image: a:1\n";
-    // Taken as a whole because of its anchor.
-    let list = "kind: List\nmetadata: &m {}\nother: *m\nitems:\n";
-    let key = |number: usize| format!("  k{number}: 1\n");
-    let pod = "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: a:1\n";
-    for text in [
-        format!("{deployment}    {}\n{pod}", "\t".repeat(400_000)),
-        format!("{deployment}{}spec:\n{}", "spec: 1\n".repeat(30_000), of_each(30_000, &key)),
-        format!("{deployment}{}spec: 1\n", format!("spec: {{template: {template}}}\n").repeat(20_000)),
-        format!("{deployment}{}", of_each(20_000, &|number| format!("k{number}: {template}\n"))),
-        format!("{custom}{}", of_each(20_000, &|number| format!("k{number}: {template}\n"))),
-        format!("{list}{}", of_each(20_000, &|number| format!("- {{kind: ConfigMap, data: {{k: v{number}}}}}\n"))),
-        format!(
-            "{list}{}",
-            of_each(20_000, &|number| format!("- {{kind: Pod, kind: ConfigMap, data: {{k: v{number}}}}}\n"))
-        ),
-        format!(
-            "{job_set}x: &x\n{}spec: {{replicatedJobs: *x}}\n{}spec: 1\n",
-            of_each(10_000, &|_| format!("- {job}\n")),
-            "spec: {replicatedJobs: *x}\n".repeat(10_000)
-        ),
-        format!(
-            "{job_set}spec:\n  replicatedJobs:\n  - &a\n{}    template: 1\n{}",
-            of_each(10_000, &|_| format!("    {job}\n")),
-            "  - *a\n".repeat(10_000)
-        ),
-        format!("{list}{}- {}    \t\n", of_each(20_000, &|_| format!("- {pod_item}")), pod_item),
-        format!("{custom}base: &b\n{}list:\n{}# containers\n", of_each(20_000, &key), "- {<<: *b}\n".repeat(20_000)),
-        // Manifests in one line of JSON, lists that share their items, and documents that hide a template each.
-        format!(
-            "{{{}\"kind\": \"Pod\"}}\n",
-            r#""apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}, "#.repeat(20_000)
-        ),
-        format!(
-            "kind: List\nx: &x\n{}{}items: []\n",
-            "- {apiVersion: v1, kind: Pod}\n".repeat(10_000),
-            "items: *x\n".repeat(10_000)
-        ),
-        format!("{deployment}{pod}spec: 1\n---\n").repeat(20_000),
-    ] {
+fn what_can_be_multiplied_is_injected_without_a_fault() {
+    for (shape, text) in SHAPES.iter().filter_map(|shape| match shape.input {
+        Input::Text(text) => Some((shape, text(shape.least))),
+        Input::Other(_) => None,
+    }) {
         for direction in [Direction::Inject, Direction::Uninject] {
             let injection = inject(&text, &Config::default(), Options::new(direction));
-            assert_eq!(crate::laws::fault(&injection), None);
+            assert_eq!(crate::laws::fault(&injection), None, "{}", shape.name);
         }
     }
 }
