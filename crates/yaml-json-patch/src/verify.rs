@@ -2,7 +2,7 @@
 //!
 //! The two trees are walked side by side, with the overlay between them. No third document is built.
 
-use crate::splice::overlay::{Key, Overlay, OverlayMember, is_key};
+use crate::splice::overlay::{Key, Overlay, OverlayMember, is_key, is_whole};
 use crate::splice::{Cache, Spliced};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
@@ -179,10 +179,13 @@ impl Pair<'_, '_, '_> {
                     (Value::Bool(expected), Ok(ScalarValue::Bool(found))) => *expected == found,
                     (Value::String(expected), Ok(ScalarValue::Str(found))) => *expected == found,
                     (Value::Number(expected), Ok(ScalarValue::Int(found))) => {
-                        expected.as_i128() == Some(found)
-                            || expected.as_f64().is_some_and(|float| is_whole(float, found))
+                        // A float of the patch, such as 1e3, may be read as an integer.
+                        let float = expected.as_f64().filter(|_| expected.is_f64());
+                        expected.as_i128() == Some(found) || float.is_some_and(|float| is_whole(float, found))
                     }
-                    (Value::Number(expected), Ok(ScalarValue::Float(found))) => expected.as_f64() == Some(found),
+                    (Value::Number(expected), Ok(ScalarValue::Float(found))) => {
+                        expected.is_f64() && expected.as_f64() == Some(found)
+                    }
                     _ => false,
                 };
                 self.expect(same, at)
@@ -202,8 +205,37 @@ fn column(tree: &Tree<'_>, node: NodeId) -> usize {
     start - memchr::memrchr(b'\n', &tree.text().as_bytes()[..start]).map_or(0, |feed| feed + 1)
 }
 
-/// A float of the patch, such as 1e3, that YAML reads as an integer.
-#[expect(clippy::cast_precision_loss, reason = "compared as a float, which the patch's value is")]
-fn is_whole(float: f64, found: i128) -> bool {
-    float.fract() == 0.0 && float == found as f64
+#[cfg(test)]
+mod tests {
+    use super::verify;
+    use crate::splice::{Cache, operations, splice};
+    use crate::{Patch, apply, read};
+    use serde_json::json;
+
+    /// Beyond 2^53, neighbouring integers have one float.
+    #[test]
+    fn integers_are_not_compared_as_floats() {
+        let cache = Cache::default();
+        let old = read("a: 1\n").unwrap();
+        for (value, written, same) in [
+            (json!(9_007_199_254_740_993_u64), "9007199254740993", true),
+            (json!(9_007_199_254_740_993_u64), "9007199254740992", false),
+            (json!(9_007_199_254_740_993_u64), "9007199254740992.0", false),
+            (json!(-9_007_199_254_740_993_i64), "-9007199254740992", false),
+            (json!(18_446_744_073_709_551_615_u64), "18446744073709551614", false),
+            (json!(9_007_199_254_740_992.0), "9007199254740993", false),
+            (json!(9_007_199_254_740_992.0), "9007199254740992", true),
+            (json!(1e3), "1000", true),
+        ] {
+            let patch: Patch = serde_json::from_value(json!([{"op": "replace", "path": "/a", "value": value}])).unwrap();
+            let spliced = splice(&old, operations(&patch), &cache).unwrap();
+            let text = format!("a: {written}\n");
+            let verified = verify(&old, &spliced, &read(&text).unwrap(), &cache);
+            assert_eq!(verified.is_ok(), same, "{value} {written}");
+        }
+        let test = json!([{"op": "test", "path": "/a", "value": 9_007_199_254_740_992.0}]);
+        let test: Patch = serde_json::from_value(test).unwrap();
+        assert!(apply("a: 9007199254740993\n", &test).is_err());
+        assert!(apply("a: 9007199254740992\n", &test).is_ok());
+    }
 }

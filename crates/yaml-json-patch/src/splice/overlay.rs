@@ -84,13 +84,24 @@ pub(crate) fn apply(tree: &Tree<'_>, operations: Vec<Operation>) -> Result<Overl
 /// Equal as JSON, numbers by value: 1 is 1.0.
 pub(crate) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(a), Value::Number(b)) => a == b || a.is_f64() != b.is_f64() && a.as_f64() == b.as_f64(),
+        (Value::Number(a), Value::Number(b)) => match (a.as_i128(), b.as_i128()) {
+            (Some(int), None) => b.as_f64().is_some_and(|float| is_whole(float, int)),
+            (None, Some(int)) => a.as_f64().is_some_and(|float| is_whole(float, int)),
+            _ => a == b,
+        },
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
         }
         _ => left == right,
     }
+}
+
+/// True for a float, such as 1e3, that is this integer. Most integers beyond 2^53 have no float of their own, so that the
+/// integers are compared.
+#[expect(clippy::cast_possible_truncation, reason = "what is cut off is no 64-bit integer")]
+pub(crate) fn is_whole(float: f64, int: i128) -> bool {
+    float.fract() == 0.0 && float as i128 == int
 }
 
 /// Carries out operations.
