@@ -89,13 +89,27 @@ pub fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
     for node in tree.nodes.iter().filter(|node| node.style != Style::Block) {
         let span = node.start as usize..node.end as usize;
         if span.start >= end {
-            found.extend(leading_tabs(text, end..span.start).filter(|tab| !is_permitted(text, above.as_ref(), *tab)));
+            found.extend(rejected_tabs(text, above.as_ref(), end..span.start));
             end = span.end;
             above = (node.style == Style::Plain && !span.is_empty()).then_some(span);
         }
     }
-    found.extend(leading_tabs(text, end..text.len()).filter(|tab| !is_permitted(text, above.as_ref(), *tab)));
+    found.extend(rejected_tabs(text, above.as_ref(), end..text.len()));
     found
+}
+
+/// The leading tabs between two nodes, but for those that go-yaml takes for a part of the plain scalar above, which might go on
+/// behind them.
+fn rejected_tabs(text: &str, above: Option<&Range<usize>>, within: Range<usize>) -> impl Iterator<Item = usize> {
+    let mut tabs = leading_tabs(text, within).peekable();
+    let permitted = above.filter(|_| tabs.peek().is_some()).map(|scalar| {
+        let indentation = before(text, scalar.start).bytes().take_while(|byte| b" -?:".contains(byte)).count();
+        let white = text[scalar.end..].bytes().take_while(u8::is_ascii_whitespace).count();
+        (indentation, scalar.end + white)
+    });
+    tabs.filter(move |tab| {
+        permitted.is_none_or(|(indentation, end)| *tab > end || before(text, *tab).len() <= indentation)
+    })
 }
 
 /// The first tab of each line, if only spaces and the signs of keys and items are before it.
@@ -107,14 +121,6 @@ fn leading_tabs(text: &str, within: Range<usize>) -> impl Iterator<Item = usize>
         Some(tab)
     });
     first_of_lines.filter(|tab| before(text, *tab).split_ascii_whitespace().all(|sign| matches!(sign, "-" | "?" | ":")))
-}
-
-/// True if go-yaml takes the tab for a part of the plain scalar above, which might go on behind it.
-fn is_permitted(text: &str, above: Option<&Range<usize>>, tab: usize) -> bool {
-    above.is_some_and(|scalar| {
-        let indentation = before(text, scalar.start).bytes().take_while(|byte| b" -?:".contains(byte)).count();
-        before(text, tab).len() > indentation && text[scalar.end..tab].bytes().all(|byte| byte.is_ascii_whitespace())
-    })
 }
 
 /// The part of a line that is before the offset.

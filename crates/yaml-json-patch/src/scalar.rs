@@ -132,7 +132,8 @@ fn double(inner: &str) -> Cow<'_, str> {
             kept = out.len();
             rest = after;
         } else {
-            out.truncate(kept + out[kept..].trim_end_matches([' ', '\t']).len());
+            let trimmed = out[kept..].trim_end_matches([' ', '\t']).len();
+            out.truncate(kept + trimmed);
             let (breaks, next) = skip_breaks(&rest[found..]);
             push_breaks(&mut out, breaks);
             kept = out.len();

@@ -36,9 +36,11 @@ mod error;
 mod flow;
 mod layout;
 mod lines;
+pub(crate) mod members;
 mod operation;
 pub(crate) mod overlay;
 mod plan;
+mod reading;
 mod render;
 mod writer;
 
@@ -85,11 +87,42 @@ pub struct Spliced {
 /// # Errors
 /// When an operation does not fit the document, or the text cannot be edited safely; see [`ErrorKind`].
 pub fn splice(tree: &Tree<'_>, operations: Vec<Operation>, cache: &Cache) -> Result<Spliced, SpliceError> {
-    let overlay = overlay::apply(tree, operations)?;
-    let mut writer = Writer::new(tree, cache);
-    writer.document(&overlay)?;
-    let edits = writer.out.finish(tree, cache)?;
+    let mut overlay = overlay::unchanged(tree);
+    overlay::apply(tree, &mut overlay, operations)?;
+    let edits = Writer::new(tree, cache).document(&overlay).map_err(|errors| first(&errors))?;
     Ok(Spliced { edits, overlay })
+}
+
+/// One of several reasons why patches cannot be carried out together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Uneditable {
+    /// The index of the patch whose operation does not fit; none where the place of the error tells.
+    pub patch: Option<usize>,
+    /// The reason.
+    pub error: SpliceError,
+}
+
+/// Returns the reasons why [`splice`] fails for patches that touch different parts of a document, in about the time that it
+/// takes. Not always all of them: if some are about operations, the layout of the text has not been looked at yet.
+#[must_use]
+pub fn find_uneditable(tree: &Tree<'_>, patches: Vec<Vec<Operation>>, cache: &Cache) -> Vec<Uneditable> {
+    let mut overlay = overlay::unchanged(tree);
+    let mut found = Vec::new();
+    for (index, operations) in patches.into_iter().enumerate() {
+        let failed = overlay::apply(tree, &mut overlay, operations).err();
+        found.extend(failed.map(|error| Uneditable { patch: Some(index), error }));
+    }
+    if found.is_empty() {
+        let errors = Writer::new(tree, cache).document(&overlay).err().unwrap_or_default();
+        found.extend(errors.into_iter().map(|error| Uneditable { patch: None, error }));
+    }
+    found
+}
+
+/// There always is one.
+fn first(errors: &[SpliceError]) -> SpliceError {
+    errors.first().copied().unwrap_or(ErrorKind::Layout.at(0))
 }
 
 /// The source of the null at `value`, for [`Operation::RestoreNull`] to put it back after a collection replaced it.

@@ -2,6 +2,7 @@
 
 use crate::tree::{NodeId, Tree};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// The prefix for which `!!` is short.
 pub(crate) const CORE: &str = "tag:yaml.org,2002:";
@@ -18,27 +19,24 @@ pub(crate) fn of<'t>(tree: &Tree<'t>, id: NodeId) -> Option<Cow<'t, str>> {
     // `!!int`, `!e!int` or `!int`: the handle ends with the second `!`, if there is one.
     let split = raw.get(1..).and_then(|rest| rest.find('!')).map_or(1, |found| found + 2);
     let (handle, suffix) = raw.split_at(split);
-    let declared = if tree.declares_tags { declared(tree.text, handle) } else { None };
-    Some(match declared {
+    Some(match tree.declared_tags.get(handle) {
         Some(prefix) => Cow::Owned(format!("{prefix}{suffix}")),
         None if handle == "!!" => Cow::Owned(format!("{CORE}{suffix}")),
         None => Cow::Borrowed(raw),
     })
 }
 
-/// The prefix that a `%TAG` directive at the head of the document gives to the handle.
-fn declared<'t>(text: &'t str, handle: &str) -> Option<&'t str> {
-    directives(text)
-        .map(str::split_whitespace)
-        .find_map(|mut words| (words.next() == Some(handle)).then(|| words.next()).flatten())
-}
-
-/// The text behind each `%TAG` at the head of a document. A `%TAG` in a comment is none.
-pub(super) fn directives(text: &str) -> impl Iterator<Item = &str> {
+/// The prefixes that `%TAG` directives at the head of a document give to handles. A `%TAG` in a comment is none.
+pub(super) fn declared(text: &str) -> BTreeMap<&str, &str> {
     let head = text.strip_prefix('\u{feff}').unwrap_or(text);
-    head.split(['\n', '\r'])
-        .take_while(|line| line.is_empty() || line.starts_with(['%', '#', ' ', '\t']))
-        .filter_map(|line| line.strip_prefix("%TAG"))
+    let mut prefixes = BTreeMap::new();
+    let lines = head.split(['\n', '\r']).take_while(|line| line.is_empty() || line.starts_with(['%', '#', ' ', '\t']));
+    for mut words in lines.filter_map(|line| line.strip_prefix("%TAG")).map(str::split_whitespace) {
+        if let (Some(handle), Some(prefix)) = (words.next(), words.next()) {
+            prefixes.entry(handle).or_insert(prefix);
+        }
+    }
+    prefixes
 }
 
 #[cfg(test)]

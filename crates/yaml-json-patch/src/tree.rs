@@ -10,6 +10,7 @@
 //!   both to the end of their last descendant
 //! - anchors and tags are outside the span: see [`Tree::outer_start`]
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Index of a node in its [`Tree`].
@@ -105,8 +106,8 @@ pub struct Tree<'t> {
     pub(crate) nodes: Vec<Node>,
     /// Sorted by node.
     pub(crate) properties: Vec<Properties>,
-    /// A `%TAG` directive is at the head: tags may mean anything.
-    pub(crate) declares_tags: bool,
+    /// What the `%TAG` directives at the head make of handles: tags may mean anything.
+    pub(crate) declared_tags: BTreeMap<&'t str, &'t str>,
 }
 
 impl<'t> Tree<'t> {
@@ -177,7 +178,7 @@ impl<'t> Tree<'t> {
         self.chain(id, kind)
     }
 
-    fn properties(&self, id: NodeId) -> Option<&Properties> {
+    pub(crate) fn properties(&self, id: NodeId) -> Option<&Properties> {
         if !self.node(id).has_properties {
             return None;
         }

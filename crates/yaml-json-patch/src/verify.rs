@@ -2,6 +2,7 @@
 //!
 //! The two trees are walked side by side, with the overlay between them. No third document is built.
 
+use crate::splice::members::Members;
 use crate::splice::overlay::{Key, Overlay, OverlayMember, is_key, is_whole};
 use crate::splice::{Cache, Spliced};
 use crate::tree::{Kind, NodeId, Style, Tree};
@@ -72,7 +73,7 @@ impl Pair<'_, '_, '_> {
             Overlay::Seq { node, items } => {
                 self.expect(self.same_properties(*node, at) && self.new.kind(at) == Kind::Sequence, at)?;
                 let mut found = self.new.items(at);
-                for item in items {
+                for item in items.iter() {
                     self.node(item, found.next().ok_or_else(|| self.fail(at))?)?;
                 }
                 self.expect(found.next().is_none(), at)
@@ -81,7 +82,7 @@ impl Pair<'_, '_, '_> {
     }
 
     /// Compares members: old ones in their order, new ones in theirs, anywhere among the old ones.
-    fn members(&self, members: &[OverlayMember], at: NodeId) -> Result<(), Mismatch> {
+    fn members(&self, members: &Members, at: NodeId) -> Result<(), Mismatch> {
         let mut old = members.iter().filter(|member| matches!(member.key, Key::Old(_))).peekable();
         let mut added = members.iter().filter(|member| matches!(member.key, Key::New(_))).peekable();
         for (key, value) in self.new.entries(at) {
@@ -89,7 +90,7 @@ impl Pair<'_, '_, '_> {
                 |member: &&OverlayMember| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
             let is_added = |member: &&OverlayMember| match &member.key {
                 Key::New(name) => is_key(self.new, key, name) == Ok(true),
-                Key::Old(_) => false,
+                Key::Old(_) | Key::Removed => false,
             };
             let member = old.next_if(is_old).or_else(|| added.next_if(is_added)).ok_or_else(|| self.fail(key))?;
             if let Key::New(_) = member.key {
@@ -227,7 +228,8 @@ mod tests {
             (json!(9_007_199_254_740_992.0), "9007199254740992", true),
             (json!(1e3), "1000", true),
         ] {
-            let patch: Patch = serde_json::from_value(json!([{"op": "replace", "path": "/a", "value": value}])).unwrap();
+            let patch: Patch =
+                serde_json::from_value(json!([{"op": "replace", "path": "/a", "value": value}])).unwrap();
             let spliced = splice(&old, operations(&patch), &cache).unwrap();
             let text = format!("a: {written}\n");
             let verified = verify(&old, &spliced, &read(&text).unwrap(), &cache);

@@ -17,6 +17,7 @@ use crate::tree::{Kind, NONE, Node, Properties, Style, Tree, YamlError};
 use crate::{block_scalar, tag};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError, Span, StructureStyle};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Collections within collections, the root included.
@@ -33,7 +34,7 @@ pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, Ya
     let mut more = unindented_quotes::MAX_SCALARS;
     loop {
         nodes.clear();
-        let tree = Tree { text, nodes, properties: Vec::new(), declares_tags: false };
+        let tree = Tree { text, nodes, properties: Vec::new(), declared_tags: BTreeMap::new() };
         let mut builder = TreeBuilder { tree, open: Vec::new(), cursor: bom, anchors: Vec::new(), documents: 0 };
         let stop = match builder.run(&shown) {
             Ok(()) => return Ok(builder.tree),
@@ -167,7 +168,7 @@ impl TreeBuilder<'_> {
                 if *explicit {
                     self.cursor = range.end;
                     let head = self.tree.text.get(..range.start).unwrap_or_default();
-                    self.tree.declares_tags = tag::directives(head).next().is_some();
+                    self.tree.declared_tags = tag::declared(head);
                 }
             }
             Event::Scalar(_, ScalarStyle::Plain, ..) if range.is_empty() => self.null(before)?,

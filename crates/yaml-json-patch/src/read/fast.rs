@@ -16,6 +16,7 @@ pub use json::read_json;
 
 use super::scanner::Scan;
 use crate::tree::{Buffer, Kind, NONE, Node, Open, Properties, Style, Tree};
+use std::collections::BTreeMap;
 
 /// Levels of nesting. Fewer than the complete reader takes, which alone rejects a text.
 const MAX_DEPTH: usize = 100;
@@ -42,7 +43,7 @@ pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'
         buffer.nodes = reader.nodes;
         return None;
     }
-    Some(Tree { text, nodes: reader.nodes, properties: reader.properties, declares_tags: false })
+    Some(Tree { text, nodes: reader.nodes, properties: reader.properties, declared_tags: BTreeMap::new() })
 }
 
 /// No control characters, no bare carriage returns, and nothing that some reader takes for a line break or refuses.

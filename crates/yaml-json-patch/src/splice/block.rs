@@ -26,7 +26,8 @@ impl Writer<'_, '_> {
     pub(super) fn block(&mut self, node: NodeId, plan: &SplicePlan<'_>, slot: Slot) -> Result<(), SpliceError> {
         let Some(first) = plan.elements.first() else { return Ok(()) };
         if !plan.changes_itself() {
-            return self.inside(plan);
+            self.inside(plan);
+            return Ok(());
         }
         if self.tree.has_explicit_key(node) {
             return Err(ErrorKind::ExplicitKey.at(first.start));
@@ -45,7 +46,7 @@ impl Writer<'_, '_> {
         while let Some(step) = plan.steps.get(at) {
             match *step {
                 SpliceStep::Keep(_) => {}
-                SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
+                SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, overlay) => self.replace(shape, &plan.elements, index, overlay)?,
                 SpliceStep::Remove(index) => self.remove(plan, index)?,
                 SpliceStep::Insert(_) => {
@@ -117,7 +118,7 @@ impl Writer<'_, '_> {
             return Ok(());
         }
         let goes = plan.steps.iter().any(|step| matches!(step, SpliceStep::Remove(0)));
-        let stays = plan.steps.iter().any(|step| plan::kept(step).is_some());
+        let stays = plan.stays.is_some();
         if goes && stays {
             return Err(ErrorKind::Layout.at(first.start));
         }
@@ -174,7 +175,7 @@ impl Writer<'_, '_> {
     fn remove(&mut self, plan: &SplicePlan<'_>, index: usize) -> Result<(), SpliceError> {
         let Some(element) = plan.elements.get(index) else { return Ok(()) };
         let below = self.lines.below(element.end)?;
-        let stays = plan.steps.iter().find_map(plan::kept);
+        let stays = plan.stays;
         let Some(start) = self.own_lines(element) else {
             return match stays {
                 Some(stays) => self.remove_behind_dash(&plan.elements, stays),
@@ -234,7 +235,7 @@ impl Writer<'_, '_> {
 
     /// The end of a node's anchor and tag.
     fn properties_end(&self, node: NodeId) -> Option<usize> {
-        let properties = self.tree.properties.iter().find(|properties| properties.node == node.0)?;
+        let properties = self.tree.properties(node)?;
         let ends = [&properties.anchor, &properties.tag].into_iter().flatten().map(|range| range.end as usize);
         ends.max()
     }

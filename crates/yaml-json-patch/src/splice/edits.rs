@@ -33,7 +33,9 @@ impl Edits {
     }
 
     /// Sorted, neighbours joined, and real places only.
-    pub(crate) fn finish(mut self, tree: &Tree<'_>, cache: &Cache) -> Result<Vec<Edit>, SpliceError> {
+    /// Or else everything that keeps them from being made, never nothing.
+    pub(crate) fn finish(mut self, tree: &Tree<'_>, cache: &Cache) -> Result<Vec<Edit>, Vec<SpliceError>> {
+        let mut errors = Vec::new();
         // At one place, insertions come before the text that is replaced.
         self.0.sort_by_key(|edit| (edit.range.start, !edit.range.is_empty()));
         let mut joined: Vec<Draft> = Vec::with_capacity(self.0.len());
@@ -43,16 +45,21 @@ impl Edits {
                     last.range.end = edit.range.end;
                     last.text.push_str(&edit.text);
                 }
-                Some(last) if edit.range.start < last.range.end => return Err(ErrorKind::Layout.at(edit.range.start)),
+                Some(last) if edit.range.start < last.range.end => errors.push(ErrorKind::Layout.at(edit.range.start)),
                 _ => joined.push(edit),
             }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
         }
         close(&mut joined, tree);
         keep_line_feed(&mut joined, tree);
         joined.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
         let lines = Lines { text: tree.text() };
-        if let Some(edit) = joined.iter().find(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range)) {
-            return Err(ErrorKind::Swallowed.at(edit.range.end));
+        let swallowing = joined.iter().filter(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range));
+        errors.extend(swallowing.map(|edit| ErrorKind::Swallowed.at(edit.range.end)));
+        if !errors.is_empty() {
+            return Err(errors);
         }
         let finished = |edit: Draft| Edit { range: edit.range, text: cache.shared(edit.text) };
         Ok(joined.into_iter().map(finished).collect())

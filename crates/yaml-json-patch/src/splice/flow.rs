@@ -6,7 +6,7 @@ use super::plan::{self, Element, New, SplicePlan, SpliceStep};
 use super::render::{Brackets, OwnLines};
 use super::writer::{Slot, Writer};
 use crate::quote::Context;
-use crate::tree::{Kind, NodeId, Style};
+use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
 use serde_json::Value;
 
@@ -22,7 +22,8 @@ struct Tail {
 impl<'t> Writer<'_, 't> {
     pub(super) fn flow(&mut self, node: NodeId, plan: &SplicePlan<'_>, slot: Slot) -> Result<(), SpliceError> {
         if !plan.changes_itself() {
-            return self.inside(plan);
+            self.inside(plan);
+            return Ok(());
         }
         let span = self.tree.span(node);
         if self.tree.has_explicit_key(node) {
@@ -54,7 +55,7 @@ impl<'t> Writer<'_, 't> {
                     continue;
                 }
                 SpliceStep::Keep(_) => {}
-                SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay)?,
+                SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
                 SpliceStep::Replace(index, new) => self.replace_element(node, &brackets, plan, index, new)?,
                 SpliceStep::Insert(new) if last.is_none() => {
                     front.push(new);
@@ -118,7 +119,7 @@ impl<'t> Writer<'_, 't> {
         let Some(first) = plan.elements.first().filter(|_| !new.is_empty()) else { return Ok(()) };
         let brackets = self.beside(brackets, first);
         let texts = self.elements_of(&brackets, new, first.start)?;
-        let stays = plan.steps.iter().any(|step| plan::kept(step).is_some());
+        let stays = plan.stays.is_some();
         let between = match &brackets.lines {
             Some(_) => format!(",{}", brackets.lead(0)),
             None => brackets.comma.to_owned(),
@@ -256,10 +257,10 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// A value in brackets for the whole document, or for a place in it that had none.
-    pub(super) fn in_brackets(&self, node: NodeId, value: &Value, at: usize) -> Result<String, SpliceError> {
+    pub(super) fn in_brackets(&mut self, node: NodeId, value: &Value, at: usize) -> Result<String, SpliceError> {
         let kind = self.tree.kind(node);
         let collection = matches!(kind, Kind::Mapping | Kind::Sequence) && self.tree.style(node) == Style::Flow;
-        let elements = if collection { self.flow_elements(node)? } else { Vec::new() };
+        let elements = if collection { plan::elements_of(self.tree, &self.lines, node)? } else { Vec::new() };
         let mut brackets = self.brackets(node, &elements, None);
         brackets.lines = match (brackets.lines, elements.first()) {
             (Some(lines), Some(first)) => self.lines.indentation(first.start).map(|_| {
@@ -270,14 +271,6 @@ impl<'t> Writer<'_, 't> {
             _ => None,
         };
         brackets.value(value, 0, at)
-    }
-
-    fn flow_elements(&self, node: NodeId) -> Result<Vec<Element>, SpliceError> {
-        let plan = match self.tree.kind(node) {
-            Kind::Mapping => plan::mapping(self.tree, &self.lines, node, &[])?,
-            _ => plan::sequence(self.tree, &self.lines, node, &[])?,
-        };
-        Ok(plan.elements)
     }
 
     fn tail(&self, end: usize) -> Tail {
@@ -301,12 +294,14 @@ impl<'t> Writer<'_, 't> {
 
     /// Measures how the collection is written; what it does not show, the brackets around it do.
     /// `except` goes, and says nothing.
-    fn brackets(&self, node: NodeId, elements: &[Element], except: Option<NodeId>) -> Brackets {
+    fn brackets(&mut self, node: NodeId, elements: &[Element], except: Option<NodeId>) -> Brackets {
         let around = self.path.iter().rev().map(|level| level.node).skip_while(|id| *id == node);
         let around: Vec<NodeId> = around.take_while(|id| self.tree.style(*id) == Style::Flow).collect();
         let own = [node];
         let chain = || own.iter().chain(&around).copied();
-        let shown = chain().find_map(|id| self.place(id, except));
+        let (tree, examples) = (self.tree, &mut self.examples.brackets);
+        let shown = place(tree, node, except)
+            .or_else(|| around.iter().find_map(|id| *examples.entry(*id).or_insert_with(|| place(tree, *id, None))));
         let place = shown.map(|(place, _)| place).unwrap_or_else(|| {
             let in_block = self.path.first().is_some_and(|root| self.tree.style(root.node) == Style::Block);
             if in_block { Context::Flow } else { Context::Json }
@@ -319,20 +314,6 @@ impl<'t> Writer<'_, 't> {
             comma: if tight_comma { "," } else { ", " },
             colon: if tight_colon && place == Context::Json { ":" } else { ": " },
             lines: self.own_lines_of(node, elements, around.first().copied(), place),
-        }
-    }
-
-    /// JSON or YAML, and the string that shows it.
-    fn place(&self, node: NodeId, except: Option<NodeId>) -> Option<(Context, NodeId)> {
-        let quoted = |id: NodeId| match self.tree.style(id) {
-            Style::DoubleQuoted => Some((Context::Json, id)),
-            Style::SingleQuoted => Some((Context::Flow, id)),
-            Style::Plain if matches!(scalar_value(self.tree, id), Ok(ScalarValue::Str(_))) => Some((Context::Flow, id)),
-            _ => None,
-        };
-        match self.tree.kind(node) {
-            Kind::Mapping => self.tree.entries(node).find_map(|(key, _)| quoted(key)),
-            _ => self.tree.items(node).filter(|item| Some(*item) != except).find_map(quoted),
         }
     }
 
@@ -399,5 +380,19 @@ impl<'t> Writer<'_, 't> {
     fn is_deep(&self, value: NodeId) -> Option<bool> {
         let first = self.tree.entries(value).next().map(|(key, _)| key).or_else(|| self.tree.items(value).next())?;
         (self.tree.style(value) == Style::Flow).then(|| self.lines.indentation(self.tree.outer_start(first)).is_some())
+    }
+}
+
+/// JSON or YAML, and the string that shows it.
+fn place(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<(Context, NodeId)> {
+    let quoted = |id: NodeId| match tree.style(id) {
+        Style::DoubleQuoted => Some((Context::Json, id)),
+        Style::SingleQuoted => Some((Context::Flow, id)),
+        Style::Plain if matches!(scalar_value(tree, id), Ok(ScalarValue::Str(_))) => Some((Context::Flow, id)),
+        _ => None,
+    };
+    match tree.kind(node) {
+        Kind::Mapping => tree.entries(node).find_map(|(key, _)| quoted(key)),
+        _ => tree.items(node).filter(|item| Some(*item) != except).find_map(quoted),
     }
 }

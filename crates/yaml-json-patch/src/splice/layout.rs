@@ -1,6 +1,7 @@
 //! The layout of the surroundings, measured at the place of new text.
 
 use super::lines::Lines;
+use crate::quote::Context;
 use crate::tree::{Kind, NodeId, Style, Tree};
 use std::collections::BTreeMap;
 
@@ -30,6 +31,8 @@ pub(crate) struct Examples {
     sequences: BTreeMap<NodeId, Option<(usize, usize)>>,
     indents: BTreeMap<NodeId, Option<usize>>,
     bracketed_lists: BTreeMap<NodeId, bool>,
+    /// Whether brackets are JSON, and the string that shows it.
+    pub(super) brackets: BTreeMap<NodeId, Option<(Context, NodeId)>>,
 }
 
 impl Examples {

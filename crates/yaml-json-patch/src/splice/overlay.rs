@@ -1,11 +1,13 @@
 //! The document as it will be: the old tree, with changes laid over it along the paths that the patch touches.
 
 use super::error::{ErrorKind, SpliceError};
+use super::members::{Items, Members};
 use super::operation::Operation;
+use super::reading::Reading;
 use crate::json::{is_merge_key, to_json};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, is_word, scalar_value};
-use json_patch::jsonptr::{Pointer, Token, index::Index};
+use json_patch::jsonptr::{Pointer, Token};
 use serde_json::{Map, Value};
 use std::rc::Rc;
 
@@ -17,9 +19,9 @@ pub(crate) enum Overlay {
     /// A node of the text, unchanged.
     Old(NodeId),
     /// A mapping of the text, something in it changed. Old members keep their order.
-    Map { node: NodeId, members: Vec<OverlayMember> },
+    Map { node: NodeId, members: Members },
     /// A sequence of the text, something in it changed.
-    Seq { node: NodeId, items: Vec<Overlay> },
+    Seq { node: NodeId, items: Items },
     /// A value of the patch.
     New(Rc<Value>),
     /// A null with this source.
@@ -36,6 +38,8 @@ pub(crate) struct OverlayMember {
 pub(crate) enum Key {
     Old(NodeId),
     New(String),
+    /// The member was removed. It keeps its place, so that those behind it keep theirs.
+    Removed,
 }
 
 /// The value at a path.
@@ -44,11 +48,15 @@ enum Target<'o> {
     Json(&'o mut Value),
 }
 
+/// The document as it is.
+pub(crate) fn unchanged(tree: &Tree<'_>) -> Overlay {
+    tree.root().map_or(Overlay::Nothing, Overlay::Old)
+}
+
 /// Applies the operations, one by one.
-pub(crate) fn apply(tree: &Tree<'_>, operations: Vec<Operation>) -> Result<Overlay, SpliceError> {
-    let mut root = tree.root().map_or(Overlay::Nothing, Overlay::Old);
+pub(crate) fn apply(tree: &Tree<'_>, root: &mut Overlay, operations: Vec<Operation>) -> Result<(), SpliceError> {
+    let mut document = OperationApplier { tree, root, reading: Reading::default() };
     for operation in operations {
-        let mut document = OperationApplier { tree, root: &mut root };
         match operation {
             Operation::Add { path, value } => document.add(&path, Overlay::New(value), None)?,
             Operation::InsertBefore { path, value, before } => {
@@ -78,7 +86,7 @@ pub(crate) fn apply(tree: &Tree<'_>, operations: Vec<Operation>) -> Result<Overl
             }
         }
     }
-    Ok(root)
+    Ok(())
 }
 
 /// Equal as JSON, numbers by value: 1 is 1.0.
@@ -108,6 +116,7 @@ pub(crate) fn is_whole(float: f64, int: i128) -> bool {
 struct OperationApplier<'d, 't> {
     tree: &'d Tree<'t>,
     root: &'d mut Overlay,
+    reading: Reading,
 }
 
 impl OperationApplier<'_, '_> {
@@ -153,12 +162,11 @@ impl OperationApplier<'_, '_> {
             Target::Text(overlay) => {
                 overlay.open(tree)?;
                 match overlay {
-                    Overlay::Map { node, members } => match find(tree, *node, members, &last.decoded())? {
+                    Overlay::Map { node, members } => match members.find(tree, *node, &last.decoded())? {
                         Some(member) => put(tree, &mut member.value, new)?,
                         None => {
-                            let of = in_front.map_or(Ok(None), |of| position(tree, *node, members, of))?;
-                            let member = OverlayMember { key: Key::New(last.decoded().into_owned()), value: new };
-                            members.insert(of.unwrap_or(members.len()), member);
+                            let of = in_front.map_or(Ok(None), |of| members.position(tree, *node, of))?;
+                            members.insert(of, last.decoded().into_owned(), new);
                         }
                     },
                     Overlay::Seq { items, .. } => {
@@ -208,16 +216,15 @@ impl OperationApplier<'_, '_> {
                 overlay.open(tree)?;
                 match overlay {
                     Overlay::Map { node, members } => {
-                        let at = position(tree, *node, members, &last.decoded())?.ok_or(nowhere)?;
-                        let removed = members.remove(at);
+                        let removed = members.remove(tree, *node, &last.decoded())?.ok_or(nowhere)?;
                         removed.value.may_go(tree)?;
                         if let Key::Old(key) = removed.key {
                             may_go(tree, key)?;
                         }
                     }
                     Overlay::Seq { items, .. } => {
-                        let at = element(&last, items.len()).ok_or(nowhere)?;
-                        items.remove(at).may_go(tree)?;
+                        let at = element(&last, items.len());
+                        at.and_then(|at| items.remove(at)).ok_or(nowhere)?.may_go(tree)?;
                     }
                     _ => return Err(nowhere),
                 }
@@ -233,57 +240,28 @@ impl OperationApplier<'_, '_> {
         Ok(())
     }
 
-    fn read(&self, path: &Pointer) -> Result<Value, SpliceError> {
+    fn read(&mut self, path: &Pointer) -> Result<Value, SpliceError> {
+        let nowhere = self.nowhere();
         let mut at = &*self.root;
         let mut path = path;
         while let Some((token, rest)) = path.split_front() {
             let next = match at {
                 Overlay::Map { node, members } => {
-                    let at = position(self.tree, *node, members, &token.decoded())?;
+                    let at = members.position(self.tree, *node, &token.decoded())?;
                     at.and_then(|at| members.get(at)).map(|member| &member.value)
                 }
                 Overlay::Seq { items, .. } => element(&token, items.len()).and_then(|at| items.get(at)),
                 _ => break,
             };
-            at = next.ok_or_else(|| self.nowhere())?;
+            at = next.ok_or(nowhere)?;
             path = rest;
         }
-        match at {
-            Overlay::Old(node) => self.read_old(*node, path),
-            other => at_pointer(&other.to_value(self.tree)?, path).ok_or_else(|| self.nowhere()),
-        }
-    }
-
-    fn read_old(&self, node: NodeId, path: &Pointer) -> Result<Value, SpliceError> {
-        let tree = self.tree;
-        let mut at = tree.alias_target(node);
-        let mut path = path;
-        while let Some((token, rest)) = path.split_front() {
-            let next = match tree.kind(at) {
-                Kind::Mapping if tree.entries(at).any(|(key, _)| is_merge_key(tree, key)) => break,
-                Kind::Mapping => {
-                    let name = token.decoded();
-                    let mut found = None;
-                    for (key, value) in tree.entries(at) {
-                        if is_key(tree, key, &name)? {
-                            found = Some(value);
-                        }
-                    }
-                    found
-                }
-                Kind::Sequence => {
-                    let items = tree.items(at);
-                    token.to_index().ok().and_then(|index| match index {
-                        Index::Num(at) => items.into_iter().nth(at),
-                        Index::Next => None,
-                    })
-                }
-                _ => None,
-            };
-            at = tree.alias_target(next.ok_or_else(|| self.nowhere())?);
-            path = rest;
-        }
-        at_pointer(&json(tree, at)?, path).ok_or_else(|| self.nowhere())
+        let value = match at {
+            Overlay::Old(node) => self.reading.value(self.tree, *node, path)?,
+            Overlay::New(value) => value.pointer(path.as_str()).cloned(),
+            other => other.to_value(self.tree)?.pointer(path.as_str()).cloned(),
+        };
+        value.ok_or(nowhere)
     }
 }
 
@@ -304,9 +282,9 @@ impl Overlay {
             Kind::Scalar => return Ok(()),
             Kind::Mapping => {
                 let member = |(key, value)| OverlayMember { key: Key::Old(key), value: Overlay::Old(value) };
-                Overlay::Map { node, members: tree.entries(node).map(member).collect() }
+                Overlay::Map { node, members: Members::new(tree.entries(node).map(member).collect()) }
             }
-            Kind::Sequence => Overlay::Seq { node, items: tree.items(node).map(Overlay::Old).collect() },
+            Kind::Sequence => Overlay::Seq { node, items: Items::new(tree.items(node).map(Overlay::Old).collect()) },
         };
         if tree.is_aliased(node) {
             return Err(ErrorKind::Anchor.at(at));
@@ -326,7 +304,7 @@ impl Overlay {
         self.open(tree)?;
         Ok(match self {
             Overlay::Map { node, members } => {
-                find(tree, *node, members, &token.decoded())?.map(|member| Target::Text(&mut member.value))
+                members.find(tree, *node, &token.decoded())?.map(|member| Target::Text(&mut member.value))
             }
             Overlay::Seq { items, .. } => {
                 element(token, items.len()).and_then(|at| items.get_mut(at)).map(Target::Text)
@@ -352,8 +330,9 @@ impl Overlay {
             Overlay::Seq { items, .. } => items.iter().map(|item| item.to_value(tree)).collect(),
             Overlay::Map { members, .. } => {
                 let mut map = Map::with_capacity(members.len());
-                for member in members {
+                for member in members.iter() {
                     let name = match &member.key {
+                        Key::Removed => continue,
                         Key::New(name) => name.clone(),
                         Key::Old(key) if is_merge_key(tree, *key) => {
                             return Err(ErrorKind::MergeKey.at(tree.span(*key).start));
@@ -388,12 +367,8 @@ fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
     }
 }
 
-fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
+pub(super) fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
     to_json(tree, node).map_err(|error| ErrorKind::Unreadable.at(error.offset))
-}
-
-fn at_pointer(value: &Value, path: &Pointer) -> Option<Value> {
-    value.pointer(path.as_str()).cloned()
 }
 
 fn json_child<'v>(value: &'v mut Value, token: &Token<'_>) -> Option<&'v mut Value> {
@@ -404,60 +379,32 @@ fn json_child<'v>(value: &'v mut Value, token: &Token<'_>) -> Option<&'v mut Val
     }
 }
 
-fn element(token: &Token<'_>, len: usize) -> Option<usize> {
+pub(super) fn element(token: &Token<'_>, len: usize) -> Option<usize> {
     token.to_index().ok()?.for_len(len).ok()
-}
-
-fn find<'m>(
-    tree: &Tree<'_>,
-    node: NodeId,
-    members: &'m mut [OverlayMember],
-    name: &str,
-) -> Result<Option<&'m mut OverlayMember>, SpliceError> {
-    let at = position(tree, node, members, name)?;
-    Ok(at.and_then(|at| members.get_mut(at)))
-}
-
-/// The member of that name. A merge key may hide one, or bring one from elsewhere.
-fn position(
-    tree: &Tree<'_>,
-    node: NodeId,
-    members: &[OverlayMember],
-    name: &str,
-) -> Result<Option<usize>, SpliceError> {
-    let mut found = None;
-    for (at, member) in members.iter().enumerate() {
-        let same = match &member.key {
-            Key::New(key) => key == name,
-            Key::Old(key) => is_key(tree, *key, name)?,
-        };
-        if same {
-            if let Some(OverlayMember { key: Key::Old(key), .. }) = found.and_then(|at: usize| members.get(at)) {
-                let next_occurrence = match &member.key {
-                    Key::Old(next) => Some(tree.span(*next).start),
-                    Key::New(_) => None,
-                };
-                return Err(SpliceError { next_occurrence, ..ErrorKind::DuplicateKey.at(tree.span(*key).start) });
-            }
-            found = Some(at);
-        }
-    }
-    let merge = members.iter().rposition(|member| matches!(member.key, Key::Old(key) if is_merge_key(tree, key)));
-    match merge {
-        Some(at) if found.is_none_or(|found| found < at) => Err(ErrorKind::MergeKey.at(tree.span(node).start)),
-        _ => Ok(found),
-    }
 }
 
 /// Compares as the key's JSON name; the plain spelling of a string is compared as it is written.
 pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, SpliceError> {
-    let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && !tree.has_properties(key);
-    let raw = tree.raw(key);
-    if plain && is_word(raw) {
-        return Ok(raw == name);
+    match word(tree, key) {
+        Some(raw) => Ok(raw == name),
+        // A merge key is no member by itself.
+        None => Ok(!is_merge_key(tree, key) && key_name(tree, key)? == name),
     }
-    // A merge key is no member by itself.
-    Ok(!is_merge_key(tree, key) && key_name(tree, key)? == name)
+}
+
+/// The name that [`is_key`] compares with; none for a merge key.
+pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Result<Option<String>, SpliceError> {
+    match word(tree, key) {
+        Some(raw) => Ok(Some(raw.to_owned())),
+        None if is_merge_key(tree, key) => Ok(None),
+        None => key_name(tree, key).map(Some),
+    }
+}
+
+/// The plain spelling of a string.
+fn word<'t>(tree: &Tree<'t>, key: NodeId) -> Option<&'t str> {
+    let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && !tree.has_properties(key);
+    Some(tree.raw(key)).filter(|raw| plain && is_word(raw))
 }
 
 fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {

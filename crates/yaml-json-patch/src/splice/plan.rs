@@ -2,6 +2,7 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
+use super::members::{Items, Members};
 use super::overlay::{Key, Overlay, OverlayMember};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
@@ -44,9 +45,16 @@ pub(crate) struct New<'o> {
 pub(crate) struct SplicePlan<'o> {
     pub(crate) elements: Vec<Element>,
     pub(crate) steps: Vec<SpliceStep<'o>>,
+    /// The first element that stays.
+    pub(crate) stays: Option<usize>,
 }
 
-impl SplicePlan<'_> {
+impl<'o> SplicePlan<'o> {
+    fn new(elements: Vec<Element>, steps: Vec<SpliceStep<'o>>) -> Self {
+        let stays = steps.iter().find_map(kept);
+        Self { elements, steps, stays }
+    }
+
     /// True if elements are added, removed or replaced, not only changed inside.
     pub(crate) fn changes_itself(&self) -> bool {
         self.steps.iter().any(|step| !matches!(step, SpliceStep::Keep(_) | SpliceStep::Descend(..)))
@@ -70,17 +78,14 @@ pub(crate) fn mapping<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
-    members: &'o [OverlayMember],
+    members: &'o Members,
 ) -> Result<SplicePlan<'o>, SpliceError> {
-    let mut elements = Vec::new();
-    for (key, value) in tree.entries(node) {
-        elements.push(member(tree, lines, key, value)?);
-    }
+    let elements = elements_of(tree, lines, node)?;
     // Behind the last old one that stays, new ones come behind removed ones, too.
     let stays = members.iter().rposition(|member| matches!(member.key, Key::Old(_))).unwrap_or(0);
-    let (among, behind) = members.split_at(stays);
-    let mut among = among.iter().peekable();
-    let mut behind = behind.iter().peekable();
+    let is_there = |member: &&OverlayMember| member.key != Key::Removed;
+    let mut among = members.iter().take(stays).filter(is_there).peekable();
+    let mut behind = members.iter().skip(stays).filter(is_there).peekable();
     let mut steps: Vec<SpliceStep<'o>> = Vec::with_capacity(elements.len());
     for (at, element) in elements.iter().enumerate() {
         while let Some(member) = among.next_if(|member| matches!(member.key, Key::New(_))) {
@@ -96,13 +101,13 @@ pub(crate) fn mapping<'o>(
         });
     }
     steps.extend(behind.map(insertion));
-    Ok(SplicePlan { elements, steps })
+    Ok(SplicePlan::new(elements, steps))
 }
 
 fn insertion(member: &OverlayMember) -> SpliceStep<'_> {
     let name = match &member.key {
         Key::New(name) => Some(name.as_str()),
-        Key::Old(_) => None,
+        Key::Old(_) | Key::Removed => None,
     };
     SpliceStep::Insert(new(name, &member.value))
 }
@@ -112,9 +117,9 @@ pub(crate) fn sequence<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
-    items: &'o [Overlay],
+    items: &'o Items,
 ) -> Result<SplicePlan<'o>, SpliceError> {
-    let elements = items_of(tree, lines, node)?;
+    let elements = elements_of(tree, lines, node)?;
     let mut steps = Vec::with_capacity(elements.len());
     let mut next = 0;
     let mut new: Vec<&Overlay> = Vec::new();
@@ -125,7 +130,7 @@ pub(crate) fn sequence<'o>(
         }
         steps.extend(new.map(|item| SpliceStep::Insert(self::new(None, item))));
     };
-    for item in items {
+    for item in items.iter() {
         let old = match item {
             Overlay::Old(id) | Overlay::Map { node: id, .. } | Overlay::Seq { node: id, .. } => *id,
             _ => {
@@ -142,7 +147,7 @@ pub(crate) fn sequence<'o>(
         next = at + 1;
     }
     flush(&mut steps, next..elements.len(), &mut new);
-    Ok(SplicePlan { elements, steps })
+    Ok(SplicePlan::new(elements, steps))
 }
 
 fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {
@@ -160,7 +165,11 @@ fn member(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Res
     Ok(Element { start: tree.outer_start(key), mark, key: Some(key), value, end })
 }
 
-fn items_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Element>, SpliceError> {
+/// The members or items of a collection.
+pub(crate) fn elements_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Element>, SpliceError> {
+    if tree.kind(node) == Kind::Mapping {
+        return tree.entries(node).map(|(key, value)| member(tree, lines, key, value)).collect();
+    }
     let mut elements = Vec::new();
     let mut dash = tree.span(node).start;
     for item in tree.items(node) {

@@ -7,6 +7,7 @@ use super::layout::{Examples, Level};
 use super::lines::Lines;
 use super::overlay::Overlay;
 use super::plan::{self, SplicePlan, SpliceStep};
+use crate::edit::Edit;
 use crate::tree::{NodeId, Style, Tree};
 
 pub(crate) struct Writer<'a, 't> {
@@ -17,6 +18,8 @@ pub(crate) struct Writer<'a, 't> {
     /// The collections from the root down to the one being edited.
     pub(super) path: Vec<Level>,
     pub(super) examples: Examples,
+    /// One for each collection that cannot be changed.
+    errors: Vec<SpliceError>,
 }
 
 /// The place of a collection in its parent.
@@ -36,19 +39,36 @@ impl<'a, 't> Writer<'a, 't> {
             out: Edits::default(),
             path: Vec::new(),
             examples: Examples::default(),
+            errors: Vec::new(),
         }
     }
 
-    pub(crate) fn document(&mut self, overlay: &Overlay) -> Result<(), SpliceError> {
+    /// The edits, or everything that keeps them from being made: never nothing.
+    pub(crate) fn document(mut self, overlay: &Overlay) -> Result<Vec<Edit>, Vec<SpliceError>> {
+        let failed = self.root(overlay);
+        self.errors.extend(failed.err());
+        if self.errors.is_empty() { self.out.finish(self.tree, self.cache) } else { Err(self.errors) }
+    }
+
+    fn root(&mut self, overlay: &Overlay) -> Result<(), SpliceError> {
         match overlay {
             Overlay::Nothing | Overlay::Old(_) => Ok(()),
-            Overlay::Map { .. } | Overlay::Seq { .. } => self.collection(overlay, None, Slot::Root),
+            Overlay::Map { .. } | Overlay::Seq { .. } => {
+                self.collection(overlay, None, Slot::Root);
+                Ok(())
+            }
             Overlay::New(value) => self.replace_root(value),
             Overlay::Null(_) => self.replace_root(&serde_json::Value::Null),
         }
     }
 
-    fn collection(&mut self, overlay: &Overlay, key: Option<NodeId>, slot: Slot) -> Result<(), SpliceError> {
+    /// Changes a collection; if that fails, the others around it are gone on with, so that all errors are found.
+    fn collection(&mut self, overlay: &Overlay, key: Option<NodeId>, slot: Slot) {
+        let changed = self.changed(overlay, key, slot);
+        self.errors.extend(changed.err());
+    }
+
+    fn changed(&mut self, overlay: &Overlay, key: Option<NodeId>, slot: Slot) -> Result<(), SpliceError> {
         let (node, plan) = match overlay {
             Overlay::Map { node, members } => (*node, plan::mapping(self.tree, &self.lines, *node, members)?),
             Overlay::Seq { node, items } => (*node, plan::sequence(self.tree, &self.lines, *node, items)?),
@@ -63,20 +83,17 @@ impl<'a, 't> Writer<'a, 't> {
         written
     }
 
-    pub(super) fn inside(&mut self, plan: &SplicePlan<'_>) -> Result<(), SpliceError> {
-        plan.steps.iter().try_for_each(|step| match *step {
-            SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
-            _ => Ok(()),
-        })
+    pub(super) fn inside(&mut self, plan: &SplicePlan<'_>) {
+        for step in &plan.steps {
+            if let SpliceStep::Descend(index, overlay) = *step {
+                self.element_inside(plan, index, overlay);
+            }
+        }
     }
 
-    pub(super) fn element_inside(
-        &mut self,
-        plan: &SplicePlan<'_>,
-        index: usize,
-        overlay: &Overlay,
-    ) -> Result<(), SpliceError> {
-        let Some(element) = plan.elements.get(index) else { return Ok(()) };
-        self.collection(overlay, element.key, Slot::Behind(element.mark.unwrap_or(element.start)))
+    pub(super) fn element_inside(&mut self, plan: &SplicePlan<'_>, index: usize, overlay: &Overlay) {
+        if let Some(element) = plan.elements.get(index) {
+            self.collection(overlay, element.key, Slot::Behind(element.mark.unwrap_or(element.start)));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::{FastReader, MAX_DEPTH};
 use crate::tree::{Kind, NONE, Style, Tree, YamlError};
 use serde_json::value::RawValue;
+use std::collections::BTreeMap;
 
 /// Reads JSON, also such that is no YAML: U+007F and other characters that YAML wants escaped, keys of more than 1,024 characters,
 /// tabs between tokens.
@@ -47,7 +48,7 @@ pub fn read_json(json: &RawValue) -> Result<Tree<'_>, YamlError> {
         }
         at = end;
     }
-    Ok(Tree { text, nodes: reader.nodes, properties: Vec::new(), declares_tags: false })
+    Ok(Tree { text, nodes: reader.nodes, properties: Vec::new(), declared_tags: BTreeMap::new() })
 }
 
 /// True for the bytes of numbers, `true`, `false` and `null`.

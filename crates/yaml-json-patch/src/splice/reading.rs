@@ -1,0 +1,96 @@
+//! Reads values of the text by JSON Pointer, for `test`, `move` and `copy`.
+
+use super::error::SpliceError;
+use super::overlay::{element, is_key, json, name_of};
+use crate::json::is_merge_key;
+use crate::tree::{Kind, NodeId, Tree};
+use json_patch::jsonptr::{Pointer, Token};
+use serde_json::Value;
+use std::collections::HashMap;
+
+/// Values that are read by going through the collections on the way to them. Few patches read more of them.
+const SCANS: usize = 16;
+
+/// What was found out about the collections of a tree, once many of their values are read.
+#[derive(Default)]
+pub(super) struct Reading {
+    values: usize,
+    known: HashMap<NodeId, Known>,
+}
+
+/// A collection whose parts were looked for.
+enum Known {
+    Items(Vec<NodeId>),
+    /// The last member of each name.
+    Members(HashMap<String, NodeId>),
+    /// The value of a mapping with a merge key.
+    Merged(Value),
+}
+
+impl Reading {
+    /// The value at a path below a node; none if the path leads nowhere.
+    pub(super) fn value(
+        &mut self,
+        tree: &Tree<'_>,
+        node: NodeId,
+        path: &Pointer,
+    ) -> Result<Option<Value>, SpliceError> {
+        self.values += 1;
+        let mut at = tree.alias_target(node);
+        let mut path = path;
+        while let Some((token, rest)) = path.split_front() {
+            let next = if self.values <= SCANS {
+                if has_merge_key(tree, at) {
+                    break;
+                }
+                child(tree, at, &token)?
+            } else {
+                if !self.known.contains_key(&at) {
+                    self.known.insert(at, Known::of(tree, at)?);
+                }
+                match self.known.get(&at) {
+                    Some(Known::Merged(value)) => return Ok(value.pointer(path.as_str()).cloned()),
+                    Some(Known::Members(members)) => members.get(token.decoded().as_ref()).copied(),
+                    Some(Known::Items(items)) => element(&token, items.len()).and_then(|at| items.get(at)).copied(),
+                    None => None,
+                }
+            };
+            let Some(next) = next else { return Ok(None) };
+            at = tree.alias_target(next);
+            path = rest;
+        }
+        Ok(json(tree, at)?.pointer(path.as_str()).cloned())
+    }
+}
+
+impl Known {
+    fn of(tree: &Tree<'_>, node: NodeId) -> Result<Self, SpliceError> {
+        if has_merge_key(tree, node) {
+            return json(tree, node).map(Known::Merged);
+        }
+        if tree.kind(node) != Kind::Mapping {
+            return Ok(Known::Items(tree.items(node).collect()));
+        }
+        let named = |(key, value)| Ok(name_of(tree, key)?.map(|name| (name, value)));
+        tree.entries(node).filter_map(|entry| named(entry).transpose()).collect::<Result<_, _>>().map(Known::Members)
+    }
+}
+
+fn has_merge_key(tree: &Tree<'_>, node: NodeId) -> bool {
+    tree.entries(node).any(|(key, _)| is_merge_key(tree, key))
+}
+
+/// The item, or the last member of that name.
+fn child(tree: &Tree<'_>, node: NodeId, token: &Token<'_>) -> Result<Option<NodeId>, SpliceError> {
+    if tree.kind(node) != Kind::Mapping {
+        return Ok(element(token, usize::MAX).and_then(|at| tree.items(node).nth(at)));
+    }
+    let name = token.decoded();
+    let mut found = None;
+    for (key, value) in tree.entries(node) {
+        if is_key(tree, key, &name)? {
+            found = Some(value);
+        }
+    }
+    Ok(found)
+}
