@@ -50,8 +50,12 @@ impl Applier {
                     return Applied { edits: done.edits, fault: None };
                 }
                 Err(ApplyError::Refused(refused)) => {
-                    for (change, refusal) in refused.into_iter().rev() {
-                        refuse(outcomes, changes.remove(change), refusal, self.on_error);
+                    let mut refused = refused.into_iter().peekable();
+                    for (index, change) in std::mem::take(changes).into_iter().enumerate() {
+                        match refused.next_if(|(refused, _)| *refused == index) {
+                            Some((_, refusal)) => refuse(outcomes, change, refusal, self.on_error),
+                            None => changes.push(change),
+                        }
                     }
                 }
                 Err(ApplyError::Fault { message }) => {

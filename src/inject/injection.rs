@@ -87,6 +87,18 @@ impl Injection {
         findings.chain(of_templates).chain(self.remarks.iter().map(|remark| self.about_resource(remark)))
     }
 
+    /// Adds what was found in a later part of the text.
+    pub(crate) fn append(&mut self, later: Self) {
+        let Self { edits, outcomes, findings, remarks, without_template, kinds_without_template, related, .. } = later;
+        self.edits.extend(edits);
+        self.outcomes.extend(outcomes);
+        self.findings.extend(findings);
+        self.remarks.extend(remarks);
+        self.without_template += without_template;
+        self.kinds_without_template.absorb(&kinds_without_template);
+        self.related.extend(related);
+    }
+
     fn reported<'i>(&self, finding: &'i Finding) -> ReportedFinding<'i> {
         let is_acknowledged = self.severity_policy.is_acknowledged(finding);
         ReportedFinding { finding, severity: self.severity(finding), is_acknowledged, resource: None, outcome: None }

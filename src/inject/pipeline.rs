@@ -4,7 +4,6 @@ use crate::annotations;
 use crate::config::{self, Config};
 use crate::inject::apply::{Applied, Applier};
 use crate::inject::injection::Injection;
-use crate::inject::kind_counts::KindCounts;
 use crate::inject::outcome::Notes;
 use crate::inject::plan::{PiecePlan, Planner, Root};
 use crate::inject::refusal::{SEPARATE_THEM, correction, is_json_stream};
@@ -67,47 +66,6 @@ struct Pipeline<'c> {
     injection: Injection,
 }
 
-/// A point of an injection to roll back to. Lists are many, so it copies nothing.
-struct Checkpoint {
-    edits: usize,
-    outcomes: usize,
-    findings: usize,
-    remarks: usize,
-    without_template: usize,
-    kinds_without_template: KindCounts,
-    related: usize,
-}
-
-impl Checkpoint {
-    fn take(injection: &mut Injection) -> Self {
-        Self {
-            edits: injection.edits.len(),
-            outcomes: injection.outcomes.len(),
-            findings: injection.findings.len(),
-            remarks: injection.remarks.len(),
-            without_template: injection.without_template,
-            kinds_without_template: std::mem::take(&mut injection.kinds_without_template),
-            related: injection.related.len(),
-        }
-    }
-
-    fn keep(self, injection: &mut Injection) {
-        let later = std::mem::replace(&mut injection.kinds_without_template, self.kinds_without_template);
-        injection.kinds_without_template.absorb(&later);
-    }
-
-    fn roll_back(self, injection: &mut Injection, said: &mut SeenMessages) {
-        injection.edits.truncate(self.edits);
-        let outcomes = injection.outcomes.drain(self.outcomes..);
-        outcomes.flat_map(|outcome| outcome.warnings).for_each(|warning| warning.forget(said));
-        injection.findings.truncate(self.findings);
-        injection.remarks.truncate(self.remarks);
-        injection.without_template = self.without_template;
-        injection.kinds_without_template = self.kinds_without_template;
-        injection.related.truncate(self.related);
-    }
-}
-
 impl Pipeline<'_> {
     fn document(&mut self, text: &str, base: usize) {
         let prefiltered = prefilter::prefilter(text, |kind| self.planner.knows_kind(kind));
@@ -156,12 +114,16 @@ impl Pipeline<'_> {
             item_types(&envelope, root)
         });
         let Some(inherited) = inherited.map(Rc::new) else { return false };
-        let before = Checkpoint::take(&mut self.injection);
+        let empty = Injection { severity_policy: self.injection.severity_policy.clone(), ..Injection::default() };
+        let before = std::mem::replace(&mut self.injection, empty);
         for range in &cut.items {
             let tree = yaml::read_into(&text[range.clone()], &mut self.buffer).ok();
             let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
             let Some((node, tree)) = item else {
-                before.roll_back(&mut self.injection, &mut self.said);
+                let dropped = std::mem::replace(&mut self.injection, before);
+                for finding in dropped.outcomes.iter().flat_map(|outcome| &outcome.warnings) {
+                    finding.forget(&mut self.said);
+                }
                 self.notes_of_document.clear();
                 return false;
             };
@@ -169,7 +131,8 @@ impl Pipeline<'_> {
             self.piece(&tree, &Root { node, pointer: "/0", inherited }, base + range.start);
             tree.recycle(&mut self.buffer);
         }
-        before.keep(&mut self.injection);
+        let list = std::mem::replace(&mut self.injection, before);
+        self.injection.append(list);
         true
     }
 

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
-    self as yaml, Buffer, Cache, ErrorKind, Kind, NodeId, Operation, SpliceError, Tree, splice, verify,
+    self as yaml, Buffer, Cache, ErrorKind, Kind, NodeId, Operation, SpliceError, Tree, Uneditable, splice, verify,
 };
 
 /// The action for one template, in two steps.
@@ -225,8 +225,8 @@ fn splice_and_verify(
         return Ok((Vec::new(), None));
     }
     let spliced = splice(tree, operations, cache);
-    let spliced =
-        spliced.map_err(|uneditable| ApplyError::Refused(find_uneditable(tree, patches, &uneditable, cache)))?;
+    let spliced = spliced
+        .map_err(|uneditable| ApplyError::Refused(find_uneditable(tree, changes, patches, &uneditable, cache)))?;
     let text = edit::apply(tree.text(), &spliced.edits);
     let mut buffer = cache.buffer();
     let new = reread(&text, &mut buffer)?;
@@ -239,35 +239,55 @@ fn splice_and_verify(
     Ok((spliced.edits, Some(text)))
 }
 
-/// Finds the patches that fail alone; `together` is the error of all of them.
+/// Finds the patches that cannot be carried out, each with its first error; `together` is the error of all of them.
 fn find_uneditable(
     tree: &Tree<'_>,
+    changes: &[PlannedChange],
     patches: Vec<TemplatePatch>,
     together: &SpliceError,
     cache: &Cache,
 ) -> Vec<(usize, UneditableChange)> {
     let mut nodes = Nodes::of(tree);
-    let alone = patches.into_iter().enumerate().filter_map(|(index, patch)| {
-        let alone = splice(tree, patch.operations, cache).err()?;
-        Some((index, nodes.refusal(&alone)))
-    });
-    let find_uneditable: Vec<(usize, UneditableChange)> = alone.collect();
-    if find_uneditable.is_empty() { vec![(0, nodes.refusal(together))] } else { find_uneditable }
+    let starts = TemplateStarts::of(&mut nodes, changes);
+    let mut refused = BTreeMap::new();
+    for Uneditable { patch, error, .. } in
+        yaml::find_uneditable(tree, patches.into_iter().map(|patch| patch.operations).collect(), cache)
+    {
+        let index = patch.unwrap_or_else(|| starts.template_above(error.offset));
+        refused.entry(index).or_insert_with(|| nodes.refusal(&error));
+    }
+    if refused.is_empty() {
+        refused.insert(0, nodes.refusal(together));
+    }
+    refused.into_iter().collect()
 }
 
 /// Returns, for each template above tabs that the edits have made unreadable, the first such tab. White space belongs to the
 /// value above it, which now is another one and may be indented deeper.
 fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[PlannedChange]) -> Vec<(usize, UneditableChange)> {
-    let mut nodes = Nodes::of(tree);
-    let mut start = |change: &PlannedChange| nodes.node(&change.path()).map(|template| tree.span(template).start);
-    let starts: BTreeMap<usize, usize> =
-        changes.iter().enumerate().filter_map(|(index, change)| Some((start(change)?, index))).collect();
+    let starts = TemplateStarts::of(&mut Nodes::of(tree), changes);
     let mut refused = BTreeMap::new();
     for tab in tabs {
-        let index = starts.range(..=tab).next_back().map_or(0, |(_, index)| *index);
+        let index = starts.template_above(*tab);
         refused.entry(index).or_insert_with(|| refusal(&ErrorKind::Tabs.at(*tab), None));
     }
     refused.into_iter().collect()
+}
+
+/// The indices of changes by the offsets at which their templates begin.
+struct TemplateStarts(BTreeMap<usize, usize>);
+
+impl TemplateStarts {
+    fn of(nodes: &mut Nodes<'_, '_>, changes: &[PlannedChange]) -> Self {
+        let mut start =
+            |change: &PlannedChange| nodes.node(&change.path()).map(|template| nodes.tree.span(template).start);
+        Self(changes.iter().enumerate().filter_map(|(index, change)| Some((start(change)?, index))).collect())
+    }
+
+    /// The template that holds the offset, or the one above it.
+    fn template_above(&self, offset: usize) -> usize {
+        self.0.range(..=offset).next_back().map_or(0, |(_, index)| *index)
+    }
 }
 
 fn refusal(uneditable: &SpliceError, again: Option<NextOccurrence>) -> UneditableChange {
