@@ -6,8 +6,10 @@ use mackerel_agent_injector::config::{Config, Sources, load};
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::{Direction, Options};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
+use yaml_json_patch::Patch;
 
 /// The work that is measured.
 pub(crate) type Run = Box<dyn Fn()>;
@@ -113,6 +115,7 @@ pub(crate) const SHAPES: &[Shape] = &[
     other("JobSet: templates and owners", 100, |n| {
         job_set("", &format!(r#","ownerReferences":[{}{{}}]"#, r#"{"name":"a"},"#.repeat(n)), n)
     }),
+    other("JobSet: templates that wait", 40, waiting_job_set),
     text("JobSet: templates", 40, |n| {
         format!("{JOB_SET}metadata: {{name: a}}\nspec:\n  replicatedJobs:\n{}", each(n, |_| format!("  - {JOB}\n")))
     }),
@@ -185,6 +188,56 @@ pub(crate) const SHAPES: &[Shape] = &[
         format!("kind: List\nx: &x\n{pods}{}items: []\n", "items: *x\n".repeat(n))
     }),
     text("search: hidden templates", 100, |n| format!("{DEPLOYMENT}{POD}spec: 1\n---\n").repeat(n)),
+    // Operations of one patch.
+    other("editor: replace all keys", 1000, |n| patched(keys(n), n, |i| replaced(&format!("/k{i}")))),
+    other("editor: replace all keys of JSON", 1000, |n| {
+        patched(json!(of_keys(n)).to_string(), n, |i| replaced(&format!("/k{i}")))
+    }),
+    other("editor: remove all keys but one", 1000, |n| patched(keys(n + 1), n, |i| removed(&format!("/k{i}")))),
+    other("editor: add keys", 1000, |n| patched(keys(1), n, |i| added(&format!("/a{i}")))),
+    other("editor: test all keys", 1000, |n| patched(keys(n), n, |i| tested(&format!("/k{i}"), i))),
+    other("editor: move all keys", 1000, |n| {
+        patched(each(n, |i| format!("- k{i}: 1\n")), n, |i| moved(&format!("/{i}/k{i}"), &format!("/0/m{i}")))
+    }),
+    other("editor: insert in front", 1000, |n| patched(items(n), n, |_| added("/0"))),
+    other("editor: remove in front", 1000, |n| patched(items(n + 1), n, |_| removed("/0"))),
+    other("editor: test all items", 1000, |n| patched(items(n), n, |i| tested(&format!("/{i}"), i))),
+    other("editor: fill brackets in brackets", 1000, |n| {
+        patched(format!("[{}]", each(n, |_| "{}, ".into())), n, |i| added(&format!("/{i}/a")))
+    }),
+    other("editor: replace lines below anchors", 500, |n| {
+        patched(
+            each(n, |i| format!("- a: &a{i}\n    b: 1\n")),
+            n,
+            |i| json!({"op": "replace", "path": format!("/{i}/a"), "value": {"c": 1}}),
+        )
+    }),
+    other("editor: escapes in quotes", 10_000, |n| {
+        patched(format!("a: \"{}\"\n", "\\t".repeat(n)), 1, |_| moved("/a", "/b"))
+    }),
+    other("editor: tags that the head declares", 500, |n| {
+        let head = each(n, |i| format!("%TAG !e{i}! tag:yaml.org,2002:\n"));
+        patched(format!("{head}---\n{}", each(n, |i| format!("- !e{i}!int {i}\n"))), n, |i| tested(&format!("/{i}"), i))
+    }),
+    // Manifests whose templates are edited together.
+    text("edit: aliased pods", 100, |n| {
+        let pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: *spec}, ";
+        let spec = "{containers: [{name: a, image: a:1}]}";
+        format!("kind: List\nspec: &spec {spec}\nitems: [{}]\n", pod.repeat(n))
+    }),
+    text("edit: every second template uneditable", 100, |n| {
+        let uneditable = "template: {spec: {template: {spec: {containers: &a [{name: a}], x: *a}}}}";
+        let jobs = format!("  - {JOB}\n  - {uneditable}\n").repeat(n);
+        format!("{JOB_SET}metadata: {{name: a}}\nspec:\n  replicatedJobs:\n{jobs}")
+    }),
+    text("edit: lists that are read as a whole", 50, |n| {
+        let pod = "{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: a:1}]}}";
+        format!("kind: List\nitems:\n- &a {pod}\n- *a\n---\n").repeat(n)
+    }),
+    text("edit: tabs below a plain scalar", 1000, |n| {
+        let pod = "kind: Pod\napiVersion: v1\nspec:\n  containers:\n  - name: a\n    image: a:1\n";
+        format!("{pod}{}", "      \t\n".repeat(n))
+    }),
 ];
 
 fn each(n: usize, one: impl Fn(usize) -> String) -> String {
@@ -220,13 +273,63 @@ fn pod(annotations: &str, spec: &str) -> Run {
 /// A JobSet that is applied, with more annotations, more of its metadata and `n` templates.
 fn job_set(annotations: &str, metadata: &str, n: usize) -> Run {
     let metadata = format!(r#"{{"name":"a","annotations":{{"a":"b"{annotations}}}{metadata}}}"#);
-    let job = r#"{"template":{"spec":{"template":{"spec":{"containers":[{"name":"a","image":"a:1"}]}}}}}"#;
-    let jobs = vec![job; n].join(",");
+    let template = r#"{"spec":{"containers":[{"name":"a","image":"a:1"}]}}"#;
+    job_set_of(Hook::Warn, &metadata, &vec![template; n])
+}
+
+/// A JobSet whose templates ask for wait-for.
+fn waiting_job_set(n: usize) -> Run {
+    let wait = format!(r#"{{"annotations":{{"{PREFIX}wait-for":"db:5432"}}}}"#);
+    let template = format!(r#"{{"metadata":{wait},"spec":{{"containers":[{{"name":"a","image":"a:1"}}]}}}}"#);
+    job_set_of(Hook::WaitFor, r#"{"name":"a"}"#, &vec![&*template; n])
+}
+
+fn job_set_of(hook: Hook, metadata: &str, templates: &[&str]) -> Run {
+    let job = |template: &&str| format!(r#"{{"template":{{"spec":{{"template":{template}}}}}}}"#);
+    let jobs = templates.iter().map(job).collect::<Vec<_>>().join(",");
     let kind = json!({"group": "jobset.x-k8s.io", "version": "v1alpha2", "kind": "JobSet"});
     let object = format!(
         r#"{{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{metadata},"spec":{{"replicatedJobs":[{jobs}]}}}}"#
     );
-    review(Hook::Warn, &kind, "jobsets", &object)
+    review(hook, &kind, "jobsets", &object)
+}
+
+fn items(n: usize) -> String {
+    each(n, |i| format!("- {i}\n"))
+}
+
+fn keys(n: usize) -> String {
+    each(n, |i| format!("k{i}: {i}\n"))
+}
+
+fn of_keys(n: usize) -> BTreeMap<String, usize> {
+    (0..n).map(|i| (format!("k{i}"), i)).collect()
+}
+
+fn added(path: &str) -> Value {
+    json!({"op": "add", "path": path, "value": "x"})
+}
+
+fn replaced(path: &str) -> Value {
+    json!({"op": "replace", "path": path, "value": "x"})
+}
+
+fn removed(path: &str) -> Value {
+    json!({"op": "remove", "path": path})
+}
+
+fn tested(path: &str, value: usize) -> Value {
+    json!({"op": "test", "path": path, "value": value})
+}
+
+fn moved(from: &str, path: &str) -> Value {
+    json!({"op": "move", "from": from, "path": path})
+}
+
+/// The text, patched by so many operations.
+fn patched(text: String, operations: usize, one: impl Fn(usize) -> Value) -> Run {
+    let patch: Patch = serde_json::from_value((0..operations).map(one).collect()).expect("a patch");
+    Box::new(move || drop(black_box(yaml_json_patch::apply(&text, &patch).expect("a patch that fits"))))
 }
 
 fn review(hook: Hook, kind: &Value, resource: &str, object: &str) -> Run {

@@ -246,3 +246,78 @@ impl Items {
         (last, at)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{PIECE, SCANS};
+    use crate::splice::overlay::{Overlay, apply, unchanged};
+    use crate::{Operation, Patch, json_patch, read, to_json};
+    use json_patch::jsonptr::PointerBuf;
+    use serde_json::{Value, json};
+    use std::rc::Rc;
+
+    #[test]
+    fn the_index_says_what_looking_at_each_member_says() {
+        for text in [
+            "a: 1\nb: 2\n\"c\": 3\non: 4\n1: 5\n",
+            "a: 1\nb: 2\na: 3\na: 4\n",
+            "a: 1\na: 2\n~: 3\nb: 4\n",
+            "a: 1\n~: 3\na: 2\nb: 4\n",
+            "x: &x {c: 1}\na: 1\n<<: *x\nb: 2\n",
+            "a: 1\n\"a\": 2\nyes: 3\n\"true\": 4\n",
+        ] {
+            let tree = read(text).unwrap();
+            for name in ["a", "b", "c", "d", "on", "true", "1", "<<", "null"] {
+                let mut root = unchanged(&tree);
+                let add = |path: &str| {
+                    let path = PointerBuf::parse(path).unwrap();
+                    vec![Operation::Add { path, value: Rc::new(Value::Null) }]
+                };
+                _ = apply(&tree, &mut root, add("/new"));
+                let Overlay::Map { node, members } = root else { panic!("{text}") };
+                members.scans.set(0);
+                let scanned = members.position(&tree, node, name);
+                members.scans.set(SCANS);
+                assert_eq!(members.position(&tree, node, name), scanned, "{text} {name}");
+            }
+        }
+    }
+
+    /// A patch of several thousand operations, compared with what RFC 6902 says.
+    #[test]
+    fn many_items_and_members_come_and_go() {
+        let (mut random, mut len) = (7_usize, 2 * PIECE);
+        let text: String = (0..len).map(|at| format!("- a{at}: {at}\n")).collect();
+        let mut operations = Vec::new();
+        for step in 0..6 * PIECE {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let at = (random >> 33) % len;
+            match step / PIECE {
+                0 | 4 => {
+                    operations.push(json!({"op": "add", "path": format!("/{at}"), "value": step}));
+                    len += 1;
+                }
+                1 | 5 => {
+                    operations.push(json!({"op": "remove", "path": format!("/{at}")}));
+                    len -= 1;
+                }
+                2 => operations.push(json!({"op": "move", "from": format!("/{at}"), "path": "/0"})),
+                _ => operations.push(json!({"op": "copy", "from": format!("/{at}"), "path": format!("/{at}")})),
+            }
+            len += usize::from(step / PIECE == 3);
+        }
+        let keys: String = (0..PIECE).map(|at| format!("k{at}: {at}\n")).collect();
+        let each = (0..PIECE).flat_map(|at| {
+            let path = format!("/k{}", at * 7 % PIECE);
+            let again = json!({"op": "add", "path": path, "value": "again"});
+            [json!({"op": "test", "path": path, "value": at * 7 % PIECE}), json!({"op": "remove", "path": path}), again]
+        });
+        for (text, operations) in [(text, operations), (keys, each.collect())] {
+            let patch: Patch = serde_json::from_value(Value::Array(operations)).unwrap();
+            let value = |text: &str| to_json(&read(text).unwrap(), crate::NodeId(0)).unwrap();
+            let mut expected = value(&text);
+            json_patch::patch(&mut expected, &patch).unwrap();
+            assert_eq!(value(&crate::apply(&text, &patch).unwrap()), expected);
+        }
+    }
+}
