@@ -7,6 +7,7 @@ use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::{Pointer, Token};
 use serde_json::Value;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Values that are read by going through the collections on the way to them. Few patches read more of them.
 const SCANS: usize = 16;
@@ -45,14 +46,14 @@ impl Reading {
                 }
                 child(tree, at, &token)?
             } else {
-                if !self.known.contains_key(&at) {
-                    self.known.insert(at, Known::of(tree, at)?);
-                }
-                match self.known.get(&at) {
-                    Some(Known::Merged(value)) => return Ok(value.pointer(path.as_str()).cloned()),
-                    Some(Known::Members(members)) => members.get(token.decoded().as_ref()).copied(),
-                    Some(Known::Items(items)) => element(&token, items.len()).and_then(|at| items.get(at)).copied(),
-                    None => None,
+                let known = match self.known.entry(at) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(vacant) => vacant.insert(Known::of(tree, at)?),
+                };
+                match known {
+                    Known::Merged(value) => return Ok(value.pointer(path.as_str()).cloned()),
+                    Known::Members(members) => members.get(token.decoded().as_ref()).copied(),
+                    Known::Items(items) => element(&token, items.len()).and_then(|at| items.get(at)).copied(),
                 }
             };
             let Some(next) = next else { return Ok(None) };
