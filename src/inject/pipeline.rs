@@ -114,7 +114,7 @@ impl Pipeline<'_> {
             item_types(&envelope, root)
         });
         let Some(inherited) = inherited.map(Rc::new) else { return false };
-        let empty = Injection { severity_policy: self.injection.severity_policy.clone(), ..Injection::default() };
+        let empty = Injection { severity_policy: self.injection.severity_policy, ..Injection::default() };
         let before = std::mem::replace(&mut self.injection, empty);
         for range in &cut.items {
             let tree = yaml::read_into(&text[range.clone()], &mut self.buffer).ok();
