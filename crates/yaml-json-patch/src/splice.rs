@@ -34,6 +34,7 @@ mod cache;
 mod edits;
 mod error;
 mod flow;
+pub(crate) mod key;
 mod layout;
 mod lines;
 pub(crate) mod members;

@@ -106,7 +106,7 @@ pub struct Tree<'t> {
     pub(crate) nodes: Vec<Node>,
     /// Sorted by node.
     pub(crate) properties: Vec<Properties>,
-    /// What the `%TAG` directives at the head make of handles: tags may mean anything.
+    /// The handles that `%TAG` directives at the head declare, with their prefixes.
     pub(crate) declared_tags: BTreeMap<&'t str, &'t str>,
 }
 

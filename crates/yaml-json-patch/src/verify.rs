@@ -2,8 +2,9 @@
 //!
 //! The two trees are walked side by side, with the overlay between them. No third document is built.
 
-use crate::splice::members::Members;
-use crate::splice::overlay::{Key, Overlay, OverlayMember, is_key, is_whole};
+use crate::splice::key::is_key;
+use crate::splice::members::{Key, MemberList};
+use crate::splice::overlay::{MemberOverlay, Overlay, is_whole};
 use crate::splice::{Cache, Spliced};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use crate::value::{ScalarValue, scalar_value};
@@ -82,13 +83,13 @@ impl Pair<'_, '_, '_> {
     }
 
     /// Compares members: old ones in their order, new ones in theirs, anywhere among the old ones.
-    fn members(&self, members: &Members, at: NodeId) -> Result<(), Mismatch> {
+    fn members(&self, members: &MemberList<Overlay>, at: NodeId) -> Result<(), Mismatch> {
         let mut old = members.iter().filter(|member| matches!(member.key, Key::Old(_))).peekable();
         let mut added = members.iter().filter(|member| matches!(member.key, Key::New(_))).peekable();
         for (key, value) in self.new.entries(at) {
             let is_old =
-                |member: &&OverlayMember| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
-            let is_added = |member: &&OverlayMember| match &member.key {
+                |member: &&MemberOverlay| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
+            let is_added = |member: &&MemberOverlay| match &member.key {
                 Key::New(name) => is_key(self.new, key, name) == Ok(true),
                 Key::Old(_) | Key::Removed => false,
             };

@@ -31,7 +31,7 @@ pub(crate) struct Examples {
     sequences: BTreeMap<NodeId, Option<(usize, usize)>>,
     indents: BTreeMap<NodeId, Option<usize>>,
     bracketed_lists: BTreeMap<NodeId, bool>,
-    /// Whether brackets are JSON, and the string that shows it.
+    /// The quoting of strings in brackets, and the string that shows it; none where brackets are no JSON.
     pub(super) brackets: BTreeMap<NodeId, Option<(Context, NodeId)>>,
 }
 

@@ -2,7 +2,7 @@
 //! are, so that a patch may change all of them.
 
 use super::error::{ErrorKind, SpliceError};
-use super::overlay::{Key, Overlay, OverlayMember, is_key, name_of};
+use super::key::{is_key, name_of};
 use crate::json::is_merge_key;
 use crate::tree::{NodeId, Tree};
 use std::cell::{Cell, OnceCell};
@@ -10,12 +10,27 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 /// Lookups that go through all members. Few mappings get more, and for these an index costs more than it saves.
-const SCANS: usize = 16;
+pub(super) const SCANS: usize = 16;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Key {
+    Old(NodeId),
+    New(String),
+    /// The member was removed. It keeps its place, so that those behind it keep theirs.
+    Removed,
+}
+
+/// A member of a mapping.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PatchedMember<V> {
+    pub(crate) key: Key,
+    pub(crate) value: V,
+}
 
 /// The members of a mapping, in order; old ones keep theirs.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Members {
-    list: Vec<OverlayMember>,
+pub(crate) struct MemberList<V> {
+    list: Vec<PatchedMember<V>>,
     scans: Cell<usize>,
     index: OnceCell<Box<Index>>,
 }
@@ -24,7 +39,7 @@ pub(crate) struct Members {
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Index {
     /// Up to the first key that has no name.
-    places: HashMap<String, Place>,
+    places: HashMap<String, Occurrence>,
     /// The error of that key.
     odd: Option<SpliceError>,
     /// The last merge key.
@@ -32,17 +47,23 @@ struct Index {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Place {
+enum Occurrence {
     Once(usize),
     Twice(SpliceError),
 }
 
-impl Members {
-    pub(super) fn new(list: Vec<OverlayMember>) -> Self {
+impl<V: Default> MemberList<V> {
+    pub(super) fn new(list: Vec<PatchedMember<V>>) -> Self {
         Self { list, scans: Cell::new(0), index: OnceCell::new() }
     }
 
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, OverlayMember> {
+    /// Sets the number of lookups so far.
+    #[cfg(test)]
+    pub(super) fn scanned(&self, scans: usize) {
+        self.scans.set(scans);
+    }
+
+    pub(crate) fn iter(&self) -> std::slice::Iter<'_, PatchedMember<V>> {
         self.list.iter()
     }
 
@@ -51,7 +72,7 @@ impl Members {
         self.list.len()
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<&OverlayMember> {
+    pub(super) fn get(&self, at: usize) -> Option<&PatchedMember<V>> {
         self.list.get(at)
     }
 
@@ -60,22 +81,22 @@ impl Members {
         tree: &Tree<'_>,
         node: NodeId,
         name: &str,
-    ) -> Result<Option<&mut OverlayMember>, SpliceError> {
+    ) -> Result<Option<&mut PatchedMember<V>>, SpliceError> {
         let at = self.position(tree, node, name)?;
         Ok(at.and_then(|at| self.list.get_mut(at)))
     }
 
     /// Inserts a member in front of another one, or behind all others.
-    pub(super) fn insert(&mut self, in_front: Option<usize>, name: String, value: Overlay) {
+    pub(super) fn insert(&mut self, in_front: Option<usize>, name: String, value: V) {
         match in_front {
             // Those behind it move, and few mappings get two.
             Some(_) => (self.scans, self.index) = (Cell::new(0), OnceCell::new()),
             None => {
                 let at = self.list.len();
-                self.index.get_mut().map(|index| index.places.insert(name.clone(), Place::Once(at)));
+                self.index.get_mut().map(|index| index.places.insert(name.clone(), Occurrence::Once(at)));
             }
         }
-        self.list.insert(in_front.unwrap_or(self.list.len()), OverlayMember { key: Key::New(name), value });
+        self.list.insert(in_front.unwrap_or(self.list.len()), PatchedMember { key: Key::New(name), value });
     }
 
     pub(super) fn remove(
@@ -83,8 +104,8 @@ impl Members {
         tree: &Tree<'_>,
         node: NodeId,
         name: &str,
-    ) -> Result<Option<OverlayMember>, SpliceError> {
-        let removed = OverlayMember { key: Key::Removed, value: Overlay::Nothing };
+    ) -> Result<Option<PatchedMember<V>>, SpliceError> {
+        let removed = PatchedMember { key: Key::Removed, value: V::default() };
         let member = self.find(tree, node, name)?.map(|member| std::mem::replace(member, removed));
         self.index.get_mut().map(|index| index.places.remove(name));
         Ok(member)
@@ -98,9 +119,9 @@ impl Members {
         } else {
             let index = self.index.get_or_init(|| Box::new(self.index(tree)));
             let found = match (index.places.get(name), index.odd) {
-                (Some(Place::Twice(duplicate)), _) => return Err(*duplicate),
+                (Some(Occurrence::Twice(duplicate)), _) => return Err(*duplicate),
                 (_, Some(odd)) => return Err(odd),
-                (Some(Place::Once(at)), None) => Some(*at),
+                (Some(Occurrence::Once(at)), None) => Some(*at),
                 (None, None) => None,
             };
             (found, index.merge)
@@ -127,7 +148,7 @@ impl Members {
                 found = Some(at);
             }
         }
-        let is_merge = |member: &OverlayMember| matches!(member.key, Key::Old(key) if is_merge_key(tree, key));
+        let is_merge = |member: &PatchedMember<V>| matches!(member.key, Key::Old(key) if is_merge_key(tree, key));
         Ok((found, self.list.iter().rposition(is_merge)))
     }
 
@@ -141,11 +162,11 @@ impl Members {
             };
             match name {
                 Ok(Some(name)) => match index.places.entry(name) {
-                    Entry::Vacant(vacant) => _ = vacant.insert(Place::Once(at)),
+                    Entry::Vacant(vacant) => _ = vacant.insert(Occurrence::Once(at)),
                     Entry::Occupied(mut known) => {
-                        if let Place::Once(first) = *known.get() {
+                        if let Occurrence::Once(first) = *known.get() {
                             let duplicate = self.duplicate(tree, first, member);
-                            known.insert(duplicate.map_or(Place::Once(at), Place::Twice));
+                            known.insert(duplicate.map_or(Occurrence::Once(at), Occurrence::Twice));
                         }
                     }
                 },
@@ -160,7 +181,7 @@ impl Members {
     }
 
     /// The error of a key that is there twice.
-    fn duplicate(&self, tree: &Tree<'_>, first: usize, second: &OverlayMember) -> Option<SpliceError> {
+    fn duplicate(&self, tree: &Tree<'_>, first: usize, second: &PatchedMember<V>) -> Option<SpliceError> {
         let Key::Old(key) = self.list.get(first)?.key else { return None };
         let next_occurrence = match second.key {
             Key::Old(next) => Some(tree.span(next).start),
@@ -171,17 +192,17 @@ impl Members {
 }
 
 /// The most items that move when one comes or goes.
-const PIECE: usize = 512;
+pub(super) const PIECE: usize = 512;
 
 /// The items of a sequence, in pieces.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Items {
-    pieces: Vec<Vec<Overlay>>,
+pub(crate) struct ItemList<T> {
+    pieces: Vec<Vec<T>>,
     len: usize,
 }
 
-impl Items {
-    pub(super) fn new(mut items: Vec<Overlay>) -> Self {
+impl<T> ItemList<T> {
+    pub(super) fn new(mut items: Vec<T>) -> Self {
         let len = items.len();
         let mut pieces = Vec::with_capacity(len / PIECE + 1);
         while items.len() > PIECE {
@@ -192,7 +213,7 @@ impl Items {
         Self { pieces, len }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Overlay> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.pieces.iter().flatten()
     }
 
@@ -200,18 +221,18 @@ impl Items {
         self.len
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<&Overlay> {
+    pub(super) fn get(&self, at: usize) -> Option<&T> {
         let (piece, at) = self.place(at);
         self.pieces.get(piece)?.get(at)
     }
 
-    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut Overlay> {
+    pub(super) fn get_mut(&mut self, at: usize) -> Option<&mut T> {
         let (piece, at) = self.place(at);
         self.pieces.get_mut(piece)?.get_mut(at)
     }
 
     /// Inserts an item; behind all others if `at` is their number.
-    pub(super) fn insert(&mut self, at: usize, item: Overlay) {
+    pub(super) fn insert(&mut self, at: usize, item: T) {
         let (index, at) = self.place(at);
         let Some(piece) = self.pieces.get_mut(index) else { return };
         piece.insert(at, item);
@@ -222,7 +243,7 @@ impl Items {
         }
     }
 
-    pub(super) fn remove(&mut self, at: usize) -> Option<Overlay> {
+    pub(super) fn remove(&mut self, at: usize) -> Option<T> {
         let (index, at) = self.place(at);
         let piece = self.pieces.get_mut(index).filter(|piece| at < piece.len())?;
         let item = piece.remove(at);
@@ -244,80 +265,5 @@ impl Items {
             at -= piece.len();
         }
         (last, at)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{PIECE, SCANS};
-    use crate::splice::overlay::{Overlay, apply, unchanged};
-    use crate::{Operation, Patch, json_patch, read, to_json};
-    use json_patch::jsonptr::PointerBuf;
-    use serde_json::{Value, json};
-    use std::rc::Rc;
-
-    #[test]
-    fn the_index_says_what_looking_at_each_member_says() {
-        for text in [
-            "a: 1\nb: 2\n\"c\": 3\non: 4\n1: 5\n",
-            "a: 1\nb: 2\na: 3\na: 4\n",
-            "a: 1\na: 2\n~: 3\nb: 4\n",
-            "a: 1\n~: 3\na: 2\nb: 4\n",
-            "x: &x {c: 1}\na: 1\n<<: *x\nb: 2\n",
-            "a: 1\n\"a\": 2\nyes: 3\n\"true\": 4\n",
-        ] {
-            let tree = read(text).unwrap();
-            for name in ["a", "b", "c", "d", "on", "true", "1", "<<", "null"] {
-                let mut root = unchanged(&tree);
-                let add = |path: &str| {
-                    let path = PointerBuf::parse(path).unwrap();
-                    vec![Operation::Add { path, value: Rc::new(Value::Null) }]
-                };
-                _ = apply(&tree, &mut root, add("/new"));
-                let Overlay::Map { node, members } = root else { panic!("{text}") };
-                members.scans.set(0);
-                let scanned = members.position(&tree, node, name);
-                members.scans.set(SCANS);
-                assert_eq!(members.position(&tree, node, name), scanned, "{text} {name}");
-            }
-        }
-    }
-
-    /// A patch of several thousand operations, compared with what RFC 6902 says.
-    #[test]
-    fn many_items_and_members_come_and_go() {
-        let (mut random, mut len) = (7_usize, 2 * PIECE);
-        let text: String = (0..len).map(|at| format!("- a{at}: {at}\n")).collect();
-        let mut operations = Vec::new();
-        for step in 0..6 * PIECE {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let at = (random >> 33) % len;
-            match step / PIECE {
-                0 | 4 => {
-                    operations.push(json!({"op": "add", "path": format!("/{at}"), "value": step}));
-                    len += 1;
-                }
-                1 | 5 => {
-                    operations.push(json!({"op": "remove", "path": format!("/{at}")}));
-                    len -= 1;
-                }
-                2 => operations.push(json!({"op": "move", "from": format!("/{at}"), "path": "/0"})),
-                _ => operations.push(json!({"op": "copy", "from": format!("/{at}"), "path": format!("/{at}")})),
-            }
-            len += usize::from(step / PIECE == 3);
-        }
-        let keys: String = (0..PIECE).map(|at| format!("k{at}: {at}\n")).collect();
-        let each = (0..PIECE).flat_map(|at| {
-            let path = format!("/k{}", at * 7 % PIECE);
-            let again = json!({"op": "add", "path": path, "value": "again"});
-            [json!({"op": "test", "path": path, "value": at * 7 % PIECE}), json!({"op": "remove", "path": path}), again]
-        });
-        for (text, operations) in [(text, operations), (keys, each.collect())] {
-            let patch: Patch = serde_json::from_value(Value::Array(operations)).unwrap();
-            let value = |text: &str| to_json(&read(text).unwrap(), crate::NodeId(0)).unwrap();
-            let mut expected = value(&text);
-            json_patch::patch(&mut expected, &patch).unwrap();
-            assert_eq!(value(&crate::apply(&text, &patch).unwrap()), expected);
-        }
     }
 }

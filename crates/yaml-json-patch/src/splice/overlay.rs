@@ -1,46 +1,36 @@
 //! The document as it will be: the old tree, with changes laid over it along the paths that the patch touches.
 
 use super::error::{ErrorKind, SpliceError};
-use super::members::{Items, Members};
+use super::key::key_name;
+use super::members::{ItemList, Key, MemberList, PatchedMember};
 use super::operation::Operation;
-use super::reading::Reading;
-use crate::json::{is_merge_key, to_json};
+use super::reading::{Reading, element, json};
+use crate::json::is_merge_key;
 use crate::tree::{Kind, NodeId, Style, Tree};
-use crate::value::{ScalarValue, is_word, scalar_value};
 use json_patch::jsonptr::{Pointer, Token};
 use serde_json::{Map, Value};
 use std::rc::Rc;
 
 /// A node as it will be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Overlay {
-    /// A document without a node.
+    /// A document without a node, or a member that was removed.
+    #[default]
     Nothing,
     /// A node of the text, unchanged.
     Old(NodeId),
     /// A mapping of the text, something in it changed. Old members keep their order.
-    Map { node: NodeId, members: Members },
+    Map { node: NodeId, members: MemberList<Overlay> },
     /// A sequence of the text, something in it changed.
-    Seq { node: NodeId, items: Items },
+    Seq { node: NodeId, items: ItemList<Overlay> },
     /// A value of the patch.
     New(Rc<Value>),
     /// A null with this source.
     Null(String),
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct OverlayMember {
-    pub(crate) key: Key,
-    pub(crate) value: Overlay,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Key {
-    Old(NodeId),
-    New(String),
-    /// The member was removed. It keeps its place, so that those behind it keep theirs.
-    Removed,
-}
+/// A member of a mapping as it will be.
+pub(crate) type MemberOverlay = PatchedMember<Overlay>;
 
 /// The value at a path.
 enum Target<'o> {
@@ -281,10 +271,10 @@ impl Overlay {
             Kind::Alias => return Err(ErrorKind::Alias.at(at)),
             Kind::Scalar => return Ok(()),
             Kind::Mapping => {
-                let member = |(key, value)| OverlayMember { key: Key::Old(key), value: Overlay::Old(value) };
-                Overlay::Map { node, members: Members::new(tree.entries(node).map(member).collect()) }
+                let member = |(key, value)| PatchedMember { key: Key::Old(key), value: Overlay::Old(value) };
+                Overlay::Map { node, members: MemberList::new(tree.entries(node).map(member).collect()) }
             }
-            Kind::Sequence => Overlay::Seq { node, items: Items::new(tree.items(node).map(Overlay::Old).collect()) },
+            Kind::Sequence => Overlay::Seq { node, items: ItemList::new(tree.items(node).map(Overlay::Old).collect()) },
         };
         if tree.is_aliased(node) {
             return Err(ErrorKind::Anchor.at(at));
@@ -367,10 +357,6 @@ fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
     }
 }
 
-pub(super) fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
-    to_json(tree, node).map_err(|error| ErrorKind::Unreadable.at(error.offset))
-}
-
 fn json_child<'v>(value: &'v mut Value, token: &Token<'_>) -> Option<&'v mut Value> {
     match value {
         Value::Object(members) => members.get_mut(token.decoded().as_ref()),
@@ -379,40 +365,77 @@ fn json_child<'v>(value: &'v mut Value, token: &Token<'_>) -> Option<&'v mut Val
     }
 }
 
-pub(super) fn element(token: &Token<'_>, len: usize) -> Option<usize> {
-    token.to_index().ok()?.for_len(len).ok()
-}
+#[cfg(test)]
+mod tests {
+    use super::{Overlay, apply, unchanged};
+    use crate::splice::members::{PIECE, SCANS};
+    use crate::{Operation, Patch, json_patch, read, to_json};
+    use json_patch::jsonptr::PointerBuf;
+    use serde_json::{Value, json};
+    use std::rc::Rc;
 
-/// Compares as the key's JSON name; the plain spelling of a string is compared as it is written.
-pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, SpliceError> {
-    match word(tree, key) {
-        Some(raw) => Ok(raw == name),
-        // A merge key is no member by itself.
-        None => Ok(!is_merge_key(tree, key) && key_name(tree, key)? == name),
+    #[test]
+    fn the_index_says_what_looking_at_each_member_says() {
+        for text in [
+            "a: 1\nb: 2\n\"c\": 3\non: 4\n1: 5\n",
+            "a: 1\nb: 2\na: 3\na: 4\n",
+            "a: 1\na: 2\n~: 3\nb: 4\n",
+            "a: 1\n~: 3\na: 2\nb: 4\n",
+            "x: &x {c: 1}\na: 1\n<<: *x\nb: 2\n",
+            "a: 1\n\"a\": 2\nyes: 3\n\"true\": 4\n",
+        ] {
+            let tree = read(text).unwrap();
+            for name in ["a", "b", "c", "d", "on", "true", "1", "<<", "null"] {
+                let mut root = unchanged(&tree);
+                let add = |path: &str| {
+                    let path = PointerBuf::parse(path).unwrap();
+                    vec![Operation::Add { path, value: Rc::new(Value::Null) }]
+                };
+                _ = apply(&tree, &mut root, add("/new"));
+                let Overlay::Map { node, members } = root else { panic!("{text}") };
+                members.scanned(0);
+                let scanned = members.position(&tree, node, name);
+                members.scanned(SCANS);
+                assert_eq!(members.position(&tree, node, name), scanned, "{text} {name}");
+            }
+        }
     }
-}
 
-/// The name that [`is_key`] compares with; none for a merge key.
-pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Result<Option<String>, SpliceError> {
-    match word(tree, key) {
-        Some(raw) => Ok(Some(raw.to_owned())),
-        None if is_merge_key(tree, key) => Ok(None),
-        None => key_name(tree, key).map(Some),
-    }
-}
-
-/// The plain spelling of a string.
-fn word<'t>(tree: &Tree<'t>, key: NodeId) -> Option<&'t str> {
-    let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && !tree.has_properties(key);
-    Some(tree.raw(key)).filter(|raw| plain && is_word(raw))
-}
-
-fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
-    let odd = ErrorKind::OddKey.at(tree.span(key).start);
-    match scalar_value(tree, key).map_err(|_| odd)? {
-        ScalarValue::Str(text) => Ok(text.into_owned()),
-        ScalarValue::Bool(value) => Ok(value.to_string()),
-        ScalarValue::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
-        _ => Err(odd),
+    /// A patch of several thousand operations, compared with what RFC 6902 says.
+    #[test]
+    fn many_items_and_members_come_and_go() {
+        let (mut random, mut len) = (7_usize, 2 * PIECE);
+        let text: String = (0..len).map(|at| format!("- a{at}: {at}\n")).collect();
+        let mut operations = Vec::new();
+        for step in 0..6 * PIECE {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let at = (random >> 33) % len;
+            match step / PIECE {
+                0 | 4 => {
+                    operations.push(json!({"op": "add", "path": format!("/{at}"), "value": step}));
+                    len += 1;
+                }
+                1 | 5 => {
+                    operations.push(json!({"op": "remove", "path": format!("/{at}")}));
+                    len -= 1;
+                }
+                2 => operations.push(json!({"op": "move", "from": format!("/{at}"), "path": "/0"})),
+                _ => operations.push(json!({"op": "copy", "from": format!("/{at}"), "path": format!("/{at}")})),
+            }
+            len += usize::from(step / PIECE == 3);
+        }
+        let keys: String = (0..PIECE).map(|at| format!("k{at}: {at}\n")).collect();
+        let each = (0..PIECE).flat_map(|at| {
+            let path = format!("/k{}", at * 7 % PIECE);
+            let again = json!({"op": "add", "path": path, "value": "again"});
+            [json!({"op": "test", "path": path, "value": at * 7 % PIECE}), json!({"op": "remove", "path": path}), again]
+        });
+        for (text, operations) in [(text, operations), (keys, each.collect())] {
+            let patch: Patch = serde_json::from_value(Value::Array(operations)).unwrap();
+            let value = |text: &str| to_json(&read(text).unwrap(), crate::NodeId(0)).unwrap();
+            let mut expected = value(&text);
+            json_patch::patch(&mut expected, &patch).unwrap();
+            assert_eq!(value(&crate::apply(&text, &patch).unwrap()), expected);
+        }
     }
 }

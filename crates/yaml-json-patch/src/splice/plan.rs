@@ -2,8 +2,8 @@
 
 use super::error::{ErrorKind, SpliceError};
 use super::lines::Lines;
-use super::members::{Items, Members};
-use super::overlay::{Key, Overlay, OverlayMember};
+use super::members::{ItemList, Key, MemberList};
+use super::overlay::{MemberOverlay, Overlay};
 use crate::tree::{Kind, NodeId, Style, Tree};
 use serde_json::Value;
 use std::rc::Rc;
@@ -78,12 +78,12 @@ pub(crate) fn mapping<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
-    members: &'o Members,
+    members: &'o MemberList<Overlay>,
 ) -> Result<SplicePlan<'o>, SpliceError> {
     let elements = elements_of(tree, lines, node)?;
     // Behind the last old one that stays, new ones come behind removed ones, too.
     let stays = members.iter().rposition(|member| matches!(member.key, Key::Old(_))).unwrap_or(0);
-    let is_there = |member: &&OverlayMember| member.key != Key::Removed;
+    let is_there = |member: &&MemberOverlay| member.key != Key::Removed;
     let mut among = members.iter().take(stays).filter(is_there).peekable();
     let mut behind = members.iter().skip(stays).filter(is_there).peekable();
     let mut steps: Vec<SpliceStep<'o>> = Vec::with_capacity(elements.len());
@@ -91,7 +91,7 @@ pub(crate) fn mapping<'o>(
         while let Some(member) = among.next_if(|member| matches!(member.key, Key::New(_))) {
             steps.push(insertion(member));
         }
-        let is_same = |member: &&OverlayMember| matches!(member.key, Key::Old(key) if Some(key) == element.key);
+        let is_same = |member: &&MemberOverlay| matches!(member.key, Key::Old(key) if Some(key) == element.key);
         let same = among.next_if(is_same).or_else(|| behind.next_if(is_same));
         steps.push(match same.map(|member| &member.value) {
             None => SpliceStep::Remove(at),
@@ -104,7 +104,7 @@ pub(crate) fn mapping<'o>(
     Ok(SplicePlan::new(elements, steps))
 }
 
-fn insertion(member: &OverlayMember) -> SpliceStep<'_> {
+fn insertion(member: &MemberOverlay) -> SpliceStep<'_> {
     let name = match &member.key {
         Key::New(name) => Some(name.as_str()),
         Key::Old(_) | Key::Removed => None,
@@ -117,7 +117,7 @@ pub(crate) fn sequence<'o>(
     tree: &Tree<'_>,
     lines: &Lines<'_>,
     node: NodeId,
-    items: &'o Items,
+    items: &'o ItemList<Overlay>,
 ) -> Result<SplicePlan<'o>, SpliceError> {
     let elements = elements_of(tree, lines, node)?;
     let mut steps = Vec::with_capacity(elements.len());

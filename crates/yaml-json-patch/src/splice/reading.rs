@@ -1,8 +1,8 @@
 //! Reads values of the text by JSON Pointer, for `test`, `move` and `copy`.
 
-use super::error::SpliceError;
-use super::overlay::{element, is_key, json, name_of};
-use crate::json::is_merge_key;
+use super::error::{ErrorKind, SpliceError};
+use super::key::{is_key, name_of};
+use crate::json::{is_merge_key, to_json};
 use crate::tree::{Kind, NodeId, Tree};
 use json_patch::jsonptr::{Pointer, Token};
 use serde_json::Value;
@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 /// Values that are read by going through the collections on the way to them. Few patches read more of them.
 const SCANS: usize = 16;
 
-/// What was found out about the collections of a tree, once many of their values are read.
+/// Indexes of the collections of a tree from which many values are read.
 #[derive(Default)]
 pub(super) struct Reading {
     values: usize,
@@ -94,4 +94,14 @@ fn child(tree: &Tree<'_>, node: NodeId, token: &Token<'_>) -> Result<Option<Node
         }
     }
     Ok(found)
+}
+
+/// The node as JSON.
+pub(super) fn json(tree: &Tree<'_>, node: NodeId) -> Result<Value, SpliceError> {
+    to_json(tree, node).map_err(|error| ErrorKind::Unreadable.at(error.offset))
+}
+
+/// The index of an item among so many.
+pub(super) fn element(token: &Token<'_>, len: usize) -> Option<usize> {
+    token.to_index().ok()?.for_len(len).ok()
 }

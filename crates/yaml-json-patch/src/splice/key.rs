@@ -1,0 +1,40 @@
+//! The names of a mapping's keys, as Kubernetes reads them.
+
+use super::error::{ErrorKind, SpliceError};
+use crate::json::is_merge_key;
+use crate::tree::{Kind, NodeId, Style, Tree};
+use crate::value::{ScalarValue, is_word, scalar_value};
+
+/// Compares as the key's JSON name; the plain spelling of a string is compared as it is written.
+pub(crate) fn is_key(tree: &Tree<'_>, key: NodeId, name: &str) -> Result<bool, SpliceError> {
+    match word(tree, key) {
+        Some(raw) => Ok(raw == name),
+        // A merge key is no member by itself.
+        None => Ok(!is_merge_key(tree, key) && key_name(tree, key)? == name),
+    }
+}
+
+/// The name that [`is_key`] compares with; none for a merge key.
+pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Result<Option<String>, SpliceError> {
+    match word(tree, key) {
+        Some(raw) => Ok(Some(raw.to_owned())),
+        None if is_merge_key(tree, key) => Ok(None),
+        None => key_name(tree, key).map(Some),
+    }
+}
+
+/// The plain spelling of a string.
+fn word<'t>(tree: &Tree<'t>, key: NodeId) -> Option<&'t str> {
+    let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && !tree.has_properties(key);
+    Some(tree.raw(key)).filter(|raw| plain && is_word(raw))
+}
+
+pub(super) fn key_name(tree: &Tree<'_>, key: NodeId) -> Result<String, SpliceError> {
+    let odd = ErrorKind::OddKey.at(tree.span(key).start);
+    match scalar_value(tree, key).map_err(|_| odd)? {
+        ScalarValue::Str(text) => Ok(text.into_owned()),
+        ScalarValue::Bool(value) => Ok(value.to_string()),
+        ScalarValue::Int(value) if i64::try_from(value).is_ok() => Ok(value.to_string()),
+        _ => Err(odd),
+    }
+}
