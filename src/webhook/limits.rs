@@ -25,8 +25,10 @@ pub(crate) const MAX_FINISH_TIME: Duration = Duration::from_secs(10);
 
 /// Bytes of a request's head, and of what is read of a body at once. Those of kube-apiserver have less than 1 KiB.
 pub(crate) const MAX_HEAD: usize = 16 << 10;
-/// Bytes of a body. The API server takes objects of 3 MiB, and a review may hold two.
-pub(crate) const MAX_BODY: usize = 7 << 20;
+/// Bytes of a body. The API server takes objects of 3 MiB, and a review may hold two. What comes after them is not kept.
+const MAX_BODY: usize = 7 << 20;
+/// Bytes that are kept of a longer body: what comes before the object, and all annotations, which have at most 256 KiB.
+const MAX_BEGINNING: usize = 512 << 10;
 /// Bytes of a small body. Nearly all pods have less.
 const MAX_SMALL_BODY: usize = 32 << 10;
 /// Bytes of a body that may take the room of all bodies.
@@ -89,6 +91,8 @@ pub(crate) struct Body {
     bytes: Vec<u8>,
     /// Items of lists and mappings that the bytes can make.
     items: usize,
+    /// More than [`MAX_BODY`] have come, and only the beginning is kept.
+    is_cut: bool,
     /// Bytes counted in [`Traffic::bodies`].
     counted: usize,
     traffic: Arc<Traffic>,
@@ -111,11 +115,14 @@ impl Body {
     pub(crate) fn new(content_length: Option<usize>, traffic: &Arc<Traffic>) -> Self {
         // The caller may promise bytes and send none: memory is taken as they come.
         let bytes = Vec::with_capacity(content_length.unwrap_or_default().min(MAX_SMALL_BODY));
-        Self { bytes, items: 0, counted: 0, traffic: Arc::clone(traffic) }
+        Self { bytes, items: 0, is_cut: false, counted: 0, traffic: Arc::clone(traffic) }
     }
 
     /// Returns the size of the review, before anything of it is read.
     pub(crate) fn size(&self) -> Size {
+        if self.is_cut {
+            return Size::TooLarge;
+        }
         if self.bytes.len() <= MAX_SMALL_BODY {
             return Size::Small;
         }
@@ -133,9 +140,18 @@ impl Body {
         &self.bytes
     }
 
+    /// Returns true if only the beginning of a body that is too long is kept.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
     /// Adds bytes that have come.
     pub(crate) fn extend(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         let length = self.bytes.len() + bytes.len();
+        if self.is_cut || length > MAX_BODY {
+            self.cut();
+            return Ok(());
+        }
         if length > MAX_SMALL_BODY {
             let limit = if length > MAX_ORDINARY_BODY { MAX_LARGE_BODIES } else { MAX_BODIES };
             take(&self.traffic.bodies, length - self.counted, limit)?;
@@ -144,6 +160,15 @@ impl Body {
         self.items += bytes.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
         self.bytes.extend_from_slice(bytes);
         Ok(())
+    }
+
+    fn cut(&mut self) {
+        self.is_cut = true;
+        self.bytes.truncate(MAX_BEGINNING);
+        self.bytes.shrink_to_fit();
+        let given_back = self.counted.saturating_sub(self.bytes.len());
+        self.traffic.bodies.fetch_sub(given_back, Ordering::Relaxed);
+        self.counted -= given_back;
     }
 }
 
@@ -226,6 +251,20 @@ mod tests {
         assert!(body(&[0; MAX_SMALL_BODY], &traffic).is_ok());
         bodies.clear();
         assert!(body(&mebibyte, &traffic).is_ok());
+    }
+
+    #[test]
+    fn the_beginning_of_a_body_that_is_too_long_is_kept() {
+        let traffic = Arc::new(Traffic::default());
+        let mut body = body(&vec![b' '; MAX_BODY], &traffic).unwrap();
+        assert!(!body.is_cut());
+        for _ in 0..3 {
+            assert_eq!(body.extend(&[b' '; 1 << 20]), Ok(()));
+            assert_eq!((body.is_cut(), body.size(), body.bytes().len()), (true, Size::TooLarge, MAX_BEGINNING));
+            assert_eq!(traffic.bodies.load(Ordering::Relaxed), MAX_BEGINNING);
+        }
+        drop(body);
+        assert_eq!(traffic.bodies.load(Ordering::Relaxed), 0);
     }
 
     #[test]

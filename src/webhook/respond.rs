@@ -3,7 +3,7 @@
 use crate::admission::Hook;
 use crate::webhook::connections::{Connection, Phase};
 use crate::webhook::engine::{Engine, Review, Unanswered};
-use crate::webhook::limits::{Body, MAX_BODY, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer};
+use crate::webhook::limits::{Body, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer};
 use crate::webhook::metrics::{Limit, Metrics};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -68,7 +68,9 @@ impl RequestError {
             RequestError::NotFound => "unknown path; the hooks are /mutate, /warn and /wait-for".to_owned(),
             RequestError::NotPost => "hooks support POST only".to_owned(),
             RequestError::NotJson => "hooks require the content type application/json".to_owned(),
-            RequestError::TooLong => "the body is longer than 7 MiB".to_owned(),
+            RequestError::TooLong => {
+                "the body is longer than 7 MiB, and does not begin as an AdmissionReview".to_owned()
+            }
             RequestError::Slow => "the body was not received in time".to_owned(),
             RequestError::Broken => "the body is incomplete".to_owned(),
             RequestError::Busy(_) => "too many requests; try again".to_owned(),
@@ -115,19 +117,20 @@ impl Responder {
             return Err(RequestError::NotJson);
         }
         let length = content_length(request.headers());
-        if length.is_some_and(|length| length > MAX_BODY) {
-            return Err(RequestError::TooLong);
-        }
         let body =
             timeout(MAX_BODY_TIME, self.read(request.into_body(), length)).await.map_err(|_| RequestError::Slow)??;
         connection.enter(Phase::Waiting);
+        let is_cut = body.is_cut();
         let review = Review { hook, body, _in_flight: self.metrics.in_flight() };
         let turn = tokio::select! {
             turn = self.engine.turn(review.body.size()) => turn?,
             () = connection.evicted() => return Err(RequestError::Busy(Limit::Connections)),
         };
         connection.enter(Phase::Review);
-        let reply = turn.review(review).await?;
+        let reply = turn.review(review).await.map_err(|unanswered| match unanswered {
+            Unanswered::Malformed(_) if is_cut => RequestError::TooLong,
+            other => other.into(),
+        })?;
         let answer = UnreadAnswer::new(reply.body, &self.traffic);
         let answer = answer.map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
         self.metrics.reviewed(hook.name(), reply.decision, reply.is_dry_run, started.elapsed());
@@ -135,13 +138,9 @@ impl Responder {
     }
 
     async fn read(&self, mut incoming: Incoming, promised: Option<usize>) -> Result<Body, RequestError> {
-        let (mut body, mut length) = (Some(Body::new(promised, &self.traffic)), 0);
+        let mut body = Some(Body::new(promised, &self.traffic));
         while let Some(frame) = incoming.frame().await {
             let Ok(data) = frame.map_err(|_| RequestError::Broken)?.into_data() else { continue };
-            length += data.len();
-            if length > MAX_BODY {
-                return Err(RequestError::TooLong);
-            }
             // The rest is read all the same: closing a connection with unread bytes resets it, and the API server would see
             // that instead of the status after which it tries again.
             if body.as_mut().is_some_and(|body| body.extend(&data).is_err()) {

@@ -95,7 +95,7 @@ fn the_chart_has_the_version_and_the_image_of_the_release() {
         assert!(user.runs(&helm, &["verify", "--keyring", &packages.keyring, archive]).contains("Chart Hash Verified"));
         let sets = ["--kube-version=1.30", "--set=tls.mode=cert-manager"];
         let rendered = user.runs(&helm, &[&["template", "injector", archive], &sets[..]].concat());
-        assert!(rendered.contains(&format!("\n          image: {IMAGE}\n")), "{rendered}");
+        assert!(rendered.contains(&format!("\n          image: \"{IMAGE}\"\n")), "{rendered}");
         assert!(rendered.contains(&format!("\n    app.kubernetes.io/version: \"{VERSION}\"\n")), "{rendered}");
         assert!(
             rendered.contains(&format!("helm.sh/chart: mackerel-agent-injector-webhook-{VERSION}\n")),

@@ -1,7 +1,7 @@
 //! Malformed requests: each has its status, and the server answers the next review.
 
 use crate::webhook::server::client::{Client, Transport, post_head};
-use crate::webhook::server::{REVIEW, Server};
+use crate::webhook::server::{REVIEW, Server, decision};
 use std::net::TcpStream;
 
 const MAX_BODY: usize = 7 << 20;
@@ -48,7 +48,7 @@ fn malformed() -> Vec<(&'static str, Vec<u8>, u16)> {
         ("YAML", with_type("Content-Type: application/yaml\r\n"), 415),
         ("protobuf", with_type("Content-Type: application/vnd.kubernetes.protobuf\r\n"), 415),
         ("a form", with_type("Content-Type: application/x-www-form-urlencoded\r\n"), 415),
-        ("7 MiB + 1, promised", raw(&post_head("/mutate", MAX_BODY + 1)), 413),
+        ("7 MiB + 1 that is no review", with_body(&vec![b' '; MAX_BODY + 1]), 413),
         ("more than a number holds", raw(&format!("{JSON}Content-Length: 18446744073709551616\r\n\r\n")), 400),
         ("no number", raw(&format!("{JSON}Content-Length: many\r\n\r\n")), 400),
         ("a negative number", raw(&format!("{JSON}Content-Length: -1\r\n\r\n")), 400),
@@ -99,20 +99,28 @@ fn malformed_requests_have_the_right_status() {
 }
 
 #[test]
-fn a_body_may_have_7_mib_and_no_byte_more() {
-    let server = Server::start(&[]);
+fn a_pod_in_a_longer_body_than_7_mib_is_allowed_with_a_warning() {
+    let server = Server::start(&["--set=onError=skip"]);
     let filled = |length: usize| {
         let mut body = REVIEW.trim_end().as_bytes().to_vec();
         body.resize(length, b' ');
         body
     };
-    assert_eq!(server.connect().post("/mutate", &filled(MAX_BODY)).status, 200);
+    assert_eq!(decision(&server.connect().post("/mutate", &filled(MAX_BODY))), "injected");
+    assert_eq!(decision(&server.connect().post("/mutate", &filled(MAX_BODY + 1))), "uneditable");
     // Without a promise, the bytes are counted as they come.
     let mut client = server.connect();
-    let (body, size) = (filled(MAX_BODY + 1), MAX_BODY + 1);
+    let (body, size) = (filled(3 * MAX_BODY), 3 * MAX_BODY);
     client.send(format!("{JSON}Transfer-Encoding: chunked\r\n\r\n{size:x}\r\n").as_bytes());
     client.send(&[&body[..], b"\r\n0\r\n\r\n"].concat());
-    assert!(client.receive().is_ok_and(|answer| answer.status == 413) || client.is_closed());
+    let answer = client.receive().unwrap();
+    assert_eq!(decision(&answer), "uneditable");
+    assert!(answer.text().contains("the object is too large") && answer.text().contains("\"allowed\":true"));
+}
+
+#[test]
+fn a_body_may_come_in_chunks_or_after_it_was_asked_for() {
+    let server = Server::start(&[]);
     let mut client = server.connect();
     client.send(
         format!("{JSON}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{REVIEW}\r\n0\r\n\r\n", REVIEW.len()).as_bytes(),
