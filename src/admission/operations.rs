@@ -2,6 +2,7 @@
 
 use crate::admission::Verdict;
 use crate::admission::response::Findings;
+use crate::manifest::item_cache::ItemCache;
 use crate::reconcile::patch::TemplatePatch;
 use crate::report::Finding;
 use std::collections::HashMap;
@@ -18,6 +19,7 @@ pub(super) fn verdict(tree: &Tree<'_>, decision: Finding, patch: TemplatePatch, 
 /// Returns the path of the first operation that does not apply. Only additions are expected: nothing is replaced or removed.
 fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String> {
     let mut added: HashMap<&str, usize> = HashMap::new();
+    let mut items = ItemCache::default();
     operations.iter().find_map(|operation| {
         let (Operation::Add { path, .. } | Operation::InsertBefore { path, .. }) = operation else {
             return Some("an unexpected operation".to_owned());
@@ -25,7 +27,7 @@ fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String>
         let path = path.as_str();
         let applies = path.rsplit_once('/').is_some_and(|(parent, token)| {
             let before = added.entry(parent).or_default();
-            let Some(node) = find(tree, parent) else { return false };
+            let Some(node) = find(tree, parent, &mut items) else { return false };
             let applies = match tree.kind(node) {
                 Kind::Mapping => true,
                 Kind::Sequence => {
@@ -41,6 +43,6 @@ fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String>
 }
 
 /// The node at a JSON Pointer.
-fn find(tree: &Tree<'_>, pointer: &str) -> Option<NodeId> {
-    pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| tree.child(node, token))
+fn find(tree: &Tree<'_>, pointer: &str, items: &mut ItemCache) -> Option<NodeId> {
+    pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| items.child(tree, node, token))
 }

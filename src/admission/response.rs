@@ -175,7 +175,8 @@ pub(super) fn answer(request: &AdmissionRequest<'_>, name: String, verdict: Verd
         patch_type: patch.is_some().then_some("JSONPatch"),
         patch: patch.map(ByteString),
         audit_annotations: [("decision", decision)].into(),
-        warnings: if allowed { findings.shown() } else { Vec::new() },
+        // The status of an object that is not allowed has the first.
+        warnings: findings.shown().into_iter().skip(usize::from(!allowed)).collect(),
     };
     let review = AdmissionReview { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response };
     Answer {

@@ -16,6 +16,9 @@ pub struct Malformed {
     pub message: String,
 }
 
+/// Characters of the reason why a body is malformed.
+const MAX_MESSAGE: usize = 200;
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AdmissionReview<'b> {
@@ -83,7 +86,8 @@ enum Operation {
 impl<'b> AdmissionRequest<'b> {
     /// Reads the request of a review.
     pub(super) fn read(body: &'b [u8]) -> Result<Self, Malformed> {
-        let malformed = |message: String| Malformed { message };
+        // It repeats what the caller sent.
+        let malformed = |message: String| Malformed { message: message.chars().take(MAX_MESSAGE).collect() };
         let review: AdmissionReview<'b> = serde_json::from_slice(body).map_err(|error| malformed(error.to_string()))?;
         if (&*review.api_version, &*review.kind) != ("admission.k8s.io/v1", "AdmissionReview") {
             return Err(malformed(format!("found {} of {}", review.kind, review.api_version)));

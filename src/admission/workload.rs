@@ -16,6 +16,11 @@ use crate::report::{Class, Finding, Reason};
 use std::rc::Rc;
 use yaml_json_patch::Tree;
 
+/// Templates that get the init container in one answer, which has more than a kilobyte for each. A Deployment has one template.
+const MAX_WAITING_TEMPLATES: usize = 1000;
+/// Bytes of a JSON Pointer to a template: each finding about it has a copy. YAML takes no key above 1,024 characters.
+const MAX_POINTER: usize = 4 << 10;
+
 /// A template of the workload.
 struct WorkloadTemplate {
     /// JSON Pointer from the workload.
@@ -57,9 +62,15 @@ impl Reviewer {
     /// Adds the init container that waits to templates that ask for it and do not have it. One that is there stays as it is.
     pub(super) fn wait_for(&self, tree: &Tree<'_>, resource: &Resource, request: &AdmissionRequest<'_>) -> Verdict {
         let mut patch = TemplatePatch::default();
+        let mut waiting = 0;
         for WorkloadTemplate { pointer, view, existing, report } in self.templates(tree, resource) {
             let Decision::Add(plan) = &report.decision else { continue };
             let Some(wait_for) = plan.wait_for().filter(|_| existing.is_none()) else { continue };
+            waiting += 1;
+            if waiting > MAX_WAITING_TEMPLATES {
+                let message = format!("more than {MAX_WAITING_TEMPLATES} pod templates ask for wait-for");
+                return Verdict::Refuse([Finding::new(Reason::Uneditable, message, 0, "")].into_iter().collect());
+            }
             let alone = Components::WaitFor(Rc::clone(wait_for));
             match insertion(tree, &view, &pointer, &alone, ListPositions::default(), &self.records) {
                 Ok(insertion) => patch.operations.extend(insertion.operations),
@@ -77,7 +88,8 @@ impl Reviewer {
     fn templates(&self, tree: &Tree<'_>, resource: &Resource) -> impl Iterator<Item = WorkloadTemplate> {
         let is_of =
             |group: &str, kind: &str| resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind);
-        let found = self.config.workloads().templates(tree, resource.node, is_of).found;
+        let mut found = self.config.workloads().templates(tree, resource.node, is_of).found;
+        found.retain(|found| found.pointer.len() <= MAX_POINTER);
         let template = move |found: crate::manifest::workloads::FoundTemplate| {
             let pointer = found.pointer.clone();
             let mut view = PodTemplate::of_found(tree, found);

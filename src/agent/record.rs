@@ -166,12 +166,20 @@ pub(crate) enum RecordError {
     Broken,
 }
 
+/// Bytes of a record. Ours have some hundred; a forged one is copied several times.
+const MAX_RECORD: usize = 64 << 10;
+/// Pull secrets of a record.
+const MAX_PULL_SECRETS: usize = 1000;
+
 impl Record {
     /// Parses a record.
     ///
     /// # Errors
     /// When the text is no record, or of an unknown format.
     pub(crate) fn parse(text: &str) -> Result<Self, RecordError> {
+        if text.len() > MAX_RECORD {
+            return Err(RecordError::Broken);
+        }
         let format = text.split(';').next().unwrap_or_default();
         let number = format.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
         match number {
@@ -269,9 +277,8 @@ fn wait_for(text: &str) -> Option<WaitForRecord> {
 /// `2:team+mirror`
 fn pull_secrets(text: &str) -> Option<PullSecrets> {
     let (behind, names) = text.split_once(':')?;
-    let names: Vec<String> = names.split('+').map(str::to_owned).collect();
-    let is_name = |name: &String| !name.is_empty();
-    names.iter().all(is_name).then_some(PullSecrets { behind: behind.parse().ok()?, names })
+    let name = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+    Some(PullSecrets { behind: behind.parse().ok()?, names: few(names.split('+'), MAX_PULL_SECRETS, name)? })
 }
 
 fn short(volume: Volume) -> &'static str {
@@ -318,7 +325,10 @@ fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{AgentRecord, Digest, Parent, PullSecrets, Record, RecordError, Sidecar, Volume, WaitForRecord};
+    use super::{
+        AgentRecord, Digest, MAX_PULL_SECRETS, MAX_RECORD, Parent, PullSecrets, Record, RecordError, Sidecar, Volume,
+        WaitForRecord,
+    };
     use crate::agent::components::Components;
     use crate::config::WaitForPosition;
 
@@ -385,6 +395,8 @@ mod tests {
             "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;created=volumes+volumes+volumes+volumes+volumes",
             "injected",
             "v;agent=native",
+            &format!("v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=0:a{}", "+a".repeat(MAX_PULL_SECRETS)),
+            &format!("v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=0:{}", "a".repeat(MAX_RECORD)),
         ] {
             assert_eq!(Record::parse(text), Err(RecordError::Broken), "{text}");
         }

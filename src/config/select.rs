@@ -109,7 +109,9 @@ impl Select {
         if is_system || matches(&self.exclude_namespaces) {
             return Some(Reason::NamespaceExcluded);
         }
-        (!self.namespaces.is_empty() && !matches(&self.namespaces)).then_some(Reason::NotSelected)
+        let is_selected = self.namespaces.is_empty() || matches(&self.namespaces);
+        let is_excluded = self.exclude.iter().any(|exclusion| exclusion.is_of_namespace(namespace));
+        (!is_selected || is_excluded).then_some(Reason::NotSelected)
     }
 }
 
@@ -156,6 +158,13 @@ fn without_empty(mut json: Json) -> Json {
 }
 
 impl Exclusion {
+    /// Returns true if it is about everything in a namespace.
+    fn is_of_namespace(&self, name: &str) -> bool {
+        let Self { group, kind, namespace, name: resource, pod_selector } = self;
+        let is_of_all = group.is_none() && kind.is_none() && resource.is_none();
+        is_of_all && *pod_selector == LabelSelector::default() && namespace.as_ref().is_some_and(|it| it.matches(name))
+    }
+
     /// Returns true if it is about a workload, by its kind, group or name. `kind: Pod` and `group: ""` are about pods without a
     /// controller.
     pub(crate) fn names_workload(&self) -> bool {

@@ -87,6 +87,9 @@ impl Resource {
     }
 }
 
+/// Bytes of `apiVersion` and `kind`: a DNS subdomain, a version and a kind.
+const MAX_TYPE: usize = 512;
+
 /// The maximum depth of lists inside lists. Real input nests two deep.
 const MAX_LIST_DEPTH: usize = 8;
 
@@ -205,6 +208,8 @@ pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
     match list.kind.as_str() {
         kind if !is_list(kind) => None,
         "List" | "ResourceList" => Some(TypeMeta::default()),
+        // No type of Kubernetes is that long, and each item has a copy.
+        _ if list.kind.len() + list.api_version.len() > MAX_TYPE => Some(TypeMeta::default()),
         kind => Some(TypeMeta { kind: kind.strip_suffix("List").unwrap_or_default().to_owned(), ..list }),
     }
 }

@@ -16,6 +16,9 @@ pub(crate) struct RecordCache {
 /// Records that are kept; more than any real stream has.
 const CAPACITY: usize = 64;
 
+/// Bytes of a record that is kept: a webhook keeps those of many pods.
+const MAX_CACHED: usize = 1 << 10;
+
 /// Annotations in each form in which they are added.
 #[derive(Debug)]
 pub(super) struct OwnAnnotations {
@@ -34,8 +37,10 @@ impl RecordCache {
         if let Some((_, annotations)) = written.iter().find(|(known, _)| *known == record) {
             return Rc::clone(annotations);
         }
-        let annotations = Rc::new(OwnAnnotations::of(of_record(&record)));
-        if written.len() < CAPACITY {
+        let text = record.to_string();
+        let is_short = text.len() <= MAX_CACHED;
+        let annotations = Rc::new(OwnAnnotations::of(of_record(&record, text)));
+        if written.len() < CAPACITY && is_short {
             written.push((record, Rc::clone(&annotations)));
         }
         annotations
@@ -53,9 +58,9 @@ impl OwnAnnotations {
     }
 }
 
-fn of_record(record: &Record) -> Vec<(&'static str, Value)> {
+fn of_record(record: &Record, text: String) -> Vec<(&'static str, Value)> {
     let status = status_is_added(record).then(|| (Annotation::Status.key(), Value::from(INJECTED)));
-    let record = (Annotation::Record.key(), Value::from(record.to_string()));
+    let record = (Annotation::Record.key(), Value::from(text));
     status.into_iter().chain([record]).collect()
 }
 

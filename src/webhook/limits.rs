@@ -45,13 +45,13 @@ const MAX_ANSWERS: usize = 8 << 20;
 pub(crate) const MAX_TLS_BUFFER: usize = 16 << 10;
 
 /// Memory for a review that is not large.
-const MAX_ORDINARY_COST: usize = 4 << 20;
+const MAX_ORDINARY_COST: usize = 8 << 20;
 /// Memory for a review. One that needs more is answered without reading its object.
-const MAX_COST: usize = 80 << 20;
-/// Memory for each byte of a body, at most: the body itself, and texts that the answer repeats.
-const COST_OF_BYTE: usize = 4;
-/// Memory for each item of a list or mapping, at most: its nodes, and the view of an annotation with key and value.
-const COST_OF_ITEM: usize = 200;
+const MAX_COST: usize = 72 << 20;
+/// Memory for each byte of a body, at most: the body itself, and texts that views and answers repeat.
+const COST_OF_BYTE: usize = 8;
+/// Memory for each item of a list or mapping, at most: its nodes, the view of an annotation, and a finding about it.
+const COST_OF_ITEM: usize = 400;
 
 /// Connections to the port with the hooks.
 pub(crate) const MAX_CONNECTIONS: usize = 1024;

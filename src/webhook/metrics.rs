@@ -8,6 +8,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use rustls::AlertDescription;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -89,7 +90,7 @@ impl HandshakeFailure {
 
     pub(crate) fn of(error: Option<&rustls::Error>) -> Self {
         match error {
-            Some(rustls::Error::AlertReceived(_)) => Self::CertificateRefused,
+            Some(rustls::Error::AlertReceived(alert)) if is_about_certificate(*alert) => Self::CertificateRefused,
             Some(rustls::Error::NoCertificatesPresented | rustls::Error::InvalidCertificate(_)) => {
                 Self::ClientCertificate
             }
@@ -113,6 +114,21 @@ impl HandshakeFailure {
             Self::Other => None,
         }
     }
+}
+
+/// True for the alerts of clients that do not trust a certificate. Any client may send any other.
+fn is_about_certificate(alert: AlertDescription) -> bool {
+    matches!(
+        alert,
+        AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            // A CA of the same name with another key.
+            | AlertDescription::DecryptError
+    )
 }
 
 /// A file that is read again.

@@ -89,7 +89,10 @@ impl Responder {
             Ok(body) => json(body),
             Err(error) => {
                 self.metrics.refused(error.status().1);
-                if let RequestError::Busy(limit) = error {
+                // The connection that closes for another is counted there.
+                if let RequestError::Busy(limit) = error
+                    && !connection.is_evicted()
+                {
                     self.metrics.shed(limit);
                 }
                 text(error)

@@ -182,12 +182,18 @@ impl Port {
     }
 
     fn handshake_failed(&self, error: Option<&io::Error>) {
-        static LINES: Throttle = Throttle::new();
+        static CERTIFICATE_REFUSED: Throttle = Throttle::new();
+        static CLIENT_CERTIFICATE: Throttle = Throttle::new();
         let error = error.and_then(|error| error.get_ref()).and_then(|inner| inner.downcast_ref::<rustls::Error>());
         let failure = HandshakeFailure::of(error);
         self.responder.metrics.handshake_failed(failure);
+        // Lines about scanners must not hide those about the certificate.
+        let lines = match failure {
+            HandshakeFailure::ClientCertificate => &CLIENT_CERTIFICATE,
+            HandshakeFailure::CertificateRefused | HandshakeFailure::Other => &CERTIFICATE_REFUSED,
+        };
         if let (Some(line), Some(error)) = (failure.line(), error)
-            && let Some(left_out) = LINES.left_out()
+            && let Some(left_out) = lines.left_out()
         {
             tracing::warn!(error = %error, left_out, "{line}");
         }

@@ -42,6 +42,7 @@ fn what_is_too_deep_is_refused_only_where_it_may_be_wanted() {
         ("onError: skip", json!({}), "uneditable", true),
         ("onError: fail", json!({}), "uneditable", false),
         ("{select: {excludeNamespaces: [sh*]}}", json!({}), "namespace-excluded", true),
+        ("{select: {exclude: [{namespace: shop}]}}", json!({}), "not-selected", true),
         ("{select: {namespaces: [lab]}}", json!({}), "not-selected", true),
         ("{select: {namespaces: [shop]}}", json!({}), "uneditable", false),
         ("injection: disabled", annotated("inject", "true"), "disabled", true),

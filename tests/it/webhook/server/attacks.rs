@@ -1,7 +1,7 @@
 //! Reviews that one caller makes expensive, and the others' reviews and probes beside them.
 
 use crate::webhook::server::client::{Client, Transport, trusting};
-use crate::webhook::server::{EndsLoad, REVIEW, Server, decision, is_long, scaled, until};
+use crate::webhook::server::{EndsLoad, REVIEW, Server, decision, is_long, until};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -39,6 +39,16 @@ fn with_pull_secrets(count: usize) -> String {
     annotated("record", &record).replacen("\"spec\":{", &secrets, 1)
 }
 
+/// A record of an init container that waits alone.
+const WAITING: &str = "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1";
+
+/// A review of a list whose items inherit a long type.
+fn pod_list(items: usize) -> String {
+    let items = format!("\"items\":[{}{{}}]", "{},".repeat(items));
+    let list = format!("\"object\":{{\"kind\":\"PodList\",\"apiVersion\":\"{}\",{items},", "v".repeat(14_000));
+    REVIEW.replacen("\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",", &list, 1)
+}
+
 /// A review of a workload whose templates and annotations multiply.
 fn job_set(templates: usize, annotations: usize) -> String {
     let unknown = |number| format!("\"agent-injector.contrib.mackerel.io/x{number}\":\"\"");
@@ -64,6 +74,10 @@ fn no_review_that_multiplies_takes_the_agent_of_another_pod() {
         ("/mutate", annotated("ignore-container", &(0..5_000).map(|n| format!("(?P<g{n}>a)")).collect::<String>())),
         ("/mutate", annotated("inject", &(0..9_000).map(misspelt).collect::<String>())),
         ("/mutate", with_pull_secrets(12_000)),
+        ("/mutate", annotated("record", &format!("{WAITING};pull=0:a{}", "+a".repeat(500_000)))),
+        ("/mutate", annotated("record", &format!("{WAITING};pull=0:a{}", "+a".repeat(12_000)))),
+        ("/mutate", pod_list(5_300)),
+        ("/warn", pod_list(5_300)),
         ("/mutate", annotated("memo", &"x".repeat(480_000))),
         ("/mutate", dense(2_400_000)),
         ("/warn", job_set(1_200, 1_200)),
@@ -95,9 +109,15 @@ fn no_review_that_multiplies_takes_the_agent_of_another_pod() {
 #[test]
 fn probes_and_small_reviews_do_not_wait_for_others() {
     let server = Server::start(&[]);
-    let (ordinary, large) = (dense(9_000), dense(120_000));
+    let (ordinary, large) = (dense(9_000) + &" ".repeat(10_000), dense(60_000));
     let is_over = AtomicBool::new(false);
+    let tls = trusting(&server.authority);
     thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                drop(Transport::tls_with(server.address, Arc::clone(&tls)));
+            }
+        });
         for number in 0..8 {
             let (server, is_over, body) = (&server, &is_over, if number == 0 { &large } else { &ordinary });
             scope.spawn(move || {
@@ -108,23 +128,26 @@ fn probes_and_small_reviews_do_not_wait_for_others() {
             });
         }
         let _end = EndsLoad(&is_over);
-        // Beside other tests, times show the machine.
-        let limit = Duration::from_millis(if is_long() { 100 } else { 2_000 });
+        let mut probes = Vec::new();
         for _ in 0..200 {
             assert_eq!(server.decision(), "injected");
             for path in ["/livez", "/readyz"] {
                 let start = Instant::now();
                 assert_eq!(server.get(path).status, 200);
-                assert!(start.elapsed() < limit, "{path} took {:?}", start.elapsed());
+                probes.push(start.elapsed());
             }
         }
+        probes.sort_unstable();
+        // Beside other tests, the longest time shows the machine.
+        let slow = if is_long() { probes.len() - 1 } else { probes.len() / 2 };
+        assert!(probes[slow] < Duration::from_millis(100), "{:?}", probes[slow]);
     });
 }
 
 #[test]
 fn a_small_body_in_chunks_is_as_small_as_any() {
     let server = Server::start(&[]);
-    let large = dense(120_000);
+    let large = dense(60_000);
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -148,7 +171,7 @@ fn a_small_body_in_chunks_is_as_small_as_any() {
 #[test]
 fn a_review_that_waits_gives_its_connection_to_a_new_one() {
     let server = Server::with_connections(8);
-    let large = dense(120_000);
+    let large = dense(60_000);
     let mut is_evicted = false;
     for _ in 0..50 {
         let mut clients: Vec<_> = (0..8).map(|_| server.connect()).collect();
@@ -173,26 +196,28 @@ fn a_review_that_waits_gives_its_connection_to_a_new_one() {
     panic!("no review gave its connection away");
 }
 
-/// Answers that repeat 4 KiB of each of many annotations, on connections that never read.
+/// The answer repeats the review's uid. Each client asks once more than its socket holds, and reads nothing.
 #[test]
 #[cfg(target_os = "linux")]
 fn answers_that_are_never_read_take_bounded_memory() {
-    super::limits::open_many_files();
     let server = Server::start(&[]);
-    let body = annotated("memo", &"x".repeat(4_000));
+    let body = REVIEW.replacen("705ab4f5-6393-11e8-b7cc-42010a800002", &"7".repeat(500_000), 1);
+    let request = super::client::post(&body);
     let tls = trusting(&server.authority);
-    let mut unread: Vec<_> = (0..scaled(1_000))
-        .map(|_| Client::new(Transport::tls_with(server.address, Arc::clone(&tls)).unwrap()))
+    let unread: Vec<_> = (0..40)
+        .map(|_| {
+            let (tls, request) = (Arc::clone(&tls), request.clone());
+            let mut client = Client::new(Transport::tls_with(server.address, tls).unwrap());
+            thread::spawn(move || {
+                // The server does not read on while its answer is not read.
+                (0..20).all(|_| client.try_send(request.as_bytes()).is_ok());
+            })
+        })
         .collect();
-    for client in &mut unread {
-        for _ in 0..100 {
-            if client.try_send(super::client::post(&body).as_bytes()).is_err() {
-                break;
-            }
-        }
-    }
+    until("answers are refused", || server.metric("shed_total{limit=\"answers\"}") > Some(0.0));
     assert_eq!(server.decision(), "injected");
     assert!(server.memory().1 <= MEMORY_LIMIT, "{:?} MB", server.memory());
+    until("the clients are shown out", || unread.iter().all(|client| client.is_finished()));
 }
 
 /// Everything that the server accepts, at once: idle connections, heads and bodies that do not end, reviews of each size, answers
