@@ -167,10 +167,13 @@ impl Worker {
             if reply.is_closed() {
                 continue;
             }
-            let answer = self.answer(&review);
+            // Even a panic in the answer to a panic ends one review: without a reply it is `Lost`.
+            let answer = catch_unwind(AssertUnwindSafe(|| self.answer(&review)));
             drop((review, permit));
-            // The client may have left.
-            let _ = reply.send(answer);
+            if let Ok(answer) = answer {
+                // The client may have left.
+                let _ = reply.send(answer);
+            }
         }
     }
 
