@@ -1,5 +1,5 @@
-//! Shapes of input that whoever writes manifests, annotations or configurations can multiply. The work for each is to grow as its input
-//! and output do.
+//! Shapes of input that the author of a manifest, an annotation or a configuration can multiply. The work for each must grow no faster
+//! than its input and output.
 
 use mackerel_agent_injector::admission::{Hook, Reviewer};
 use mackerel_agent_injector::config::{Config, Sources, load};

@@ -89,7 +89,19 @@ impl Injection {
 
     /// Adds what was found in a later part of the text.
     pub(crate) fn append(&mut self, later: Self) {
-        let Self { edits, outcomes, findings, remarks, without_template, kinds_without_template, related, .. } = later;
+        // Permissions and requirements are found when the whole text has been read.
+        let Self {
+            edits,
+            outcomes,
+            permissions: _,
+            findings,
+            remarks,
+            without_template,
+            kinds_without_template,
+            related,
+            requirements: _,
+            severity_policy: _,
+        } = later;
         self.edits.extend(edits);
         self.outcomes.extend(outcomes);
         self.findings.extend(findings);

@@ -1,4 +1,4 @@
-//! Nothing is denied that nobody asked about: objects of odd characters, too deep or too large ones, and bodies that are no JSON.
+//! Objects that YAML refuses, that are too deep or too large, and bodies that are no JSON: a pod is refused only if it may be wanted.
 
 use crate::admission::answers::{annotated, containers, deployment, pod};
 use crate::admission::{answer, patched, review};
