@@ -1,6 +1,8 @@
 //! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
-use crate::config::{AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation, WarningId, role_list};
+use crate::config::{
+    AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation, WarningId, role_list,
+};
 use crate::diagnostic::closest::{closest, is_within, normalize};
 use crate::report::ReasonSet;
 use std::borrow::Cow;
@@ -48,7 +50,9 @@ pub enum InjectRequest {
 /// # Errors
 /// If its value is neither `true` nor `false`, in any case of letters.
 pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnotation> {
-    let Some(given) = find(annotations, Annotation::Inject) else { return Ok(InjectRequest::None) };
+    let Some(given) = find(annotations, Annotation::Inject) else {
+        return Ok(InjectRequest::None);
+    };
     too_long(given).map_or(Ok(()), Err)?;
     let (key, value, offset) = given;
     match value.to_ascii_lowercase().as_str() {
@@ -56,7 +60,11 @@ pub fn request(annotations: &[Given<'_>]) -> Result<InjectRequest, InvalidAnnota
         "false" => Ok(InjectRequest::OptOut),
         _ => {
             let what = format!("must be `true` or `false`, found `{value}`");
-            Err(invalid(key, offset, Violation::new(what).with_help(boolean_help(value))))
+            Err(invalid(
+                key,
+                offset,
+                Violation::new(what).with_help(boolean_help(value)),
+            ))
         }
     }
 }
@@ -66,8 +74,19 @@ const MAX_VALUE: usize = 4096;
 
 /// Returns the refusal of a value that is too long to be read.
 pub(crate) fn too_long((key, value, offset): Given<'_>) -> Option<InvalidAnnotation> {
-    let what = || format!("has a value of {} bytes; at most {MAX_VALUE} are allowed", value.len());
-    (value.len() > MAX_VALUE).then(|| invalid(key, offset, Violation::new(what()).with_help("shorten the value")))
+    let what = || {
+        format!(
+            "has a value of {} bytes; at most {MAX_VALUE} are allowed",
+            value.len()
+        )
+    };
+    (value.len() > MAX_VALUE).then(|| {
+        invalid(
+            key,
+            offset,
+            Violation::new(what()).with_help("shorten the value"),
+        )
+    })
 }
 
 /// Returns the boolean that people mean by a word; `None` if they may mean neither.
@@ -92,7 +111,9 @@ pub(crate) fn boolean_help(value: &str) -> String {
 /// # Errors
 /// If it names an id that is no warning, or one that a template cannot ignore.
 pub(crate) fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, InvalidAnnotation> {
-    let Some(given) = find(annotations, Annotation::IgnoreWarnings) else { return Ok(ReasonSet::default()) };
+    let Some(given) = find(annotations, Annotation::IgnoreWarnings) else {
+        return Ok(ReasonSet::default());
+    };
     too_long(given).map_or(Ok(()), Err)?;
     let (key, value, offset) = given;
     let ids = value.split(',').map(str::trim).filter(|id| !id.is_empty());
@@ -105,11 +126,21 @@ pub(crate) fn ignored_warnings(annotations: &[Given<'_>]) -> Result<ReasonSet, I
 ///
 /// # Errors
 /// Every annotation with a value that is invalid for its setting or conflicts with another setting.
-pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<'c, Config>, InvalidAnnotations> {
-    let is_limited = |key: &str| Annotation::of(key).is_some_and(|known| known != Annotation::Record);
-    let mut long = annotations.iter().filter_map(|given| too_long(*given)).filter(|invalid| is_limited(&invalid.key));
+pub fn overlay<'c>(
+    config: &'c Config,
+    annotations: &[Given<'_>],
+) -> Result<Cow<'c, Config>, InvalidAnnotations> {
+    let is_limited =
+        |key: &str| Annotation::of(key).is_some_and(|known| known != Annotation::Record);
+    let mut long = annotations
+        .iter()
+        .filter_map(|given| too_long(*given))
+        .filter(|invalid| is_limited(&invalid.key));
     if let Some(first) = long.next() {
-        return Err(InvalidAnnotations { first, others: long.collect() });
+        return Err(InvalidAnnotations {
+            first,
+            others: long.collect(),
+        });
     }
     let known: Vec<(Annotation, &str, Given<'_>)> = annotations
         .iter()
@@ -119,7 +150,11 @@ pub fn overlay<'c>(config: &'c Config, annotations: &[Given<'_>]) -> Result<Cow<
         })
         .filter(|(annotation, _, given)| is_setting(*annotation, given.1))
         .collect();
-    if known.is_empty() { Ok(Cow::Borrowed(config)) } else { annotated(config, annotations, known).map(Cow::Owned) }
+    if known.is_empty() {
+        Ok(Cow::Borrowed(config))
+    } else {
+        annotated(config, annotations, known).map(Cow::Owned)
+    }
 }
 
 #[cold]
@@ -129,13 +164,23 @@ fn annotated(
     known: Vec<(Annotation, &str, Given<'_>)>,
 ) -> Result<Config, InvalidAnnotations> {
     let mut annotated = TemplateConfig::new(config);
-    let mut found: Vec<InvalidAnnotation> =
-        known.iter().filter_map(|given| differs_from_its_alias(given, &known)).collect();
+    let mut found: Vec<InvalidAnnotation> = known
+        .iter()
+        .filter_map(|given| differs_from_its_alias(given, &known))
+        .collect();
     reset_overridden(&mut annotated, annotations);
     for (annotation, path, (key, value, offset)) in known {
-        let value = if annotation == Annotation::Roles { Cow::Owned(role_list(value)) } else { Cow::Borrowed(value) };
+        let value = if annotation == Annotation::Roles {
+            Cow::Owned(role_list(value))
+        } else {
+            Cow::Borrowed(value)
+        };
         let violations = annotated.set(path, &value, key, offset);
-        found.extend(violations.into_iter().map(|violation| invalid(key, offset, violation)));
+        found.extend(
+            violations
+                .into_iter()
+                .map(|violation| invalid(key, offset, violation)),
+        );
     }
     if found.is_empty() {
         found.extend(annotated.conflicts().into_iter().map(conflicting));
@@ -143,7 +188,10 @@ fn annotated(
     let mut found = found.into_iter();
     match found.next() {
         None => Ok(annotated.finish()),
-        Some(first) => Err(InvalidAnnotations { first, others: found.collect() }),
+        Some(first) => Err(InvalidAnnotations {
+            first,
+            others: found.collect(),
+        }),
     }
 }
 
@@ -155,38 +203,56 @@ fn differs_from_its_alias(
     if *key == annotation.key() {
         return None;
     }
-    let (.., (named, other, _)) = known.iter().rfind(|(.., (key, ..))| *key == annotation.key())?;
+    let (.., (named, other, _)) = known
+        .iter()
+        .rfind(|(.., (key, ..))| *key == annotation.key())?;
     let what = format!("is `{value}`, but its alias `{named}` is `{other}`");
-    (other != value).then(|| invalid(key, *offset, Violation::new(what).with_help("remove one of them")))
+    (other != value).then(|| {
+        invalid(
+            key,
+            *offset,
+            Violation::new(what).with_help("remove one of them"),
+        )
+    })
 }
 
 /// Returns false for an empty value of the three annotations that the original injector ignores when they are empty.
 fn is_setting(annotation: Annotation, value: &str) -> bool {
     match annotation {
-        Annotation::ApiKeySecretName | Annotation::AgentConfigMapName | Annotation::AgentConfigLocation => {
-            !value.is_empty()
-        }
+        Annotation::ApiKeySecretName
+        | Annotation::AgentConfigMapName
+        | Annotation::AgentConfigLocation => !value.is_empty(),
         _ => true,
     }
 }
 
 /// Resets settings of the configuration that exclude those of the template's annotations.
 fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
-    let is_set = |wanted, (key, value, _): &Given<'_>| Annotation::of(key) == Some(wanted) && is_setting(wanted, value);
+    let is_set = |wanted, (key, value, _): &Given<'_>| {
+        Annotation::of(key) == Some(wanted) && is_setting(wanted, value)
+    };
     let has = |annotation| annotations.iter().any(|given| is_set(annotation, given));
     let is_insecure = find(annotations, Annotation::KubeletInsecureTls)
         .is_some_and(|(_, value, _)| value.eq_ignore_ascii_case("true"));
-    let is_fargate =
-        find(annotations, Annotation::Platform).is_some_and(|(_, value, _)| value == Platform::EksFargate.as_str());
+    let is_fargate = find(annotations, Annotation::Platform)
+        .is_some_and(|(_, value, _)| value == Platform::EksFargate.as_str());
     if has(Annotation::KubeletReadOnlyPort) || is_fargate {
         annotated.reset("kubelet", |spec| spec.kubelet = Kubelet::default());
     } else if has(Annotation::KubeletPort) || is_insecure {
-        annotated.reset("kubelet.readOnlyPort", |spec| spec.kubelet.read_only_port = None);
+        annotated.reset("kubelet.readOnlyPort", |spec| {
+            spec.kubelet.read_only_port = None
+        });
     }
     if has(Annotation::AgentConfigMapName) {
-        annotated.reset("agent.config.location", |spec| spec.agent.config.location = None);
+        annotated.reset("agent.config.location", |spec| {
+            spec.agent.config.location = None
+        });
     }
-    for asked in Annotation::ALL.iter().filter(|asked| has(**asked)).filter_map(|asked| asked.setting()) {
+    for asked in Annotation::ALL
+        .iter()
+        .filter(|asked| has(**asked))
+        .filter_map(|asked| asked.setting())
+    {
         annotated.remove_variables_of(asked);
     }
 }
@@ -204,7 +270,11 @@ pub struct UnknownAnnotation {
 
 impl UnknownAnnotation {
     fn like(meant: Option<Annotation>) -> Self {
-        Self { meant, is_request: false, is_opposite: false }
+        Self {
+            meant,
+            is_request: false,
+            is_opposite: false,
+        }
     }
 
     /// Returns what to write instead: the key, and for `inject` the value that means the same as this one.
@@ -228,22 +298,35 @@ const REQUEST_EDITS: usize = 2;
 
 /// Names that other injectors have for `inject`, and for its opposite; also with it, as `no-inject` and `injection-disabled`.
 const OTHER_NAMES: [&str; 2] = ["enable", "enabled"];
-const OPPOSITE_NAMES: [&str; 9] = ["disable", "disabled", "skip", "exclude", "optout", "no", "un", "dont", "donot"];
+const OPPOSITE_NAMES: [&str; 9] = [
+    "disable", "disabled", "skip", "exclude", "optout", "no", "un", "dont", "donot",
+];
 
 /// Recognises mistyped keys: unknown names with the right prefix, and known names with one that resembles it, is the beginning
 /// of it or names Mackerel.
 #[must_use]
 pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
     let known = PREFIX.trim_end_matches('/');
-    let named = |name: &str| Annotation::ALL.iter().copied().find(|meant| meant.names().any(|of| of == name));
+    let named = |name: &str| {
+        Annotation::ALL
+            .iter()
+            .copied()
+            .find(|meant| meant.names().any(|of| of == name))
+    };
     let Some((prefix, name)) = key.split_once('/') else {
         // A dot or a backslash for the slash, or the prefix alone.
-        let name = key.strip_prefix(known)?.trim_start_matches(['.', '-', '_', '\\']);
-        return Some(UnknownAnnotation::like(named(name).or(name.is_empty().then_some(Annotation::Inject))));
+        let name = key
+            .strip_prefix(known)?
+            .trim_start_matches(['.', '-', '_', '\\']);
+        return Some(UnknownAnnotation::like(
+            named(name).or(name.is_empty().then_some(Annotation::Inject)),
+        ));
     };
     if prefix != known {
         let meant = named(name)?;
-        let is_first_part = known.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('.'));
+        let is_first_part = known
+            .strip_prefix(prefix)
+            .is_some_and(|rest| rest.starts_with('.'));
         let names_mackerel = prefix.to_ascii_lowercase().contains("mackerel");
         let is_meant = names_mackerel || is_first_part || is_within(PREFIX_EDITS, prefix, known);
         return is_meant.then_some(UnknownAnnotation::like(Some(meant)));
@@ -252,42 +335,86 @@ pub fn unknown(key: &str) -> Option<UnknownAnnotation> {
         return None;
     }
     let inject = Annotation::Inject;
-    let word = normalize(name).replace("injection", "").replace("inject", "");
+    let word = normalize(name)
+        .replace("injection", "")
+        .replace("inject", "");
     let is_opposite = OPPOSITE_NAMES.contains(&&*word);
-    let like_inject = UnknownAnnotation { is_opposite, ..UnknownAnnotation::like(Some(inject)) };
-    if name.to_ascii_lowercase().starts_with(inject.name()) || is_within(REQUEST_EDITS, name, inject.name()) {
-        return Some(UnknownAnnotation { is_request: true, ..like_inject });
+    let like_inject = UnknownAnnotation {
+        is_opposite,
+        ..UnknownAnnotation::like(Some(inject))
+    };
+    if name.to_ascii_lowercase().starts_with(inject.name())
+        || is_within(REQUEST_EDITS, name, inject.name())
+    {
+        return Some(UnknownAnnotation {
+            is_request: true,
+            ..like_inject
+        });
     }
     if is_opposite || OTHER_NAMES.contains(&&*word) {
         return Some(like_inject);
     }
-    let names = Annotation::ALL.iter().flat_map(|annotation| annotation.names());
-    Some(UnknownAnnotation::like(closest(name, names).and_then(named)))
+    let names = Annotation::ALL
+        .iter()
+        .flat_map(|annotation| annotation.names());
+    Some(UnknownAnnotation::like(
+        closest(name, names).and_then(named),
+    ))
 }
 
 /// Recognises `inject` without any prefix, if its value is a boolean.
-pub(crate) fn unprefixed_request<'v>(key: &str, value: impl FnOnce() -> Cow<'v, str>) -> Option<UnknownAnnotation> {
+pub(crate) fn unprefixed_request<'v>(
+    key: &str,
+    value: impl FnOnce() -> Cow<'v, str>,
+) -> Option<UnknownAnnotation> {
     let inject = Annotation::Inject;
-    (key == inject.name() && meant_boolean(&value()).is_some()).then(|| UnknownAnnotation::like(Some(inject)))
+    (key == inject.name() && meant_boolean(&value()).is_some())
+        .then(|| UnknownAnnotation::like(Some(inject)))
 }
 
 fn find<'a>(annotations: &[Given<'a>], wanted: Annotation) -> Option<Given<'a>> {
-    annotations.iter().copied().rfind(|(key, ..)| Annotation::of(key) == Some(wanted))
+    annotations
+        .iter()
+        .copied()
+        .rfind(|(key, ..)| Annotation::of(key) == Some(wanted))
 }
 
 fn invalid(key: &str, offset: usize, violation: Violation) -> InvalidAnnotation {
     let message = format!("annotation `{key}` {}", violation.what);
-    InvalidAnnotation { key: key.to_owned(), offset, message, help: violation.help }
+    InvalidAnnotation {
+        key: key.to_owned(),
+        offset,
+        message,
+        help: violation.help,
+    }
 }
 
 /// Reports a conflict of settings at the first annotation; the message ends with the annotations involved.
-fn conflicting(AnnotationConflict { first, others, violation }: AnnotationConflict) -> InvalidAnnotation {
+fn conflicting(
+    AnnotationConflict {
+        first,
+        others,
+        violation,
+    }: AnnotationConflict,
+) -> InvalidAnnotation {
     let name = |key: &str| format!("`{}`", key.strip_prefix(PREFIX).unwrap_or(key));
-    let names: Vec<String> = std::iter::once(&first).chain(&others).map(|(key, _)| name(key)).collect();
-    let word = if others.is_empty() { "annotation" } else { "annotations" };
+    let names: Vec<String> = std::iter::once(&first)
+        .chain(&others)
+        .map(|(key, _)| name(key))
+        .collect();
+    let word = if others.is_empty() {
+        "annotation"
+    } else {
+        "annotations"
+    };
     let message = format!("{} ({word} {})", violation.what, names.join(" and "));
     let (key, offset) = first;
-    InvalidAnnotation { key, offset, message, help: violation.help }
+    InvalidAnnotation {
+        key,
+        offset,
+        message,
+        help: violation.help,
+    }
 }
 
 #[cfg(test)]
@@ -296,16 +423,24 @@ mod tests {
     use crate::config::{KubeletConnection, Sources, load};
 
     fn given<'a>(pairs: &'a [(String, &'a str)]) -> Vec<Given<'a>> {
-        pairs.iter().enumerate().map(|(index, (key, value))| (key.as_str(), *value, index)).collect()
+        pairs
+            .iter()
+            .enumerate()
+            .map(|(index, (key, value))| (key.as_str(), *value, index))
+            .collect()
     }
 
     fn keys<'a>(pairs: &[(&str, &'a str)]) -> Vec<(String, &'a str)> {
-        pairs.iter().map(|(name, value)| (format!("{PREFIX}{name}"), *value)).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| (format!("{PREFIX}{name}"), *value))
+            .collect()
     }
 
     fn configured(spec: &str) -> Config {
-        let text =
-            format!("{{apiVersion: agent-injector.contrib.mackerel.io/v1alpha1, kind: AgentInjector, spec: {spec}}}");
+        let text = format!(
+            "{{apiVersion: agent-injector.contrib.mackerel.io/v1alpha1, kind: AgentInjector, spec: {spec}}}"
+        );
         load(&Sources::of_text("c", &text)).unwrap()
     }
 
@@ -318,26 +453,50 @@ mod tests {
     fn the_original_six_keep_their_meaning() {
         let config = configured("{agent: {roles: [shop:api], config: {location: 'https://x/y'}}}");
         let spec = on(&config, &[("roles", "web:app, db:main ,")]).spec;
-        assert_eq!(spec.agent.roles.iter().map(ToString::to_string).collect::<Vec<_>>(), ["web:app", "db:main"]);
+        assert_eq!(
+            spec.agent
+                .roles
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>(),
+            ["web:app", "db:main"]
+        );
         assert!(on(&config, &[("roles", "")]).spec.agent.roles.is_empty());
 
         let spec = on(&config, &[("mackerel_apikey.secret_name", "key")]).spec;
         assert_eq!(
-            (spec.api_key.secret_key_ref.name.as_str(), spec.api_key.secret_key_ref.key.as_str()),
+            (
+                spec.api_key.secret_key_ref.name.as_str(),
+                spec.api_key.secret_key_ref.key.as_str()
+            ),
             ("key", "MACKEREL_APIKEY")
         );
 
         let spec = on(&config, &[("mackerel_agent_config.configmap_name", "conf")]).spec;
-        assert_eq!(spec.agent.config.variable().as_deref(), Some("/etc/mackerel-agent/mackerel-agent.conf"));
+        assert_eq!(
+            spec.agent.config.variable().as_deref(),
+            Some("/etc/mackerel-agent/mackerel-agent.conf")
+        );
 
-        let both =
-            [("env.mackerel_agent_config", "/etc/mackerel-agent/a"), ("mackerel_agent_config.configmap_name", "conf")];
+        let both = [
+            ("env.mackerel_agent_config", "/etc/mackerel-agent/a"),
+            ("mackerel_agent_config.configmap_name", "conf"),
+        ];
         let spec = on(&config, &both).spec;
-        assert_eq!(spec.agent.config.config_map_key_ref.name.as_deref(), Some("conf"));
-        assert_eq!(spec.agent.config.variable().as_deref(), Some("/etc/mackerel-agent/a"));
+        assert_eq!(
+            spec.agent.config.config_map_key_ref.name.as_deref(),
+            Some("conf")
+        );
+        assert_eq!(
+            spec.agent.config.variable().as_deref(),
+            Some("/etc/mackerel-agent/a")
+        );
 
-        let empty =
-            ["mackerel_apikey.secret_name", "mackerel_agent_config.configmap_name", "env.mackerel_agent_config"];
+        let empty = [
+            "mackerel_apikey.secret_name",
+            "mackerel_agent_config.configmap_name",
+            "env.mackerel_agent_config",
+        ];
         assert_eq!(on(&config, &empty.map(|name| (name, ""))), config);
     }
 
@@ -350,12 +509,19 @@ mod tests {
             let refused = match annotation {
                 Annotation::Inject => request(&given(&pairs)).err(),
                 Annotation::IgnoreWarnings => ignored_warnings(&given(&pairs)).err(),
-                _ => overlay(&config, &given(&pairs)).err().map(|invalid| invalid.first),
+                _ => overlay(&config, &given(&pairs))
+                    .err()
+                    .map(|invalid| invalid.first),
             };
             let message = refused.map(|refused| refused.message);
-            let expected =
-                format!("annotation `{}` has a value of 4097 bytes; at most 4096 are allowed", annotation.key());
-            assert_eq!(message, (*annotation != Annotation::Record).then_some(expected));
+            let expected = format!(
+                "annotation `{}` has a value of 4097 bytes; at most 4096 are allowed",
+                annotation.key()
+            );
+            assert_eq!(
+                message,
+                (*annotation != Annotation::Record).then_some(expected)
+            );
         }
         assert!(overlay(&config, &given(&keys(&[("status", &*most)]))).is_ok());
     }
@@ -363,13 +529,25 @@ mod tests {
     #[test]
     fn an_alias_says_the_same_as_its_annotation_or_is_invalid() {
         let config = Config::default();
-        let both = |value| [("api-key-secret-name", "key"), ("mackerel_apikey.secret_name", value)];
+        let both = |value| {
+            [
+                ("api-key-secret-name", "key"),
+                ("mackerel_apikey.secret_name", value),
+            ]
+        };
         for value in ["key", ""] {
-            assert_eq!(on(&config, &both(value)).spec.api_key.secret_key_ref.name, "key", "{value}");
+            assert_eq!(
+                on(&config, &both(value)).spec.api_key.secret_key_ref.name,
+                "key",
+                "{value}"
+            );
         }
         let pairs = keys(&both("other"));
         let InvalidAnnotations { first, others } = overlay(&config, &given(&pairs)).unwrap_err();
-        assert_eq!((first.key.as_str(), first.offset, others.len()), (pairs[1].0.as_str(), 1, 0));
+        assert_eq!(
+            (first.key.as_str(), first.offset, others.len()),
+            (pairs[1].0.as_str(), 1, 0)
+        );
         assert!(
             first.message.ends_with(
                 "is `other`, but its alias `agent-injector.contrib.mackerel.io/api-key-secret-name` is `key`"
@@ -381,13 +559,38 @@ mod tests {
     fn the_template_wins_where_settings_exclude_each_other() {
         let config = configured("{kubelet: {readOnlyPort: 10255}}");
         let access = |pairs: &[(&str, &str)]| on(&config, pairs).spec.kubelet_connection();
-        assert_eq!(access(&[("kubelet-port", "10250")]), KubeletConnection::Tls { port: 10250, insecure: false });
-        assert_eq!(access(&[("kubelet-insecure-tls", "true")]), KubeletConnection::Tls { port: 10250, insecure: true });
-        assert_eq!(access(&[("kubelet-insecure-tls", "false")]), KubeletConnection::ReadOnly { port: 10255 });
-        assert_eq!(access(&[("platform", "eks-fargate")]), KubeletConnection::ApiServer);
+        assert_eq!(
+            access(&[("kubelet-port", "10250")]),
+            KubeletConnection::Tls {
+                port: 10250,
+                insecure: false
+            }
+        );
+        assert_eq!(
+            access(&[("kubelet-insecure-tls", "true")]),
+            KubeletConnection::Tls {
+                port: 10250,
+                insecure: true
+            }
+        );
+        assert_eq!(
+            access(&[("kubelet-insecure-tls", "false")]),
+            KubeletConnection::ReadOnly { port: 10255 }
+        );
+        assert_eq!(
+            access(&[("platform", "eks-fargate")]),
+            KubeletConnection::ApiServer
+        );
         let config = configured("{kubelet: {port: 1, insecureTLS: true}}");
-        assert_eq!(on(&config, &[("platform", "eks-fargate")]).spec.kubelet_connection(), KubeletConnection::ApiServer);
-        let access = on(&config, &[("kubelet-read-only-port", "2")]).spec.kubelet_connection();
+        assert_eq!(
+            on(&config, &[("platform", "eks-fargate")])
+                .spec
+                .kubelet_connection(),
+            KubeletConnection::ApiServer
+        );
+        let access = on(&config, &[("kubelet-read-only-port", "2")])
+            .spec
+            .kubelet_connection();
         assert_eq!(access, KubeletConnection::ReadOnly { port: 2 });
     }
 
@@ -396,20 +599,42 @@ mod tests {
         let config = Config::default();
         for (pairs, bad) in [
             (
-                &[("image", "a b"), ("kubelet-port", "0"), ("memory-limit", "lots")][..],
+                &[
+                    ("image", "a b"),
+                    ("kubelet-port", "0"),
+                    ("memory-limit", "lots"),
+                ][..],
                 &["image", "kubelet-port", "memory-limit"][..],
             ),
             (&[("roles", "web")], &["roles"]),
-            (&[("kubelet-insecure-tls", "yes")], &["kubelet-insecure-tls"]),
+            (
+                &[("kubelet-insecure-tls", "yes")],
+                &["kubelet-insecure-tls"],
+            ),
             (&[("memory-limit", "32Mi")], &["memory-limit"]),
             (&[("memory-request", "256Mi")], &["memory-request"]),
-            (&[("kubelet-port", "1"), ("kubelet-read-only-port", "2")], &["kubelet-read-only-port"]),
+            (
+                &[("kubelet-port", "1"), ("kubelet-read-only-port", "2")],
+                &["kubelet-read-only-port"],
+            ),
             (&[("sidecar", "nativ")], &["sidecar"]),
-            (&[("platform", "eks-fargate"), ("kubelet-port", "1")], &["kubelet-port"]),
+            (
+                &[("platform", "eks-fargate"), ("kubelet-port", "1")],
+                &["kubelet-port"],
+            ),
             (&[("memory-limit", "128m")], &["memory-limit"]),
-            (&[("ignore-container", "(?=a)"), ("log-level", "debug")], &["ignore-container", "log-level"]),
-            (&[("host-status-on-start", "retired")], &["host-status-on-start"]),
-            (&[("agent-config-configmap-key", "a")], &["agent-config-configmap-key"]),
+            (
+                &[("ignore-container", "(?=a)"), ("log-level", "debug")],
+                &["ignore-container", "log-level"],
+            ),
+            (
+                &[("host-status-on-start", "retired")],
+                &["host-status-on-start"],
+            ),
+            (
+                &[("agent-config-configmap-key", "a")],
+                &["agent-config-configmap-key"],
+            ),
             (
                 &[
                     ("agent-config-configmap-key", "a"),
@@ -418,38 +643,80 @@ mod tests {
                 ],
                 &["agent-config-configmap-key"],
             ),
-            (&[("api-key-secret-name", "Upper")], &["api-key-secret-name"]),
-            (&[("mackerel_apikey.secret_name", "Upper")], &["mackerel_apikey.secret_name"]),
+            (
+                &[("api-key-secret-name", "Upper")],
+                &["api-key-secret-name"],
+            ),
+            (
+                &[("mackerel_apikey.secret_name", "Upper")],
+                &["mackerel_apikey.secret_name"],
+            ),
         ] {
             let pairs = keys(pairs);
-            let InvalidAnnotations { first, others } = overlay(&config, &given(&pairs)).unwrap_err();
+            let InvalidAnnotations { first, others } =
+                overlay(&config, &given(&pairs)).unwrap_err();
             let errors = [vec![first], others].concat();
-            let named: Vec<&str> = errors.iter().map(|error| error.key.strip_prefix(PREFIX).unwrap()).collect();
+            let named: Vec<&str> = errors
+                .iter()
+                .map(|error| error.key.strip_prefix(PREFIX).unwrap())
+                .collect();
             assert_eq!(named, bad, "{errors:?}");
-            let names = |error: &InvalidAnnotation| error.message.contains(error.key.strip_prefix(PREFIX).unwrap());
+            let names = |error: &InvalidAnnotation| {
+                error
+                    .message
+                    .contains(error.key.strip_prefix(PREFIX).unwrap())
+            };
             assert!(errors.iter().all(names), "{errors:?}");
-            assert!(errors.iter().all(|error| pairs[error.offset].0 == error.key));
+            assert!(
+                errors
+                    .iter()
+                    .all(|error| pairs[error.offset].0 == error.key)
+            );
         }
     }
 
     #[test]
     fn a_misspelt_key_is_recognised() {
         let meant = |key: &str| unknown(key).map(|unknown| unknown.meant);
-        assert_eq!(meant("agent-injector.contrib.mackerel.io/injekt"), Some(Some(Annotation::Inject)));
-        assert_eq!(meant("agent-injector.contrib.mackerel.io/memory_limit"), Some(Some(Annotation::MemoryLimit)));
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io/injekt"),
+            Some(Some(Annotation::Inject))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io/memory_limit"),
+            Some(Some(Annotation::MemoryLimit))
+        );
         assert_eq!(
             meant("agent-injector.contrib.mackerel.io/mackerel_apikey.secretname"),
             Some(Some(Annotation::ApiKeySecretName))
         );
-        assert_eq!(meant("agent-injector.contrib.mackerel.io/replicas"), Some(None));
-        assert_eq!(meant("agent-injector.contib.mackerel.io/inject"), Some(Some(Annotation::Inject)));
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io/replicas"),
+            Some(None)
+        );
+        assert_eq!(
+            meant("agent-injector.contib.mackerel.io/inject"),
+            Some(Some(Annotation::Inject))
+        );
         assert_eq!(meant("mackerel.io/inject"), Some(Some(Annotation::Inject)));
-        assert_eq!(meant("agent-injector/inject"), Some(Some(Annotation::Inject)));
+        assert_eq!(
+            meant("agent-injector/inject"),
+            Some(Some(Annotation::Inject))
+        );
         assert_eq!(meant("agent/inject"), None);
         assert_eq!(meant("inject"), None);
-        assert_eq!(meant("agent-injector.contrib.mackerel.io.inject"), Some(Some(Annotation::Inject)));
-        assert_eq!(meant("agent-injector.contrib.mackerel.io"), Some(Some(Annotation::Inject)));
-        assert_eq!(meant("agent-injector.contrib.mackerel.io.replicas"), Some(None));
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io.inject"),
+            Some(Some(Annotation::Inject))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io"),
+            Some(Some(Annotation::Inject))
+        );
+        assert_eq!(
+            meant("agent-injector.contrib.mackerel.io.replicas"),
+            Some(None)
+        );
         assert_eq!(meant("sidecar.istio.io/inject"), None);
         for annotation in Annotation::ALL {
             assert_eq!(meant(annotation.key()), None);

@@ -13,19 +13,34 @@ use crate::rbac;
 pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     let mut injection = inject_part(text, None, config, options);
     if options.direction == Direction::Inject {
-        let around = checks::check_inputs(&[ProcessedText { text, injection: &injection }], config);
+        let around = checks::check_inputs(
+            &[ProcessedText {
+                text,
+                injection: &injection,
+            }],
+            config,
+        );
         injection.requirements = around.requirements;
-        injection.remarks.extend(around.remarks.into_iter().map(|(_, remark)| remark));
+        injection
+            .remarks
+            .extend(around.remarks.into_iter().map(|(_, remark)| remark));
     }
     injection
 }
 
 /// Injects one text of several that belong together; [`checks::check_inputs`] then reads all of them. `patch` is the entry of a
 /// kustomization that names this text.
-pub(crate) fn inject_part(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
+pub(crate) fn inject_part(
+    text: &str,
+    patch: Option<&NamedPatch>,
+    config: &Config,
+    options: Options,
+) -> Injection {
     let mut injection = inject_templates(text, patch, config, options);
     if options.permissions != Permissions::Leave || options.direction == Direction::Uninject {
-        rbac::write(text, config, options, &mut injection, |text| inject_templates(text, patch, config, options));
+        rbac::write(text, config, options, &mut injection, |text| {
+            inject_templates(text, patch, config, options)
+        });
     }
     injection
 }

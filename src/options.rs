@@ -87,7 +87,11 @@ impl Tense {
 
     /// Returns `2 injected` or `2 would be injected`, `1 unchanged`, `2 skipped (hook)` and `1 failed (uneditable)`.
     pub(crate) fn decisions(self, counts: &BTreeMap<Reason, usize>) -> Vec<String> {
-        let of = |class: Class| counts.iter().filter(move |(reason, _)| reason.class() == class);
+        let of = |class: Class| {
+            counts
+                .iter()
+                .filter(move |(reason, _)| reason.class() == class)
+        };
         let done = |(reason, count): (&Reason, &usize)| match reason.done() {
             Some(_) => self.counted(*count, reason.id()),
             None => format!("{count} {}", reason.id()),
@@ -97,8 +101,12 @@ impl Tense {
             let total: usize = of(class).map(|(_, count)| count).sum();
             let ids: Vec<_> = match of(class).count() {
                 0 => continue,
-                1 => of(class).map(|(reason, _)| reason.id().to_owned()).collect(),
-                _ => of(class).map(|(reason, count)| format!("{count} {}", reason.id())).collect(),
+                1 => of(class)
+                    .map(|(reason, _)| reason.id().to_owned())
+                    .collect(),
+                _ => of(class)
+                    .map(|(reason, count)| format!("{count} {}", reason.id()))
+                    .collect(),
             };
             parts.push(format!("{total} {word} ({})", ids.join(", ")));
         }

@@ -16,9 +16,19 @@ pub(crate) const NOTHING: &str = "# mackerel-agent-injector: no manifests\n";
 pub(crate) fn render(text: &str, config: &Config, options: Options) -> Injection {
     if text.trim_start_matches('\u{feff}').trim().is_empty() {
         let edits = vec![Edit::replace(0..text.len(), NOTHING)];
-        return Injection { edits, ..Injection::default() };
+        return Injection {
+            edits,
+            ..Injection::default()
+        };
     }
-    inject(text, config, Options { permissions: Permissions::Documents, ..options })
+    inject(
+        text,
+        config,
+        Options {
+            permissions: Permissions::Documents,
+            ..options
+        },
+    )
 }
 
 #[cfg(test)]
@@ -27,7 +37,10 @@ mod tests {
     use yaml_json_patch::edit::apply;
 
     fn rendered(text: &str) -> String {
-        apply(text, &render(text, &Config::default(), Options::default()).edits)
+        apply(
+            text,
+            &render(text, &Config::default(), Options::default()).edits,
+        )
     }
 
     #[test]

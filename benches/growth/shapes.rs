@@ -39,7 +39,11 @@ impl Shape {
                 let text = text(n);
                 Box::new(move || {
                     for direction in [Direction::Inject, Direction::Uninject] {
-                        drop(black_box(inject(&text, &Config::default(), Options::new(direction))));
+                        drop(black_box(inject(
+                            &text,
+                            &Config::default(),
+                            Options::new(direction),
+                        )));
                     }
                 })
             }
@@ -48,11 +52,19 @@ impl Shape {
 }
 
 const fn text(name: &'static str, least: usize, text: fn(usize) -> String) -> Shape {
-    Shape { name, least, input: Input::Text(text) }
+    Shape {
+        name,
+        least,
+        input: Input::Text(text),
+    }
 }
 
 const fn other(name: &'static str, least: usize, run: fn(usize) -> Run) -> Shape {
-    Shape { name, least, input: Input::Other(run) }
+    Shape {
+        name,
+        least,
+        input: Input::Other(run),
+    }
 }
 
 const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
@@ -61,95 +73,170 @@ const CUSTOM: &str = "apiVersion: example.com/v1\nkind: Foo\n";
 const JOB_SET: &str = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n";
 const TEMPLATE: &str = "{spec: {containers: [{name: a, image: a:1}]}}";
 const JOB: &str = "template: {spec: {template: {spec: {containers: [{name: a, image: a:1}]}}}}";
-const POD_ITEM: &str = "apiVersion: v1\n  kind: Pod\n  spec:\n    containers:\n    - name: a\n      image: a:1\n";
-const POD: &str = "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: a:1\n";
+const POD_ITEM: &str =
+    "apiVersion: v1\n  kind: Pod\n  spec:\n    containers:\n    - name: a\n      image: a:1\n";
+const POD: &str =
+    "spec:\n  template:\n    spec:\n      containers:\n      - name: a\n        image: a:1\n";
 /// Taken as a whole because of its anchor.
 const LIST: &str = "kind: List\nmetadata: &m {}\nother: *m\nitems:\n";
-const RECORD: &str = "v1;agent=container;plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1";
+const RECORD: &str =
+    "v1;agent=container;plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1";
 
 /// Every shape, those of one part of the program together.
 pub(crate) const SHAPES: &[Shape] = &[
     // The configuration.
-    other("pattern: [:", 400, |n| configuration(&format!("agent.ignoreContainer=[{}", "[:".repeat(n)))),
+    other("pattern: [:", 400, |n| {
+        configuration(&format!("agent.ignoreContainer=[{}", "[:".repeat(n)))
+    }),
     other("pattern: named groups", 800, |n| {
-        configuration(&format!("agent.ignoreContainer={}", each(n, |i| format!("(?P<n{i}>a)"))))
+        configuration(&format!(
+            "agent.ignoreContainer={}",
+            each(n, |i| format!("(?P<n{i}>a)"))
+        ))
     }),
     other("configuration: roles", 400, |n| {
-        configuration(&format!("agent.roles=[{}]", each(n, |i| format!("shop:r{i}, "))))
+        configuration(&format!(
+            "agent.roles=[{}]",
+            each(n, |i| format!("shop:r{i}, "))
+        ))
     }),
     other("configuration: variables", 400, |n| {
-        configuration(&format!("agent.env=[{}]", each(n, |i| format!("{{name: V{i}, value: a}}, "))))
+        configuration(&format!(
+            "agent.env=[{}]",
+            each(n, |i| format!("{{name: V{i}, value: a}}, "))
+        ))
     }),
     // Annotations and labels of a pod.
-    other("annotations: unknown", 100, |n| pod(&each(n, |i| format!(r#","{PREFIX}k{i}":"x""#)), "")),
-    other("annotations: like inject", 400, |n| pod(&each(n, |i| format!(r#","{}":"x""#, like_inject(i))), "")),
-    other("annotations: one key, repeated", 1000, |n| pod(&format!(r#","{PREFIX}inject":"true""#).repeat(n), "")),
-    other("annotations: no strings", 1000, |n| pod(&each(n, |i| format!(r#","{}":true"#, like_inject(i))), "")),
+    other("annotations: unknown", 100, |n| {
+        pod(&each(n, |i| format!(r#","{PREFIX}k{i}":"x""#)), "")
+    }),
+    other("annotations: like inject", 400, |n| {
+        pod(&each(n, |i| format!(r#","{}":"x""#, like_inject(i))), "")
+    }),
+    other("annotations: one key, repeated", 1000, |n| {
+        pod(&format!(r#","{PREFIX}inject":"true""#).repeat(n), "")
+    }),
+    other("annotations: no strings", 1000, |n| {
+        pod(&each(n, |i| format!(r#","{}":true"#, like_inject(i))), "")
+    }),
     other("annotations: labels with their names", 100, |n| {
         let ours = |name: &str| each(n, |i| format!(r#","{PREFIX}{name}{i}":"x""#));
-        pod(&format!(r#"{}}},"labels":{{"a":"b"{}"#, ours("k"), ours("l")), "")
+        pod(
+            &format!(r#"{}}},"labels":{{"a":"b"{}"#, ours("k"), ours("l")),
+            "",
+        )
     }),
     other("annotations: a long value", 4000, |n| {
-        pod(&format!(r#","{PREFIX}ignore-container":"[{}""#, "[:".repeat(n)), "")
+        pod(
+            &format!(r#","{PREFIX}ignore-container":"[{}""#, "[:".repeat(n)),
+            "",
+        )
     }),
     other("record: pull secrets", 400, |n| {
         let record = format!("{RECORD};pull=0:{}s", each(n, |i| format!("s{i}+")));
         let secrets = each(n, |i| format!(r#"{{"name":"t{i}"}},"#));
-        pod(&format!(r#","{PREFIX}record":"{record}""#), &format!(r#""imagePullSecrets":[{secrets}{{}}],"#))
+        pod(
+            &format!(r#","{PREFIX}record":"{record}""#),
+            &format!(r#""imagePullSecrets":[{secrets}{{}}],"#),
+        )
     }),
     other("record: renamed pull secrets", 400, |n| {
         let record = format!("{RECORD};pull=0:{}s", each(n, |i| format!("s{i}-+")));
         let secrets = each(n, |i| format!(r#"{{"name":"a-s{i}-"}},"#));
-        pod(&format!(r#","{PREFIX}record":"{record}""#), &format!(r#""imagePullSecrets":[{secrets}{{}}],"#))
+        pod(
+            &format!(r#","{PREFIX}record":"{record}""#),
+            &format!(r#""imagePullSecrets":[{secrets}{{}}],"#),
+        )
     }),
     other("record: volumes", 1000, |n| {
         let record = format!("{RECORD};volumes=tmp{}", "+tmp".repeat(n));
         let volumes = each(n, |i| format!(r#"{{"name":"v{i}"}},"#));
-        pod(&format!(r#","{PREFIX}record":"{record}""#), &format!(r#""volumes":[{volumes}{{}}],"#))
+        pod(
+            &format!(r#","{PREFIX}record":"{record}""#),
+            &format!(r#""volumes":[{volumes}{{}}],"#),
+        )
     }),
     // Workloads with many templates.
-    other("JobSet: templates and annotations", 40, |n| job_set(&each(n, |i| format!(r#","{PREFIX}k{i}":"x""#)), "", n)),
+    other("JobSet: templates and annotations", 40, |n| {
+        job_set(&each(n, |i| format!(r#","{PREFIX}k{i}":"x""#)), "", n)
+    }),
     other("JobSet: templates and foreign annotations", 100, |n| {
         job_set(&each(n, |i| format!(r#","k{i}":"x""#)), "", n)
     }),
     other("JobSet: templates and owners", 100, |n| {
-        job_set("", &format!(r#","ownerReferences":[{}{{}}]"#, r#"{"name":"a"},"#.repeat(n)), n)
+        job_set(
+            "",
+            &format!(
+                r#","ownerReferences":[{}{{}}]"#,
+                r#"{"name":"a"},"#.repeat(n)
+            ),
+            n,
+        )
     }),
     other("JobSet: templates that wait", 40, waiting_job_set),
     text("JobSet: templates", 40, |n| {
-        format!("{JOB_SET}metadata: {{name: a}}\nspec:\n  replicatedJobs:\n{}", each(n, |_| format!("  - {JOB}\n")))
+        format!(
+            "{JOB_SET}metadata: {{name: a}}\nspec:\n  replicatedJobs:\n{}",
+            each(n, |_| format!("  - {JOB}\n"))
+        )
     }),
     // Streams.
-    text("stream: kinds", 400, |n| each(n, |i| format!("---\napiVersion: example.com/v1\nkind: Kind{i}\n"))),
+    text("stream: kinds", 400, |n| {
+        each(n, |i| {
+            format!("---\napiVersion: example.com/v1\nkind: Kind{i}\n")
+        })
+    }),
     text("stream: lists of kinds", 100, |n| {
-        each(n, |i| format!("---\nkind: List\nitems:\n- apiVersion: example.com/v1\n  kind: Kind{i}\n"))
+        each(n, |i| {
+            format!("---\nkind: List\nitems:\n- apiVersion: example.com/v1\n  kind: Kind{i}\n")
+        })
     }),
     text("stream: lists that are read again", 20, |n| {
         let item = |i| {
-            format!("- kind: Pod\n  metadata: {{labels: {{{PREFIX}k{i}: x}}}}\n  spec: {{containers: [{{name: a}}]}}\n")
+            format!(
+                "- kind: Pod\n  metadata: {{labels: {{{PREFIX}k{i}: x}}}}\n  spec: {{containers: [{{name: a}}]}}\n"
+            )
         };
-        each(n, |i| format!("---\napiVersion: v1\nkind: List\nitems:\n{}- [\n", item(i)))
+        each(n, |i| {
+            format!("---\napiVersion: v1\nkind: List\nitems:\n{}- [\n", item(i))
+        })
     }),
     text("stream: warnings", 10, |n| {
-        each(n, |i| format!("---\n{DEPLOYMENT}  annotations: {{{PREFIX}k{i}: x}}\n{POD}"))
+        each(n, |i| {
+            format!("---\n{DEPLOYMENT}  annotations: {{{PREFIX}k{i}: x}}\n{POD}")
+        })
     }),
     text("stream: unknown kinds", 10, |n| {
-        each(n, |i| format!("---\napiVersion: example.com/v1\nkind: Kind{i}\nspec: {{template: {TEMPLATE}}}\n"))
+        each(n, |i| {
+            format!(
+                "---\napiVersion: example.com/v1\nkind: Kind{i}\nspec: {{template: {TEMPLATE}}}\n"
+            )
+        })
     }),
     text("stream: namespaces and Secrets", 10, |n| {
         each(n, |i| {
             let metadata = format!("metadata: {{name: mackerel-container-agent, namespace: n{i}}}");
-            let secret = format!("---\napiVersion: v1\nkind: Secret\n{metadata}\nstringData: {{a: b}}\n");
+            let secret =
+                format!("---\napiVersion: v1\nkind: Secret\n{metadata}\nstringData: {{a: b}}\n");
             format!("{secret}---\napiVersion: apps/v1\nkind: Deployment\n{metadata}\n{POD}")
         })
     }),
     // What is looked at in search of templates.
-    text("search: white space", 20_000, |n| format!("{DEPLOYMENT}    {}\n{POD}", "\t".repeat(n))),
+    text("search: white space", 20_000, |n| {
+        format!("{DEPLOYMENT}    {}\n{POD}", "\t".repeat(n))
+    }),
     text("search: repeated keys, and others", 1000, |n| {
-        format!("{DEPLOYMENT}{}spec:\n{}", "spec: 1\n".repeat(n), each(n, key))
+        format!(
+            "{DEPLOYMENT}{}spec:\n{}",
+            "spec: 1\n".repeat(n),
+            each(n, key)
+        )
     }),
     text("search: repeated templates", 200, |n| {
-        format!("{DEPLOYMENT}{}spec: 1\n", format!("spec: {{template: {TEMPLATE}}}\n").repeat(n))
+        format!(
+            "{DEPLOYMENT}{}spec: 1\n",
+            format!("spec: {{template: {TEMPLATE}}}\n").repeat(n)
+        )
     }),
     text("search: templates beside the place", 200, |n| {
         format!("{DEPLOYMENT}{}", each(n, |i| format!("k{i}: {TEMPLATE}\n")))
@@ -158,10 +245,18 @@ pub(crate) const SHAPES: &[Shape] = &[
         format!("{CUSTOM}{}", each(n, |i| format!("k{i}: {TEMPLATE}\n")))
     }),
     text("search: items", 200, |n| {
-        format!("{LIST}{}", each(n, |i| format!("- {{kind: ConfigMap, data: {{k: v{i}}}}}\n")))
+        format!(
+            "{LIST}{}",
+            each(n, |i| format!("- {{kind: ConfigMap, data: {{k: v{i}}}}}\n"))
+        )
     }),
     text("search: items of two kinds", 200, |n| {
-        format!("{LIST}{}", each(n, |i| format!("- {{kind: Pod, kind: ConfigMap, data: {{k: v{i}}}}}\n")))
+        format!(
+            "{LIST}{}",
+            each(n, |i| format!(
+                "- {{kind: Pod, kind: ConfigMap, data: {{k: v{i}}}}}\n"
+            ))
+        )
     }),
     text("search: aliases of a list", 100, |n| {
         let jobs = format!("- {JOB}\n").repeat(n);
@@ -170,13 +265,23 @@ pub(crate) const SHAPES: &[Shape] = &[
     }),
     text("search: aliases of an item", 100, |n| {
         let jobs = format!("    {JOB}\n").repeat(n);
-        format!("{JOB_SET}spec:\n  replicatedJobs:\n  - &a\n{jobs}    template: 1\n{}", "  - *a\n".repeat(n))
+        format!(
+            "{JOB_SET}spec:\n  replicatedJobs:\n  - &a\n{jobs}    template: 1\n{}",
+            "  - *a\n".repeat(n)
+        )
     }),
     text("search: a list that ends in white space", 100, |n| {
-        format!("{LIST}{}- {POD_ITEM}    \t\n", format!("- {POD_ITEM}").repeat(n))
+        format!(
+            "{LIST}{}- {POD_ITEM}    \t\n",
+            format!("- {POD_ITEM}").repeat(n)
+        )
     }),
     text("search: merges", 200, |n| {
-        format!("{CUSTOM}base: &b\n{}list:\n{}# containers\n", each(n, key), "- {<<: *b}\n".repeat(n))
+        format!(
+            "{CUSTOM}base: &b\n{}list:\n{}# containers\n",
+            each(n, key),
+            "- {<<: *b}\n".repeat(n)
+        )
     }),
     // Manifests in one line of JSON, lists that share their items, and documents that hide a template each.
     text("search: manifests in one line", 200, |n| {
@@ -185,25 +290,50 @@ pub(crate) const SHAPES: &[Shape] = &[
     }),
     text("search: lists that share their items", 200, |n| {
         let pods = "- {apiVersion: v1, kind: Pod}\n".repeat(n);
-        format!("kind: List\nx: &x\n{pods}{}items: []\n", "items: *x\n".repeat(n))
+        format!(
+            "kind: List\nx: &x\n{pods}{}items: []\n",
+            "items: *x\n".repeat(n)
+        )
     }),
-    text("search: hidden templates", 100, |n| format!("{DEPLOYMENT}{POD}spec: 1\n---\n").repeat(n)),
+    text("search: hidden templates", 100, |n| {
+        format!("{DEPLOYMENT}{POD}spec: 1\n---\n").repeat(n)
+    }),
     // Operations of one patch.
-    other("editor: replace all keys", 1000, |n| patched(keys(n), n, |i| replaced(&format!("/k{i}")))),
+    other("editor: replace all keys", 1000, |n| {
+        patched(keys(n), n, |i| replaced(&format!("/k{i}")))
+    }),
     other("editor: replace all keys of JSON", 1000, |n| {
-        patched(json!(of_keys(n)).to_string(), n, |i| replaced(&format!("/k{i}")))
+        patched(json!(of_keys(n)).to_string(), n, |i| {
+            replaced(&format!("/k{i}"))
+        })
     }),
-    other("editor: remove all keys but one", 1000, |n| patched(keys(n + 1), n, |i| removed(&format!("/k{i}")))),
-    other("editor: add keys", 1000, |n| patched(keys(1), n, |i| added(&format!("/a{i}")))),
-    other("editor: test all keys", 1000, |n| patched(keys(n), n, |i| tested(&format!("/k{i}"), i))),
+    other("editor: remove all keys but one", 1000, |n| {
+        patched(keys(n + 1), n, |i| removed(&format!("/k{i}")))
+    }),
+    other("editor: add keys", 1000, |n| {
+        patched(keys(1), n, |i| added(&format!("/a{i}")))
+    }),
+    other("editor: test all keys", 1000, |n| {
+        patched(keys(n), n, |i| tested(&format!("/k{i}"), i))
+    }),
     other("editor: move all keys", 1000, |n| {
-        patched(each(n, |i| format!("- k{i}: 1\n")), n, |i| moved(&format!("/{i}/k{i}"), &format!("/0/m{i}")))
+        patched(each(n, |i| format!("- k{i}: 1\n")), n, |i| {
+            moved(&format!("/{i}/k{i}"), &format!("/0/m{i}"))
+        })
     }),
-    other("editor: insert in front", 1000, |n| patched(items(n), n, |_| added("/0"))),
-    other("editor: remove in front", 1000, |n| patched(items(n + 1), n, |_| removed("/0"))),
-    other("editor: test all items", 1000, |n| patched(items(n), n, |i| tested(&format!("/{i}"), i))),
+    other("editor: insert in front", 1000, |n| {
+        patched(items(n), n, |_| added("/0"))
+    }),
+    other("editor: remove in front", 1000, |n| {
+        patched(items(n + 1), n, |_| removed("/0"))
+    }),
+    other("editor: test all items", 1000, |n| {
+        patched(items(n), n, |i| tested(&format!("/{i}"), i))
+    }),
     other("editor: fill brackets in brackets", 1000, |n| {
-        patched(format!("[{}]", each(n, |_| "{}, ".into())), n, |i| added(&format!("/{i}/a")))
+        patched(format!("[{}]", each(n, |_| "{}, ".into())), n, |i| {
+            added(&format!("/{i}/a"))
+        })
     }),
     other("editor: replace lines below anchors", 500, |n| {
         patched(
@@ -213,20 +343,30 @@ pub(crate) const SHAPES: &[Shape] = &[
         )
     }),
     other("editor: escapes in quotes", 10_000, |n| {
-        patched(format!("a: \"{}\"\n", "\\t".repeat(n)), 1, |_| moved("/a", "/b"))
+        patched(format!("a: \"{}\"\n", "\\t".repeat(n)), 1, |_| {
+            moved("/a", "/b")
+        })
     }),
     other("editor: tags that the head declares", 500, |n| {
         let head = each(n, |i| format!("%TAG !e{i}! tag:yaml.org,2002:\n"));
-        patched(format!("{head}---\n{}", each(n, |i| format!("- !e{i}!int {i}\n"))), n, |i| tested(&format!("/{i}"), i))
+        patched(
+            format!("{head}---\n{}", each(n, |i| format!("- !e{i}!int {i}\n"))),
+            n,
+            |i| tested(&format!("/{i}"), i),
+        )
     }),
     // Manifests whose templates are edited together.
     text("edit: aliased pods", 100, |n| {
         let pod = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: *spec}, ";
         let spec = "{containers: [{name: a, image: a:1}]}";
-        format!("kind: List\nspec: &spec {spec}\nitems: [{}]\n", pod.repeat(n))
+        format!(
+            "kind: List\nspec: &spec {spec}\nitems: [{}]\n",
+            pod.repeat(n)
+        )
     }),
     text("edit: every second template uneditable", 100, |n| {
-        let uneditable = "template: {spec: {template: {spec: {containers: &a [{name: a}], x: *a}}}}";
+        let uneditable =
+            "template: {spec: {template: {spec: {containers: &a [{name: a}], x: *a}}}}";
         let jobs = format!("  - {JOB}\n  - {uneditable}\n").repeat(n);
         format!("{JOB_SET}metadata: {{name: a}}\nspec:\n  replicatedJobs:\n{jobs}")
     }),
@@ -266,8 +406,14 @@ fn configuration(set: &str) -> Run {
 fn pod(annotations: &str, spec: &str) -> Run {
     let metadata = format!(r#"{{"name":"a","annotations":{{"a":"b"{annotations}}}}}"#);
     let spec = format!(r#"{{{spec}"containers":[{{"name":"a","image":"a:1"}}]}}"#);
-    let object = format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{metadata},"spec":{spec}}}"#);
-    review(Hook::Mutate, &json!({"group": "", "version": "v1", "kind": "Pod"}), "pods", &object)
+    let object =
+        format!(r#"{{"apiVersion":"v1","kind":"Pod","metadata":{metadata},"spec":{spec}}}"#);
+    review(
+        Hook::Mutate,
+        &json!({"group": "", "version": "v1", "kind": "Pod"}),
+        "pods",
+        &object,
+    )
 }
 
 /// A JobSet that is applied, with more annotations, more of its metadata and `n` templates.
@@ -280,7 +426,8 @@ fn job_set(annotations: &str, metadata: &str, n: usize) -> Run {
 /// A JobSet whose templates ask for wait-for.
 fn waiting_job_set(n: usize) -> Run {
     let wait = format!(r#"{{"annotations":{{"{PREFIX}wait-for":"db:5432"}}}}"#);
-    let template = format!(r#"{{"metadata":{wait},"spec":{{"containers":[{{"name":"a","image":"a:1"}}]}}}}"#);
+    let template =
+        format!(r#"{{"metadata":{wait},"spec":{{"containers":[{{"name":"a","image":"a:1"}}]}}}}"#);
     job_set_of(Hook::WaitFor, r#"{"name":"a"}"#, &vec![&*template; n])
 }
 
@@ -329,14 +476,23 @@ fn moved(from: &str, path: &str) -> Value {
 /// The text, patched by so many operations.
 fn patched(text: String, operations: usize, one: impl Fn(usize) -> Value) -> Run {
     let patch: Patch = serde_json::from_value((0..operations).map(one).collect()).expect("a patch");
-    Box::new(move || drop(black_box(yaml_json_patch::apply(&text, &patch).expect("a patch that fits"))))
+    Box::new(move || {
+        drop(black_box(
+            yaml_json_patch::apply(&text, &patch).expect("a patch that fits"),
+        ))
+    })
 }
 
 fn review(hook: Hook, kind: &Value, resource: &str, object: &str) -> Run {
-    let resource = json!({"group": kind["group"], "version": kind["version"], "resource": resource});
+    let resource =
+        json!({"group": kind["group"], "version": kind["version"], "resource": resource});
     let body = format!(
         r#"{{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{{"uid":"1","operation":"CREATE","namespace":"shop","kind":{kind},"resource":{resource},"object":{object}}}}}"#
     );
     let reviewer = Reviewer::new(Arc::new(Config::default()));
-    Box::new(move || drop(black_box(reviewer.answer(hook, body.as_bytes()).expect("a review"))))
+    Box::new(move || {
+        drop(black_box(
+            reviewer.answer(hook, body.as_bytes()).expect("a review"),
+        ))
+    })
 }

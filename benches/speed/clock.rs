@@ -23,7 +23,9 @@ pub(crate) fn timed<T>(of: Of, run: impl FnOnce() -> T) -> (T, Taken) {
     let (cpu, started) = (worked(of), Instant::now());
     let given = run();
     let (wall, now) = (started.elapsed(), worked(of));
-    let cpu = cpu.zip(now).map_or(wall, |(before, after)| after.saturating_sub(before));
+    let cpu = cpu
+        .zip(now)
+        .map_or(wall, |(before, after)| after.saturating_sub(before));
     (given, Taken { wall, cpu })
 }
 

@@ -10,8 +10,17 @@
 //! - `cargo bench -- --serving [PROGRAM]` times its server
 //! - `cargo bench -- --write FOLDER` writes those streams, for other tools
 
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark stops where it cannot go on")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it prints a table"
+)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a benchmark stops where it cannot go on"
+)]
 
 mod children;
 mod clock;
@@ -48,34 +57,58 @@ fn installed(built: &Path, folder: &Path) -> std::io::Result<PathBuf> {
 
 fn main() -> ExitCode {
     // Cargo adds `--bench`.
-    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench").peekable();
-    if arguments.next_if(|argument| argument == children::ONE_CHILD).is_some() {
+    let mut arguments = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench")
+        .peekable();
+    if arguments
+        .next_if(|argument| argument == children::ONE_CHILD)
+        .is_some()
+    {
         return children::one_child(arguments);
     }
-    if arguments.next_if(|argument| argument == "--write").is_some() {
+    if arguments
+        .next_if(|argument| argument == "--write")
+        .is_some()
+    {
         let folder = PathBuf::from(arguments.next().expect("--write FOLDER"));
         for (name, text) in own_streams() {
             std::fs::write(folder.join(name), text).expect("the folder can be written to");
         }
         return ExitCode::SUCCESS;
     }
-    if arguments.next_if(|argument| argument == "--webhook").is_some() {
+    if arguments
+        .next_if(|argument| argument == "--webhook")
+        .is_some()
+    {
         reviews::print();
         return ExitCode::SUCCESS;
     }
     #[cfg(all(unix, feature = "webhook"))]
     {
-        if arguments.next_if(|argument| argument == serving::AT_ONCE).is_some() {
+        if arguments
+            .next_if(|argument| argument == serving::AT_ONCE)
+            .is_some()
+        {
             return serving::at_once(arguments);
         }
-        if arguments.next_if(|argument| argument == "--serving").is_some() {
+        if arguments
+            .next_if(|argument| argument == "--serving")
+            .is_some()
+        {
             let program = arguments.next().unwrap_or_else(|| BUILT.to_owned());
             serving::print(Path::new(&program)).expect("both servers can be called");
             return ExitCode::SUCCESS;
         }
     }
-    let named = arguments.next_if(|argument| argument == "--program").is_some();
-    let built = if named { arguments.next().expect("--program PROGRAM") } else { BUILT.to_owned() };
+    let named = arguments
+        .next_if(|argument| argument == "--program")
+        .is_some();
+    let built = if named {
+        arguments.next().expect("--program PROGRAM")
+    } else {
+        BUILT.to_owned()
+    };
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = installed(Path::new(&built), folder.path()).expect("the program can be copied");
     let files: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
@@ -102,7 +135,9 @@ fn main() -> ExitCode {
         memory(&program, file, folder.path());
     }
     if own {
-        println!("\n| one document of 1.1 KB, whole processes | processor time | wall time | times cat |");
+        println!(
+            "\n| one document of 1.1 KB, whole processes | processor time | wall time | times cat |"
+        );
         println!("| --- | ---: | ---: | ---: |");
         start_up(&program, folder.path());
         println!("\n| twice as many | from | to | time |");
@@ -128,8 +163,15 @@ fn own_streams() -> impl Iterator<Item = (&'static str, String)> {
             Some(documents) => documents.stream(form, bytes),
             None => streams::of_bytes(form, bytes),
         };
-        let ascii = if stream.text.is_ascii() { "all of it ASCII" } else { "not all of it ASCII" };
-        eprintln!("{name}: {} documents, {} of them workloads, {ascii}", stream.documents, stream.workloads);
+        let ascii = if stream.text.is_ascii() {
+            "all of it ASCII"
+        } else {
+            "not all of it ASCII"
+        };
+        eprintln!(
+            "{name}: {} documents, {} of them workloads, {ascii}",
+            stream.documents, stream.workloads
+        );
         (name, stream.text)
     })
 }
@@ -158,7 +200,12 @@ impl Times {
     }
 
     fn least(&self, of: impl Fn(&Taken) -> Duration) -> f64 {
-        self.0.iter().map(of).min().unwrap_or_default().as_secs_f64()
+        self.0
+            .iter()
+            .map(of)
+            .min()
+            .unwrap_or_default()
+            .as_secs_f64()
     }
 }
 
@@ -172,12 +219,25 @@ fn throughput(program: &Path, file: &Path) {
     let text = std::fs::read_to_string(file).expect("the stream can be read");
     let name = file.file_stem().expect("a file name").to_string_lossy();
     let injected = inject(&text, &Config::default(), Options::default());
-    let count = injected.outcomes.iter().filter(|outcome| outcome.decision.reason == Reason::Injected).count();
-    assert!(count > 0, "{name}: nothing is injected, so there is nothing to compare");
+    let count = injected
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.decision.reason == Reason::Injected)
+        .count();
+    assert!(
+        count > 0,
+        "{name}: nothing is injected, so there is nothing to compare"
+    );
     drop(injected);
 
     let rounds = if text.len() > 5 * MB { 5 } else { 15 };
-    let [mut process, mut by_stdin, mut ours, mut load_dump, mut lines] = [const { Times(Vec::new()) }; 5];
+    let [
+        mut process,
+        mut by_stdin,
+        mut ours,
+        mut load_dump,
+        mut lines,
+    ] = [const { Times(Vec::new()) }; 5];
     for _ in 0..rounds {
         let time = |door: ProcessDoor| {
             let (arguments, input) = door.call(file);
@@ -244,10 +304,13 @@ impl ProcessDoor {
 
 fn memory(program: &Path, file: &Path, folder: &Path) {
     let name = file.file_stem().expect("a file name").to_string_lossy();
-    let input = std::fs::metadata(file).expect("the stream can be read").len();
+    let input = std::fs::metadata(file)
+        .expect("the stream can be read")
+        .len();
     for door in [ProcessDoor::File, ProcessDoor::Stdin] {
         let (arguments, stdin) = door.call(file);
-        let larger = input.max(children::written(program, &arguments, stdin).expect("the program injects"));
+        let larger =
+            input.max(children::written(program, &arguments, stdin).expect("the program injects"));
         // How much of a program is mapped when a page of it is needed is the luck of each copy.
         let mut peaks: Vec<u64> = (0..5)
             .map(|copy| {
@@ -270,7 +333,8 @@ fn memory(program: &Path, file: &Path, folder: &Path) {
 
 fn start_up(program: &Path, folder: &Path) {
     let one = folder.join("one.yaml");
-    std::fs::write(&one, streams::of_bytes(Form::Helm, 1_000).text).expect("the temporary folder can be written to");
+    std::fs::write(&one, streams::of_bytes(Form::Helm, 1_000).text)
+        .expect("the temporary folder can be written to");
     let runs: [(&str, &Path, &[&Path]); 3] = [
         ("cat FILE", Path::new("cat"), &[&one]),
         ("inject FILE", program, &[Path::new("inject"), &one]),
@@ -296,11 +360,23 @@ fn start_up(program: &Path, folder: &Path) {
 
 fn linearity() {
     for (what, from, text) in [
-        ("documents", 4_000, (|n| streams::of_documents(Form::Helm, n).text) as fn(usize) -> String),
-        ("items of a ResourceList", 4_000, |n| streams::of_documents(Form::ResourceList, n).text),
-        ("pods with their Secrets and the like", 1_000, streams::with_surroundings),
+        (
+            "documents",
+            4_000,
+            (|n| streams::of_documents(Form::Helm, n).text) as fn(usize) -> String,
+        ),
+        ("items of a ResourceList", 4_000, |n| {
+            streams::of_documents(Form::ResourceList, n).text
+        }),
+        (
+            "pods with their Secrets and the like",
+            1_000,
+            streams::with_surroundings,
+        ),
         ("containers of one pod", 1_000, |n| streams::one_pod(n, 0)),
-        ("variables of one container", 2_000, |n| streams::one_pod(1, n)),
+        ("variables of one container", 2_000, |n| {
+            streams::one_pod(1, n)
+        }),
     ] {
         let (small, large) = (text(from), text(2 * from));
         let [mut one, mut two] = [const { Times(Vec::new()) }; 2];
@@ -308,7 +384,11 @@ fn linearity() {
             one.add_ours(|| whole_inject(&small));
             two.add_ours(|| whole_inject(&large));
         }
-        println!("| {what} | {from} | {} | {:.2} times |", 2 * from, two.cpu() / one.cpu());
+        println!(
+            "| {what} | {from} | {} | {:.2} times |",
+            2 * from,
+            two.cpu() / one.cpu()
+        );
     }
 }
 

@@ -20,13 +20,23 @@ pub(crate) struct CorpusDocuments {
 
 /// None, with a line on standard error, if the corpus is absent.
 pub(crate) fn documents_of_the_corpus() -> Option<CorpusDocuments> {
-    let mut found = CorpusDocuments { workloads: Vec::new(), others: Vec::new() };
+    let mut found = CorpusDocuments {
+        workloads: Vec::new(),
+        others: Vec::new(),
+    };
     for (_, bytes) in corpus::manifests("bench")? {
-        let Ok(text) = String::from_utf8(bytes) else { continue };
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
         for document in documents(&text) {
             let body = body(&text[document.span]);
             if let Some(injected) = is_injected(&body) {
-                if injected { &mut found.workloads } else { &mut found.others }.push(body);
+                if injected {
+                    &mut found.workloads
+                } else {
+                    &mut found.others
+                }
+                .push(body);
             }
         }
     }
@@ -36,7 +46,9 @@ pub(crate) fn documents_of_the_corpus() -> Option<CorpusDocuments> {
 /// The document without its marker, and with one line break at its end.
 fn body(document: &str) -> String {
     let body = document.trim_start();
-    let body = body.strip_prefix("---").map_or(body, |behind| behind.split_once('\n').map_or("", |(_, body)| body));
+    let body = body.strip_prefix("---").map_or(body, |behind| {
+        behind.split_once('\n').map_or("", |(_, body)| body)
+    });
     format!("{}\n", body.trim_start_matches(['\n', ' ']).trim_end())
 }
 
@@ -44,7 +56,12 @@ fn body(document: &str) -> String {
 /// style at column 0, serde_yaml or the injector refuses it, or it reads otherwise as an item.
 fn is_injected(body: &str) -> Option<bool> {
     let has = |key: &str| body.starts_with(key) || body.contains(&format!("\n{key}"));
-    let is_plain = has("apiVersion: ") && has("kind: ") && !has("items:") && !has("%") && !has("...") && !has("---");
+    let is_plain = has("apiVersion: ")
+        && has("kind: ")
+        && !has("items:")
+        && !has("%")
+        && !has("...")
+        && !has("---");
     if !is_plain || body.len() > 200_000 || body.contains(['\r', '\t', '\u{feff}']) {
         return None;
     }
@@ -58,8 +75,14 @@ fn is_injected(body: &str) -> Option<bool> {
 fn decisions(text: &str) -> Option<Vec<Reason>> {
     serde_yaml::Value::deserialize(serde_yaml::Deserializer::from_str(text)).ok()?;
     let injection = inject(text, &Config::default(), Options::default());
-    let decided: Vec<Reason> = injection.outcomes.iter().map(|outcome| outcome.decision.reason).collect();
-    let is_refused = decided.iter().any(|reason| reason.class() == Class::Refused);
+    let decided: Vec<Reason> = injection
+        .outcomes
+        .iter()
+        .map(|outcome| outcome.decision.reason)
+        .collect();
+    let is_refused = decided
+        .iter()
+        .any(|reason| reason.class() == Class::Refused);
     (!is_refused && injection.findings.is_empty()).then_some(decided)
 }
 
@@ -70,7 +93,11 @@ impl CorpusDocuments {
         let mut stream = Stream::new(form);
         while stream.text.len() < bytes {
             let is_workload = random.percent(30);
-            let of = if is_workload { &self.workloads } else { &self.others };
+            let of = if is_workload {
+                &self.workloads
+            } else {
+                &self.others
+            };
             let document = &of[random.below(of.len())];
             stream.push(form, "manifest", document, is_workload);
         }

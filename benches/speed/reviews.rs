@@ -10,10 +10,13 @@ use std::time::Duration;
 
 /// A review of a pod with that many containers of that many variables each, in one line as the API server sends it.
 pub(crate) fn review(containers: usize, variables: usize) -> String {
-    let fields: Value = (0..variables).map(|n| (format!("k:{{\"name\":\"VARIABLE_{n}\"}}"), json!({}))).collect();
+    let fields: Value = (0..variables)
+        .map(|n| (format!("k:{{\"name\":\"VARIABLE_{n}\"}}"), json!({})))
+        .collect();
     let container = |number: usize| {
-        let env: Vec<Value> =
-            (0..variables).map(|n| json!({"name": format!("VARIABLE_{n}"), "value": format!("value {n}")})).collect();
+        let env: Vec<Value> = (0..variables)
+            .map(|n| json!({"name": format!("VARIABLE_{n}"), "value": format!("value {n}")}))
+            .collect();
         json!({
             "name": format!("web-{number}"), "image": "registry.example/shop/web:1.27", "env": env, "resources": {},
             "ports": [{"containerPort": 8080, "protocol": "TCP"}],
@@ -62,12 +65,25 @@ pub(crate) fn print() {
         ("96 containers of 150 variables", 96, 150),
     ] {
         let review = review(containers, variables);
-        let answer = || reviewer.answer(Hook::Mutate, black_box(review.as_bytes())).expect("a review");
+        let answer = || {
+            reviewer
+                .answer(Hook::Mutate, black_box(review.as_bytes()))
+                .expect("a review")
+        };
         assert_eq!(answer().decision, "injected");
         let repeats = (2_000_000 / review.len()).max(5) as u32;
-        let least =
-            (0..15).map(|_| timed(Of::Us, || (0..repeats).for_each(|_| drop(black_box(answer())))).1.cpu / repeats);
+        let least = (0..15).map(|_| {
+            timed(Of::Us, || {
+                (0..repeats).for_each(|_| drop(black_box(answer())))
+            })
+            .1
+            .cpu / repeats
+        });
         let least: Duration = least.min().unwrap_or_default();
-        println!("| {name} | {:.1} KB | {:.3} ms |", review.len() as f64 / 1e3, least.as_secs_f64() * 1e3);
+        println!(
+            "| {name} | {:.1} KB | {:.3} ms |",
+            review.len() as f64 / 1e3,
+            least.as_secs_f64() * 1e3
+        );
     }
 }

@@ -34,7 +34,10 @@ pub(crate) fn of_documents(form: Form, documents: usize) -> Stream {
 
 /// One Deployment with that many containers, each with that many environment variables.
 pub(crate) fn one_pod(containers: usize, variables: usize) -> String {
-    let mut yaml = YamlText { text: String::new(), dash: "- " };
+    let mut yaml = YamlText {
+        text: String::new(),
+        dash: "- ",
+    };
     yaml.line(0, "apiVersion: apps/v1");
     yaml.line(0, "kind: Deployment");
     yaml.line(0, "metadata:");
@@ -76,8 +79,16 @@ pub(crate) fn with_surroundings(deployments: usize) -> String {
         );
         object("apps/v1", "Deployment", &format!("spec:\n{template}"));
         object("v1", "Secret", "data:\n  MACKEREL_APIKEY: c29tZS1rZXk=\n");
-        object("v1", "ConfigMap", "data:\n  mackerel-agent.conf: |\n    roles: [\"shop:app\"]\n");
-        object("v1", "ServiceAccount", "automountServiceAccountToken: true\n");
+        object(
+            "v1",
+            "ConfigMap",
+            "data:\n  mackerel-agent.conf: |\n    roles: [\"shop:app\"]\n",
+        );
+        object(
+            "v1",
+            "ServiceAccount",
+            "automountServiceAccountToken: true\n",
+        );
         object("v1", "ResourceQuota", "spec:\n  hard:\n    limits.cpu: 4\n");
     }
     text
@@ -88,7 +99,12 @@ fn assemble(form: Form, more: impl Fn(&Stream) -> bool) -> Stream {
     let mut stream = Stream::new(form);
     while more(&stream) {
         let document = document(stream.documents, &mut random);
-        stream.push(form, &document.kind.to_lowercase(), &document.text, document.workload);
+        stream.push(
+            form,
+            &document.kind.to_lowercase(),
+            &document.text,
+            document.workload,
+        );
     }
     stream
 }
@@ -97,15 +113,25 @@ impl Stream {
     pub(crate) fn new(form: Form) -> Self {
         let text = match form {
             Form::Helm => "",
-            Form::ResourceList => "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n",
+            Form::ResourceList => {
+                "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n"
+            }
         };
-        Self { text: text.to_owned(), documents: 0, workloads: 0 }
+        Self {
+            text: text.to_owned(),
+            documents: 0,
+            workloads: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, form: Form, name: &str, document: &str, is_workload: bool) {
         match form {
             Form::Helm => {
-                let _ = write!(self.text, "---\n# Source: shop/templates/{name}-{}.yaml\n{document}", self.documents);
+                let _ = write!(
+                    self.text,
+                    "---\n# Source: shop/templates/{name}-{}.yaml\n{document}",
+                    self.documents
+                );
             }
             Form::ResourceList => push_item(&mut self.text, document),
         }
@@ -205,20 +231,37 @@ const COMMENTS: [&str; 8] = [
 fn document(number: usize, random: &mut Random) -> GeneratedDocument {
     let app = random.pick(&APPS);
     let name = format!("{app}-{number}");
-    let mut yaml = YamlText { text: String::new(), dash: if random.percent(50) { "- " } else { "  - " } };
+    let mut yaml = YamlText {
+        text: String::new(),
+        dash: if random.percent(50) { "- " } else { "  - " },
+    };
     let (kind, workload) = match random.below(100) {
         0..30 => (workload(&mut yaml, app, &name, random), true),
         30..45 => (service(&mut yaml, app, &name, random), false),
         45..60 => (config_map(&mut yaml, app, &name, random), false),
         60..80 => (rbac(&mut yaml, app, &name, random), false),
         80..84 => (secret(&mut yaml, app, &name, random), false),
-        84 => (custom_resource_definition(&mut yaml, app, &name, random), false),
+        84 => (
+            custom_resource_definition(&mut yaml, app, &name, random),
+            false,
+        ),
         _ => (other(&mut yaml, app, &name, random), false),
     };
-    GeneratedDocument { kind, workload, text: yaml.text }
+    GeneratedDocument {
+        kind,
+        workload,
+        text: yaml.text,
+    }
 }
 
-fn head(yaml: &mut YamlText, api_version: &str, kind: &str, app: &str, name: &str, random: &mut Random) {
+fn head(
+    yaml: &mut YamlText,
+    api_version: &str,
+    kind: &str,
+    app: &str,
+    name: &str,
+    random: &mut Random,
+) {
     if random.percent(20) {
         yaml.line(0, random.pick(&COMMENTS));
     }
@@ -227,7 +270,14 @@ fn head(yaml: &mut YamlText, api_version: &str, kind: &str, app: &str, name: &st
     yaml.line(0, "metadata:");
     yaml.line(2, &format!("name: {name}"));
     if random.percent(60) {
-        yaml.line(2, random.pick(&["namespace: shop", "namespace: \"shop\"", "namespace: platform"]));
+        yaml.line(
+            2,
+            random.pick(&[
+                "namespace: shop",
+                "namespace: \"shop\"",
+                "namespace: platform",
+            ]),
+        );
     }
     yaml.line(2, "labels:");
     labels(yaml, 4, app);
@@ -239,7 +289,10 @@ fn head(yaml: &mut YamlText, api_version: &str, kind: &str, app: &str, name: &st
     if random.percent(25) {
         yaml.line(2, "annotations:");
         yaml.line(4, "description: 'the shop''s own part, see docs'");
-        yaml.line(4, "checksum/config: 6f0a2d5b7c1e4938a6d0b7f25c8e91d3f4a6b7c8d9e0f1a2b3c4d5e6f7a8b9c0");
+        yaml.line(
+            4,
+            "checksum/config: 6f0a2d5b7c1e4938a6d0b7f25c8e91d3f4a6b7c8d9e0f1a2b3c4d5e6f7a8b9c0",
+        );
     }
 }
 
@@ -332,8 +385,14 @@ fn pod_spec(yaml: &mut YamlText, indent: usize, kind: &str, app: &str, random: &
     if random.percent(20) {
         yaml.line(indent, "initContainers:");
         let inner = yaml.item(indent, "name: migrate");
-        yaml.line(inner, &format!("image: registry.example.com/shop/{app}:1.4.2"));
-        yaml.line(inner, "command: [\"sh\", \"-c\", \"until nc -z db 5432; do sleep 1; done\"]");
+        yaml.line(
+            inner,
+            &format!("image: registry.example.com/shop/{app}:1.4.2"),
+        );
+        yaml.line(
+            inner,
+            "command: [\"sh\", \"-c\", \"until nc -z db 5432; do sleep 1; done\"]",
+        );
     }
     comment(yaml, indent, random);
     yaml.line(indent, "containers:");
@@ -362,7 +421,13 @@ fn pod_spec(yaml: &mut YamlText, indent: usize, kind: &str, app: &str, random: &
 
 fn container(yaml: &mut YamlText, indent: usize, number: usize, app: &str, random: &mut Random) {
     let inner = yaml.item(indent, &format!("name: {app}-{number}"));
-    yaml.line(inner, &format!("image: \"registry.example.com/shop/{app}:1.4.{}\"", random.below(30)));
+    yaml.line(
+        inner,
+        &format!(
+            "image: \"registry.example.com/shop/{app}:1.4.{}\"",
+            random.below(30)
+        ),
+    );
     yaml.line(inner, "imagePullPolicy: IfNotPresent");
     comment(yaml, inner, random);
     if random.percent(40) {
@@ -397,7 +462,10 @@ fn container(yaml: &mut YamlText, indent: usize, number: usize, app: &str, rando
             }
             1 => yaml.line(value, "value: \"true\""),
             2 => yaml.line(value, "value: 'postgres://db.shop.svc:5432/shop'"),
-            3 => yaml.line(value, &format!("value: \"{}\"  # seconds", random.below(600))),
+            3 => yaml.line(
+                value,
+                &format!("value: \"{}\"  # seconds", random.below(600)),
+            ),
             _ => yaml.line(value, "value: production"),
         }
     }
@@ -428,7 +496,10 @@ fn container(yaml: &mut YamlText, indent: usize, number: usize, app: &str, rando
 fn service(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
     head(yaml, "v1", "Service", app, name, random);
     yaml.line(0, "spec:");
-    yaml.line(2, random.pick(&["type: ClusterIP", "type: NodePort", "clusterIP: None"]));
+    yaml.line(
+        2,
+        random.pick(&["type: ClusterIP", "type: NodePort", "clusterIP: None"]),
+    );
     comment(yaml, 2, random);
     yaml.line(2, "ports:");
     let inner = yaml.item(2, "name: http");
@@ -445,10 +516,20 @@ fn config_map(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -
     yaml.line(2, "LOG_LEVEL: info");
     yaml.line(2, "FEATURE_FLAGS: \"on\"");
     comment(yaml, 2, random);
-    yaml.line(2, random.pick(&["nginx.conf: |", "nginx.conf: |-", "server.conf: |+"]));
+    yaml.line(
+        2,
+        random.pick(&["nginx.conf: |", "nginx.conf: |-", "server.conf: |+"]),
+    );
     for upstream in 0..2 + random.below(6) {
         yaml.line(4, &format!("upstream backend_{upstream} {{"));
-        yaml.line(6, &format!("server 10.0.{}.{}:8080 max_fails=3;", upstream, random.below(250)));
+        yaml.line(
+            6,
+            &format!(
+                "server 10.0.{}.{}:8080 max_fails=3;",
+                upstream,
+                random.below(250)
+            ),
+        );
         yaml.line(6, "# spread the load: \"least_conn\" was worse");
         yaml.line(4, "}");
         yaml.text.push('\n');
@@ -459,7 +540,10 @@ fn config_map(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -
     if random.percent(30) {
         yaml.line(2, "README: >");
         for _ in 0..3 + random.below(6) {
-            yaml.line(4, "This text is folded when it is read, and nobody may fold it when it is written:");
+            yaml.line(
+                4,
+                "This text is folded when it is read, and nobody may fold it when it is written:",
+            );
         }
     }
     "ConfigMap"
@@ -473,9 +557,19 @@ fn rbac(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'st
             "ServiceAccount"
         }
         1 => {
-            head(yaml, "rbac.authorization.k8s.io/v1", "Role", app, name, random);
+            head(
+                yaml,
+                "rbac.authorization.k8s.io/v1",
+                "Role",
+                app,
+                name,
+                random,
+            );
             yaml.line(0, "rules:");
-            for resource in ["configmaps", "secrets", "leases"].iter().take(1 + random.below(3)) {
+            for resource in ["configmaps", "secrets", "leases"]
+                .iter()
+                .take(1 + random.below(3))
+            {
                 let inner = yaml.item(0, "apiGroups: [\"\", coordination.k8s.io]");
                 yaml.line(inner, "resources:");
                 yaml.item(inner, resource);
@@ -484,7 +578,14 @@ fn rbac(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'st
             "Role"
         }
         _ => {
-            head(yaml, "rbac.authorization.k8s.io/v1", "RoleBinding", app, name, random);
+            head(
+                yaml,
+                "rbac.authorization.k8s.io/v1",
+                "RoleBinding",
+                app,
+                name,
+                random,
+            );
             yaml.line(0, "roleRef:");
             yaml.line(2, "apiGroup: rbac.authorization.k8s.io");
             yaml.line(2, "kind: Role");
@@ -503,11 +604,22 @@ fn secret(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'
     yaml.line(0, "type: Opaque");
     yaml.line(0, "data:");
     yaml.line(2, "password: bm90LWEtc2VjcmV0");
-    yaml.line(2, &format!("token: {}", "c29tZS10b2tlbi1vci1vdGhlcg".repeat(1 + random.below(8))));
+    yaml.line(
+        2,
+        &format!(
+            "token: {}",
+            "c29tZS10b2tlbi1vci1vdGhlcg".repeat(1 + random.below(8))
+        ),
+    );
     "Secret"
 }
 
-fn custom_resource_definition(yaml: &mut YamlText, app: &str, name: &str, random: &mut Random) -> &'static str {
+fn custom_resource_definition(
+    yaml: &mut YamlText,
+    app: &str,
+    name: &str,
+    random: &mut Random,
+) -> &'static str {
     let kind = "CustomResourceDefinition";
     head(yaml, "apiextensions.k8s.io/v1", kind, app, name, random);
     yaml.line(0, "spec:");
@@ -532,9 +644,15 @@ fn custom_resource_definition(yaml: &mut YamlText, app: &str, name: &str, random
             }
             yaml.line(version + 10, &format!("field{field}:"));
             yaml.line(version + 12, "description: |-");
-            yaml.line(version + 14, "What this field is for, as generated from a comment: it may hold `quotes`,");
+            yaml.line(
+                version + 14,
+                "What this field is for, as generated from a comment: it may hold `quotes`,",
+            );
             yaml.line(version + 14, "colons: and # signs, over several lines.");
-            yaml.line(version + 12, random.pick(&["type: string", "type: integer", "type: boolean"]));
+            yaml.line(
+                version + 12,
+                random.pick(&["type: string", "type: integer", "type: boolean"]),
+            );
         }
     }
     kind

@@ -107,7 +107,11 @@ impl Reviewer {
     /// Answers under this configuration.
     #[must_use]
     pub fn new(config: Arc<Config>) -> Self {
-        Self { config, agents: Agents::default(), records: RecordCache::default() }
+        Self {
+            config,
+            agents: Agents::default(),
+            records: RecordCache::default(),
+        }
     }
 
     /// The configuration, as it was given.
@@ -124,7 +128,12 @@ impl Reviewer {
         let request = AdmissionRequest::read(body)?;
         let mut name = request.name.as_deref().unwrap_or_default().to_owned();
         let verdict = self.verdict(hook, &request, &mut name);
-        Ok(response::answer(&request, name, verdict, self.on_error(hook)))
+        Ok(response::answer(
+            &request,
+            name,
+            verdict,
+            self.on_error(hook),
+        ))
     }
 
     /// Answers a review whose object is too large to be read. `beginning` is the body, or its first bytes, which must hold what
@@ -136,15 +145,28 @@ impl Reviewer {
         let (head, object) = review::cut(beginning);
         let request = AdmissionRequest::read(&head)?;
         let verdict = match request.is_for(hook) {
-            true => self.unread(&request, &String::from_utf8_lossy(object), "the object is too large"),
+            true => self.unread(
+                &request,
+                &String::from_utf8_lossy(object),
+                "the object is too large",
+            ),
             false => Verdict::Leave(request.not_selected()),
         };
         let name = request.name.as_deref().unwrap_or_default().to_owned();
-        Ok(response::answer(&request, name, verdict, self.on_error(hook)))
+        Ok(response::answer(
+            &request,
+            name,
+            verdict,
+            self.on_error(hook),
+        ))
     }
 
     fn on_error(&self, hook: Hook) -> OnError {
-        if hook == Hook::Mutate { self.config.spec.on_error } else { OnError::Skip }
+        if hook == Hook::Mutate {
+            self.config.spec.on_error
+        } else {
+            OnError::Skip
+        }
     }
 
     /// Decides about the object, and takes its name: a request to create a pod with `generateName` has none.
@@ -156,7 +178,9 @@ impl Reviewer {
             Ok(tree) => tree,
             Err(error) => return self.unread(request, object.get(), &error.message),
         };
-        let Some(resource) = resource(&tree, request) else { return Verdict::Leave(request.not_selected()) };
+        let Some(resource) = resource(&tree, request) else {
+            return Verdict::Leave(request.not_selected());
+        };
         name.clone_from(&resource.identity.name);
         match hook {
             Hook::Mutate => self.pod(&tree, &resource),
@@ -167,22 +191,35 @@ impl Reviewer {
 
     /// Decides about an object that cannot be read, by its namespace and its text.
     fn unread(&self, request: &AdmissionRequest<'_>, text: &str, message: &str) -> Verdict {
-        let Spec { injection, select, .. } = &self.config.spec;
+        let Spec {
+            injection, select, ..
+        } = &self.config.spec;
         let unwanted = match injection {
             InjectionMode::Disabled => Some(Reason::Disabled),
-            InjectionMode::Annotated if asks_for_nothing(text, &self.config) => Some(Reason::NotRequested),
-            InjectionMode::Annotated | InjectionMode::Always => {
-                request.namespace.as_deref().and_then(|namespace| select.leaves_out(namespace))
+            InjectionMode::Annotated if asks_for_nothing(text, &self.config) => {
+                Some(Reason::NotRequested)
             }
+            InjectionMode::Annotated | InjectionMode::Always => request
+                .namespace
+                .as_deref()
+                .and_then(|namespace| select.leaves_out(namespace)),
         };
         match unwanted {
             Some(reason) => Verdict::Leave(Finding::new(reason, reason.sentence(), 0, "")),
-            None => Verdict::Refuse([Finding::new(Reason::Uneditable, message, 0, "")].into_iter().collect()),
+            None => Verdict::Refuse(
+                [Finding::new(Reason::Uneditable, message, 0, "")]
+                    .into_iter()
+                    .collect(),
+            ),
         }
     }
 
     fn context(&self) -> DecisionContext<'_> {
-        DecisionContext { config: &self.config, agents: &self.agents, patch: None }
+        DecisionContext {
+            config: &self.config,
+            agents: &self.agents,
+            patch: None,
+        }
     }
 }
 
@@ -193,13 +230,22 @@ impl Reviewer {
 pub fn fault(body: &[u8], message: String) -> Result<Answer, Malformed> {
     let request = AdmissionRequest::read(body)?;
     let name = request.name.as_deref().unwrap_or_default().to_owned();
-    Ok(response::answer(&request, name, Verdict::Fault(message), OnError::Skip))
+    Ok(response::answer(
+        &request,
+        name,
+        Verdict::Fault(message),
+        OnError::Skip,
+    ))
 }
 
 /// The object as a resource. Its namespace is the request's: the API server leaves it out of objects that name none.
 fn resource(tree: &Tree<'_>, request: &AdmissionRequest<'_>) -> Option<Resource> {
-    let mut resource = crate::manifest::resource::resources(tree, tree.root()?, &request.types()).pop()?;
-    let namespace = request.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+    let mut resource =
+        crate::manifest::resource::resources(tree, tree.root()?, &request.types()).pop()?;
+    let namespace = request
+        .namespace
+        .as_deref()
+        .filter(|namespace| !namespace.is_empty());
     let Identity { namespace: own, .. } = &mut resource.identity;
     *own = namespace.map(str::to_owned).or(own.take());
     Some(resource)

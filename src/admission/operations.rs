@@ -9,7 +9,12 @@ use std::collections::HashMap;
 use yaml_json_patch::{Kind, NodeId, Operation, Tree};
 
 /// Answers with the operations, or with a fault if one of them does not apply.
-pub(super) fn verdict(tree: &Tree<'_>, decision: Finding, patch: TemplatePatch, warnings: Findings) -> Verdict {
+pub(super) fn verdict(
+    tree: &Tree<'_>,
+    decision: Finding,
+    patch: TemplatePatch,
+    warnings: Findings,
+) -> Verdict {
     match first_that_fails(tree, &patch.operations) {
         None => Verdict::Patch(decision, patch.seen_from(""), warnings),
         Some(path) => Verdict::Fault(format!("the operation at {path} does not apply")),
@@ -27,11 +32,16 @@ fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String>
         let path = path.as_str();
         let applies = path.rsplit_once('/').is_some_and(|(parent, token)| {
             let before = added.entry(parent).or_default();
-            let Some(node) = find(tree, parent, &mut items) else { return false };
+            let Some(node) = find(tree, parent, &mut items) else {
+                return false;
+            };
             let applies = match tree.kind(node) {
                 Kind::Mapping => true,
                 Kind::Sequence => {
-                    token == "-" || token.parse::<usize>().is_ok_and(|at| at <= tree.items(node).count() + *before)
+                    token == "-"
+                        || token
+                            .parse::<usize>()
+                            .is_ok_and(|at| at <= tree.items(node).count() + *before)
                 }
                 _ => false,
             };
@@ -44,5 +54,8 @@ fn first_that_fails(tree: &Tree<'_>, operations: &[Operation]) -> Option<String>
 
 /// The node at a JSON Pointer.
 fn find(tree: &Tree<'_>, pointer: &str, items: &mut ItemCache) -> Option<NodeId> {
-    pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| items.child(tree, node, token))
+    pointer
+        .split('/')
+        .skip(1)
+        .try_fold(tree.root()?, |node, token| items.child(tree, node, token))
 }

@@ -21,17 +21,24 @@ impl Reviewer {
         pod.see_token(tree);
         let existing = ExistingInjection::take_from(&mut pod, tree);
         let finding = |reason: Reason| Finding::new(reason, reason.sentence(), 0, "");
-        if let Some(copied) = existing.as_ref().and_then(|existing| copied_record(tree, existing, "")) {
+        if let Some(copied) = existing
+            .as_ref()
+            .and_then(|existing| copied_record(tree, existing, ""))
+        {
             return Verdict::Warn(copied.clone(), [copied].into_iter().collect());
         }
-        if existing.as_ref().is_some_and(|existing| existing.component_set().agent().is_some()) {
+        if existing
+            .as_ref()
+            .is_some_and(|existing| existing.component_set().agent().is_some())
+        {
             return Verdict::Leave(finding(Reason::Unchanged));
         }
         let report = decide(tree, resource, "", &pod, self.context());
         let policy = SeverityPolicy::of(&self.config, Options::default());
         let told = |warning: &Finding| {
             warning.reason.class() == Class::Refused
-                || (warning.reason == Reason::AnnotationNotAllowed && !policy.is_acknowledged(warning))
+                || (warning.reason == Reason::AnnotationNotAllowed
+                    && !policy.is_acknowledged(warning))
         };
         let warnings = report.warnings.into_iter().filter(told);
         let plan = match report.decision {
@@ -43,7 +50,9 @@ impl Reviewer {
         };
         match self.additions(tree, &pod, existing.as_ref(), &plan) {
             Ok(None) => Verdict::Warn(finding(Reason::Unchanged), warnings.collect()),
-            Ok(Some(patch)) => operations::verdict(tree, finding(Reason::Injected), patch, warnings.collect()),
+            Ok(Some(patch)) => {
+                operations::verdict(tree, finding(Reason::Injected), patch, warnings.collect())
+            }
             Err(wrong) => Verdict::Refuse([wrong_kind(&wrong)].into_iter().collect()),
         }
     }
@@ -57,8 +66,12 @@ impl Reviewer {
         plan: &Plan,
     ) -> Result<Option<TemplatePatch>, WrongKind> {
         match (existing, plan.agent()) {
-            (None, _) => insertion(tree, pod, "", plan, ListPositions::default(), &self.records).map(Some),
-            (Some(existing), Some(agent)) => completion(tree, pod, existing, agent, &self.records).map(Some),
+            (None, _) => {
+                insertion(tree, pod, "", plan, ListPositions::default(), &self.records).map(Some)
+            }
+            (Some(existing), Some(agent)) => {
+                completion(tree, pod, existing, agent, &self.records).map(Some)
+            }
             // The init container came with the workload, and no agent is wanted beside it.
             (Some(_), None) => Ok(None),
         }
@@ -67,17 +80,46 @@ impl Reviewer {
 
 /// Returns the warning about a record whose agent is absent: it was copied, or the agent was removed by hand. Either way it is an
 /// opt-out.
-pub(super) fn copied_record(tree: &Tree<'_>, existing: &ExistingInjection, at: &str) -> Option<Finding> {
+pub(super) fn copied_record(
+    tree: &Tree<'_>,
+    existing: &ExistingInjection,
+    at: &str,
+) -> Option<Finding> {
     let is_absent = existing.agent.is_none() && existing.component_set().agent().is_some();
     let drift = Drift::of(existing).filter(|_| is_absent)?;
-    let DriftDescription { message, offset, pointer, .. } = drift.describe(tree, existing, None);
-    let help = format!("to get the agent, remove the annotation `{}`", Annotation::Record.key());
-    Some(Finding::new(Reason::HandEdited, message, offset, &format!("{at}{pointer}")).with_help(help))
+    let DriftDescription {
+        message,
+        offset,
+        pointer,
+        ..
+    } = drift.describe(tree, existing, None);
+    let help = format!(
+        "to get the agent, remove the annotation `{}`",
+        Annotation::Record.key()
+    );
+    Some(
+        Finding::new(
+            Reason::HandEdited,
+            message,
+            offset,
+            &format!("{at}{pointer}"),
+        )
+        .with_help(help),
+    )
 }
 
 /// The refusal of a pod in which a field is no list or mapping. The API server sends none.
 #[cold]
 pub(super) fn wrong_kind(wrong: &WrongKind) -> Finding {
-    let wanted = if wrong.wanted == Kind::Sequence { "list" } else { "mapping" };
-    Finding::new(Reason::Uneditable, format!("expected `{}` to be a {wanted}", wrong.parent), wrong.offset, "")
+    let wanted = if wrong.wanted == Kind::Sequence {
+        "list"
+    } else {
+        "mapping"
+    };
+    Finding::new(
+        Reason::Uneditable,
+        format!("expected `{}` to be a {wanted}", wrong.parent),
+        wrong.offset,
+        "",
+    )
 }

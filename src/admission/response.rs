@@ -43,7 +43,12 @@ pub struct Subject {
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, namespace, name, .. } = self;
+        let Self {
+            kind,
+            namespace,
+            name,
+            ..
+        } = self;
         match namespace {
             Some(namespace) => write!(f, "{kind} {namespace}/{name}"),
             None => write!(f, "{kind} {name}"),
@@ -88,8 +93,15 @@ impl Findings {
             room = left.unwrap_or_default();
             left.is_some()
         };
-        let findings = self.refusals.iter().chain(&self.warnings).take(MAX_FINDINGS);
-        let mut shown: Vec<String> = findings.map(|finding| cut(warning(finding))).take_while(fits).collect();
+        let findings = self
+            .refusals
+            .iter()
+            .chain(&self.warnings)
+            .take(MAX_FINDINGS);
+        let mut shown: Vec<String> = findings
+            .map(|finding| cut(warning(finding)))
+            .take_while(fits)
+            .collect();
         match self.number - shown.len() {
             0 => {}
             1 => shown.push("and 1 more finding".to_owned()),
@@ -103,7 +115,11 @@ impl Extend<Finding> for Findings {
     fn extend<I: IntoIterator<Item = Finding>>(&mut self, findings: I) {
         for finding in findings {
             self.number += 1;
-            let list = if finding.reason.class() == Class::Refused { &mut self.refusals } else { &mut self.warnings };
+            let list = if finding.reason.class() == Class::Refused {
+                &mut self.refusals
+            } else {
+                &mut self.warnings
+            };
             if list.len() < MAX_FINDINGS {
                 list.push(finding);
             }
@@ -151,15 +167,26 @@ struct Status<'a> {
 }
 
 /// Writes the answer to a request.
-pub(super) fn answer(request: &AdmissionRequest<'_>, name: String, verdict: Verdict, on_error: OnError) -> Answer {
+pub(super) fn answer(
+    request: &AdmissionRequest<'_>,
+    name: String,
+    verdict: Verdict,
+    on_error: OnError,
+) -> Answer {
     let sentence = |finding: &Finding| finding.message.clone();
     let none = Findings::default;
     let (decision, message, patch, findings, allowed) = match verdict {
         Verdict::Leave(finding) => (finding.reason.id(), sentence(&finding), None, none(), true),
-        Verdict::Warn(finding, about) => (finding.reason.id(), sentence(&finding), None, about, true),
-        Verdict::Patch(finding, patch, about) => {
-            (finding.reason.id(), sentence(&finding), encoded(&patch), about, true)
+        Verdict::Warn(finding, about) => {
+            (finding.reason.id(), sentence(&finding), None, about, true)
         }
+        Verdict::Patch(finding, patch, about) => (
+            finding.reason.id(),
+            sentence(&finding),
+            encoded(&patch),
+            about,
+            true,
+        ),
         Verdict::Refuse(findings) => {
             let first = findings.first();
             let decision = first.map_or(INTERNAL_ERROR, |finding| finding.reason.id());
@@ -171,21 +198,36 @@ pub(super) fn answer(request: &AdmissionRequest<'_>, name: String, verdict: Verd
     let response = AdmissionResponse {
         uid: &request.uid,
         allowed,
-        status: (!allowed).then_some(Status { code: UNPROCESSABLE, message: &message }),
+        status: (!allowed).then_some(Status {
+            code: UNPROCESSABLE,
+            message: &message,
+        }),
         patch_type: patch.is_some().then_some("JSONPatch"),
         patch: patch.map(ByteString),
         audit_annotations: [("decision", decision)].into(),
         // The status of an object that is not allowed has the first.
-        warnings: findings.shown().into_iter().skip(usize::from(!allowed)).collect(),
+        warnings: findings
+            .shown()
+            .into_iter()
+            .skip(usize::from(!allowed))
+            .collect(),
     };
-    let review = AdmissionReview { api_version: "admission.k8s.io/v1", kind: "AdmissionReview", response };
+    let review = AdmissionReview {
+        api_version: "admission.k8s.io/v1",
+        kind: "AdmissionReview",
+        response,
+    };
     Answer {
         // Serialising strings and numbers cannot fail.
         body: serde_json::to_vec(&review).unwrap_or_default(),
         decision,
         subject: Subject {
             kind: request.kind.kind.to_string(),
-            namespace: request.namespace.as_deref().filter(|namespace| !namespace.is_empty()).map(str::to_owned),
+            namespace: request
+                .namespace
+                .as_deref()
+                .filter(|namespace| !namespace.is_empty())
+                .map(str::to_owned),
             name,
             is_dry_run: request.dry_run == Some(true),
         },
@@ -196,20 +238,28 @@ pub(super) fn answer(request: &AdmissionRequest<'_>, name: String, verdict: Verd
 
 /// The patch as JSON; none where it has no operations.
 fn encoded(patch: &Patch) -> Option<Vec<u8>> {
-    serde_json::to_vec(patch).ok().filter(|_| !patch.0.is_empty())
+    serde_json::to_vec(patch)
+        .ok()
+        .filter(|_| !patch.0.is_empty())
 }
 
 /// Returns `id: what; what to do`. The API server drops warnings with control characters.
 fn warning(finding: &Finding) -> String {
     let help = finding.help.iter().flat_map(|help| ["; ", help]);
-    let line = [finding.reason.id(), ": ", &finding.message].into_iter().chain(help).collect::<String>();
+    let line = [finding.reason.id(), ": ", &finding.message]
+        .into_iter()
+        .chain(help)
+        .collect::<String>();
     visible(&line.replace('\n', " ")).into_owned()
 }
 
 fn cut(mut warning: String) -> String {
     const MARK: &str = "...";
     if warning.len() > MAX_WARNING {
-        let end = (0..=MAX_WARNING - MARK.len()).rev().find(|at| warning.is_char_boundary(*at)).unwrap_or(0);
+        let end = (0..=MAX_WARNING - MARK.len())
+            .rev()
+            .find(|at| warning.is_char_boundary(*at))
+            .unwrap_or(0);
         warning.truncate(end);
         warning += MARK;
     }

@@ -87,12 +87,20 @@ impl<'b> AdmissionRequest<'b> {
     /// Reads the request of a review.
     pub(super) fn read(body: &'b [u8]) -> Result<Self, Malformed> {
         // It repeats what the caller sent.
-        let malformed = |message: String| Malformed { message: message.chars().take(MAX_MESSAGE).collect() };
-        let review: AdmissionReview<'b> = serde_json::from_slice(body).map_err(|error| malformed(error.to_string()))?;
+        let malformed = |message: String| Malformed {
+            message: message.chars().take(MAX_MESSAGE).collect(),
+        };
+        let review: AdmissionReview<'b> =
+            serde_json::from_slice(body).map_err(|error| malformed(error.to_string()))?;
         if (&*review.api_version, &*review.kind) != ("admission.k8s.io/v1", "AdmissionReview") {
-            return Err(malformed(format!("found {} of {}", review.kind, review.api_version)));
+            return Err(malformed(format!(
+                "found {} of {}",
+                review.kind, review.api_version
+            )));
         }
-        review.request.ok_or_else(|| malformed("`request` is missing".to_owned()))
+        review
+            .request
+            .ok_or_else(|| malformed("`request` is missing".to_owned()))
     }
 
     /// True if the hook has to do with the operation on the resource.
@@ -101,7 +109,9 @@ impl<'b> AdmissionRequest<'b> {
             Hook::Mutate => self.is_pod() && self.operation == Operation::Create,
             // The template of a Job is immutable: the API server would refuse the patched update.
             Hook::WaitFor if self.is_job() => self.operation == Operation::Create,
-            Hook::Warn | Hook::WaitFor => matches!(self.operation, Operation::Create | Operation::Update),
+            Hook::Warn | Hook::WaitFor => {
+                matches!(self.operation, Operation::Create | Operation::Update)
+            }
         };
         is_wanted && self.sub_resource.as_deref().is_none_or(str::is_empty)
     }
@@ -121,14 +131,30 @@ impl<'b> AdmissionRequest<'b> {
 
     /// API version and kind of the object.
     pub(super) fn types(&self) -> TypeMeta {
-        let Kind { group, version, kind } = &self.kind;
-        let api_version = if group.is_empty() { version.to_string() } else { format!("{group}/{version}") };
-        TypeMeta { api_version, kind: kind.to_string() }
+        let Kind {
+            group,
+            version,
+            kind,
+        } = &self.kind;
+        let api_version = if group.is_empty() {
+            version.to_string()
+        } else {
+            format!("{group}/{version}")
+        };
+        TypeMeta {
+            api_version,
+            kind: kind.to_string(),
+        }
     }
 
     /// The finding about an object that the hook has nothing to do with.
     pub(super) fn not_selected(&self) -> Finding {
-        Finding::new(Reason::NotSelected, "the webhook does not support this operation on this resource", 0, "")
+        Finding::new(
+            Reason::NotSelected,
+            "the webhook does not support this operation on this resource",
+            0,
+            "",
+        )
     }
 }
 

@@ -37,9 +37,20 @@ impl Reviewer {
         let mut decision = None;
         let mut findings = Findings::default();
         let policy = SeverityPolicy::of(self.context().config, Options::default());
-        let told = |warning: &Finding| concerns_the_author(warning) && !policy.is_acknowledged(warning);
-        for WorkloadTemplate { pointer, existing, report, .. } in self.templates(tree, resource) {
-            findings.extend(existing.as_ref().and_then(|existing| copied_record(tree, existing, &pointer)));
+        let told =
+            |warning: &Finding| concerns_the_author(warning) && !policy.is_acknowledged(warning);
+        for WorkloadTemplate {
+            pointer,
+            existing,
+            report,
+            ..
+        } in self.templates(tree, resource)
+        {
+            findings.extend(
+                existing
+                    .as_ref()
+                    .and_then(|existing| copied_record(tree, existing, &pointer)),
+            );
             let refusal = match report.decision {
                 Decision::Add(_) => None,
                 Decision::Skip(_) | Decision::Refuse(_) if existing.is_some() => None,
@@ -52,27 +63,60 @@ impl Reviewer {
                     Some(refusal)
                 }
             };
-            findings.extend(refusal.into_iter().chain(report.warnings.into_iter().filter(told)));
+            findings.extend(
+                refusal
+                    .into_iter()
+                    .chain(report.warnings.into_iter().filter(told)),
+            );
         }
         let nothing = || Finding::new(Reason::Unchanged, "nothing to warn about", 0, "");
-        let decision = decision.or_else(|| findings.first().cloned()).unwrap_or_else(nothing);
+        let decision = decision
+            .or_else(|| findings.first().cloned())
+            .unwrap_or_else(nothing);
         Verdict::Warn(decision, findings)
     }
 
     /// Adds the init container that waits to templates that ask for it and do not have it. One that is there stays as it is.
-    pub(super) fn wait_for(&self, tree: &Tree<'_>, resource: &Resource, request: &AdmissionRequest<'_>) -> Verdict {
+    pub(super) fn wait_for(
+        &self,
+        tree: &Tree<'_>,
+        resource: &Resource,
+        request: &AdmissionRequest<'_>,
+    ) -> Verdict {
         let mut patch = TemplatePatch::default();
         let mut waiting = 0;
-        for WorkloadTemplate { pointer, view, existing, report } in self.templates(tree, resource) {
-            let Decision::Add(plan) = &report.decision else { continue };
-            let Some(wait_for) = plan.wait_for().filter(|_| existing.is_none()) else { continue };
+        for WorkloadTemplate {
+            pointer,
+            view,
+            existing,
+            report,
+        } in self.templates(tree, resource)
+        {
+            let Decision::Add(plan) = &report.decision else {
+                continue;
+            };
+            let Some(wait_for) = plan.wait_for().filter(|_| existing.is_none()) else {
+                continue;
+            };
             waiting += 1;
             if waiting > MAX_WAITING_TEMPLATES {
-                let message = format!("more than {MAX_WAITING_TEMPLATES} pod templates ask for wait-for");
-                return Verdict::Refuse([Finding::new(Reason::Uneditable, message, 0, "")].into_iter().collect());
+                let message =
+                    format!("more than {MAX_WAITING_TEMPLATES} pod templates ask for wait-for");
+                return Verdict::Refuse(
+                    [Finding::new(Reason::Uneditable, message, 0, "")]
+                        .into_iter()
+                        .collect(),
+                );
             }
             let alone = Components::WaitFor(Rc::clone(wait_for));
-            match insertion(tree, &view, &pointer, &alone, ListPositions::default(), &self.records) {
+            match insertion(
+                tree,
+                &view,
+                &pointer,
+                &alone,
+                ListPositions::default(),
+                &self.records,
+            ) {
                 Ok(insertion) => patch.operations.extend(insertion.operations),
                 Err(wrong) => return Verdict::Refuse([wrong_kind(&wrong)].into_iter().collect()),
             }
@@ -80,22 +124,44 @@ impl Reviewer {
         if patch.operations.is_empty() {
             return Verdict::Leave(request.not_selected());
         }
-        let finding = Finding::new(Reason::Injected, "the wait-for init container was added", 0, "");
+        let finding = Finding::new(
+            Reason::Injected,
+            "the wait-for init container was added",
+            0,
+            "",
+        );
         operations::verdict(tree, finding, patch, Findings::default())
     }
 
     /// The templates, one after the other: their warnings may be many.
-    fn templates(&self, tree: &Tree<'_>, resource: &Resource) -> impl Iterator<Item = WorkloadTemplate> {
-        let is_of =
-            |group: &str, kind: &str| resource.gvk.as_ref().is_some_and(|gvk| gvk.group == group && gvk.kind == kind);
-        let mut found = self.config.workloads().templates(tree, resource.node, is_of).found;
+    fn templates(
+        &self,
+        tree: &Tree<'_>,
+        resource: &Resource,
+    ) -> impl Iterator<Item = WorkloadTemplate> {
+        let is_of = |group: &str, kind: &str| {
+            resource
+                .gvk
+                .as_ref()
+                .is_some_and(|gvk| gvk.group == group && gvk.kind == kind)
+        };
+        let mut found = self
+            .config
+            .workloads()
+            .templates(tree, resource.node, is_of)
+            .found;
         found.retain(|found| found.pointer.len() <= MAX_POINTER);
         let template = move |found: crate::manifest::workloads::FoundTemplate| {
             let pointer = found.pointer.clone();
             let mut view = PodTemplate::of_found(tree, found);
             let existing = ExistingInjection::take_from(&mut view, tree);
             let report = decide(tree, resource, &pointer, &view, self.context());
-            WorkloadTemplate { pointer, view, existing, report }
+            WorkloadTemplate {
+                pointer,
+                view,
+                existing,
+                report,
+            }
         };
         found.into_iter().map(template)
     }
@@ -104,6 +170,8 @@ impl Reviewer {
 /// True for warnings that the author of the manifest can act upon, and that no pod will show.
 fn concerns_the_author(finding: &Finding) -> bool {
     use Reason::{AnnotationNotAllowed, IdleAnnotation, MisplacedAnnotation, UnknownAnnotation};
-    matches!(finding.reason, AnnotationNotAllowed | IdleAnnotation | MisplacedAnnotation | UnknownAnnotation)
-        || finding.reason.class() == Class::Refused
+    matches!(
+        finding.reason,
+        AnnotationNotAllowed | IdleAnnotation | MisplacedAnnotation | UnknownAnnotation
+    ) || finding.reason.class() == Class::Refused
 }

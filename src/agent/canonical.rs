@@ -12,9 +12,9 @@ pub(crate) struct Digest(u32);
 impl Digest {
     /// FNV-1a (64 bits) folded to 32, as its authors recommend for shorter values.
     pub(crate) fn of(text: &str) -> Self {
-        let hash = text
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
         #[allow(clippy::cast_possible_truncation, reason = "folding is the point")]
         Self((hash >> 32) as u32 ^ hash as u32)
     }
@@ -48,14 +48,24 @@ pub(crate) struct ReplaceableNames {
 
 /// Removes the names from a container and its volumes, and returns them.
 pub(crate) fn take_names(container: &mut Value, volumes: &mut [Value]) -> ReplaceableNames {
-    let mut names = ReplaceableNames { image: take_image(container), ..ReplaceableNames::default() };
-    let key = container.get_mut("env").and_then(Value::as_array_mut).and_then(|env| {
-        env.iter_mut()
-            .find(|variable| variable.get("name").and_then(Value::as_str) == Some(crate::mackerel::names::API_KEY))
-    });
+    let mut names = ReplaceableNames {
+        image: take_image(container),
+        ..ReplaceableNames::default()
+    };
+    let key = container
+        .get_mut("env")
+        .and_then(Value::as_array_mut)
+        .and_then(|env| {
+            env.iter_mut().find(|variable| {
+                variable.get("name").and_then(Value::as_str)
+                    == Some(crate::mackerel::names::API_KEY)
+            })
+        });
     names.secret = key.and_then(|variable| take(variable, "/valueFrom/secretKeyRef/name"));
     for volume in volumes {
-        if volume.get("name").and_then(Value::as_str) == Some(crate::mackerel::names::Volume::Config.name()) {
+        if volume.get("name").and_then(Value::as_str)
+            == Some(crate::mackerel::names::Volume::Config.name())
+        {
             names.config_map = take(volume, "/configMap/name");
         }
     }
@@ -106,7 +116,8 @@ enum FieldContext {
 /// True for the mount of the ServiceAccount's token that the API server adds to every container of a Pod.
 fn is_token_mount(mount: &Value) -> bool {
     let text = |key: &str| mount.get(key).and_then(Value::as_str).unwrap_or_default();
-    text("mountPath") == "/var/run/secrets/kubernetes.io/serviceaccount" && text("name").starts_with("kube-api-access-")
+    text("mountPath") == "/var/run/secrets/kubernetes.io/serviceaccount"
+        && text("name").starts_with("kube-api-access-")
 }
 
 fn canonical_at(value: &Value, context: FieldContext) -> Option<Value> {
@@ -121,20 +132,26 @@ fn canonical_at(value: &Value, context: FieldContext) -> Option<Value> {
                 })
                 .collect();
             sorted.sort_by_key(|(key, _)| *key);
-            let sorted: Map<String, Value> = sorted.into_iter().map(|(key, field)| (key.clone(), field)).collect();
+            let sorted: Map<String, Value> = sorted
+                .into_iter()
+                .map(|(key, field)| (key.clone(), field))
+                .collect();
             (!sorted.is_empty()).then_some(Value::Object(sorted))
         }
         Value::Array(items) => {
             let added = |item: &&Value| context == FieldContext::Mounts && is_token_mount(item);
             let items = items.iter().filter(|item| !added(item));
-            let items: Vec<Value> =
-                items.map(|item| canonical_at(item, FieldContext::Other).unwrap_or(Value::Null)).collect();
+            let items: Vec<Value> = items
+                .map(|item| canonical_at(item, FieldContext::Other).unwrap_or(Value::Null))
+                .collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
         Value::String(text) if context == FieldContext::Quantity => {
             Some(by_value(text).map_or_else(|| value.clone(), Value::String))
         }
-        Value::Number(number) if context == FieldContext::Quantity => by_value(&number.to_string()).map(Value::String),
+        Value::Number(number) if context == FieldContext::Quantity => {
+            by_value(&number.to_string()).map(Value::String)
+        }
         Value::String(text) if text.is_empty() => None,
         scalar => Some(scalar.clone()),
     }
@@ -166,7 +183,12 @@ fn by_value(quantity: &str) -> Option<String> {
 
 /// Returns the canonical form: its digest is a record's `value`.
 pub(crate) fn canonical_parts(container: &Value, volumes: &[Value]) -> Value {
-    Value::Array(std::iter::once(container).chain(volumes).map(canonicalize).collect())
+    Value::Array(
+        std::iter::once(container)
+            .chain(volumes)
+            .map(canonicalize)
+            .collect(),
+    )
 }
 
 #[cfg(test)]
@@ -176,9 +198,14 @@ mod tests {
 
     #[test]
     fn quantities_are_equal_by_value() {
-        for (a, b) in
-            [("0.5", "500m"), ("64Mi", "65536Ki"), ("1e3", "1k"), ("1", "1000m"), ("1Gi", "1073741824"), ("0", "0Mi")]
-        {
+        for (a, b) in [
+            ("0.5", "500m"),
+            ("64Mi", "65536Ki"),
+            ("1e3", "1k"),
+            ("1", "1000m"),
+            ("1Gi", "1073741824"),
+            ("0", "0Mi"),
+        ] {
             assert_eq!(by_value(a), by_value(b), "{a} and {b}");
         }
         assert_ne!(by_value("64Mi"), by_value("64M"));
@@ -194,15 +221,20 @@ mod tests {
             "resources": {"limits": {"cpu": "0.1"}}});
         let theirs = json!({"resources": {"limits": {"cpu": "100m"}}, "terminationMessagePath": "/dev/termination-log",
             "env": [{"valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}, "name": "N"}], "name": "a"});
-        assert_eq!(canonicalize(&existing).to_string(), canonicalize(&theirs).to_string());
+        assert_eq!(
+            canonicalize(&existing).to_string(),
+            canonicalize(&theirs).to_string()
+        );
         let in_a_pod = json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "readOnly": true,
             "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"}]});
         assert_eq!(canonicalize(&in_a_pod), json!({"name": "a"}));
-        let of_a_user =
-            json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "mountPath": "/token"}]});
+        let of_a_user = json!({"name": "a", "volumeMounts": [{"name": "kube-api-access-x7k2p", "mountPath": "/token"}]});
         assert_eq!(canonicalize(&of_a_user), of_a_user);
         let edited = json!({"name": "a", "env": [], "resources": {"limits": {"cpu": "100m"}}});
-        assert_ne!(canonicalize(&existing).to_string(), canonicalize(&edited).to_string());
+        assert_ne!(
+            canonicalize(&existing).to_string(),
+            canonicalize(&edited).to_string()
+        );
     }
 
     #[test]

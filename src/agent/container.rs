@@ -10,7 +10,8 @@ use crate::mackerel::env::{VARIABLES, Variable};
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
 use crate::manifest::qos;
 use k8s_openapi::api::core::v1::{
-    Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector, VolumeMount,
+    Container, EnvVar, EnvVarSource, ObjectFieldSelector, ResourceRequirements, SecretKeySelector,
+    VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
@@ -65,7 +66,10 @@ impl Agents {
     pub(crate) fn agent(&self, config: Cow<'_, Config>, shape: AgentShape) -> Rc<Agent> {
         if let Cow::Owned(config) = config {
             let agent = Agent::new(&config, &shape);
-            return Rc::new(Agent { annotated: Some(Rc::new(config)), ..agent });
+            return Rc::new(Agent {
+                annotated: Some(Rc::new(config)),
+                ..agent
+            });
         }
         let mut made = self.made.borrow_mut();
         if let Some((_, agent)) = made.iter().find(|(of, _)| *of == shape) {
@@ -108,9 +112,22 @@ impl Agent {
         let container = ordered(serde_json::to_value(container).unwrap_or_default());
         let record = record(shape, &container, &volumes);
         let access = KubeletAccess::of(&config.spec);
-        let agent = Self::of(shape.sidecar, container, volumes, shape.pull_secrets.clone(), access, record);
-        let optional: Vec<String> =
-            config.spec.agent.env.iter().filter(|one| is_optional(one)).map(|one| one.name.clone()).collect();
+        let agent = Self::of(
+            shape.sidecar,
+            container,
+            volumes,
+            shape.pull_secrets.clone(),
+            access,
+            record,
+        );
+        let optional: Vec<String> = config
+            .spec
+            .agent
+            .env
+            .iter()
+            .filter(|one| is_optional(one))
+            .map(|one| one.name.clone())
+            .collect();
         let mut needs = Prerequisites::of(&agent.container, &agent.volume_list, &optional);
         if shape.amounts == AgentResources::Explicit {
             // A quota counts the pod's own resources.
@@ -120,7 +137,10 @@ impl Agent {
         if access != KubeletAccess::ReadOnlyPort && !config.spec.rbac.generate {
             needs.permission = Permission::Manual;
         }
-        Self { needs: Rc::new(needs), ..agent }
+        Self {
+            needs: Rc::new(needs),
+            ..agent
+        }
     }
 
     fn of(
@@ -136,7 +156,10 @@ impl Agent {
             sidecar,
             container_list: Rc::new(json!([container])),
             container: Rc::new(container),
-            volumes: volumes.into_iter().map(|(volume, value)| (volume, Rc::new(value))).collect(),
+            volumes: volumes
+                .into_iter()
+                .map(|(volume, value)| (volume, Rc::new(value)))
+                .collect(),
             volume_list: Rc::new(volume_list),
             needs: Rc::default(),
             annotated: None,
@@ -148,7 +171,11 @@ impl Agent {
 
     /// True if the agent uses the token that Kubernetes mounts into every container of the pod.
     pub(crate) fn relies_on_the_pods_token(&self) -> bool {
-        self.access != KubeletAccess::ReadOnlyPort && !self.volumes.iter().any(|(volume, _)| *volume == Volume::Token)
+        self.access != KubeletAccess::ReadOnlyPort
+            && !self
+                .volumes
+                .iter()
+                .any(|(volume, _)| *volume == Volume::Token)
     }
 
     /// Returns its part of the record.
@@ -159,28 +186,45 @@ impl Agent {
     /// Returns the canonical form: its digest is a record's `value`.
     pub(crate) fn canonical(&self) -> Value {
         let mut container = Value::clone(&self.container);
-        let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
+        let mut volumes: Vec<Value> = self
+            .volumes
+            .iter()
+            .map(|(_, value)| Value::clone(value))
+            .collect();
         let _ = take_names(&mut container, &mut volumes);
         canonical_parts(&container, &volumes)
     }
 
     /// Returns the configured names.
     pub(crate) fn names(&self) -> ReplaceableNames {
-        let mut volumes: Vec<Value> = self.volumes.iter().map(|(_, value)| Value::clone(value)).collect();
+        let mut volumes: Vec<Value> = self
+            .volumes
+            .iter()
+            .map(|(_, value)| Value::clone(value))
+            .collect();
         take_names(&mut Value::clone(&self.container), &mut volumes)
     }
 
     /// Returns the agent with the offsets of its annotations moved.
     pub(crate) fn moved(&self, base: usize) -> Self {
-        let annotated = self.annotated.as_deref().map(|config| Rc::new(config.clone().moved(base)));
-        Self { annotated, ..self.clone() }
+        let annotated = self
+            .annotated
+            .as_deref()
+            .map(|config| Rc::new(config.clone().moved(base)));
+        Self {
+            annotated,
+            ..self.clone()
+        }
     }
 
     /// Returns the agent with a name that a tool has changed. The record keeps the configured one.
     pub(crate) fn with(&self, name: ReplaceableName, text: &str) -> Self {
         let mut container = Value::clone(&self.container);
-        let mut volumes: Vec<(Volume, Value)> =
-            self.volumes.iter().map(|(volume, value)| (*volume, Value::clone(value))).collect();
+        let mut volumes: Vec<(Volume, Value)> = self
+            .volumes
+            .iter()
+            .map(|(volume, value)| (*volume, Value::clone(value)))
+            .collect();
         let place = match name {
             ReplaceableName::Image => container.pointer_mut("/image"),
             ReplaceableName::Secret => container
@@ -196,30 +240,71 @@ impl Agent {
         if let Some(place) = place {
             *place = text.into();
         }
-        let agent = Self::of(self.sidecar, container, volumes, self.pull_secrets.clone(), self.access, self.record());
-        let Prerequisites { objects, agent_config, .. } =
-            Prerequisites::of(&agent.container, &agent.volume_list, &self.needs.optional);
-        let needs = Prerequisites { objects, agent_config, ..Prerequisites::clone(&self.needs) };
-        Self { needs: Rc::new(needs), annotated: self.annotated.clone(), ..agent }
+        let agent = Self::of(
+            self.sidecar,
+            container,
+            volumes,
+            self.pull_secrets.clone(),
+            self.access,
+            self.record(),
+        );
+        let Prerequisites {
+            objects,
+            agent_config,
+            ..
+        } = Prerequisites::of(&agent.container, &agent.volume_list, &self.needs.optional);
+        let needs = Prerequisites {
+            objects,
+            agent_config,
+            ..Prerequisites::clone(&self.needs)
+        };
+        Self {
+            needs: Rc::new(needs),
+            annotated: self.annotated.clone(),
+            ..agent
+        }
     }
 }
 
 /// Returns the explicit settings and variables that the agent's configuration file may override.
 fn shadowed(config: &Config) -> Vec<ShadowedSetting> {
-    let in_env = |name: &str| config.spec.agent.env.iter().any(|variable| variable.name == name);
+    let in_env = |name: &str| {
+        config
+            .spec
+            .agent
+            .env
+            .iter()
+            .any(|variable| variable.name == name)
+    };
     let of = |variable: &Variable| {
-        let setting = if in_env(variable.name) { "agent.env" } else { variable.setting };
+        let setting = if in_env(variable.name) {
+            "agent.env"
+        } else {
+            variable.setting
+        };
         let is_set = setting == "agent.env" || config.is_explicit(setting);
-        Some(ShadowedSetting { in_file: variable.in_file?, setting }).filter(|_| is_set)
+        Some(ShadowedSetting {
+            in_file: variable.in_file?,
+            setting,
+        })
+        .filter(|_| is_set)
     };
     VARIABLES.iter().filter_map(of).collect()
 }
 
 /// True for a variable whose reference the user has marked `optional`.
 fn is_optional(variable: &EnvVar) -> bool {
-    let Some(from) = &variable.value_from else { return false };
-    let secret = from.secret_key_ref.as_ref().and_then(|reference| reference.optional);
-    let config_map = from.config_map_key_ref.as_ref().and_then(|reference| reference.optional);
+    let Some(from) = &variable.value_from else {
+        return false;
+    };
+    let secret = from
+        .secret_key_ref
+        .as_ref()
+        .and_then(|reference| reference.optional);
+    let config_map = from
+        .config_map_key_ref
+        .as_ref()
+        .and_then(|reference| reference.optional);
     secret.or(config_map) == Some(true)
 }
 
@@ -234,8 +319,11 @@ pub(crate) enum ReplaceableName {
 }
 
 impl ReplaceableName {
-    pub(crate) const ALL: [ReplaceableName; 3] =
-        [ReplaceableName::Image, ReplaceableName::Secret, ReplaceableName::ConfigMap];
+    pub(crate) const ALL: [ReplaceableName; 3] = [
+        ReplaceableName::Image,
+        ReplaceableName::Secret,
+        ReplaceableName::ConfigMap,
+    ];
 
     /// Returns the setting, as a dotted path.
     pub(crate) fn setting(self) -> &'static str {
@@ -280,7 +368,8 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
         restart_policy: (sidecar == Sidecar::Native).then(|| "Always".to_owned()),
         env: Some(environment(config, sidecar)),
         resources: resources(config, shape.amounts),
-        security_context: Some(agent.security_context.clone()).filter(|context| *context != Default::default()),
+        security_context: Some(agent.security_context.clone())
+            .filter(|context| *context != Default::default()),
         volume_mounts: Some(volumes.iter().map(|(volume, _)| mount(*volume)).collect()),
         ..Container::default()
     }
@@ -291,10 +380,14 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     let spec = &config.spec;
     let access = spec.kubelet_connection();
     let (platform, node) = match access {
-        KubeletConnection::ApiServer => ("eks_fargate", field("MACKEREL_KUBERNETES_NODE_NAME", "spec.nodeName")),
-        KubeletConnection::ReadOnly { .. } | KubeletConnection::Tls { .. } => {
-            ("kubernetes", field("MACKEREL_KUBERNETES_KUBELET_HOST", "status.hostIP"))
-        }
+        KubeletConnection::ApiServer => (
+            "eks_fargate",
+            field("MACKEREL_KUBERNETES_NODE_NAME", "spec.nodeName"),
+        ),
+        KubeletConnection::ReadOnly { .. } | KubeletConnection::Tls { .. } => (
+            "kubernetes",
+            field("MACKEREL_KUBERNETES_KUBELET_HOST", "status.hostIP"),
+        ),
     };
     let mut env = vec![
         plain(PLATFORM, platform),
@@ -305,7 +398,10 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     match access {
         KubeletConnection::ApiServer => {}
         KubeletConnection::ReadOnly { port } => {
-            env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", port.to_string()));
+            env.push(plain(
+                "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT",
+                port.to_string(),
+            ));
         }
         KubeletConnection::Tls { port, insecure } => {
             // "0" makes the agent use the TLS port.
@@ -324,10 +420,16 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     env.push(plain("TMPDIR", TMP_FOLDER));
     for variable in &spec.agent.env {
         let variable = EnvVar {
-            value_from: variable.value_from.clone().map(|from| with_optional_references(from, sidecar)),
+            value_from: variable
+                .value_from
+                .clone()
+                .map(|from| with_optional_references(from, sidecar)),
             ..variable.clone()
         };
-        match env.iter_mut().find(|existing| existing.name == variable.name) {
+        match env
+            .iter_mut()
+            .find(|existing| existing.name == variable.name)
+        {
             Some(existing) => *existing = variable,
             None => env.push(variable),
         }
@@ -341,18 +443,45 @@ fn settings(agent: &config::AgentSettings) -> impl Iterator<Item = EnvVar> + '_ 
     let location = agent.config.variable();
     let polling = agent.config.polling_minutes.filter(|_| location.is_some());
     let set: [(&str, Option<Cow<'_, str>>); 10] = [
-        ("MACKEREL_APIBASE", agent.api_base.as_deref().map(Cow::Borrowed)),
-        ("MACKEREL_ROLES", (!roles.is_empty()).then(|| roles.join(",").into())),
-        ("MACKEREL_DISPLAY_NAME", agent.display_name.as_deref().map(Cow::Borrowed)),
+        (
+            "MACKEREL_APIBASE",
+            agent.api_base.as_deref().map(Cow::Borrowed),
+        ),
+        (
+            "MACKEREL_ROLES",
+            (!roles.is_empty()).then(|| roles.join(",").into()),
+        ),
+        (
+            "MACKEREL_DISPLAY_NAME",
+            agent.display_name.as_deref().map(Cow::Borrowed),
+        ),
         ("MACKEREL_MEMO", agent.memo.as_deref().map(Cow::Borrowed)),
         ("MACKEREL_AGENT_CONFIG", location),
-        ("MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES", polling.map(|minutes| minutes.to_string().into())),
-        ("MACKEREL_HOST_STATUS_ON_START", agent.host_status_on_start.map(|status| status.as_str().into())),
-        ("MACKEREL_HOST_ID_STORE", Some(agent.host_id_store.as_str().into())),
-        ("MACKEREL_IGNORE_CONTAINER", Some(ignored(agent.ignore_container.as_deref()).into())),
-        ("MACKEREL_LOG_LEVEL", agent.log_level.map(|level| level.as_str().into())),
+        (
+            "MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES",
+            polling.map(|minutes| minutes.to_string().into()),
+        ),
+        (
+            "MACKEREL_HOST_STATUS_ON_START",
+            agent
+                .host_status_on_start
+                .map(|status| status.as_str().into()),
+        ),
+        (
+            "MACKEREL_HOST_ID_STORE",
+            Some(agent.host_id_store.as_str().into()),
+        ),
+        (
+            "MACKEREL_IGNORE_CONTAINER",
+            Some(ignored(agent.ignore_container.as_deref()).into()),
+        ),
+        (
+            "MACKEREL_LOG_LEVEL",
+            agent.log_level.map(|level| level.as_str().into()),
+        ),
     ];
-    set.into_iter().filter_map(|(name, value)| Some(plain(name, value?)))
+    set.into_iter()
+        .filter_map(|(name, value)| Some(plain(name, value?)))
 }
 
 /// Returns a pattern for the agent's own container and those of the user's pattern. After the last `|` any pattern keeps its
@@ -377,22 +506,43 @@ fn ignored(pattern: Option<&str>) -> String {
 fn with_optional_references(mut from: EnvVarSource, sidecar: Sidecar) -> EnvVarSource {
     if sidecar == Sidecar::Native {
         let references = [
-            from.secret_key_ref.as_mut().map(|reference| &mut reference.optional),
-            from.config_map_key_ref.as_mut().map(|reference| &mut reference.optional),
+            from.secret_key_ref
+                .as_mut()
+                .map(|reference| &mut reference.optional),
+            from.config_map_key_ref
+                .as_mut()
+                .map(|reference| &mut reference.optional),
         ];
-        references.into_iter().flatten().for_each(|optional| *optional = optional.or(Some(true)));
+        references
+            .into_iter()
+            .flatten()
+            .for_each(|optional| *optional = optional.or(Some(true)));
     }
     from
 }
 
 fn plain(name: &str, value: impl Into<String>) -> EnvVar {
-    EnvVar { name: name.to_owned(), value: Some(value.into()), value_from: None }
+    EnvVar {
+        name: name.to_owned(),
+        value: Some(value.into()),
+        value_from: None,
+    }
 }
 
 fn field(name: &str, path: &str) -> EnvVar {
-    let selector = ObjectFieldSelector { api_version: None, field_path: path.to_owned() };
-    let source = EnvVarSource { field_ref: Some(selector), ..EnvVarSource::default() };
-    EnvVar { name: name.to_owned(), value: None, value_from: Some(source) }
+    let selector = ObjectFieldSelector {
+        api_version: None,
+        field_path: path.to_owned(),
+    };
+    let source = EnvVarSource {
+        field_ref: Some(selector),
+        ..EnvVarSource::default()
+    };
+    EnvVar {
+        name: name.to_owned(),
+        value: None,
+        value_from: Some(source),
+    }
 }
 
 fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
@@ -402,8 +552,15 @@ fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
         // As in `with_optional_references`.
         optional: (sidecar == Sidecar::Native).then_some(true),
     };
-    let source = EnvVarSource { secret_key_ref: Some(selector), ..EnvVarSource::default() };
-    EnvVar { name: API_KEY.to_owned(), value: None, value_from: Some(source) }
+    let source = EnvVarSource {
+        secret_key_ref: Some(selector),
+        ..EnvVarSource::default()
+    };
+    EnvVar {
+        name: API_KEY.to_owned(),
+        value: None,
+        value_from: Some(source),
+    }
 }
 
 fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequirements> {
@@ -432,7 +589,12 @@ fn mount(volume: Volume) -> VolumeMount {
         Volume::Token => (TOKEN_FOLDER, Some(true)),
         Volume::Config => (CONFIG_FOLDER, Some(true)),
     };
-    VolumeMount { name: volume.name().to_owned(), mount_path: path.to_owned(), read_only, ..VolumeMount::default() }
+    VolumeMount {
+        name: volume.name().to_owned(),
+        mount_path: path.to_owned(),
+        read_only,
+        ..VolumeMount::default()
+    }
 }
 
 fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
@@ -443,9 +605,8 @@ fn volumes(config: &Config, of_token: Token) -> Vec<(Volume, Value)> {
     };
     let source = |volume: Volume| match volume {
         Volume::Tmp => Some(("emptyDir", tmp.clone())),
-        Volume::Token => {
-            (of_token == Token::Projected).then(|| ("projected", token(spec.agent.token.expiration_seconds)))
-        }
+        Volume::Token => (of_token == Token::Projected)
+            .then(|| ("projected", token(spec.agent.token.expiration_seconds))),
         // A missing ConfigMap must not keep the pod from starting.
         Volume::Config => {
             let name = spec.agent.config.config_map_key_ref.name.as_ref()?;

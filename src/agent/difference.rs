@@ -40,20 +40,38 @@ fn compare(old: &Value, new: &Value, at: (&str, &str), found: &mut Vec<Differenc
                 let (in_old, in_new) = (below(at.0, &escape(key)), below(at.1, &escape(key)));
                 match after.get(key) {
                     Some(new) => compare(old, new, (&in_old, &in_new), found),
-                    None => found.push(Difference { kind: DifferenceKind::Gone, old: in_old, new: in_new }),
+                    None => found.push(Difference {
+                        kind: DifferenceKind::Gone,
+                        old: in_old,
+                        new: in_new,
+                    }),
                 }
             }
             for key in after.keys().filter(|key| !before.contains_key(*key)) {
                 let (in_old, in_new) = (below(at.0, &escape(key)), below(at.1, &escape(key)));
-                found.push(Difference { kind: DifferenceKind::New, old: in_old, new: in_new });
+                found.push(Difference {
+                    kind: DifferenceKind::New,
+                    old: in_old,
+                    new: in_new,
+                });
             }
         }
-        (Value::Array(before), Value::Array(after)) if before.iter().chain(after).all(|item| name(item).is_some()) => {
+        (Value::Array(before), Value::Array(after))
+            if before.iter().chain(after).all(|item| name(item).is_some()) =>
+        {
             for (index, old) in before.iter().enumerate() {
                 let in_old = below(at.0, &index);
-                match after.iter().enumerate().find(|(_, new)| name(new) == name(old)) {
+                match after
+                    .iter()
+                    .enumerate()
+                    .find(|(_, new)| name(new) == name(old))
+                {
                     Some((index, new)) => compare(old, new, (&in_old, &below(at.1, &index)), found),
-                    None => found.push(Difference { kind: DifferenceKind::Gone, old: in_old, new: at.1.to_owned() }),
+                    None => found.push(Difference {
+                        kind: DifferenceKind::Gone,
+                        old: in_old,
+                        new: at.1.to_owned(),
+                    }),
                 }
             }
             for (index, new) in after.iter().enumerate() {
@@ -68,11 +86,20 @@ fn compare(old: &Value, new: &Value, at: (&str, &str), found: &mut Vec<Differenc
         }
         (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
             for (index, (old, new)) in before.iter().zip(after).enumerate() {
-                compare(old, new, (&below(at.0, &index), &below(at.1, &index)), found);
+                compare(
+                    old,
+                    new,
+                    (&below(at.0, &index), &below(at.1, &index)),
+                    found,
+                );
             }
         }
         _ if old != new => {
-            found.push(Difference { kind: DifferenceKind::Changed, old: at.0.to_owned(), new: at.1.to_owned() });
+            found.push(Difference {
+                kind: DifferenceKind::Changed,
+                old: at.0.to_owned(),
+                new: at.1.to_owned(),
+            });
         }
         _ => {}
     }
@@ -92,7 +119,10 @@ mod tests {
     fn items_are_the_same_where_their_names_are() {
         let old = json!({"a": [{"name": "b", "c": 1}, {"name": "d"}], "e": ["f"], "g": {"h/i": 1}, "k": [1, 2]});
         let new = json!({"a": [{"name": "x"}, {"name": "b", "c": 2}], "e": ["f", "g"], "j": 1, "g": {}, "k": [1, 3]});
-        let found: Vec<_> = differences(&old, &new).into_iter().map(|one| (one.kind, one.old, one.new)).collect();
+        let found: Vec<_> = differences(&old, &new)
+            .into_iter()
+            .map(|one| (one.kind, one.old, one.new))
+            .collect();
         let expected = [
             (DifferenceKind::Changed, "/a/0/c", "/a/1/c"),
             (DifferenceKind::Gone, "/a/1", "/a"),
@@ -102,7 +132,10 @@ mod tests {
             (DifferenceKind::Changed, "/k/1", "/k/1"),
             (DifferenceKind::New, "/j", "/j"),
         ];
-        assert_eq!(found, expected.map(|(kind, old, new)| (kind, old.to_owned(), new.to_owned())));
+        assert_eq!(
+            found,
+            expected.map(|(kind, old, new)| (kind, old.to_owned(), new.to_owned()))
+        );
         assert_eq!(differences(&old, &old), []);
     }
 }

@@ -25,17 +25,28 @@ impl FromStr for Endpoint {
     type Err = EndpointError;
 
     fn from_str(text: &str) -> Result<Self, EndpointError> {
-        let wrong = |why| EndpointError { found: text.chars().take(80).collect(), why };
+        let wrong = |why| EndpointError {
+            found: text.chars().take(80).collect(),
+            why,
+        };
         if text.contains("://") {
             return Err(wrong(": remove the scheme"));
         }
         if text.contains(',') {
-            return Err(wrong(": use one argument for each host; in the annotation, separate the hosts with commas"));
+            return Err(wrong(
+                ": use one argument for each host; in the annotation, separate the hosts with commas",
+            ));
         }
         let (host, port) = match text.strip_prefix('[').map(|rest| rest.split_once("]:")) {
             Some(Some((address, port))) if address.parse::<Ipv6Addr>().is_ok() => (address, port),
-            Some(_) => return Err(wrong(": put the IPv6 address in brackets, for example `[2001:db8::1]:5432`")),
-            None => text.rsplit_once(':').ok_or_else(|| wrong(": the port is missing"))?,
+            Some(_) => {
+                return Err(wrong(
+                    ": put the IPv6 address in brackets, for example `[2001:db8::1]:5432`",
+                ));
+            }
+            None => text
+                .rsplit_once(':')
+                .ok_or_else(|| wrong(": the port is missing"))?,
         };
         if host.contains(':') && !text.starts_with('[') {
             return Err(wrong(": put an IPv6 address in brackets"));
@@ -46,7 +57,10 @@ impl FromStr for Endpoint {
         match port.parse::<u16>() {
             // `+80` is a number to Rust.
             Ok(number) if number > 0 && port.bytes().all(|byte| byte.is_ascii_digit()) => {
-                Ok(Self { host: host.to_owned(), port: number })
+                Ok(Self {
+                    host: host.to_owned(),
+                    port: number,
+                })
             }
             _ => Err(wrong(": the port must be a number from 1 to 65535")),
         }
@@ -66,13 +80,19 @@ impl fmt::Display for Endpoint {
 fn is_host(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
     let name = host.strip_suffix('.').unwrap_or(host);
-    let only_numbers = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    name.len() <= 253 && name.split('.').all(is_label) && (!only_numbers || name.parse::<Ipv4Addr>().is_ok())
+    let only_numbers = name
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || byte == b'.');
+    name.len() <= 253
+        && name.split('.').all(is_label)
+        && (!only_numbers || name.parse::<Ipv4Addr>().is_ok())
 }
 
 #[cfg(test)]
@@ -81,9 +101,14 @@ mod tests {
 
     #[test]
     fn names_and_addresses_with_a_port() {
-        for text in
-            ["db:5432", "www.example.com:80", "db.shop.svc.cluster.local.:1", "10.0.0.1:65535", "[::1]:80", "a_b:1"]
-        {
+        for text in [
+            "db:5432",
+            "www.example.com:80",
+            "db.shop.svc.cluster.local.:1",
+            "10.0.0.1:65535",
+            "[::1]:80",
+            "a_b:1",
+        ] {
             assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
         }
     }

@@ -22,9 +22,15 @@ const ORDER: &[(&str, &[&str])] = &[
     ),
     ("env", &["name", "value", "valueFrom"]),
     ("env.valueFrom.secretKeyRef", &["name", "key", "optional"]),
-    ("env.valueFrom.configMapKeyRef", &["name", "key", "optional"]),
+    (
+        "env.valueFrom.configMapKeyRef",
+        &["name", "key", "optional"],
+    ),
     ("resources", &["requests", "limits"]),
-    ("volumeMounts", &["name", "mountPath", "subPath", "readOnly"]),
+    (
+        "volumeMounts",
+        &["name", "mountPath", "subPath", "readOnly"],
+    ),
 ];
 
 /// Puts the fields of a container into the usual order.
@@ -43,9 +49,14 @@ pub(crate) fn arrange(mut object: Value, order: &[(&str, &[&str])]) -> Value {
 /// Arranges the mappings at `path`, in every item of the lists on the way.
 fn arrange_at(value: &mut Value, path: &str, keys: &[&str]) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| arrange_at(item, path, keys)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| arrange_at(item, path, keys)),
         Value::Object(fields) if path.is_empty() => {
-            let first = keys.iter().filter_map(|key| fields.shift_remove_entry(*key)).collect::<Vec<_>>();
+            let first = keys
+                .iter()
+                .filter_map(|key| fields.shift_remove_entry(*key))
+                .collect::<Vec<_>>();
             let others = std::mem::take(fields);
             fields.extend(first.into_iter().chain(others));
         }
@@ -66,8 +77,7 @@ mod tests {
 
     #[test]
     fn known_fields_come_first_and_others_keep_their_place() {
-        let container =
-            json!({"env": [{"value": "1", "name": "A"}], "image": "i", "name": "n", "tty": true, "stdin": true});
+        let container = json!({"env": [{"value": "1", "name": "A"}], "image": "i", "name": "n", "tty": true, "stdin": true});
         assert_eq!(
             ordered(container).to_string(),
             r#"{"name":"n","image":"i","env":[{"name":"A","value":"1"}],"tty":true,"stdin":true}"#

@@ -25,8 +25,7 @@ pub(crate) const NODES_PROXY: &str = "nodes/proxy";
 pub(crate) const PERMITS: &str = "it allows running commands in any container on any node";
 
 /// The advice that avoids `nodes/proxy` on the kubelet's TLS port.
-pub(crate) const LESS: &str =
-    "if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
+pub(crate) const LESS: &str = "if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
 
 impl KubeletAccess {
     /// Returns the access that the settings choose.
@@ -87,10 +86,18 @@ impl PodServiceAccount {
     pub(crate) fn of(tree: &Tree<'_>, pod_spec: Option<NodeId>) -> Self {
         let named = |key: &'static str| {
             let name = text(tree, pod_spec?, key).filter(|name| !name.is_empty())?;
-            Some(Self { name, field: Some((key, tree.span(tree.member(pod_spec?, key)?).start)) })
+            Some(Self {
+                name,
+                field: Some((key, tree.span(tree.member(pod_spec?, key)?).start)),
+            })
         };
-        let default = || Self { name: "default".to_owned(), field: None };
-        named("serviceAccountName").or_else(|| named("serviceAccount")).unwrap_or_else(default)
+        let default = || Self {
+            name: "default".to_owned(),
+            field: None,
+        };
+        named("serviceAccountName")
+            .or_else(|| named("serviceAccount"))
+            .unwrap_or_else(default)
     }
 }
 
@@ -109,7 +116,10 @@ mod tests {
             (KubeletAccess::ApiServer, new, &["nodes/proxy"]),
         ] {
             assert_eq!(access.resources(version), resources, "{access:?} {version}");
-            assert_eq!(access.needs_proxy(version), resources.contains(&"nodes/proxy"));
+            assert_eq!(
+                access.needs_proxy(version),
+                resources.contains(&"nodes/proxy")
+            );
         }
     }
 }

@@ -20,8 +20,14 @@ impl Plan {
 
     /// Returns the containers to add to the list `field`, in their order.
     pub(crate) fn containers(&self, field: &str) -> Vec<Rc<Value>> {
-        let agent = self.agent().filter(|agent| agent.sidecar.field() == field).map(|agent| &agent.container);
-        let wait_for = self.wait_for().filter(|_| field == WaitFor::FIELD).map(|wait_for| &wait_for.container);
+        let agent = self
+            .agent()
+            .filter(|agent| agent.sidecar.field() == field)
+            .map(|agent| &agent.container);
+        let wait_for = self
+            .wait_for()
+            .filter(|_| field == WaitFor::FIELD)
+            .map(|wait_for| &wait_for.container);
         agent.into_iter().chain(wait_for).map(Rc::clone).collect()
     }
 }

@@ -70,31 +70,62 @@ impl Prerequisites {
     pub(crate) fn of(container: &Value, volumes: &Value, optional: &[String]) -> Self {
         let env: Vec<&Value> = container["env"].as_array().into_iter().flatten().collect();
         let mut objects = Vec::new();
-        let may_fail = |variable: &Value| optional.iter().any(|name| variable["name"] == name.as_str());
+        let may_fail = |variable: &Value| {
+            optional
+                .iter()
+                .any(|name| variable["name"] == name.as_str())
+        };
         for variable in env.iter().filter(|variable| !may_fail(variable)) {
-            let references = [(Source::Secret, "secretKeyRef"), (Source::ConfigMap, "configMapKeyRef")];
+            let references = [
+                (Source::Secret, "secretKeyRef"),
+                (Source::ConfigMap, "configMapKeyRef"),
+            ];
             for (source, reference) in references {
                 let reference = &variable["valueFrom"][reference];
-                if let (Some(name), Some(key)) = (reference["name"].as_str(), reference["key"].as_str()) {
-                    push(&mut objects, KeyRef { source, name: name.to_owned(), key: Some(key.to_owned()) });
+                if let (Some(name), Some(key)) =
+                    (reference["name"].as_str(), reference["key"].as_str())
+                {
+                    push(
+                        &mut objects,
+                        KeyRef {
+                            source,
+                            name: name.to_owned(),
+                            key: Some(key.to_owned()),
+                        },
+                    );
                 }
             }
         }
         let mut volumes = volumes.as_array().into_iter().flatten();
         let folder = volumes.find_map(|volume| volume["configMap"]["name"].as_str());
         let agent_config = folder.map(|name| {
-            let file = env.iter().find(|variable| variable["name"] == "MACKEREL_AGENT_CONFIG");
-            let file = file.and_then(|variable| variable["value"].as_str()?.strip_prefix(CONFIG_FOLDER));
+            let file = env
+                .iter()
+                .find(|variable| variable["name"] == "MACKEREL_AGENT_CONFIG");
+            let file =
+                file.and_then(|variable| variable["value"].as_str()?.strip_prefix(CONFIG_FOLDER));
             let key = file.map(|file| file.trim_start_matches('/').to_owned());
-            KeyRef { source: Source::ConfigMap, name: name.to_owned(), key }
+            KeyRef {
+                source: Source::ConfigMap,
+                name: name.to_owned(),
+                key,
+            }
         });
         if let Some(need) = &agent_config {
             push(&mut objects, need.clone());
         }
         let without = without(&container["resources"]);
-        let host_id_in_file =
-            env.iter().any(|variable| variable["name"] == "MACKEREL_HOST_ID_STORE" && variable["value"] == "file");
-        Self { objects, agent_config, without, optional: optional.to_vec(), host_id_in_file, ..Self::default() }
+        let host_id_in_file = env.iter().any(|variable| {
+            variable["name"] == "MACKEREL_HOST_ID_STORE" && variable["value"] == "file"
+        });
+        Self {
+            objects,
+            agent_config,
+            without,
+            optional: optional.to_vec(),
+            host_id_in_file,
+            ..Self::default()
+        }
     }
 }
 
@@ -108,9 +139,10 @@ fn push(needs: &mut Vec<KeyRef>, need: KeyRef) {
 /// other resources of every container.
 fn without(resources: &Value) -> Vec<&'static str> {
     let mut without = Vec::new();
-    for (resource, requests, limit) in
-        [("cpu", ["cpu", "requests.cpu"], "limits.cpu"), ("memory", ["memory", "requests.memory"], "limits.memory")]
-    {
+    for (resource, requests, limit) in [
+        ("cpu", ["cpu", "requests.cpu"], "limits.cpu"),
+        ("memory", ["memory", "requests.memory"], "limits.memory"),
+    ] {
         let is_given = |list: &str| resources[list][resource].is_string();
         if !is_given("limits") {
             without.push(limit);
@@ -177,13 +209,19 @@ mod tests {
             {"name": "AGAIN", "valueFrom": {"secretKeyRef": {"name": "key", "key": "k"}}},
             {"name": "MACKEREL_AGENT_CONFIG", "value": "/etc/mackerel-agent/agent.yaml"},
         ]);
-        let volumes = json!([{"name": "tmp", "emptyDir": {}}, {"name": "c", "configMap": {"name": "conf"}}]);
-        let container = json!({"env": env, "resources": {"limits": {"cpu": "1"}, "requests": {"memory": "1"}}});
+        let volumes =
+            json!([{"name": "tmp", "emptyDir": {}}, {"name": "c", "configMap": {"name": "conf"}}]);
+        let container =
+            json!({"env": env, "resources": {"limits": {"cpu": "1"}, "requests": {"memory": "1"}}});
         let needs = Prerequisites::of(&container, &volumes, &["OFTEN".to_owned()]);
         let shown: Vec<String> = needs.objects.iter().map(ToString::to_string).collect();
         assert_eq!(
             shown,
-            ["Secret key with the key k", "ConfigMap proxy with the key url", "ConfigMap conf with the key agent.yaml"]
+            [
+                "Secret key with the key k",
+                "ConfigMap proxy with the key url",
+                "ConfigMap conf with the key agent.yaml"
+            ]
         );
         assert_eq!(needs.without, ["limits.memory"]);
     }

@@ -40,7 +40,12 @@ pub(crate) enum Parent {
 }
 
 impl Parent {
-    const ALL: [Parent; 4] = [Parent::Metadata, Parent::Annotations, Parent::Volumes, Parent::InitContainers];
+    const ALL: [Parent; 4] = [
+        Parent::Metadata,
+        Parent::Annotations,
+        Parent::Volumes,
+        Parent::InitContainers,
+    ];
 
     /// JSON Pointer from the pod template.
     pub(crate) fn pointer(self) -> &'static str {
@@ -115,7 +120,9 @@ pub(crate) struct WaitForRecord {
 impl Record {
     /// Returns the position of the init containers. An agent alone goes after the others.
     pub(crate) fn position(&self) -> WaitForPosition {
-        self.components.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
+        self.components
+            .wait_for()
+            .map_or(WaitForPosition::Last, |wait_for| wait_for.position)
     }
 }
 
@@ -131,14 +138,28 @@ impl fmt::Display for Record {
                 Sidecar::Container => "container",
                 Sidecar::Native => "native",
             };
-            write!(f, ";agent={sidecar};plan={};value={}", agent.plan, agent.value)?;
+            write!(
+                f,
+                ";agent={sidecar};plan={};value={}",
+                agent.plan, agent.value
+            )?;
             write!(f, ";image={};secret={}", agent.image, agent.secret)?;
             if let Some(config) = agent.config {
                 write!(f, ";config={config}")?;
             }
-            list(f, "volumes", agent.volumes.iter().map(|volume| short(*volume).to_owned()))?;
+            list(
+                f,
+                "volumes",
+                agent.volumes.iter().map(|volume| short(*volume).to_owned()),
+            )?;
         }
-        if let Some(WaitForRecord { position, plan, value, image }) = self.components.wait_for() {
+        if let Some(WaitForRecord {
+            position,
+            plan,
+            value,
+            image,
+        }) = self.components.wait_for()
+        {
             write!(f, ";wait-for={position}:{plan}:{value}:{image}")?;
         }
         if let Some(PullSecrets { behind, names }) = &self.pull_secrets {
@@ -147,14 +168,32 @@ impl fmt::Display for Record {
         if agent.is_some_and(|agent| !agent.status_is_added) {
             f.write_str(";status=kept")?;
         }
-        list(f, "created", self.created.iter().map(|parent| parent.key().to_owned()))?;
-        list(f, "was", self.was.iter().map(|(parent, text)| format!("{}:{}", parent.key(), encode(text))))
+        list(
+            f,
+            "created",
+            self.created.iter().map(|parent| parent.key().to_owned()),
+        )?;
+        list(
+            f,
+            "was",
+            self.was
+                .iter()
+                .map(|(parent, text)| format!("{}:{}", parent.key(), encode(text))),
+        )
     }
 }
 
-fn list(f: &mut fmt::Formatter<'_>, name: &str, items: impl Iterator<Item = String>) -> fmt::Result {
+fn list(
+    f: &mut fmt::Formatter<'_>,
+    name: &str,
+    items: impl Iterator<Item = String>,
+) -> fmt::Result {
     let items: Vec<String> = items.collect();
-    if items.is_empty() { Ok(()) } else { write!(f, ";{name}={}", items.join("+")) }
+    if items.is_empty() {
+        Ok(())
+    } else {
+        write!(f, ";{name}={}", items.join("+"))
+    }
 }
 
 /// The reason why a record cannot be read.
@@ -181,7 +220,9 @@ impl Record {
             return Err(RecordError::Broken);
         }
         let format = text.split(';').next().unwrap_or_default();
-        let number = format.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
+        let number = format
+            .strip_prefix('v')
+            .and_then(|number| number.parse::<u32>().ok());
         match number {
             Some(1) => Self::parse_fields(text).ok_or(RecordError::Broken),
             Some(_) => Err(RecordError::Newer),
@@ -191,13 +232,25 @@ impl Record {
 
     fn parse_fields(text: &str) -> Option<Self> {
         let fields = text.split(';').skip(1);
-        let fields: Vec<(&str, &str)> = fields.map(|field| field.split_once('=')).collect::<Option<_>>()?;
-        let of_agent = ["agent", "plan", "value", "image", "secret", "config", "volumes", "status"];
+        let fields: Vec<(&str, &str)> = fields
+            .map(|field| field.split_once('='))
+            .collect::<Option<_>>()?;
+        let of_agent = [
+            "agent", "plan", "value", "image", "secret", "config", "volumes", "status",
+        ];
         let of_all = ["wait-for", "pull", "created", "was"];
-        if fields.iter().any(|(name, _)| !of_agent.contains(name) && !of_all.contains(name)) {
+        if fields
+            .iter()
+            .any(|(name, _)| !of_agent.contains(name) && !of_all.contains(name))
+        {
             return None;
         }
-        let field = |name: &str| fields.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+        let field = |name: &str| {
+            fields
+                .iter()
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| *value)
+        };
         let items = |name: &str| field(name).into_iter().flat_map(|value| value.split('+'));
         let agent = match fields.iter().any(|(name, _)| of_agent.contains(name)) {
             false => None,
@@ -248,7 +301,9 @@ fn few<'t, T>(
 fn was(item: &str) -> Option<(Parent, String)> {
     let (key, text) = item.split_once(':')?;
     let source = decode(text)?;
-    let is_one_line = source.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
+    let is_one_line = source
+        .bytes()
+        .all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
     let is_empty = matches!(&*source, " {}" | " []" | "{");
     (is_one_line && (is_empty || is_null(source.strip_prefix("{:").unwrap_or(&source))))
         .then_some((parent(key)?, source))
@@ -257,7 +312,8 @@ fn was(item: &str) -> Option<(Parent, String)> {
 fn is_null(text: &str) -> bool {
     yaml_json_patch::read(text).is_ok_and(|tree| {
         tree.root().is_none_or(|root| {
-            tree.kind(root) == Kind::Scalar && matches!(scalar_value(&tree, root), Ok(ScalarValue::Null))
+            tree.kind(root) == Kind::Scalar
+                && matches!(scalar_value(&tree, root), Ok(ScalarValue::Null))
         })
     })
 }
@@ -265,9 +321,13 @@ fn is_null(text: &str) -> bool {
 /// `last:3fa9c2d1:77c0b1aa:0d1e2f3a`
 fn wait_for(text: &str) -> Option<WaitForRecord> {
     let fields: Vec<&str> = text.split(':').collect();
-    let &[position, plan, value, image] = &*fields else { return None };
+    let &[position, plan, value, image] = &*fields else {
+        return None;
+    };
     Some(WaitForRecord {
-        position: *WaitForPosition::ALL.iter().find(|known| known.as_str() == position)?,
+        position: *WaitForPosition::ALL
+            .iter()
+            .find(|known| known.as_str() == position)?,
         plan: Digest::parse(plan)?,
         value: Digest::parse(value)?,
         image: Digest::parse(image)?,
@@ -278,7 +338,10 @@ fn wait_for(text: &str) -> Option<WaitForRecord> {
 fn pull_secrets(text: &str) -> Option<PullSecrets> {
     let (behind, names) = text.split_once(':')?;
     let name = |name: &str| (!name.is_empty()).then(|| name.to_owned());
-    Some(PullSecrets { behind: behind.parse().ok()?, names: few(names.split('+'), MAX_PULL_SECRETS, name)? })
+    Some(PullSecrets {
+        behind: behind.parse().ok()?,
+        names: few(names.split('+'), MAX_PULL_SECRETS, name)?,
+    })
 }
 
 fn short(volume: Volume) -> &'static str {
@@ -290,7 +353,9 @@ fn short(volume: Volume) -> &'static str {
 }
 
 fn volume(name: &str) -> Option<Volume> {
-    Volume::ALL.into_iter().find(|volume| short(*volume) == name)
+    Volume::ALL
+        .into_iter()
+        .find(|volume| short(*volume) == name)
 }
 
 fn parent(key: &str) -> Option<Parent> {
@@ -326,8 +391,8 @@ fn decode(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        AgentRecord, Digest, MAX_PULL_SECRETS, MAX_RECORD, Parent, PullSecrets, Record, RecordError, Sidecar, Volume,
-        WaitForRecord,
+        AgentRecord, Digest, MAX_PULL_SECRETS, MAX_RECORD, Parent, PullSecrets, Record,
+        RecordError, Sidecar, Volume, WaitForRecord,
     };
     use crate::agent::components::Components;
     use crate::config::WaitForPosition;
@@ -352,16 +417,28 @@ mod tests {
         };
         let record = Record {
             components: Components::Agent(agent.clone()),
-            pull_secrets: Some(PullSecrets { behind: 2, names: vec!["team".to_owned(), "a.b".to_owned()] }),
+            pull_secrets: Some(PullSecrets {
+                behind: 2,
+                names: vec!["team".to_owned(), "a.b".to_owned()],
+            }),
             created: vec![Parent::Metadata, Parent::Annotations],
-            was: vec![(Parent::Volumes, " null".to_owned()), (Parent::InitContainers, "  ~".to_owned())],
+            was: vec![
+                (Parent::Volumes, " null".to_owned()),
+                (Parent::InitContainers, "  ~".to_owned()),
+            ],
         };
-        let end = "status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e";
+        let end =
+            "status=kept;created=metadata+annotations;was=volumes:%20null+initContainers:%20%20%7e";
         for (components, expected) in [
-            (Components::Agent(agent.clone()), format!(";volumes=tmp+config;pull=2:team+a.b;{end}")),
+            (
+                Components::Agent(agent.clone()),
+                format!(";volumes=tmp+config;pull=2:team+a.b;{end}"),
+            ),
             (
                 Components::Both(agent, wait_for),
-                format!(";volumes=tmp+config;wait-for=first:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=2:team+a.b;{end}"),
+                format!(
+                    ";volumes=tmp+config;wait-for=first:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=2:team+a.b;{end}"
+                ),
             ),
             (
                 Components::WaitFor(wait_for),
@@ -371,7 +448,10 @@ mod tests {
                 ),
             ),
         ] {
-            let record = Record { components, ..record.clone() };
+            let record = Record {
+                components,
+                ..record.clone()
+            };
             assert_eq!(Record::parse(&record.to_string()), Ok(record.clone()));
             assert!(record.to_string().ends_with(&expected), "{record}");
         }
@@ -395,8 +475,14 @@ mod tests {
             "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;created=volumes+volumes+volumes+volumes+volumes",
             "injected",
             "v;agent=native",
-            &format!("v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=0:a{}", "+a".repeat(MAX_PULL_SECRETS)),
-            &format!("v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=0:{}", "a".repeat(MAX_RECORD)),
+            &format!(
+                "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=0:a{}",
+                "+a".repeat(MAX_PULL_SECRETS)
+            ),
+            &format!(
+                "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1;pull=0:{}",
+                "a".repeat(MAX_RECORD)
+            ),
         ] {
             assert_eq!(Record::parse(text), Err(RecordError::Broken), "{text}");
         }

@@ -55,7 +55,8 @@ impl WaitFor {
     /// Makes the container of one shape.
     pub(crate) fn new(config: &Config, shape: WaitForShape) -> Self {
         // Serialising typed Kubernetes values cannot fail: their maps have string keys.
-        let container = ordered(serde_json::to_value(container(config, &shape)).unwrap_or_default());
+        let container =
+            ordered(serde_json::to_value(container(config, &shape)).unwrap_or_default());
         let position = config.spec.wait_for.position;
         let plan = json!([position.as_str(), container, shape.pull_secrets]);
         let mut unnamed = container.clone();
@@ -66,8 +67,18 @@ impl WaitFor {
             value: Digest::of(&canonical_parts(&unnamed, &[]).to_string()),
             image: Digest::of_name(image.as_deref()),
         };
-        let WaitForShape { endpoints, pull_secrets, .. } = shape;
-        Self { position, container: Rc::new(container), endpoints, pull_secrets, record }
+        let WaitForShape {
+            endpoints,
+            pull_secrets,
+            ..
+        } = shape;
+        Self {
+            position,
+            container: Rc::new(container),
+            endpoints,
+            pull_secrets,
+            record,
+        }
     }
 
     pub(crate) fn record(&self) -> WaitForRecord {
@@ -75,7 +86,10 @@ impl WaitFor {
     }
 
     pub(crate) fn image(&self) -> &str {
-        self.container.get("image").and_then(Value::as_str).unwrap_or_default()
+        self.container
+            .get("image")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 
     /// Returns the canonical form: its digest is a record's `value`.
@@ -90,7 +104,9 @@ fn container(config: &Config, shape: &WaitForShape) -> Container {
     let agent = &config.spec.agent;
     let timeout = format!("{}s", config.spec.wait_for.timeout_seconds);
     let endpoints = shape.endpoints.iter().map(ToString::to_string);
-    let args = std::iter::once("wait-for".to_owned()).chain(endpoints).chain(["--timeout".to_owned(), timeout]);
+    let args = std::iter::once("wait-for".to_owned())
+        .chain(endpoints)
+        .chain(["--timeout".to_owned(), timeout]);
     Container {
         name: CONTAINER.to_owned(),
         image: Some(shape.image.clone()),
@@ -98,7 +114,8 @@ fn container(config: &Config, shape: &WaitForShape) -> Container {
         // The API server would fill in its own default, which would look like drift.
         image_pull_policy: Some(agent.image_pull_policy.to_string()),
         resources: (shape.amounts == WaitForResources::Own).then(resources),
-        security_context: Some(agent.security_context.clone()).filter(|context| *context != Default::default()),
+        security_context: Some(agent.security_context.clone())
+            .filter(|context| *context != Default::default()),
         ..Container::default()
     }
 }
@@ -106,7 +123,11 @@ fn container(config: &Config, shape: &WaitForShape) -> Container {
 fn resources() -> ResourceRequirements {
     let amount = |(name, amount): (&str, &str)| (name.to_owned(), Quantity(amount.to_owned()));
     let amounts: BTreeMap<String, Quantity> = AMOUNTS.into_iter().map(amount).collect();
-    ResourceRequirements { requests: Some(amounts.clone()), limits: Some(amounts), claims: None }
+    ResourceRequirements {
+        requests: Some(amounts.clone()),
+        limits: Some(amounts),
+        claims: None,
+    }
 }
 
 /// Parses an annotation's value: `db:5432, cache:6379`.
@@ -123,7 +144,10 @@ pub(crate) fn asks_for_nothing(value: &str) -> bool {
 }
 
 fn items(value: &str) -> impl Iterator<Item = &str> {
-    value.split(',').map(str::trim).filter(|item| !item.is_empty())
+    value
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty())
 }
 
 #[cfg(test)]
@@ -132,7 +156,13 @@ mod tests {
 
     #[test]
     fn hosts_are_separated_by_commas() {
-        let shown = |value: &str| endpoints(value).unwrap().iter().map(ToString::to_string).collect::<Vec<_>>();
+        let shown = |value: &str| {
+            endpoints(value)
+                .unwrap()
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(shown(" db:5432, [::1]:80,"), ["db:5432", "[::1]:80"]);
         assert!(endpoints("db:5432 cache:6379").is_err());
         for (value, nothing) in [("", true), (" , ", true), ("db", false)] {

@@ -26,14 +26,34 @@ struct Readers {
     host_id_in_file: bool,
 }
 
-pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(
+    inputs: &[ProcessedText<'_>],
+    objects: &Objects<'_>,
+    config: &Config,
+) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
     let mut files: HashMap<(Option<&str>, &str), Keys<'_>> = HashMap::new();
     for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-        let Some(needs) = outcome.needs.as_ref() else { continue };
-        let Some(KeyRef { name, key: Some(key), .. }) = needs.agent_config.as_ref() else { continue };
-        let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
-        let readers = files.entry((namespace, name)).or_default().entry(key).or_default();
+        let Some(needs) = outcome.needs.as_ref() else {
+            continue;
+        };
+        let Some(KeyRef {
+            name,
+            key: Some(key),
+            ..
+        }) = needs.agent_config.as_ref()
+        else {
+            continue;
+        };
+        let namespace = outcome
+            .identity
+            .namespace_or(config.spec.namespace.as_ref())
+            .map(String::as_str);
+        let readers = files
+            .entry((namespace, name))
+            .or_default()
+            .entry(key)
+            .or_default();
         for one in &needs.shadowed {
             if !readers.shadowed.contains(one) {
                 readers.shadowed.push(*one);
@@ -42,16 +62,33 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
         readers.host_id_in_file |= needs.host_id_in_file;
     }
     for object in objects.of(RelatedKind::Holds(Source::ConfigMap)) {
-        let Some(keys) = files.get(&(object.namespace.as_deref(), &*object.name)) else { continue };
+        let Some(keys) = files.get(&(object.namespace.as_deref(), &*object.name)) else {
+            continue;
+        };
         let around = inputs.get(object.input).map_or("", |input| input.text);
         for entry in &object.entries {
-            let Some((readers, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else { continue };
-            let Readers { shadowed, host_id_in_file } = readers;
-            let pod = Pod { sudo: Sudo::of(config), shadowed, host_id_in_file: *host_id_in_file };
+            let Some((readers, text)) = keys.get(&*entry.key).zip(entry.value.as_deref()) else {
+                continue;
+            };
+            let Readers {
+                shadowed,
+                host_id_in_file,
+            } = readers;
+            let pod = Pod {
+                sudo: Sudo::of(config),
+                shadowed,
+                host_id_in_file: *host_id_in_file,
+            };
             let faults = check(text, &pod);
             let mut lines = LineCounter::new(text.as_bytes());
             let mut below = LiteralLines::new(around, entry.offset);
-            for Fault { reason, offset, message, help } in faults {
+            for Fault {
+                reason,
+                offset,
+                message,
+                help,
+            } in faults
+            {
                 let line = lines.position(offset).line;
                 let (place, offset) = match entry.style {
                     Style::Literal => (String::new(), below.start_of_line(line)),
@@ -59,7 +96,10 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
                 };
                 let message = format!("{place}{message}");
                 let help = help.or_else(|| Some(LAYOUT.to_owned()));
-                let finding = Finding { help, ..Finding::new(reason, message, offset, &entry.pointer) };
+                let finding = Finding {
+                    help,
+                    ..Finding::new(reason, message, offset, &entry.pointer)
+                };
                 remarks.push(object.remark(finding));
             }
         }

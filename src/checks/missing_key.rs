@@ -6,13 +6,22 @@ use crate::inject::outcome::Remark;
 use crate::report::{Finding, Reason};
 
 pub(super) fn remarks(objects: &Objects<'_>, requirements: &[Requirement]) -> Vec<(usize, Remark)> {
-    let lacking = requirements.iter().filter(|requirement| requirement.presence == Presence::WithoutKey);
-    lacking.filter_map(|requirement| remark(objects, requirement)).collect()
+    let lacking = requirements
+        .iter()
+        .filter(|requirement| requirement.presence == Presence::WithoutKey);
+    lacking
+        .filter_map(|requirement| remark(objects, requirement))
+        .collect()
 }
 
 fn remark(objects: &Objects<'_>, requirement: &Requirement) -> Option<(usize, Remark)> {
     let object = objects.required(requirement).last()?;
-    let message = format!("the key {} is missing, which the agent needs", requirement.need.key.as_deref()?);
+    let message = format!(
+        "the key {} is missing, which the agent needs",
+        requirement.need.key.as_deref()?
+    );
     let help = "add the key, or set another one in `apiKey`, `agent.config` or `agent.env`";
-    Some(object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)))
+    Some(
+        object.remark(Finding::new(Reason::MissingKey, message, object.offset, "").with_help(help)),
+    )
 }

@@ -45,12 +45,20 @@ pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Che
     let mut known = HashSet::new();
     for input in inputs {
         for outcome in &input.injection.outcomes {
-            let Some(needs) = &outcome.needs else { continue };
-            let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref());
+            let Some(needs) = &outcome.needs else {
+                continue;
+            };
+            let namespace = outcome
+                .identity
+                .namespace_or(config.spec.namespace.as_ref());
             for need in &needs.objects {
                 if known.insert((namespace, need)) {
                     let (namespace, need) = (namespace.cloned(), need.clone());
-                    requirements.push(Requirement { namespace, need, presence: Presence::Absent });
+                    requirements.push(Requirement {
+                        namespace,
+                        need,
+                        presence: Presence::Absent,
+                    });
                 }
             }
         }
@@ -62,18 +70,33 @@ pub(crate) fn check_inputs(inputs: &[ProcessedText<'_>], config: &Config) -> Che
         requirement.presence = presence(requirement, &objects);
     }
     let remarks = warnings(inputs, &objects, &requirements, config);
-    Checked { requirements, remarks }
+    Checked {
+        requirements,
+        remarks,
+    }
 }
 
 fn has_agents(inputs: &[ProcessedText<'_>]) -> bool {
-    inputs.iter().any(|input| input.injection.outcomes.iter().any(|outcome| outcome.needs.is_some()))
+    inputs.iter().any(|input| {
+        input
+            .injection
+            .outcomes
+            .iter()
+            .any(|outcome| outcome.needs.is_some())
+    })
 }
 
 fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {
     let mut presence = Presence::Absent;
     for object in objects.required(requirement) {
-        let is_filled = |entry: &DataEntry| entry.value.as_ref().is_none_or(|value| !value.is_empty());
-        let has = |key: &String| object.entries.iter().any(|entry| entry.key == *key && is_filled(entry));
+        let is_filled =
+            |entry: &DataEntry| entry.value.as_ref().is_none_or(|value| !value.is_empty());
+        let has = |key: &String| {
+            object
+                .entries
+                .iter()
+                .any(|entry| entry.key == *key && is_filled(entry))
+        };
         let (part, offset) = (object.input, object.offset);
         if object.is_source || requirement.need.key.as_ref().is_none_or(has) {
             return Presence::Present { part, offset };

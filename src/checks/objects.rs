@@ -33,9 +33,14 @@ impl<'r> Named<'r> {
     pub(super) fn by(inputs: &[ProcessedText<'r>], config: &'r Config) -> Self {
         let mut names = HashSet::new();
         for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-            let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
+            let namespace = outcome
+                .identity
+                .namespace_or(config.spec.namespace.as_ref())
+                .map(String::as_str);
             let objects = outcome.needs.iter().flat_map(|needs| &needs.objects);
-            names.extend(objects.map(|need| (RelatedKind::Holds(need.source), namespace, &*need.name)));
+            names.extend(
+                objects.map(|need| (RelatedKind::Holds(need.source), namespace, &*need.name)),
+            );
             let account = outcome.token_of.iter().map(|account| &*account.name);
             names.extend(account.map(|name| (RelatedKind::ServiceAccount, namespace, name)));
         }
@@ -44,9 +49,17 @@ impl<'r> Named<'r> {
             of_kind.entry(*kind).or_default().insert(name);
         }
         let finders = |names: BTreeSet<&'r str>| {
-            (names.len() <= MAX_FINDERS).then(|| names.into_iter().map(|name| Finder::new(name.as_bytes())).collect())
+            (names.len() <= MAX_FINDERS).then(|| {
+                names
+                    .into_iter()
+                    .map(|name| Finder::new(name.as_bytes()))
+                    .collect()
+            })
         };
-        let finders = of_kind.into_iter().map(|(kind, names)| (kind, finders(names))).collect();
+        let finders = of_kind
+            .into_iter()
+            .map(|(kind, names)| (kind, finders(names)))
+            .collect();
         Self { names, finders }
     }
 
@@ -54,7 +67,10 @@ impl<'r> Named<'r> {
     fn may_be_in(&self, kind: RelatedKind, text: &str) -> bool {
         match self.finders.get(&kind) {
             Some(Some(finders)) => {
-                finders.iter().any(|finder| finder.find(text.as_bytes()).is_some()) || may_spell_otherwise(text)
+                finders
+                    .iter()
+                    .any(|finder| finder.find(text.as_bytes()).is_some())
+                    || may_spell_otherwise(text)
             }
             Some(None) => true,
             None => !kind.is_named(),
@@ -69,7 +85,12 @@ impl<'r> Named<'r> {
 /// Returns true for a text that may hold an escaped name: `"my\u002dkey"`, or over several lines.
 fn may_spell_otherwise(text: &str) -> bool {
     let mut escapes = memchr_iter(b'\\', text.as_bytes());
-    escapes.any(|at| matches!(text.as_bytes().get(at + 1), Some(b'x' | b'u' | b'U' | b'\n' | b'\r')))
+    escapes.any(|at| {
+        matches!(
+            text.as_bytes().get(at + 1),
+            Some(b'x' | b'u' | b'U' | b'\n' | b'\r')
+        )
+    })
 }
 
 /// One object of the input, read.
@@ -132,13 +153,21 @@ impl<'o> Objects<'o> {
         namespace: Option<&'a str>,
         name: &'a str,
     ) -> &'a [&'o Object] {
-        self.named.get(&(kind, namespace, name)).map_or(&[], Vec::as_slice)
+        self.named
+            .get(&(kind, namespace, name))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// The objects that a requirement refers to.
     pub(crate) fn required<'a>(&'a self, requirement: &'a Requirement) -> &'a [&'o Object] {
-        let Requirement { namespace, need, .. } = requirement;
-        self.named(RelatedKind::Holds(need.source), namespace.as_deref(), &need.name)
+        let Requirement {
+            namespace, need, ..
+        } = requirement;
+        self.named(
+            RelatedKind::Holds(need.source),
+            namespace.as_deref(),
+            &need.name,
+        )
     }
 }
 
@@ -146,28 +175,54 @@ impl Object {
     /// A remark on this object, with the index of its text.
     pub(crate) fn remark(&self, finding: Finding) -> (usize, Remark) {
         let (identity, file) = (self.identity.clone(), self.file.clone());
-        (self.input, Remark { identity, offset: self.offset, file, finding, unknown: None })
+        (
+            self.input,
+            Remark {
+                identity,
+                offset: self.offset,
+                file,
+                finding,
+                unknown: None,
+            },
+        )
     }
 }
 
 /// Reads the objects that matter.
-pub(super) fn read(inputs: &[ProcessedText<'_>], named: &Named<'_>, config: &Config) -> Vec<Object> {
+pub(super) fn read(
+    inputs: &[ProcessedText<'_>],
+    named: &Named<'_>,
+    config: &Config,
+) -> Vec<Object> {
     let mut objects = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
         // A document may hold many of them, in a list.
-        for locations in input.injection.related.chunk_by(|one, next| one.piece == next.piece) {
-            let text =
-                locations.first().and_then(|location| input.text.get(location.piece.clone())).unwrap_or_default();
-            let mut kinds: HashSet<RelatedKind> = locations.iter().map(|location| location.kind).collect();
+        for locations in input
+            .injection
+            .related
+            .chunk_by(|one, next| one.piece == next.piece)
+        {
+            let text = locations
+                .first()
+                .and_then(|location| input.text.get(location.piece.clone()))
+                .unwrap_or_default();
+            let mut kinds: HashSet<RelatedKind> =
+                locations.iter().map(|location| location.kind).collect();
             kinds.retain(|kind| named.may_be_in(*kind, text));
             if kinds.is_empty() {
                 continue;
             }
             // A document that is not valid YAML holds no key for an agent.
             let Ok(tree) = yaml::read(text) else { continue };
-            let wanted = locations.iter().filter(|location| kinds.contains(&location.kind));
+            let wanted = locations
+                .iter()
+                .filter(|location| kinds.contains(&location.kind));
             let mut items = ItemCache::default();
-            objects.extend(wanted.filter_map(|location| object(&tree, &mut items, location, number, named, config)));
+            objects.extend(
+                wanted.filter_map(|location| {
+                    object(&tree, &mut items, location, number, named, config)
+                }),
+            );
         }
     }
     objects
@@ -192,20 +247,33 @@ fn object(
     }
     let mut resource = resources(tree, node, &inherited).into_iter().next()?;
     // The path to the name of the Secret that a controller makes; by default it is that of the resource.
-    let named_by: Option<&[&str]> = match resource.gvk.as_ref().map(|gvk| (&*gvk.group, &*gvk.kind)) {
+    let named_by: Option<&[&str]> = match resource.gvk.as_ref().map(|gvk| (&*gvk.group, &*gvk.kind))
+    {
         None | Some(("", _)) => None,
         Some(("external-secrets.io", "ExternalSecret")) => Some(&["spec", "target"]),
         Some(("bitnami.com", "SealedSecret")) => Some(&["spec", "template", "metadata"]),
         Some(_) => return None,
     };
-    let target = named_by.and_then(|path| path.iter().try_fold(node, |node, key| tree.member(node, key)));
+    let target = named_by.and_then(|path| {
+        path.iter()
+            .try_fold(node, |node, key| tree.member(node, key))
+    });
     if let Some(name) = target.and_then(|target| text(tree, target, "name")) {
         resource.identity.name = name;
     }
-    let namespace = resource.identity.namespace_or(config.spec.namespace.as_ref()).cloned();
+    let namespace = resource
+        .identity
+        .namespace_or(config.spec.namespace.as_ref())
+        .cloned();
     let is_named = |name: &&str| named.has(location.kind, namespace.as_deref(), name);
-    let own = Some(&*resource.identity.name).filter(is_named).map(str::to_owned);
-    let name = own.or_else(|| previous_names(&names_before(tree, node)?).find(is_named).map(str::to_owned))?;
+    let own = Some(&*resource.identity.name)
+        .filter(is_named)
+        .map(str::to_owned);
+    let name = own.or_else(|| {
+        previous_names(&names_before(tree, node)?)
+            .find(is_named)
+            .map(str::to_owned)
+    })?;
     let mut object = Object {
         kind: location.kind,
         input,
@@ -220,25 +288,53 @@ fn object(
     match location.kind {
         RelatedKind::Holds(Source::Secret) => {
             for field in ["data", "stringData"] {
-                object.entries.extend(entries(tree, location, tree.member(node, field), &format!("/{field}")));
+                object.entries.extend(entries(
+                    tree,
+                    location,
+                    tree.member(node, field),
+                    &format!("/{field}"),
+                ));
             }
         }
         RelatedKind::Holds(Source::ConfigMap) => {
-            object.entries.extend(entries(tree, location, tree.member(node, "data"), "/data"));
+            object
+                .entries
+                .extend(entries(tree, location, tree.member(node, "data"), "/data"));
             // The text is not the value but its base64.
-            let binary = entries(tree, location, tree.member(node, "binaryData"), "/binaryData");
-            object.entries.extend(binary.into_iter().map(|entry| DataEntry { value: None, ..entry }));
+            let binary = entries(
+                tree,
+                location,
+                tree.member(node, "binaryData"),
+                "/binaryData",
+            );
+            object
+                .entries
+                .extend(binary.into_iter().map(|entry| DataEntry {
+                    value: None,
+                    ..entry
+                }));
         }
-        RelatedKind::ServiceAccount => object.entries.extend(entries(tree, location, Some(node), "")),
+        RelatedKind::ServiceAccount => {
+            object
+                .entries
+                .extend(entries(tree, location, Some(node), ""))
+        }
         RelatedKind::Quota => {
-            let below = |key: &str| tree.member(tree.member(node, "spec")?, key).map(|found| tree.alias_target(found));
+            let below = |key: &str| {
+                tree.member(tree.member(node, "spec")?, key)
+                    .map(|found| tree.alias_target(found))
+            };
             // A quota with a scope counts some pods only.
             let has_scope = ["scopes", "scopeSelector"]
                 .into_iter()
                 .filter_map(below)
-                .any(|scope| tree.items(scope).next().is_some() || tree.entries(scope).next().is_some());
+                .any(|scope| {
+                    tree.items(scope).next().is_some() || tree.entries(scope).next().is_some()
+                });
             let hard = below("hard").filter(|_| !has_scope);
-            object.entries.extend(entries(tree, location, hard, "/spec/hard"));
+            object
+                .entries
+                .extend(entries(tree, location, hard, "/spec/hard"));
         }
         RelatedKind::LimitRange => {}
     }
@@ -252,8 +348,15 @@ fn names_before(tree: &Tree<'_>, node: NodeId) -> Option<String> {
 }
 
 /// The entries of a mapping.
-fn entries(tree: &Tree<'_>, location: &Location, mapping: Option<NodeId>, pointer: &str) -> Vec<DataEntry> {
-    let Some(mapping) = mapping.map(|mapping| tree.alias_target(mapping)) else { return Vec::new() };
+fn entries(
+    tree: &Tree<'_>,
+    location: &Location,
+    mapping: Option<NodeId>,
+    pointer: &str,
+) -> Vec<DataEntry> {
+    let Some(mapping) = mapping.map(|mapping| tree.alias_target(mapping)) else {
+        return Vec::new();
+    };
     if tree.kind(mapping) != Kind::Mapping {
         return Vec::new();
     }
@@ -265,13 +368,23 @@ fn entries(tree: &Tree<'_>, location: &Location, mapping: Option<NodeId>, pointe
         let offset = location.piece.start + tree.span(value).start;
         let style = tree.style(value);
         let value = match scalar_value(tree, value) {
-            Ok(ScalarValue::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
+            Ok(ScalarValue::Str(text)) if tree.kind(value) == Kind::Scalar => {
+                Some(text.into_owned())
+            }
             Ok(ScalarValue::Null) => Some(String::new()),
             Ok(ScalarValue::Bool(set)) => Some(set.to_string()),
-            Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => tree.scalar(value).map(|number| number.into_owned()),
+            Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => {
+                tree.scalar(value).map(|number| number.into_owned())
+            }
             _ => None,
         };
-        Some(DataEntry { key, value, offset, style, pointer })
+        Some(DataEntry {
+            key,
+            value,
+            offset,
+            style,
+            pointer,
+        })
     };
     tree.entries(mapping).filter_map(entry).collect()
 }

@@ -8,34 +8,62 @@ use crate::manifest::related::RelatedKind;
 use crate::report::{Finding, Reason};
 use std::collections::{HashMap, HashSet};
 
-pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(
+    inputs: &[ProcessedText<'_>],
+    objects: &Objects<'_>,
+    config: &Config,
+) -> Vec<(usize, Remark)> {
     // For each namespace, the first template of those whose agents lack the same resources.
     let mut agents: HashMap<Option<&str>, Vec<(&Prerequisites, &Outcome)>> = HashMap::new();
     for outcome in inputs.iter().flat_map(|input| &input.injection.outcomes) {
-        let Some(needs) = &outcome.needs else { continue };
+        let Some(needs) = &outcome.needs else {
+            continue;
+        };
         let known = agents
-            .entry(outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str))
+            .entry(
+                outcome
+                    .identity
+                    .namespace_or(config.spec.namespace.as_ref())
+                    .map(String::as_str),
+            )
             .or_default();
-        if !known.iter().any(|(known, _)| known.without == needs.without) {
+        if !known
+            .iter()
+            .any(|(known, _)| known.without == needs.without)
+        {
             known.push((needs, outcome));
         }
     }
     // A LimitRange may set defaults for the agent's container.
-    let ranges: HashSet<Option<&str>> =
-        objects.of(RelatedKind::LimitRange).map(|range| range.namespace.as_deref()).collect();
+    let ranges: HashSet<Option<&str>> = objects
+        .of(RelatedKind::LimitRange)
+        .map(|range| range.namespace.as_deref())
+        .collect();
     let remark = |quota: &Object| {
         let namespace = quota.namespace.as_deref();
-        let agents = agents.get(&namespace).filter(|_| !ranges.contains(&namespace))?;
-        agents.iter().find_map(|(needs, outcome)| uncounted(quota, needs, outcome))
+        let agents = agents
+            .get(&namespace)
+            .filter(|_| !ranges.contains(&namespace))?;
+        agents
+            .iter()
+            .find_map(|(needs, outcome)| uncounted(quota, needs, outcome))
     };
     objects.of(RelatedKind::Quota).filter_map(remark).collect()
 }
 
 fn uncounted(quota: &Object, needs: &Prerequisites, outcome: &Outcome) -> Option<(usize, Remark)> {
-    let open: Vec<_> = quota.entries.iter().filter(|entry| needs.without.contains(&&*entry.key)).collect();
+    let open: Vec<_> = quota
+        .entries
+        .iter()
+        .filter(|entry| needs.without.contains(&&*entry.key))
+        .collect();
     let first = open.first()?;
-    let listed =
-        |show: &dyn Fn(&str) -> String| open.iter().map(|entry| show(&entry.key)).collect::<Vec<_>>().join(" and ");
+    let listed = |show: &dyn Fn(&str) -> String| {
+        open.iter()
+            .map(|entry| show(&entry.key))
+            .collect::<Vec<_>>()
+            .join(" and ")
+    };
     let message = format!(
         "the quota requires {}, but the agent container does not set it; the API server rejects pods of {} {}",
         listed(&|hard| format!("`{hard}`")),

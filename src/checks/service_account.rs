@@ -11,15 +11,23 @@ use crate::report::{Finding, Reason};
 const FIELD: &str = "automountServiceAccountToken";
 
 /// The advice that makes the agent independent of the ServiceAccount.
-const HELP: &str =
-    "set `automountServiceAccountToken: false` on the pod template as well; the agent then gets a separate token";
+const HELP: &str = "set `automountServiceAccountToken: false` on the pod template as well; the agent then gets a separate token";
 
-pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, config: &Config) -> Vec<(usize, Remark)> {
+pub(super) fn remarks(
+    inputs: &[ProcessedText<'_>],
+    objects: &Objects<'_>,
+    config: &Config,
+) -> Vec<(usize, Remark)> {
     let mut remarks = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
         for outcome in &input.injection.outcomes {
-            let Some(account) = &outcome.token_of else { continue };
-            let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref()).map(String::as_str);
+            let Some(account) = &outcome.token_of else {
+                continue;
+            };
+            let namespace = outcome
+                .identity
+                .namespace_or(config.spec.namespace.as_ref())
+                .map(String::as_str);
             let (reason, message, help) =
                 match objects.named(RelatedKind::ServiceAccount, namespace, &account.name).first() {
                     Some(object) if disables_token(object) => (
@@ -36,14 +44,24 @@ pub(super) fn remarks(inputs: &[ProcessedText<'_>], objects: &Objects<'_>, confi
                     ),
                     _ => continue,
                 };
-            remarks.push((number, remark(outcome, account, Finding::new(reason, message, 0, "").with_help(help))));
+            remarks.push((
+                number,
+                remark(
+                    outcome,
+                    account,
+                    Finding::new(reason, message, 0, "").with_help(help),
+                ),
+            ));
         }
     }
     remarks
 }
 
 fn disables_token(account: &Object) -> bool {
-    account.entries.iter().any(|entry| entry.key == FIELD && entry.value.as_deref() == Some("false"))
+    account
+        .entries
+        .iter()
+        .any(|entry| entry.key == FIELD && entry.value.as_deref() == Some("false"))
 }
 
 /// A remark on a pod template, at the field that names its ServiceAccount.
@@ -51,14 +69,22 @@ fn remark(outcome: &Outcome, account: &PodServiceAccount, finding: Finding) -> R
     let template = &outcome.template;
     let (offset, pointer) = match account.field {
         Some((field, offset)) => (offset, format!("{template}/spec/{field}")),
-        None => (outcome.decision.offset.unwrap_or(outcome.offset), template.clone()),
+        None => (
+            outcome.decision.offset.unwrap_or(outcome.offset),
+            template.clone(),
+        ),
     };
     let acknowledged = outcome.acknowledged.contains(finding.reason);
     Remark {
         identity: outcome.identity.clone(),
         offset: outcome.offset,
         file: outcome.file.clone(),
-        finding: Finding { offset: Some(offset), pointer, ..finding }.acknowledged_if(acknowledged),
+        finding: Finding {
+            offset: Some(offset),
+            pointer,
+            ..finding
+        }
+        .acknowledged_if(acknowledged),
         unknown: None,
     }
 }

@@ -55,9 +55,18 @@ pub(crate) struct Common {
 
 /// Environment variables of the program, for its manual pages.
 pub(crate) const ENVIRONMENT: &[(&str, &str)] = &[
-    (CONFIG_VARIABLE, "Configuration file. `--config` takes precedence."),
-    (LOG_FILE_VARIABLE, "File to append all messages to. `--log-file` takes precedence."),
-    ("NO_COLOR", "If set to a non-empty value, the output has no colours."),
+    (
+        CONFIG_VARIABLE,
+        "Configuration file. `--config` takes precedence.",
+    ),
+    (
+        LOG_FILE_VARIABLE,
+        "File to append all messages to. `--log-file` takes precedence.",
+    ),
+    (
+        "NO_COLOR",
+        "If set to a non-empty value, the output has no colours.",
+    ),
 ];
 
 #[derive(Debug, Subcommand)]
@@ -210,7 +219,12 @@ pub(crate) struct WebhookArgs {
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub(crate) drain: Duration,
     /// Log format on stderr: json or text
-    #[arg(long, value_name = "FORMAT", default_value = "json", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        default_value = "json",
+        hide_possible_values = true
+    )]
     pub(crate) log_format: LogFormat,
 }
 

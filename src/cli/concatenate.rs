@@ -7,7 +7,11 @@ use yaml_json_patch::ends_in_open_block_scalar;
 
 /// The separator before each text that makes all of them one valid stream.
 pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
-    let several = texts.iter().filter(|text| first_line(text).is_some()).count() > 1;
+    let several = texts
+        .iter()
+        .filter(|text| first_line(text).is_some())
+        .count()
+        > 1;
     let (mut started, mut last) = (false, "");
     let mut separators = Vec::with_capacity(texts.len());
     for text in texts {
@@ -26,7 +30,9 @@ pub(crate) fn separators(texts: &[&str]) -> Vec<String> {
                 // A directive may stand only in front of everything, or behind `...`.
                 first if first.starts_with('%') => started.then_some("..."),
                 // kubectl takes a stream that begins with `{` for JSON to its end.
-                first => (needs_marker || several && !started && first.starts_with('{')).then_some("---"),
+                first => {
+                    (needs_marker || several && !started && first.starts_with('{')).then_some("---")
+                }
             };
             separator.extend(marker.into_iter().flat_map(|marker| [marker, line_break]));
             started = true;
@@ -42,12 +48,17 @@ pub(crate) fn must_be_last(text: &str) -> bool {
     if text.ends_with('\n') {
         return false;
     }
-    let last = yaml_json_patch::documents(text).last().and_then(|document| text.get(document.span));
+    let last = yaml_json_patch::documents(text)
+        .last()
+        .and_then(|document| text.get(document.span));
     last.is_some_and(|last| yaml::read(last).is_ok_and(|tree| ends_in_open_block_scalar(&tree)))
 }
 
 /// The pieces of the text number `index` in the stream.
-pub(crate) fn joined<'t>(index: usize, pieces: impl Iterator<Item = &'t str>) -> impl Iterator<Item = &'t str> {
+pub(crate) fn joined<'t>(
+    index: usize,
+    pieces: impl Iterator<Item = &'t str>,
+) -> impl Iterator<Item = &'t str> {
     let without_mark = move |(number, piece): (usize, &'t str)| match number {
         0 if index > 0 => piece.strip_prefix(BYTE_ORDER_MARK).unwrap_or(piece),
         _ => piece,
@@ -65,7 +76,8 @@ fn first_line(text: &str) -> Option<&str> {
 
 /// `---` alone or with a document behind it. Not `...`: readers that split streams by lines do not know it.
 fn is_separator(line: &str) -> bool {
-    line.strip_prefix("---").is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+    line.strip_prefix("---")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
 #[cfg(test)]
@@ -84,8 +96,11 @@ mod tests {
     /// Values of the documents that are not empty.
     fn says(text: &str) -> Vec<serde_json::Value> {
         let value = |span| {
-            let tree = yaml::read(&text[span]).unwrap_or_else(|error| panic!("{text:?}: {}", error.message));
-            tree.root().map(|root| yaml::to_json(&tree, root).unwrap()).unwrap_or_default()
+            let tree = yaml::read(&text[span])
+                .unwrap_or_else(|error| panic!("{text:?}: {}", error.message));
+            tree.root()
+                .map(|root| yaml::to_json(&tree, root).unwrap())
+                .unwrap_or_default()
         };
         let values = yaml_json_patch::documents(text).map(|document| value(document.span));
         values.filter(|value| !value.is_null()).collect()
@@ -134,14 +149,23 @@ mod tests {
             (&["a: 1\n"], "a: 1\n"),
             (&["a: 1\n", "b: 2\n"], "a: 1\n---\nb: 2\n"),
             (&["a: 1\n", "---\nb: 2\n"], "a: 1\n---\nb: 2\n"),
-            (&["a: 1\n", "# licence\n\n---\nb: 2\n"], "a: 1\n# licence\n\n---\nb: 2\n"),
+            (
+                &["a: 1\n", "# licence\n\n---\nb: 2\n"],
+                "a: 1\n# licence\n\n---\nb: 2\n",
+            ),
             (&["a: 1\n---\n", "b: 2\n"], "a: 1\n---\nb: 2\n"),
             (&["a: 1\n...\n", "b: 2\n"], "a: 1\n...\n---\nb: 2\n"),
             (&["--- {a: 1}\n", "b: 2\n"], "--- {a: 1}\n---\nb: 2\n"),
             (&["a: 1", "b: 2"], "a: 1\n---\nb: 2"),
             (&["a: 1\r\n", "b: 2\r\n"], "a: 1\r\n---\r\nb: 2\r\n"),
-            (&["a: 1\n", "--- # next\nb: 2\n"], "a: 1\n--- # next\nb: 2\n"),
-            (&["a: 1\n", "%YAML 1.1\n---\nb: 2\n"], "a: 1\n...\n%YAML 1.1\n---\nb: 2\n"),
+            (
+                &["a: 1\n", "--- # next\nb: 2\n"],
+                "a: 1\n--- # next\nb: 2\n",
+            ),
+            (
+                &["a: 1\n", "%YAML 1.1\n---\nb: 2\n"],
+                "a: 1\n...\n%YAML 1.1\n---\nb: 2\n",
+            ),
         ];
         for (texts, expected) in cases {
             assert_eq!(joined(texts), *expected, "{texts:?}");
@@ -169,7 +193,10 @@ mod tests {
         let cases: &[(&[&str], &str)] = &[
             (&["", "a: 1\n", "", "b: 2\n"], "a: 1\n---\nb: 2\n"),
             (&["# only comments\n", "a: 1\n"], "# only comments\na: 1\n"),
-            (&["a: 1", "# only comments", "b: 2"], "a: 1\n# only comments\n---\nb: 2"),
+            (
+                &["a: 1", "# only comments", "b: 2"],
+                "a: 1\n# only comments\n---\nb: 2",
+            ),
         ];
         for (texts, expected) in cases {
             assert_eq!(joined(texts), *expected, "{texts:?}");
@@ -179,7 +206,13 @@ mod tests {
     #[test]
     fn json_beside_yaml_is_read_as_yaml() {
         assert_eq!(joined(&["{\"a\": 1}\n"]), "{\"a\": 1}\n");
-        assert_eq!(joined(&["{\"a\": 1}", "{\"b\": 2}\n"]), "---\n{\"a\": 1}\n---\n{\"b\": 2}\n");
-        assert_eq!(joined(&["a: 1\n", "{\"b\": 2}\n"]), "a: 1\n---\n{\"b\": 2}\n");
+        assert_eq!(
+            joined(&["{\"a\": 1}", "{\"b\": 2}\n"]),
+            "---\n{\"a\": 1}\n---\n{\"b\": 2}\n"
+        );
+        assert_eq!(
+            joined(&["a: 1\n", "{\"b\": 2}\n"]),
+            "a: 1\n---\n{\"b\": 2}\n"
+        );
     }
 }

@@ -15,13 +15,36 @@ pub(crate) fn base(common: &Common, messages: &mut Messages) -> anyhow::Result<C
 }
 
 /// The same for a reader.
-pub(crate) fn base_for(reader: ConfigReader, common: &Common, messages: &mut Messages) -> anyhow::Result<Config> {
-    let Some(path) = named(common) else { return loaded(sources(Base::Defaults, reader, common), messages) };
+pub(crate) fn base_for(
+    reader: ConfigReader,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Config> {
+    let Some(path) = named(common) else {
+        return loaded(sources(Base::Defaults, reader, common), messages);
+    };
     let name = path.display().to_string();
     // The file may lie among the manifests, or come from the environment: the message names its source.
-    let shown = format!("{}: {name}", if common.config.is_some() { "--config" } else { CONFIG_VARIABLE });
+    let shown = format!(
+        "{}: {name}",
+        if common.config.is_some() {
+            "--config"
+        } else {
+            CONFIG_VARIABLE
+        }
+    );
     let text = readable(&shown, read_file(&path).map(|file| file.text), messages)?;
-    loaded(sources(Base::Text { name: &name, text: &text }, reader, common), messages)
+    loaded(
+        sources(
+            Base::Text {
+                name: &name,
+                text: &text,
+            },
+            reader,
+            common,
+        ),
+        messages,
+    )
 }
 
 /// The configuration of a function call.
@@ -31,22 +54,40 @@ pub(crate) fn of_call(
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Config> {
-    let Some(function_config) = envelope.function_config() else { return base(common, messages) };
+    let Some(function_config) = envelope.function_config() else {
+        return base(common, messages);
+    };
     if common.config.is_some() {
-        anyhow::bail!("`--config` cannot be combined with the functionConfig of the ResourceList; remove one of them");
+        anyhow::bail!(
+            "`--config` cannot be combined with the functionConfig of the ResourceList; remove one of them"
+        );
     }
     if variable(CONFIG_VARIABLE).is_some() {
-        let line = format!("info: {CONFIG_VARIABLE} is ignored because the ResourceList has a functionConfig");
+        let line = format!(
+            "info: {CONFIG_VARIABLE} is ignored because the ResourceList has a functionConfig"
+        );
         messages.note_line(line)?;
     }
     // Users cannot see stdin of a function: places are those of the configuration's own text.
     let file = function_config.file();
-    let (name, own) = (file.clone().unwrap_or_else(|| function_config.name()), function_config.own_text());
+    let (name, own) = (
+        file.clone().unwrap_or_else(|| function_config.name()),
+        function_config.own_text(),
+    );
     let base = match &own {
-        Some(own) => Base::Text { name: &name, text: own },
+        Some(own) => Base::Text {
+            name: &name,
+            text: own,
+        },
         None => {
             let FunctionConfig { tree, node, start } = function_config;
-            Base::Node { name: STDIN, text, start, tree, node }
+            Base::Node {
+                name: STDIN,
+                text,
+                start,
+                tree,
+                node,
+            }
         }
     };
     load(&sources(base, ConfigReader::Manifests, common)).or_else(|mut diagnostics| {
@@ -60,25 +101,53 @@ pub(crate) fn of_call(
 }
 
 /// `config schema`, `config example`, `config validate`.
-pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
+pub(crate) fn command(
+    command: ConfigCommand,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
     match command {
         ConfigCommand::Schema => stdout::write([&*serde_json::to_string_pretty(&schema())?, "\n"])?,
         ConfigCommand::Example => stdout::write([&*example()])?,
         ConfigCommand::Validate { file, webhook } => {
-            let reader = if webhook { ConfigReader::Webhook } else { ConfigReader::Manifests };
+            let reader = if webhook {
+                ConfigReader::Webhook
+            } else {
+                ConfigReader::Manifests
+            };
             let Some(path) = file.or_else(|| named(common)) else {
                 if common.set.is_empty() && common.namespace.is_none() {
-                    anyhow::bail!("no configuration file; use `config validate FILE`, with `-` for stdin");
+                    anyhow::bail!(
+                        "no configuration file; use `config validate FILE`, with `-` for stdin"
+                    );
                 }
                 loaded(sources(Base::Defaults, reader, common), messages)?;
                 stdout::write(["the options: valid\n"])?;
                 return Ok(Exit::Done);
             };
             let is_stdin = path.as_path() == Path::new("-");
-            let name = if is_stdin { STDIN.to_owned() } else { path.display().to_string() };
-            let text = if is_stdin { read_stdin() } else { read_file(&path).map(|file| file.text) };
+            let name = if is_stdin {
+                STDIN.to_owned()
+            } else {
+                path.display().to_string()
+            };
+            let text = if is_stdin {
+                read_stdin()
+            } else {
+                read_file(&path).map(|file| file.text)
+            };
             let text = readable(&name, text, messages)?;
-            loaded(sources(Base::Text { name: &name, text: &text }, reader, common), messages)?;
+            loaded(
+                sources(
+                    Base::Text {
+                        name: &name,
+                        text: &text,
+                    },
+                    reader,
+                    common,
+                ),
+                messages,
+            )?;
             stdout::write([&*name, ": valid\n"])?;
         }
     }
@@ -87,10 +156,17 @@ pub(crate) fn command(command: ConfigCommand, common: &Common, messages: &mut Me
 
 /// The configuration's file.
 pub(crate) fn named(common: &Common) -> Option<PathBuf> {
-    common.config.clone().or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from))
+    common
+        .config
+        .clone()
+        .or_else(|| variable(CONFIG_VARIABLE).map(PathBuf::from))
 }
 
-fn readable(name: &str, text: Result<String, Unreadable>, messages: &mut Messages) -> anyhow::Result<String> {
+fn readable(
+    name: &str,
+    text: Result<String, Unreadable>,
+    messages: &mut Messages,
+) -> anyhow::Result<String> {
     text.or_else(|error| {
         messages.unreadable(name, &error)?;
         Err(AlreadyReported.into())
@@ -98,7 +174,12 @@ fn readable(name: &str, text: Result<String, Unreadable>, messages: &mut Message
 }
 
 fn sources<'a>(base: Base<'a>, reader: ConfigReader, common: &'a Common) -> Sources<'a> {
-    Sources { base, set: &common.set, namespace: common.namespace.as_deref(), reader }
+    Sources {
+        base,
+        set: &common.set,
+        namespace: common.namespace.as_deref(),
+        reader,
+    }
 }
 
 fn loaded(sources: Sources<'_>, messages: &mut Messages) -> anyhow::Result<Config> {
@@ -106,6 +187,8 @@ fn loaded(sources: Sources<'_>, messages: &mut Messages) -> anyhow::Result<Confi
 }
 
 fn tell(diagnostics: &[Diagnostic<'_>], messages: &mut Messages) -> anyhow::Result<Config> {
-    diagnostics.iter().try_for_each(|diagnostic| messages.diagnostic(diagnostic))?;
+    diagnostics
+        .iter()
+        .try_for_each(|diagnostic| messages.diagnostic(diagnostic))?;
     Err(AlreadyReported.into())
 }

@@ -29,7 +29,12 @@ pub(crate) fn unified(path: &Path, text: &str, edits: &[Edit]) -> String {
     }
     // Lines that the new text has more so far.
     let mut growth = 0;
-    for hunk in changes.chunk_by(|one, next| text[one.old.end..next.old.start].lines().nth(2 * CONTEXT).is_none()) {
+    for hunk in changes.chunk_by(|one, next| {
+        text[one.old.end..next.old.start]
+            .lines()
+            .nth(2 * CONTEXT)
+            .is_none()
+    }) {
         growth += write_hunk(&mut diff, text, hunk, growth);
     }
     diff
@@ -57,7 +62,8 @@ fn changes(text: &str, edits: &[Edit]) -> Vec<LineChange> {
     let mut changes: Vec<LineChange> = Vec::new();
     let (mut counted, mut line) = (0, 0);
     for block in blocks(text, edits) {
-        let old = line_start(text, block[0].range.start)..line_end(text, block[block.len() - 1].range.end);
+        let old = line_start(text, block[0].range.start)
+            ..line_end(text, block[block.len() - 1].range.end);
         line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..old.start]).count();
         counted = old.start;
         let new = edited(text, &old, block);
@@ -67,8 +73,14 @@ fn changes(text: &str, edits: &[Edit]) -> Vec<LineChange> {
             if matches!(op, DiffOp::Equal { .. }) {
                 continue;
             }
-            let before: usize = old_lines[..op.old_range().start].iter().map(|line| line.len()).sum();
-            let length: usize = old_lines[op.old_range()].iter().map(|line| line.len()).sum();
+            let before: usize = old_lines[..op.old_range().start]
+                .iter()
+                .map(|line| line.len())
+                .sum();
+            let length: usize = old_lines[op.old_range()]
+                .iter()
+                .map(|line| line.len())
+                .sum();
             let start = old.start + before;
             changes.push(LineChange {
                 old: start..start + length,
@@ -101,8 +113,12 @@ fn edited(text: &str, old: &Range<usize>, edits: &[Edit]) -> String {
 
 /// Writes changes that are near to each other with their context; returns by how many lines the new text grew.
 fn write_hunk(diff: &mut String, text: &str, changes: &[LineChange], growth: isize) -> isize {
-    let (Some(first), Some(last)) = (changes.first(), changes.last()) else { return 0 };
-    let before = (0..CONTEXT).fold(first.old.start, |at, _| if at == 0 { 0 } else { line_start(text, at - 1) });
+    let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
+        return 0;
+    };
+    let before = (0..CONTEXT).fold(first.old.start, |at, _| {
+        if at == 0 { 0 } else { line_start(text, at - 1) }
+    });
     let after = (0..CONTEXT).fold(last.old.end, |at, _| line_end_from(text, at));
     let mut body = String::new();
     let (mut old_count, mut new_count) = (0, 0);
@@ -119,7 +135,12 @@ fn write_hunk(diff: &mut String, text: &str, changes: &[LineChange], growth: isi
     (old_count, new_count) = (old_count + kept, new_count + kept);
     let old_start = first.line - text[before..first.old.start].lines().count();
     let new_start = old_start.saturating_add_signed(growth);
-    let _ = writeln!(diff, "@@ -{} +{} @@", span(old_start, old_count), span(new_start, new_count));
+    let _ = writeln!(
+        diff,
+        "@@ -{} +{} @@",
+        span(old_start, old_count),
+        span(new_start, new_count)
+    );
     diff.push_str(&body);
     new_count.cast_signed() - old_count.cast_signed()
 }
@@ -156,7 +177,11 @@ fn line_end(text: &str, at: usize) -> usize {
 }
 
 fn line_end_from(text: &str, at: usize) -> usize {
-    if at == text.len() { at } else { line_end(text, at) }
+    if at == text.len() {
+        at
+    } else {
+        line_end(text, at)
+    }
 }
 
 #[cfg(test)]
@@ -165,7 +190,10 @@ mod tests {
     use std::path::PathBuf;
 
     fn diff(text: &str, edits: &[(usize, usize, &str)]) -> String {
-        let edits: Vec<Edit> = edits.iter().map(|(start, end, text)| Edit::replace(*start..*end, *text)).collect();
+        let edits: Vec<Edit> = edits
+            .iter()
+            .map(|(start, end, text)| Edit::replace(*start..*end, *text))
+            .collect();
         unified(Path::new("w.yaml"), text, &edits)
     }
 
@@ -236,7 +264,10 @@ mod tests {
 
     #[test]
     fn an_empty_text_can_grow() {
-        assert_eq!(diff("", &[(0, 0, "a: 1\n")]), "--- a/w.yaml\n+++ b/w.yaml\n@@ -0,0 +1 @@\n+a: 1\n");
+        assert_eq!(
+            diff("", &[(0, 0, "a: 1\n")]),
+            "--- a/w.yaml\n+++ b/w.yaml\n@@ -0,0 +1 @@\n+a: 1\n"
+        );
     }
 
     #[test]

@@ -47,10 +47,15 @@ pub(crate) fn files(paths: &[PathBuf]) -> DiscoveredFiles {
                     found.kustomizations.push(path.clone());
                 }
                 if seen.insert(identity(path)) {
-                    found.files.push(InputFile { path: path.clone(), found_by: FoundBy::Name });
+                    found.files.push(InputFile {
+                        path: path.clone(),
+                        found_by: FoundBy::Name,
+                    });
                 }
             }
-            Err(error) => found.errors.push(format!("{}: {}", path.display(), plain(&error))),
+            Err(error) => found
+                .errors
+                .push(format!("{}: {}", path.display(), plain(&error))),
         }
     }
     found
@@ -71,7 +76,8 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles)
         // Without the user's global ignore file: the same command finds the same files for every user.
         .git_global(false)
         .filter_entry(move |entry| {
-            let templates = entry.file_type().is_some_and(|kind| kind.is_dir()) && is_chart_templates(entry.path());
+            let templates = entry.file_type().is_some_and(|kind| kind.is_dir())
+                && is_chart_templates(entry.path());
             if templates {
                 let _ = passed_by.send(entry.path().to_owned());
             }
@@ -90,14 +96,19 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles)
                 }
                 is_empty = false;
                 if seen.insert(identity(entry.path())) {
-                    found.files.push(InputFile { path: shown(entry.path()), found_by: FoundBy::Walk });
+                    found.files.push(InputFile {
+                        path: shown(entry.path()),
+                        found_by: FoundBy::Walk,
+                    });
                 }
             }
             Ok(_) => {}
             Err(error) => found.errors.push(error.to_string()),
         }
     }
-    found.chart_templates.extend(charts.try_iter().map(|path: PathBuf| shown(&path)));
+    found
+        .chart_templates
+        .extend(charts.try_iter().map(|path: PathBuf| shown(&path)));
     // An error says more.
     if is_empty && found.errors.len() == errors {
         found.empty.push(folder.to_owned());
@@ -108,7 +119,9 @@ fn walk(folder: &Path, seen: &mut HashSet<PathBuf>, found: &mut DiscoveredFiles)
 fn is_chart_templates(folder: &Path) -> bool {
     folder.ancestors().any(|folder| {
         folder.file_name() == Some(OsStr::new("templates"))
-            && folder.parent().is_some_and(|chart| chart.join("Chart.yaml").is_file())
+            && folder
+                .parent()
+                .is_some_and(|chart| chart.join("Chart.yaml").is_file())
     })
 }
 
@@ -119,11 +132,17 @@ pub(crate) fn is_chart_template(file: &Path) -> bool {
 
 /// True for a name that manifests have.
 pub(crate) fn is_manifest(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known))
+    path.extension().is_some_and(|extension| {
+        ["yaml", "yml", "json"]
+            .iter()
+            .any(|known| extension == *known)
+    })
 }
 
 fn is_named_as_kustomization(path: &Path) -> bool {
-    path.file_name().and_then(OsStr::to_str).is_some_and(is_kustomization)
+    path.file_name()
+        .and_then(OsStr::to_str)
+        .is_some_and(is_kustomization)
 }
 
 /// The canonical path, or the path itself.
@@ -136,7 +155,10 @@ pub(crate) fn plain(error: &std::io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut characters = text.chars();
-    characters.next().map(|first| first.to_lowercase().chain(characters).collect()).unwrap_or_default()
+    characters
+        .next()
+        .map(|first| first.to_lowercase().chain(characters).collect())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -155,16 +177,33 @@ mod tests {
 
     fn names(root: &Path, found: &DiscoveredFiles) -> Vec<String> {
         let relative = |path: &Path| path.strip_prefix(root).unwrap().display().to_string();
-        found.files.iter().map(|file| relative(&file.path)).collect()
+        found
+            .files
+            .iter()
+            .map(|file| relative(&file.path))
+            .collect()
     }
 
     #[test]
     fn a_folder_gives_its_manifests_by_name_and_nothing_hidden_or_ignored() {
-        let root = tree(&["b.yml", "a/z.yaml", "a/.hidden.yaml", "c.json", "d.txt", "out/gen.yaml", ".git/HEAD"]);
+        let root = tree(&[
+            "b.yml",
+            "a/z.yaml",
+            "a/.hidden.yaml",
+            "c.json",
+            "d.txt",
+            "out/gen.yaml",
+            ".git/HEAD",
+        ]);
         std::fs::write(root.path().join(".gitignore"), "out/\n").unwrap();
         let found = files(&[root.path().to_owned()]);
         assert_eq!(names(root.path(), &found), ["a/z.yaml", "b.yml", "c.json"]);
-        assert!(found.files.iter().all(|file| file.found_by == FoundBy::Walk));
+        assert!(
+            found
+                .files
+                .iter()
+                .all(|file| file.found_by == FoundBy::Walk)
+        );
     }
 
     #[test]
@@ -183,14 +222,29 @@ mod tests {
         let path = |name: &str| root.path().join(name);
         std::fs::create_dir(path("b")).unwrap();
         assert_eq!(files(&[path("b")]).empty, [path("b")]);
-        assert!(files(&[root.path().to_owned(), path("a")]).empty.is_empty(), "its files were found before");
+        assert!(
+            files(&[root.path().to_owned(), path("a")]).empty.is_empty(),
+            "its files were found before"
+        );
     }
 
     #[test]
     fn a_charts_templates_are_passed_by_and_the_rest_of_it_is_not() {
-        let root = tree(&["web/Chart.yaml", "web/templates/d.yaml", "web/crds/c.yaml", "plain/templates/d.yaml"]);
+        let root = tree(&[
+            "web/Chart.yaml",
+            "web/templates/d.yaml",
+            "web/crds/c.yaml",
+            "plain/templates/d.yaml",
+        ]);
         let found = files(&[root.path().to_owned()]);
-        assert_eq!(names(root.path(), &found), ["plain/templates/d.yaml", "web/Chart.yaml", "web/crds/c.yaml"]);
+        assert_eq!(
+            names(root.path(), &found),
+            [
+                "plain/templates/d.yaml",
+                "web/Chart.yaml",
+                "web/crds/c.yaml"
+            ]
+        );
         assert_eq!(found.chart_templates, [root.path().join("web/templates")]);
         let named = files(&[root.path().join("web/templates")]);
         assert_eq!((named.files.len(), named.chart_templates.len()), (0, 1));
@@ -198,14 +252,28 @@ mod tests {
 
     #[test]
     fn kustomizations_are_found_by_name_where_files_are() {
-        let root = tree(&["a/kustomization.yaml", "b/Kustomization", "c.yaml", "out/kustomization.yml"]);
+        let root = tree(&[
+            "a/kustomization.yaml",
+            "b/Kustomization",
+            "c.yaml",
+            "out/kustomization.yml",
+        ]);
         std::fs::write(root.path().join(".ignore"), "out/\n").unwrap();
         let found = files(&[root.path().to_owned()]);
-        assert_eq!(names(root.path(), &found), ["a/kustomization.yaml", "c.yaml"]);
+        assert_eq!(
+            names(root.path(), &found),
+            ["a/kustomization.yaml", "c.yaml"]
+        );
         let path = |name: &str| root.path().join(name);
-        assert_eq!(found.kustomizations, [path("a/kustomization.yaml"), path("b/Kustomization")]);
+        assert_eq!(
+            found.kustomizations,
+            [path("a/kustomization.yaml"), path("b/Kustomization")]
+        );
         let named = files(&[path("c.yaml"), path("b/Kustomization")]);
-        assert_eq!((named.files.len(), named.kustomizations), (2, vec![path("b/Kustomization")]));
+        assert_eq!(
+            (named.files.len(), named.kustomizations),
+            (2, vec![path("b/Kustomization")])
+        );
     }
 
     #[cfg(unix)]
@@ -214,9 +282,19 @@ mod tests {
         let root = tree(&["real.yaml"]);
         let link = root.path().join("link.yaml");
         std::os::unix::fs::symlink("real.yaml", &link).unwrap();
-        assert_eq!(names(root.path(), &files(&[root.path().to_owned()])), ["real.yaml"]);
-        assert_eq!(names(root.path(), &files(std::slice::from_ref(&link))), ["link.yaml"]);
-        assert_eq!(files(&[link, root.path().to_owned()]).files.len(), 1, "one file, two names");
+        assert_eq!(
+            names(root.path(), &files(&[root.path().to_owned()])),
+            ["real.yaml"]
+        );
+        assert_eq!(
+            names(root.path(), &files(std::slice::from_ref(&link))),
+            ["link.yaml"]
+        );
+        assert_eq!(
+            files(&[link, root.path().to_owned()]).files.len(),
+            1,
+            "one file, two names"
+        );
     }
 
     #[test]

@@ -18,8 +18,14 @@ pub(crate) struct ExplainRequest<'a> {
 
 impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
     fn from(asked: &'a ExplainArgs) -> Self {
-        let filter = asked.resource.as_deref().map_or(Filter::All, Filter::Resource);
-        Self { format: asked.output.unwrap_or(ExplainFormat::Text), filter }
+        let filter = asked
+            .resource
+            .as_deref()
+            .map_or(Filter::All, Filter::Resource);
+        Self {
+            format: asked.output.unwrap_or(ExplainFormat::Text),
+            filter,
+        }
     }
 }
 
@@ -40,7 +46,11 @@ pub(crate) fn print(
     }
     stdout::write([&*formatted(&explanation, how.format, messages)?])?;
     messages.show(None);
-    Ok(if explanation.has_errors() || messages.has_errors() { Exit::Trouble } else { Exit::Done })
+    Ok(if explanation.has_errors() || messages.has_errors() {
+        Exit::Trouble
+    } else {
+        Exit::Done
+    })
 }
 
 /// The report of a check: each change and each missing agent is an error.
@@ -56,12 +66,18 @@ pub(crate) fn check_report(
     formatted(&explanation, format, messages)
 }
 
-fn formatted(explanation: &Explanation, format: ExplainFormat, messages: &Messages) -> serde_json::Result<String> {
+fn formatted(
+    explanation: &Explanation,
+    format: ExplainFormat,
+    messages: &Messages,
+) -> serde_json::Result<String> {
     Ok(match format {
         ExplainFormat::Text => text::text(explanation),
         ExplainFormat::Json => serde_json::to_string_pretty(explanation)? + "\n",
         ExplainFormat::Github => {
-            let of_run = messages.run_errors().map(|(reason, text)| github::run_error(reason, text));
+            let of_run = messages
+                .run_errors()
+                .map(|(reason, text)| github::run_error(reason, text));
             github::github(explanation) + &of_run.collect::<String>()
         }
         ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))? + "\n",

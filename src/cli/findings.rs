@@ -38,14 +38,23 @@ pub(crate) fn report(
     options: Options,
 ) -> io::Result<()> {
     messages.treat_warnings(options.warnings);
-    messages.without_template(injection.without_template, &injection.kinds_without_template);
+    messages.without_template(
+        injection.without_template,
+        &injection.kinds_without_template,
+    );
     if let Some(line) = permissions(&injection.permissions, options.tense) {
         messages.changed(line);
     }
-    for needs in injection.outcomes.iter().filter_map(|outcome| outcome.needs.as_ref()) {
+    for needs in injection
+        .outcomes
+        .iter()
+        .filter_map(|outcome| outcome.needs.as_ref())
+    {
         messages.permission(needs.permission);
     }
-    injection.diagnostics().try_for_each(|reported| add(messages, &mut writer, &reported, options.direction))
+    injection
+        .diagnostics()
+        .try_for_each(|reported| add(messages, &mut writer, &reported, options.direction))
 }
 
 /// Adds one finding to the messages.
@@ -55,13 +64,28 @@ pub(crate) fn add(
     reported: &ReportedFinding<'_>,
     direction: Direction,
 ) -> io::Result<()> {
-    let ReportedFinding { finding, severity, resource: subject, .. } = *reported;
+    let ReportedFinding {
+        finding,
+        severity,
+        resource: subject,
+        ..
+    } = *reported;
     let reason = finding.reason;
-    let sentence = || format!("{}; {}", finding.message, finding.help.as_deref().unwrap_or_default());
+    let sentence = || {
+        format!(
+            "{}; {}",
+            finding.message,
+            finding.help.as_deref().unwrap_or_default()
+        )
+    };
     let message = |treatment| writer.message(finding, severity, subject, treatment);
     if severity == Severity::Info {
         if !reported.is_decision() {
-            let show_when = if reported.is_acknowledged { ShowWhen::OnRequest } else { ShowWhen::Always };
+            let show_when = if reported.is_acknowledged {
+                ShowWhen::OnRequest
+            } else {
+                ShowWhen::Always
+            };
             return messages.note(show_when, sentence, message);
         }
         // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
@@ -80,10 +104,23 @@ pub(crate) fn add(
 
 /// `info: ClusterRoles and bindings: 2 added, 1 taken out`
 fn permissions(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option<String> {
-    let of = |wanted: PermissionChange| changes.iter().filter(|(change, _)| *change == wanted).count();
-    let counts = [PermissionChange::Added, PermissionChange::Updated, PermissionChange::Removed]
-        .map(|change| (of(change), change.word()));
-    let parts: Vec<_> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| tense.counted(*n, word)).collect();
+    let of = |wanted: PermissionChange| {
+        changes
+            .iter()
+            .filter(|(change, _)| *change == wanted)
+            .count()
+    };
+    let counts = [
+        PermissionChange::Added,
+        PermissionChange::Updated,
+        PermissionChange::Removed,
+    ]
+    .map(|change| (of(change), change.word()));
+    let parts: Vec<_> = counts
+        .iter()
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, word)| tense.counted(*n, word))
+        .collect();
     (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
 
@@ -95,7 +132,13 @@ pub(crate) fn add_about_input(
     policy: SeverityPolicy,
 ) -> io::Result<()> {
     let (severity, is_acknowledged) = (policy.severity(finding), policy.is_acknowledged(finding));
-    let reported = ReportedFinding { finding, severity, is_acknowledged, resource: None, outcome: None };
+    let reported = ReportedFinding {
+        finding,
+        severity,
+        is_acknowledged,
+        resource: None,
+        outcome: None,
+    };
     if severity == Severity::Error {
         messages.keep_run_error(Some(finding.reason), format!("{name}: {}", finding.message));
     }
@@ -104,7 +147,11 @@ pub(crate) fn add_about_input(
 }
 
 /// Adds an error that belongs to no decision and that no setting tolerates.
-pub(crate) fn error(messages: &mut Messages, input: NamedText<'_>, finding: &Finding) -> io::Result<()> {
+pub(crate) fn error(
+    messages: &mut Messages,
+    input: NamedText<'_>,
+    finding: &Finding,
+) -> io::Result<()> {
     let mut writer = MessageWriter::source_lines(input, messages.colour());
     messages.add(
         Severity::Error,
@@ -116,11 +163,19 @@ pub(crate) fn error(messages: &mut Messages, input: NamedText<'_>, finding: &Fin
 
 impl<'t> MessageWriter<'t> {
     pub(crate) fn source_lines(input: NamedText<'t>, colour: Colour) -> Self {
-        Self { renderer: Renderer::new(colour), input: Some(input), document: None }
+        Self {
+            renderer: Renderer::new(colour),
+            input: Some(input),
+            document: None,
+        }
     }
 
     pub(crate) fn resource_names(colour: Colour) -> Self {
-        Self { renderer: Renderer::new(colour), input: None, document: None }
+        Self {
+            renderer: Renderer::new(colour),
+            input: None,
+            document: None,
+        }
     }
 
     /// Returns a message. Its picture is drawn only if it is shown.
@@ -135,7 +190,10 @@ impl<'t> MessageWriter<'t> {
         let Some(input) = self.input else {
             let place = subject.map(|subject| place_of_call(subject, finding));
             let diagnostic = Diagnostic::of(finding, severity, "", &[]);
-            let diagnostic = Diagnostic { place: place.clone().map(Place::of_whole), ..diagnostic };
+            let diagnostic = Diagnostic {
+                place: place.clone().map(Place::of_whole),
+                ..diagnostic
+            };
             return Message {
                 line,
                 picture: self.renderer.open_picture(&diagnostic),
@@ -146,7 +204,10 @@ impl<'t> MessageWriter<'t> {
         let offset = finding.offset.or(subject.map(|subject| subject.offset));
         let place = self.position(input, offset);
         if treatment != Treatment::Shown {
-            return Message { place, ..Message::of_line(line) };
+            return Message {
+                place,
+                ..Message::of_line(line)
+            };
         }
         let mut diagnostic = Diagnostic::of(finding, severity, input.name, text);
         diagnostic.place = Some(match offset {
@@ -154,12 +215,21 @@ impl<'t> MessageWriter<'t> {
             None => Place::of_whole(input.name),
         });
         if let Some(subject) = subject {
-            diagnostic.notes.push(format!("in {}", place_of(subject, finding)));
+            diagnostic
+                .notes
+                .push(format!("in {}", place_of(subject, finding)));
         }
-        if let Some(source) = finding.offset.and_then(|offset| self.source(input.text, offset)) {
+        if let Some(source) = finding
+            .offset
+            .and_then(|offset| self.source(input.text, offset))
+        {
             diagnostic.notes.push(format!("rendered from {source}"));
         }
-        Message { line, picture: self.renderer.open_picture(&diagnostic), place }
+        Message {
+            line,
+            picture: self.renderer.open_picture(&diagnostic),
+            place,
+        }
     }
 
     /// Returns the template that Helm 3 names in a comment at the beginning of what came out of it.
@@ -172,24 +242,37 @@ impl<'t> MessageWriter<'t> {
         let (before, behind) = text.split_at_checked(offset)?;
         let start = before.rfind("\n---").unwrap_or_default();
         let end = behind.find("\n---").map_or(text.len(), |end| offset + end);
-        let source = text.get(start..end)?.split_once("\n# Source: ").and_then(|(_, source)| source.lines().next());
+        let source = text
+            .get(start..end)?
+            .split_once("\n# Source: ")
+            .and_then(|(_, source)| source.lines().next());
         self.document.insert((start..end, source)).1
     }
 
     /// `web.yaml:3:1`
     fn position(&mut self, input: NamedText<'t>, offset: Option<usize>) -> String {
-        let Some(offset) = offset else { return input.name.to_owned() };
+        let Some(offset) = offset else {
+            return input.name.to_owned();
+        };
         let at = self.renderer.position(input.text.as_bytes(), offset);
         format!("{}:{}:{}", input.name, at.line, at.column)
     }
 
     /// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`, or
     /// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
-    fn line(&mut self, finding: &Finding, severity: Severity, subject: Option<ResourceRef<'_>>) -> String {
+    fn line(
+        &mut self,
+        finding: &Finding,
+        severity: Severity,
+        subject: Option<ResourceRef<'_>>,
+    ) -> String {
         let mut line = String::new();
         let mut about = subject.map(|subject| place_of_call(subject, finding));
         if let Some(input) = self.input {
-            line += &self.position(input, finding.offset.or(subject.map(|subject| subject.offset)));
+            line += &self.position(
+                input,
+                finding.offset.or(subject.map(|subject| subject.offset)),
+            );
             line += ": ";
             about = subject.map(|subject| place_of(subject, finding));
         }
@@ -220,9 +303,17 @@ fn place_of_call(subject: ResourceRef<'_>, finding: &Finding) -> String {
 
 /// `apps/v1/Deployment/prod/web`, as kpt writes it.
 pub(crate) fn resource(identity: &Identity) -> String {
-    let parts =
-        [&*identity.api_version, &identity.kind, identity.namespace.as_deref().unwrap_or_default(), &identity.name];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/")
+    let parts = [
+        &*identity.api_version,
+        &identity.kind,
+        identity.namespace.as_deref().unwrap_or_default(),
+        &identity.name,
+    ];
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 #[cfg(test)]
@@ -252,6 +343,12 @@ mod tests {
             is_generated: false,
         };
         assert_eq!(resource(&identity), "apps/v1/Deployment/web");
-        assert_eq!(resource(&Identity { namespace: Some("prod".into()), ..identity }), "apps/v1/Deployment/prod/web");
+        assert_eq!(
+            resource(&Identity {
+                namespace: Some("prod".into()),
+                ..identity
+            }),
+            "apps/v1/Deployment/prod/web"
+        );
     }
 }

@@ -30,35 +30,65 @@ pub(crate) fn manual(of: &[String]) -> anyhow::Result<()> {
     for name in of {
         let Some(inner) = command.find_subcommand(name) else {
             let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
-            anyhow::bail!("unknown command `{}`; the commands are {}", of.join(" "), known.join(", "));
+            anyhow::bail!(
+                "unknown command `{}`; the commands are {}",
+                of.join(" "),
+                known.join(", ")
+            );
         };
         command = inner;
     }
-    Ok(stdout::write([&*String::from_utf8_lossy(&page(command, &program)?)])?)
+    Ok(stdout::write([&*String::from_utf8_lossy(&page(
+        command, &program,
+    )?)])?)
 }
 
 /// Writes every page into a directory, which is created if it does not exist.
 pub(crate) fn manuals(directory: &Path) -> anyhow::Result<()> {
     let program = program();
-    let written = fs::create_dir_all(directory).and_then(|()| write_pages(&program, &program, directory));
+    let written =
+        fs::create_dir_all(directory).and_then(|()| write_pages(&program, &program, directory));
     written.map_err(|error| {
-        anyhow::anyhow!("cannot write the pages to {}: {}", directory.display(), crate::cli::discover::plain(&error))
+        anyhow::anyhow!(
+            "cannot write the pages to {}: {}",
+            directory.display(),
+            crate::cli::discover::plain(&error)
+        )
     })
 }
 
 fn write_pages(command: &Command, program: &Command, directory: &Path) -> io::Result<()> {
-    command.get_subcommands().try_for_each(|inner| write_pages(inner, program, directory))?;
-    fs::write(directory.join(Man::new(command.clone()).get_filename()), page(command, program)?)
+    command
+        .get_subcommands()
+        .try_for_each(|inner| write_pages(inner, program, directory))?;
+    fs::write(
+        directory.join(Man::new(command.clone()).get_filename()),
+        page(command, program)?,
+    )
 }
 
 /// Renders a page. Its sections come from the paragraphs of the help text; exit codes that a command does not name are the program's.
 fn page(command: &Command, program: &Command) -> io::Result<Vec<u8>> {
     let help = help(command);
-    let examples = help.split("\n\n").find_map(|paragraph| paragraph.strip_prefix(EXAMPLES));
-    let exit_codes = |help: &str| help.split("\n\n").find_map(|it| it.strip_prefix(EXIT_CODES)).map(str::to_owned);
-    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-    let rest = help.split("\n\n").filter(|it| !it.starts_with(EXAMPLES) && !it.starts_with(EXIT_CODES));
-    let description: Vec<_> = std::iter::once(&*about).chain(rest).filter(|it| !it.is_empty()).collect();
+    let examples = help
+        .split("\n\n")
+        .find_map(|paragraph| paragraph.strip_prefix(EXAMPLES));
+    let exit_codes = |help: &str| {
+        help.split("\n\n")
+            .find_map(|it| it.strip_prefix(EXIT_CODES))
+            .map(str::to_owned)
+    };
+    let about = command
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let rest = help
+        .split("\n\n")
+        .filter(|it| !it.starts_with(EXAMPLES) && !it.starts_with(EXIT_CODES));
+    let description: Vec<_> = std::iter::once(&*about)
+        .chain(rest)
+        .filter(|it| !it.is_empty())
+        .collect();
     let man = Man::new(command.clone().long_about(description.join("\n\n")));
     let mut page = Vec::new();
     man.render_title(&mut page)?;
@@ -71,7 +101,11 @@ fn page(command: &Command, program: &Command) -> io::Result<Vec<u8>> {
     man.render_options_section(&mut page)?;
     let mut sections = Roff::new();
     sections.control("SH", ["EXIT STATUS"]);
-    sections.text([roman(exit_codes(&help).or_else(|| exit_codes(&self::help(program))).unwrap_or_default())]);
+    sections.text([roman(
+        exit_codes(&help)
+            .or_else(|| exit_codes(&self::help(program)))
+            .unwrap_or_default(),
+    )]);
     sections.control("SH", ["ENVIRONMENT"]);
     for (variable, meaning) in ENVIRONMENT {
         sections.control("TP", []);
@@ -89,11 +123,16 @@ fn page(command: &Command, program: &Command) -> io::Result<Vec<u8>> {
 }
 
 fn help(command: &Command) -> String {
-    command.get_after_help().map(ToString::to_string).unwrap_or_default()
+    command
+        .get_after_help()
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }
 
 fn program() -> Command {
-    let mut program = Cli::command().disable_help_subcommand(true).subcommand_help_heading("COMMANDS");
+    let mut program = Cli::command()
+        .disable_help_subcommand(true)
+        .subcommand_help_heading("COMMANDS");
     program.build();
     with_usage(program)
 }

@@ -45,12 +45,16 @@ pub(crate) fn prepare<'t>(
     let target = path.canonicalize()?;
     let old = target.metadata()?;
     if !old.is_file() {
-        return Err(io::Error::other("not a regular file; only regular files can be changed in place"));
+        return Err(io::Error::other(
+            "not a regular file; only regular files can be changed in place",
+        ));
     }
     // A rename replaces read-only files too, against the intent of their owner.
     OpenOptions::new().write(true).open(&target)?;
     if FileState::of(&old) != read {
-        return Err(io::Error::other("another program changed the file at the same time; run the command again"));
+        return Err(io::Error::other(
+            "another program changed the file at the same time; run the command again",
+        ));
     }
     let folder = target.parent().unwrap_or(Path::new("."));
     refuse_hard_links(&old)?;
@@ -60,10 +64,16 @@ pub(crate) fn prepare<'t>(
     for piece in new {
         writer.write_all(piece.as_bytes())?;
     }
-    let file = writer.into_inner().map_err(io::IntoInnerError::into_error)?;
+    let file = writer
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
     keep_owner_and_mode(&file, &old)?;
     file.sync_all()?;
-    Ok(Prepared { shown: path.to_owned(), target, beside })
+    Ok(Prepared {
+        shown: path.to_owned(),
+        target,
+        beside,
+    })
 }
 
 /// Names that are tried. A run that was killed leaves its file behind, and in a container every run has the same
@@ -72,18 +82,27 @@ const NAMES: usize = 1000;
 
 fn create_beside(folder: &Path, number: usize) -> io::Result<(PathBuf, File)> {
     for again in 0..NAMES {
-        let name = format!(".mackerel-agent-injector-{}-{number}-{again}.tmp", std::process::id());
+        let name = format!(
+            ".mackerel-agent-injector-{}-{number}-{again}.tmp",
+            std::process::id()
+        );
         let path = folder.join(name);
         match create_new(&path) {
             Ok(file) => return Ok((path, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => {
-                return Err(io::Error::other(format!("cannot create {}: {}", path.display(), plain(&error))));
+                return Err(io::Error::other(format!(
+                    "cannot create {}: {}",
+                    path.display(),
+                    plain(&error)
+                )));
             }
         }
     }
     let place = folder.display();
-    Err(io::Error::other(format!("too many files named .mackerel-agent-injector-*.tmp in {place}; remove them")))
+    Err(io::Error::other(format!(
+        "too many files named .mackerel-agent-injector-*.tmp in {place}; remove them"
+    )))
 }
 
 /// A rename would part the file's names: the others would keep the old text.
@@ -92,7 +111,9 @@ fn refuse_hard_links(old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::MetadataExt;
     match old.nlink() {
         0 | 1 => Ok(()),
-        names => Err(io::Error::other(format!("the file has {names} hard links, which a replacement would separate"))),
+        names => Err(io::Error::other(format!(
+            "the file has {names} hard links, which a replacement would separate"
+        ))),
     }
 }
 
@@ -105,7 +126,11 @@ fn refuse_hard_links(_old: &Metadata) -> io::Result<()> {
 fn create_new(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     // Private until it has its file's mode: a manifest may hold secrets.
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
 }
 
 #[cfg(not(unix))]
@@ -152,7 +177,11 @@ pub(crate) struct PartlyReplaced {
 fn list(paths: &[PathBuf]) -> String {
     match paths {
         [] => "none".to_owned(),
-        paths => paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+        paths => paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 
@@ -164,12 +193,22 @@ pub(crate) fn commit(prepared: Vec<Prepared>) -> Result<(), PartlyReplaced> {
     let mut new = Vec::new();
     let mut rest = prepared.into_iter();
     while let Some(mut next) = rest.next() {
-        let Some(beside) = next.beside.0.take() else { continue };
+        let Some(beside) = next.beside.0.take() else {
+            continue;
+        };
         if let Err(error) = std::fs::rename(&beside, &next.target) {
             next.beside.0 = Some(beside);
             let failed = next.shown.clone();
-            let old = std::iter::once(next).chain(rest).map(|file| file.shown.clone()).collect();
-            return Err(PartlyReplaced { failed, cause: plain(&error), new, old });
+            let old = std::iter::once(next)
+                .chain(rest)
+                .map(|file| file.shown.clone())
+                .collect();
+            return Err(PartlyReplaced {
+                failed,
+                cause: plain(&error),
+                new,
+                old,
+            });
         }
         new.push(next.shown);
     }
@@ -190,12 +229,20 @@ mod tests {
     }
 
     fn prepared(path: &Path, text: &'static str, number: usize) -> io::Result<Prepared> {
-        prepare(path, read_file(path).unwrap().state, [text].into_iter(), number)
+        prepare(
+            path,
+            read_file(path).unwrap().state,
+            [text].into_iter(),
+            number,
+        )
     }
 
     fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            folder.read_dir().unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = folder
+            .read_dir()
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -204,10 +251,16 @@ mod tests {
     fn nothing_is_new_before_the_renames_and_nothing_is_left_over() {
         let root = folder(&[("a.yaml", "old"), ("b.yaml", "old")]);
         let (a, b) = (root.path().join("a.yaml"), root.path().join("b.yaml"));
-        let both = vec![prepared(&a, "new a", 0).unwrap(), prepared(&b, "new b", 1).unwrap()];
+        let both = vec![
+            prepared(&a, "new a", 0).unwrap(),
+            prepared(&b, "new b", 1).unwrap(),
+        ];
         assert_eq!(std::fs::read_to_string(&a).unwrap(), "old");
         commit(both).unwrap();
-        assert_eq!(std::fs::read_to_string(&a).unwrap() + &std::fs::read_to_string(&b).unwrap(), "new anew b");
+        assert_eq!(
+            std::fs::read_to_string(&a).unwrap() + &std::fs::read_to_string(&b).unwrap(),
+            "new anew b"
+        );
         assert_eq!(names(root.path()), ["a.yaml", "b.yaml"]);
     }
 
@@ -243,6 +296,10 @@ mod tests {
         let read = read_file(&path).unwrap().state;
         std::fs::write(&path, "newer than old").unwrap();
         let error = prepare(&path, read, ["x"].into_iter(), 0).unwrap_err();
-        assert!(error.to_string().starts_with("another program changed the file"));
+        assert!(
+            error
+                .to_string()
+                .starts_with("another program changed the file")
+        );
     }
 }

@@ -68,7 +68,10 @@ impl OutputMode<'_> {
     /// The command `rbac` prints all permissions, whatever the configuration says about writing them.
     pub(crate) fn configured(self, mut config: Config) -> Config {
         if matches!(self, OutputMode::Permissions) {
-            config.spec.rbac = Rbac { generate: true, allow_nodes_proxy: true };
+            config.spec.rbac = Rbac {
+                generate: true,
+                allow_nodes_proxy: true,
+            };
         }
         config
     }
@@ -103,7 +106,10 @@ impl ProcessedFile {
     }
 
     fn part(&self) -> ProcessedText<'_> {
-        ProcessedText { text: &self.text, injection: &self.injection }
+        ProcessedText {
+            text: &self.text,
+            injection: &self.injection,
+        }
     }
 }
 
@@ -126,7 +132,10 @@ impl RunRequest<'_> {
     /// True where the output is manifests in any form, which `rbac.generate` would have to change.
     pub(crate) fn writes_manifests(self) -> bool {
         self.options.direction == Direction::Inject
-            && !matches!(self.mode, OutputMode::Permissions | OutputMode::Explanation(_))
+            && !matches!(
+                self.mode,
+                OutputMode::Permissions | OutputMode::Explanation(_)
+            )
     }
 }
 
@@ -136,13 +145,30 @@ impl<'c> RunContext<'c> {
             OutputMode::Manifests | OutputMode::InPlace => Tense::Past,
             _ => Tense::Conditional,
         };
-        Self { mode: asked.mode, options: Options { tense, ..asked.options }, config }
+        Self {
+            mode: asked.mode,
+            options: Options {
+                tense,
+                ..asked.options
+            },
+            config,
+        }
     }
 
     /// Sets the place for permissions, unless only permissions are printed.
     pub(crate) fn with(self, permissions: Permissions) -> Self {
-        let permissions = if matches!(self.mode, OutputMode::Permissions) { Permissions::Leave } else { permissions };
-        Self { options: Options { permissions, ..self.options }, ..self }
+        let permissions = if matches!(self.mode, OutputMode::Permissions) {
+            Permissions::Leave
+        } else {
+            permissions
+        };
+        Self {
+            options: Options {
+                permissions,
+                ..self.options
+            },
+            ..self
+        }
     }
 
     pub(crate) fn severity_policy(self) -> SeverityPolicy {
@@ -193,12 +219,21 @@ const NOTHING: &str = "the input has no resources";
 
 /// Empty, or comments only, or text that is no mapping.
 fn holds_nothing(injection: &Injection) -> bool {
-    let Injection { outcomes, findings, without_template, .. } = injection;
+    let Injection {
+        outcomes,
+        findings,
+        without_template,
+        ..
+    } = injection;
     outcomes.is_empty() && findings.is_empty() && *without_template == 0
 }
 
 /// Works over files and folders.
-pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messages) -> anyhow::Result<Exit> {
+pub(crate) fn files(
+    paths: &[PathBuf],
+    run: RunContext<'_>,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
     let found = discover::files(paths);
     for error in &found.errors {
         messages.error(error)?;
@@ -207,7 +242,12 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
         let reason = Reason::HelmTemplate;
         let help = "to inject it, render the chart first, for example with `helm template`";
         let finding = Finding::about_input(reason, reason.sentence()).with_help(help);
-        findings::add_about_input(messages, &folder.display().to_string(), &finding, run.severity_policy())?;
+        findings::add_about_input(
+            messages,
+            &folder.display().to_string(),
+            &finding,
+            run.severity_policy(),
+        )?;
     }
     let patches = KustomizePatches::of(&found.kustomizations, &found.files);
     let mut gathered = Session::new(run);
@@ -222,10 +262,13 @@ pub(crate) fn files(paths: &[PathBuf], run: RunContext<'_>, messages: &mut Messa
         if !is_empty && (gathered.has_resources || messages.has_errors()) {
             continue;
         }
-        let is_within = |templates: &PathBuf| folder.as_os_str() == "." || templates.starts_with(folder);
+        let is_within =
+            |templates: &PathBuf| folder.as_os_str() == "." || templates.starts_with(folder);
         let why = match found.chart_templates.iter().any(is_within) {
             true => "the directory has no manifests, only templates of a Helm chart",
-            false if is_empty => "the directory has no *.yaml, *.yml or *.json files, except hidden or ignored ones",
+            false if is_empty => {
+                "the directory has no *.yaml, *.yml or *.json files, except hidden or ignored ones"
+            }
             false => "the *.yaml, *.yml and *.json files of the directory have no resources",
         };
         gathered.warn_empty(messages, &folder.display().to_string(), why)?;
@@ -252,7 +295,12 @@ impl<'c> Session<'c> {
         }
     }
 
-    fn file(&mut self, file: &InputFile, patches: &KustomizePatches, messages: &mut Messages) -> anyhow::Result<()> {
+    fn file(
+        &mut self,
+        file: &InputFile,
+        patches: &KustomizePatches,
+        messages: &mut Messages,
+    ) -> anyhow::Result<()> {
         let name = file.path.display();
         let may_be_other = |bytes: &[u8]| file.found_by == FoundBy::Walk && !shows_manifest(bytes);
         match read_file(&file.path) {
@@ -260,8 +308,10 @@ impl<'c> Session<'c> {
                 self.skip_file(messages, &file.path, &not.message)?
             }
             Err(Unreadable::NotText(not)) if self.may_leave_out(&not.ascii()) => {
-                let message =
-                    format!("skipped a file that is not text and does not request injection: {}", not.message);
+                let message = format!(
+                    "skipped a file that is not text and does not request injection: {}",
+                    not.message
+                );
                 self.warn(messages, &name.to_string(), Reason::UnreadableFile, message)?;
             }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
@@ -275,7 +325,11 @@ impl<'c> Session<'c> {
                 if adds_agents {
                     patches.note_transformer(&file.path, &mut self.transformer_note);
                 }
-                let Injection { outcomes, kinds_without_template, .. } = &injection;
+                let Injection {
+                    outcomes,
+                    kinds_without_template,
+                    ..
+                } = &injection;
                 self.has_resources |= !outcomes.is_empty() || kinds_without_template.has_named();
                 if file.found_by == FoundBy::Name && holds_nothing(&injection) {
                     self.warn_empty(messages, &name.to_string(), NOTHING)?;
@@ -285,7 +339,11 @@ impl<'c> Session<'c> {
                         finding.help = Some(help.to_owned());
                     }
                 }
-                match injection.findings.iter().find(|finding| finding.reason == Reason::Uneditable) {
+                match injection
+                    .findings
+                    .iter()
+                    .find(|finding| finding.reason == Reason::Uneditable)
+                {
                     Some(broken) if may_be_other(text.as_bytes()) => {
                         self.skip_file(messages, &file.path, &broken.message)?
                     }
@@ -299,14 +357,28 @@ impl<'c> Session<'c> {
     /// A folder holds other files than manifests: one that cannot be read and does not look like one is no reason to stop.
     fn skip_file(&self, messages: &mut Messages, path: &Path, why: &str) -> io::Result<()> {
         let message = format!("skipped a file that does not look like a manifest: {why}");
-        self.warn(messages, &path.display().to_string(), Reason::UnreadableFile, message)
+        self.warn(
+            messages,
+            &path.display().to_string(),
+            Reason::UnreadableFile,
+            message,
+        )
     }
 
     /// Returns true for a file that asks for nothing, unless stdout would then lack it.
     fn may_leave_out(&self, text: &str) -> bool {
-        let Self { run: RunContext { mode, options, config }, .. } = self;
+        let Self {
+            run:
+                RunContext {
+                    mode,
+                    options,
+                    config,
+                },
+            ..
+        } = self;
         let is_annotated = config.spec.injection == InjectionMode::Annotated;
-        let is_looked_for = options.direction == Direction::Inject && !matches!(mode, OutputMode::Manifests);
+        let is_looked_for =
+            options.direction == Direction::Inject && !matches!(mode, OutputMode::Manifests);
         is_annotated && is_looked_for && asks_for_nothing(text, config)
     }
 
@@ -316,7 +388,13 @@ impl<'c> Session<'c> {
     }
 
     /// A warning about an input as a whole.
-    fn warn(&self, messages: &mut Messages, name: &str, reason: Reason, message: String) -> io::Result<()> {
+    fn warn(
+        &self,
+        messages: &mut Messages,
+        name: &str,
+        reason: Reason,
+        message: String,
+    ) -> io::Result<()> {
         let finding = Finding::about_input(reason, message);
         findings::add_about_input(messages, name, &finding, self.run.severity_policy())
     }
@@ -333,14 +411,21 @@ impl<'c> Session<'c> {
         }
         injection.related.clear();
         let is_of_a_kind = |reason| matches!(reason, Reason::UnknownKind | Reason::UnknownTemplate);
-        injection.remarks.retain(|remark| is_of_a_kind(remark.finding.reason));
+        injection
+            .remarks
+            .retain(|remark| is_of_a_kind(remark.finding.reason));
     }
 
     /// Adds the notes about unknown kinds to those of earlier texts. Returns true if one is the first about its kind.
     fn take_notes(&mut self, injection: &mut Injection) -> bool {
         let before = self.notes.len();
-        for note in injection.remarks.extract_if(.., |remark| remark.unknown.is_some()) {
-            let Some(unknown) = note.unknown.clone() else { continue };
+        for note in injection
+            .remarks
+            .extract_if(.., |remark| remark.unknown.is_some())
+        {
+            let Some(unknown) = note.unknown.clone() else {
+                continue;
+            };
             match self.notes.entry(unknown.kind.clone()) {
                 Entry::Occupied(mut first) => first.get_mut().1.absorb(unknown),
                 Entry::Vacant(vacant) => _ = vacant.insert((self.texts.len(), note)),
@@ -367,13 +452,19 @@ impl<'c> Session<'c> {
         }
         let has_first_note = self.take_notes(&mut injection);
         let name = path.display().to_string();
-        let input = NamedText { name: &name, text: &text };
+        let input = NamedText {
+            name: &name,
+            text: &text,
+        };
         let writer = MessageWriter::source_lines(input, messages.colour());
         if !matches!(self.run.mode, OutputMode::Explanation(_)) {
             findings::report(messages, writer, &injection, self.run.options)?;
         }
         let changed = !injection.edits.is_empty();
-        self.check_fails |= changed || injection.diagnostics().any(|reported| reported.fails_check());
+        self.check_fails |= changed
+            || injection
+                .diagnostics()
+                .any(|reported| reported.fails_check());
         if matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff)
             && messages.verbosity() != Verbosity::Errors
         {
@@ -381,7 +472,8 @@ impl<'c> Session<'c> {
         }
         let is_given = match self.run.mode {
             OutputMode::Diff | OutputMode::CheckAndDiff => {
-                self.printed.push_str(&diff::unified(path, &text, &injection.edits));
+                self.printed
+                    .push_str(&diff::unified(path, &text, &injection.edits));
                 false
             }
             OutputMode::Patches => {
@@ -392,9 +484,15 @@ impl<'c> Session<'c> {
             OutputMode::InPlace => changed,
             OutputMode::Check | OutputMode::Permissions => false,
         };
-        let says_more = !injection.related.is_empty() || injection.outcomes.iter().any(|o| o.needs.is_some());
+        let says_more =
+            !injection.related.is_empty() || injection.outcomes.iter().any(|o| o.needs.is_some());
         if is_given || says_more || has_first_note {
-            self.texts.push(ProcessedFile { path: path.to_owned(), state, text, injection });
+            self.texts.push(ProcessedFile {
+                path: path.to_owned(),
+                state,
+                text,
+                injection,
+            });
         }
         Ok(())
     }
@@ -405,20 +503,38 @@ impl<'c> Session<'c> {
             return Vec::new();
         }
         let parts: Vec<ProcessedText<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
-        let Checked { requirements, remarks } = checks::check_inputs(&parts, self.run.config);
+        let Checked {
+            requirements,
+            remarks,
+        } = checks::check_inputs(&parts, self.run.config);
         self.requirements = requirements;
         remarks
     }
 
     /// Reports remarks, each with the index of its text, and the notes about unknown kinds.
-    fn report_remarks(&mut self, mut remarks: Vec<(usize, Remark)>, messages: &mut Messages) -> io::Result<()> {
+    fn report_remarks(
+        &mut self,
+        mut remarks: Vec<(usize, Remark)>,
+        messages: &mut Messages,
+    ) -> io::Result<()> {
         remarks.extend(std::mem::take(&mut self.notes).into_values());
         remarks.sort_by_key(|(text, remark)| (*text, remark.finding.offset));
         let is_explained = matches!(self.run.mode, OutputMode::Explanation(_));
-        for remarks in remarks.chunk_by(|(text, _), (next, _)| text == next).filter(|_| !is_explained) {
-            let Some(worked) = remarks.first().and_then(|(number, _)| self.texts.get(*number)) else { continue };
+        for remarks in remarks
+            .chunk_by(|(text, _), (next, _)| text == next)
+            .filter(|_| !is_explained)
+        {
+            let Some(worked) = remarks
+                .first()
+                .and_then(|(number, _)| self.texts.get(*number))
+            else {
+                continue;
+            };
             let name = worked.path.display().to_string();
-            let input = NamedText { name: &name, text: &worked.text };
+            let input = NamedText {
+                name: &name,
+                text: &worked.text,
+            };
             let mut writer = MessageWriter::source_lines(input, messages.colour());
             for (_, remark) in remarks {
                 let reported = worked.injection.about_resource(remark);
@@ -435,8 +551,19 @@ impl<'c> Session<'c> {
 
     /// Reports texts to which stdout cannot append another one.
     fn can_be_joined(&self, messages: &mut Messages) -> io::Result<()> {
-        let Some(last) = self.texts.iter().rposition(|worked| !worked.text.is_empty()) else { return Ok(()) };
-        for worked in self.texts.iter().take(last).filter(|worked| !worked.text.ends_with('\n')) {
+        let Some(last) = self
+            .texts
+            .iter()
+            .rposition(|worked| !worked.text.is_empty())
+        else {
+            return Ok(());
+        };
+        for worked in self
+            .texts
+            .iter()
+            .take(last)
+            .filter(|worked| !worked.text.ends_with('\n'))
+        {
             if concatenate::must_be_last(&edit::apply(&worked.text, worked.edits())) {
                 let name = worked.path.display().to_string();
                 let word = ErrorKind::OpenBlockScalar.word();
@@ -444,15 +571,26 @@ impl<'c> Session<'c> {
                     "{word}: the file ends inside a block scalar without a line break, so the next file would change its value"
                 );
                 let help = "end the file with a line break, name it last, or use `-i`";
-                let finding = Finding::new(Reason::Uneditable, message, worked.text.len(), "").with_help(help);
-                findings::error(messages, NamedText { name: &name, text: &worked.text }, &finding)?;
+                let finding = Finding::new(Reason::Uneditable, message, worked.text.len(), "")
+                    .with_help(help);
+                findings::error(
+                    messages,
+                    NamedText {
+                        name: &name,
+                        text: &worked.text,
+                    },
+                    &finding,
+                )?;
             }
         }
         Ok(())
     }
 
     fn named_parts(&self) -> (Vec<String>, Vec<ProcessedText<'_>>) {
-        self.texts.iter().map(|worked| (worked.path.display().to_string(), worked.part())).unzip()
+        self.texts
+            .iter()
+            .map(|worked| (worked.path.display().to_string(), worked.part()))
+            .unzip()
     }
 
     /// Writes everything or nothing.
@@ -460,22 +598,45 @@ impl<'c> Session<'c> {
         let report = match self.run.mode {
             OutputMode::Explanation(how) => {
                 let (names, parts) = self.named_parts();
-                return explain::print(how, &names, &parts, &self.requirements, self.run.config, messages);
+                return explain::print(
+                    how,
+                    &names,
+                    &parts,
+                    &self.requirements,
+                    self.run.config,
+                    messages,
+                );
             }
             OutputMode::CheckReport(format) => {
                 let (names, parts) = self.named_parts();
-                Some(explain::check_report(format, &names, &parts, self.run.config, messages)?)
+                Some(explain::check_report(
+                    format,
+                    &names,
+                    &parts,
+                    self.run.config,
+                    messages,
+                )?)
             }
             _ => None,
         };
         let mut prepared = Vec::new();
         if matches!(self.run.mode, OutputMode::InPlace) && !messages.has_errors() {
-            let changed = self.texts.iter().filter(|worked| !worked.edits().is_empty());
+            let changed = self
+                .texts
+                .iter()
+                .filter(|worked| !worked.edits().is_empty());
             for (number, worked) in changed.enumerate() {
                 let Some(state) = worked.state else { continue };
-                match in_place::prepare(&worked.path, state, pieces(&worked.text, worked.edits()), number) {
+                match in_place::prepare(
+                    &worked.path,
+                    state,
+                    pieces(&worked.text, worked.edits()),
+                    number,
+                ) {
                     Ok(file) => prepared.push(file),
-                    Err(error) => messages.error(format!("{}: {}", worked.path.display(), plain(&error)))?,
+                    Err(error) => {
+                        messages.error(format!("{}: {}", worked.path.display(), plain(&error)))?
+                    }
                 }
             }
         }
@@ -494,9 +655,13 @@ impl<'c> Session<'c> {
             return Ok(Exit::Trouble);
         }
         let ending = match self.run.mode {
-            OutputMode::InPlace => RunOutcome::Changed { files: prepared.len() },
+            OutputMode::InPlace => RunOutcome::Changed {
+                files: prepared.len(),
+            },
             OutputMode::Permissions => RunOutcome::Permitted(&self.grants),
-            OutputMode::Manifests if self.texts.iter().any(|worked| worked.state.is_some()) => RunOutcome::Printed,
+            OutputMode::Manifests if self.texts.iter().any(|worked| worked.state.is_some()) => {
+                RunOutcome::Printed
+            }
             OutputMode::Manifests => RunOutcome::Given,
             _ => RunOutcome::Shown,
         };
@@ -519,18 +684,27 @@ impl<'c> Session<'c> {
             OutputMode::Check | OutputMode::Patches | OutputMode::Explanation(_) => {
                 stdout::write([self.printed.as_str()])?
             }
-            OutputMode::Permissions => stdout::write([&*rbac::manifest(&self.grants, self.run.config)])?,
+            OutputMode::Permissions => {
+                stdout::write([&*rbac::manifest(&self.grants, self.run.config)])?
+            }
         }
         messages.show(Some(ending));
-        let checked = report.is_some() || matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff);
-        Ok(if checked && self.check_fails { Exit::Found } else { Exit::Done })
+        let checked = report.is_some()
+            || matches!(self.run.mode, OutputMode::Check | OutputMode::CheckAndDiff);
+        Ok(if checked && self.check_fails {
+            Exit::Found
+        } else {
+            Exit::Done
+        })
     }
 }
 
 /// Help for a file that cannot be read and probably is no manifest.
 fn other_than_manifest(path: &Path, text: &str, finding: &Finding) -> Option<&'static str> {
     if discover::is_chart_template(path) {
-        return Some("the file is a template of a Helm chart; render it first, for example with `helm template`");
+        return Some(
+            "the file is a template of a Helm chart; render it first, for example with `helm template`",
+        );
     }
     let may_be_manifest = discover::is_manifest(path) && shows_manifest(text.as_bytes());
     let says_more = may_be_manifest || finding.help.as_deref() != Some(CORRECT_IT);
@@ -542,19 +716,37 @@ fn list(list: &mut String, input: NamedText<'_>, injection: &Injection) {
     let mut counter = LineCounter::new(input.text.as_bytes());
     let mut lines = Vec::new();
     for outcome in &injection.outcomes {
-        let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else { continue };
+        let (Some(about), Some(done)) = (outcome.about, outcome.decision.reason.done()) else {
+            continue;
+        };
         let would = about.passive(Tense::Conditional, done);
         let at = counter.position(outcome.offset);
         let resource = resource(&outcome.identity);
-        lines.push(format!("{}:{}:{}: {resource}: {would}", input.name, at.line, at.column));
+        lines.push(format!(
+            "{}:{}:{}: {resource}: {would}",
+            input.name, at.line, at.column
+        ));
     }
     for (change, identity) in &injection.permissions {
-        lines.push(format!("{}: {} would be {}", input.name, resource(identity), change.word()));
+        lines.push(format!(
+            "{}: {} would be {}",
+            input.name,
+            resource(identity),
+            change.word()
+        ));
     }
     // A resource may have several templates.
     for alike in lines.chunk_by(|one, next| one == next) {
-        let count = if alike.len() > 1 { format!(" in {} pod templates", alike.len()) } else { String::new() };
-        list.extend(alike.first().map(|line| format!("{}{count}\n", visible(line))));
+        let count = if alike.len() > 1 {
+            format!(" in {} pod templates", alike.len())
+        } else {
+            String::new()
+        };
+        list.extend(
+            alike
+                .first()
+                .map(|line| format!("{}{count}\n", visible(line))),
+        );
     }
 }
 
@@ -569,7 +761,10 @@ struct ResourcePatch<'o> {
 /// Writes one object per resource and line; a resource may hold several pod templates.
 fn patches(lines: &mut String, outcomes: &[Outcome]) -> serde_json::Result<()> {
     for resource in outcomes.chunk_by(|one, next| one.offset == next.offset) {
-        let patch: Vec<_> = resource.iter().flat_map(|outcome| outcome.patch.iter()).collect();
+        let patch: Vec<_> = resource
+            .iter()
+            .flat_map(|outcome| outcome.patch.iter())
+            .collect();
         if let (Some(Outcome { identity, .. }), false) = (resource.first(), patch.is_empty()) {
             lines.push_str(&serde_json::to_string(&ResourcePatch { identity, patch })?);
             lines.push('\n');

@@ -38,7 +38,11 @@ pub(crate) struct NotText {
 impl NotText {
     /// Returns the part of the text that is ASCII. In UTF-16, each such character has a zero beside it.
     pub(crate) fn ascii(&self) -> String {
-        self.bytes.iter().filter(|byte| byte.is_ascii() && **byte != 0).map(|byte| char::from(*byte)).collect()
+        self.bytes
+            .iter()
+            .filter(|byte| byte.is_ascii() && **byte != 0)
+            .map(|byte| char::from(*byte))
+            .collect()
     }
 }
 
@@ -69,14 +73,20 @@ pub(crate) struct FileState {
 
 impl FileState {
     pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
-        Self { length: metadata.len(), modified: metadata.modified().ok() }
+        Self {
+            length: metadata.len(),
+            modified: metadata.modified().ok(),
+        }
     }
 }
 
 pub(crate) fn read_file(path: &Path) -> Result<FileText, Unreadable> {
     let mut file = File::open(path)?;
     let state = FileState::of(&file.metadata()?);
-    Ok(FileText { text: text(read_all(&mut file)?)?, state })
+    Ok(FileText {
+        text: text(read_all(&mut file)?)?,
+        state,
+    })
 }
 
 pub(crate) fn read_stdin() -> Result<String, Unreadable> {
@@ -104,7 +114,10 @@ fn read_all(reader: &mut impl Read) -> io::Result<Vec<u8>> {
 /// The bytes as text, without copying them.
 pub(crate) fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
     // `a` in UTF-16 without a mark is `61 00`, which is also valid UTF-8.
-    if matches!(bytes.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..]) {
+    if matches!(
+        bytes.as_slice(),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, 1..=255, ..] | [1..=255, 0, ..]
+    ) {
         return Err(Unreadable::NotText(NotText {
             message: "the file is UTF-16; only UTF-8 is supported".to_owned(),
             help: "convert the file, for example with `iconv -f UTF-16 -t UTF-8`",
@@ -139,7 +152,10 @@ mod tests {
         assert_eq!(error(b"\xff\xfea\0"), utf16);
         assert_eq!(error(b"\xfe\xff\0a"), utf16);
         assert_eq!(error(b"k\0i\0n\0d\0"), utf16);
-        assert_eq!(error(b"a: 1\nb: caf\xe9\n"), "not UTF-8: byte 0xe9 at offset 11");
+        assert_eq!(
+            error(b"a: 1\nb: caf\xe9\n"),
+            "not UTF-8: byte 0xe9 at offset 11"
+        );
     }
 
     #[test]
@@ -150,12 +166,20 @@ mod tests {
 
     #[test]
     fn tells_manifests_by_their_keys() {
-        for manifest in
-            ["apiVersion: v1\n", "# x\nkind: Pod", "\u{feff}kind: Pod", "{\"kind\": \"Pod\", \"apiVersion\""]
-        {
+        for manifest in [
+            "apiVersion: v1\n",
+            "# x\nkind: Pod",
+            "\u{feff}kind: Pod",
+            "{\"kind\": \"Pod\", \"apiVersion\"",
+        ] {
             assert!(shows_manifest(manifest.as_bytes()), "{manifest:?}");
         }
-        for other in ["", "a: 1\n  kind: Pod\n", "kinds: 1\n", "{\"kind\": \"tsconfig\", // a comment"] {
+        for other in [
+            "",
+            "a: 1\n  kind: Pod\n",
+            "kinds: 1\n",
+            "{\"kind\": \"tsconfig\", // a comment",
+        ] {
             assert!(!shows_manifest(other.as_bytes()), "{other:?}");
         }
     }

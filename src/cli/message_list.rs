@@ -21,7 +21,11 @@ pub(crate) struct Message {
 impl Message {
     /// Returns a message of one line.
     pub(crate) fn of_line(line: String) -> Self {
-        Self { picture: OpenPicture::of_line(&line), line, place: String::new() }
+        Self {
+            picture: OpenPicture::of_line(&line),
+            line,
+            place: String::new(),
+        }
     }
 }
 
@@ -34,7 +38,10 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    pub(super) const NONE: Limits = Limits { all: usize::MAX, alike: usize::MAX };
+    pub(super) const NONE: Limits = Limits {
+        all: usize::MAX,
+        alike: usize::MAX,
+    };
 }
 
 /// The treatment of a message.
@@ -70,18 +77,35 @@ pub(super) struct MessageList {
 
 impl MessageList {
     /// Counts a message. Those with an equal `sentence` are folded.
-    pub(super) fn admit(&mut self, reason: Option<Reason>, sentence: Option<String>, limits: Limits) -> Treatment {
+    pub(super) fn admit(
+        &mut self,
+        reason: Option<Reason>,
+        sentence: Option<String>,
+        limits: Limits,
+    ) -> Treatment {
         self.count += 1;
         *self.counts.entry(reason).or_default() += 1;
         let key = sentence.map(|sentence| (reason, sentence));
-        if let Some(index) = key.as_ref().and_then(|key| self.by_sentence.get(key)).copied()
+        if let Some(index) = key
+            .as_ref()
+            .and_then(|key| self.by_sentence.get(key))
+            .copied()
             && let Some(first) = self.shown.get_mut(index)
         {
             first.folded += 1;
-            return if first.folded <= MAX_PLACES { Treatment::PlaceOf(index) } else { Treatment::Counted };
+            return if first.folded <= MAX_PLACES {
+                Treatment::PlaceOf(index)
+            } else {
+                Treatment::Counted
+            };
         }
         let shown = self.shown.len();
-        let alike = || self.shown.iter().filter(|shown| shown.reason == reason).count();
+        let alike = || {
+            self.shown
+                .iter()
+                .filter(|shown| shown.reason == reason)
+                .count()
+        };
         if shown >= limits.all || shown >= limits.alike && alike() >= limits.alike {
             *self.left_out.entry(reason).or_default() += 1;
             return Treatment::Counted;
@@ -95,7 +119,12 @@ impl MessageList {
     /// Adds an admitted message.
     pub(super) fn put(&mut self, treatment: Treatment, reason: Option<Reason>, message: Message) {
         match treatment {
-            Treatment::Shown => self.shown.push(ShownMessage { reason, message, folded: 0, places: Vec::new() }),
+            Treatment::Shown => self.shown.push(ShownMessage {
+                reason,
+                message,
+                folded: 0,
+                places: Vec::new(),
+            }),
             Treatment::PlaceOf(index) => {
                 if let Some(first) = self.shown.get_mut(index) {
                     first.places.push(message.place);
@@ -112,36 +141,64 @@ impl MessageList {
 
     /// The shown messages, and how many are left out. `what` names one of them, `how` says where all are.
     pub(super) fn pictures(&self, what: &str, how: Option<&str>) -> Vec<String> {
-        let pictures = self.shown.iter().map(|ShownMessage { message, folded, places, .. }| {
-            let note = (*folded > 0).then(|| {
-                let others = match folded - places.len() {
-                    0 => String::new(),
-                    others => format!(
-                        " and {}{}",
-                        plural(others, "other"),
-                        how.map(|how| format!(" ({how})")).unwrap_or_default()
-                    ),
-                };
-                format!("{folded} more: {}{others}", places.join(", "))
-            });
-            message.picture.clone().finish(note.as_deref()).trim_end().to_owned()
-        });
+        let pictures = self.shown.iter().map(
+            |ShownMessage {
+                 message,
+                 folded,
+                 places,
+                 ..
+             }| {
+                let note = (*folded > 0).then(|| {
+                    let others = match folded - places.len() {
+                        0 => String::new(),
+                        others => format!(
+                            " and {}{}",
+                            plural(others, "other"),
+                            how.map(|how| format!(" ({how})")).unwrap_or_default()
+                        ),
+                    };
+                    format!("{folded} more: {}{others}", places.join(", "))
+                });
+                message
+                    .picture
+                    .clone()
+                    .finish(note.as_deref())
+                    .trim_end()
+                    .to_owned()
+            },
+        );
         pictures.chain(self.more(what, how)).collect()
     }
 
     /// `… and 22 more warnings (17 short-termination, 5 qos-changed); `-v` shows all`
     fn more(&self, what: &str, how: Option<&str>) -> Option<String> {
         let rest: usize = self.left_out.values().sum();
-        let counts = self.left_out.iter().filter_map(|(reason, count)| Some(format!("{count} {}", (*reason)?.id())));
+        let counts = self
+            .left_out
+            .iter()
+            .filter_map(|(reason, count)| Some(format!("{count} {}", (*reason)?.id())));
         let counts: Vec<String> = counts.collect();
-        let counts = if counts.is_empty() { String::new() } else { format!(" ({})", counts.join(", ")) };
+        let counts = if counts.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", counts.join(", "))
+        };
         let how = how.map(|how| format!("; {how}")).unwrap_or_default();
-        (rest > 0).then(|| format!("… and {}{counts}{how}", plural(rest, &format!("more {what}"))))
+        (rest > 0).then(|| {
+            format!(
+                "… and {}{counts}{how}",
+                plural(rest, &format!("more {what}"))
+            )
+        })
     }
 }
 
 pub(super) fn plural(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }
 
 #[cfg(test)]
@@ -153,8 +210,15 @@ mod tests {
         let mut list = MessageList::default();
         let mut add = |sentence: Option<&str>, place: &str| {
             let reason = Some(Reason::QosChanged);
-            let treatment = list.admit(reason, sentence.map(str::to_owned), Limits { all: 20, alike: 3 });
-            let message = Message { place: place.to_owned(), ..Message::of_line(format!("warning: {place}")) };
+            let treatment = list.admit(
+                reason,
+                sentence.map(str::to_owned),
+                Limits { all: 20, alike: 3 },
+            );
+            let message = Message {
+                place: place.to_owned(),
+                ..Message::of_line(format!("warning: {place}"))
+            };
             list.put(treatment, reason, message);
         };
         for place in ["a:1", "b:1", "c:1", "d:1", "e:1"] {
@@ -171,6 +235,9 @@ mod tests {
             "warning: h:1",
             "… and 1 more warning (1 qos-changed); `-v` shows all",
         ];
-        assert_eq!((shown, list.count), (expected.map(str::to_owned).to_vec(), 9));
+        assert_eq!(
+            (shown, list.count),
+            (expected.map(str::to_owned).to_vec(), 9)
+        );
     }
 }

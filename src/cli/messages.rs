@@ -98,9 +98,19 @@ impl Messages {
                 .append(true)
                 .create(true)
                 .open(path)
-                .map_err(|error| anyhow::anyhow!("cannot write the log file {}: {}", path.display(), plain(&error)))
+                .map_err(|error| {
+                    anyhow::anyhow!(
+                        "cannot write the log file {}: {}",
+                        path.display(),
+                        plain(&error)
+                    )
+                })
         };
-        Ok(Self { verbosity, log: log_file.map(open).transpose()?, ..Self::default() })
+        Ok(Self {
+            verbosity,
+            log: log_file.map(open).transpose()?,
+            ..Self::default()
+        })
     }
 
     pub(crate) fn has_errors(&self) -> bool {
@@ -136,7 +146,10 @@ impl Messages {
         let is_listed = self.verbosity == Verbosity::Resources || self.log.is_some();
         let limits = match (self.verbosity, show_when) {
             (Verbosity::Errors | Verbosity::Resources, _) | (_, ShowWhen::OnRequest) => None,
-            (Verbosity::Summary, ShowWhen::Always) => Some(Limits { all: MAX_SHOWN, alike: MAX_SHOWN }),
+            (Verbosity::Summary, ShowWhen::Always) => Some(Limits {
+                all: MAX_SHOWN,
+                alike: MAX_SHOWN,
+            }),
             (Verbosity::Orchestrator, ShowWhen::Always) => Some(TO_ORCHESTRATOR),
         };
         let admit = |limits| self.surprises.admit(Some(reason), Some(sentence()), limits);
@@ -144,8 +157,15 @@ impl Messages {
         if is_listed || treatment != Treatment::Counted {
             let message = message(treatment);
             if is_listed {
-                let effect = if reason.done().is_some() { Effect::Change } else { Effect::NoChange };
-                self.decisions.push(DecisionLine { line: message.line.clone(), effect });
+                let effect = if reason.done().is_some() {
+                    Effect::Change
+                } else {
+                    Effect::NoChange
+                };
+                self.decisions.push(DecisionLine {
+                    line: message.line.clone(),
+                    effect,
+                });
             }
             self.surprises.put(treatment, Some(reason), message);
         }
@@ -174,7 +194,8 @@ impl Messages {
     ) -> io::Result<()> {
         let is_listed = self.verbosity == Verbosity::Resources;
         let treatment = if show_when == ShowWhen::Always || is_listed {
-            self.notes.admit(None, (!is_listed).then(sentence), Limits::NONE)
+            self.notes
+                .admit(None, (!is_listed).then(sentence), Limits::NONE)
         } else {
             Treatment::Counted
         };
@@ -189,7 +210,11 @@ impl Messages {
 
     /// Adds a note of one line.
     pub(crate) fn note_line(&mut self, line: String) -> io::Result<()> {
-        self.note(ShowWhen::Always, || line.clone(), |_| Message::of_line(line.clone()))
+        self.note(
+            ShowWhen::Always,
+            || line.clone(),
+            |_| Message::of_line(line.clone()),
+        )
     }
 
     /// Adds an error or a warning, with its reason if it has one. Warnings with the same sentence are folded.
@@ -205,15 +230,29 @@ impl Messages {
             // These settings are gone for good.
             (Severity::Error, _) if is_of_adoption => (&mut self.errors, Limits::NONE),
             (_, Verbosity::Summary) if is_of_adoption => (&mut self.warnings, Limits::NONE),
-            (Severity::Error, _) => (&mut self.errors, Limits { all: MAX_SHOWN, alike: MAX_SHOWN }),
+            (Severity::Error, _) => (
+                &mut self.errors,
+                Limits {
+                    all: MAX_SHOWN,
+                    alike: MAX_SHOWN,
+                },
+            ),
             (_, Verbosity::Resources) => (&mut self.warnings, Limits::NONE),
             (_, Verbosity::Orchestrator) => (&mut self.warnings, TO_ORCHESTRATOR),
-            _ => (&mut self.warnings, Limits { all: MAX_SHOWN, alike: MAX_SHOWN_ALIKE }),
+            _ => (
+                &mut self.warnings,
+                Limits {
+                    all: MAX_SHOWN,
+                    alike: MAX_SHOWN_ALIKE,
+                },
+            ),
         };
         // What was refused has to be mended at each place.
         let is_refusal = reason.is_some_and(|reason| reason.class() == Class::Refused);
-        let folds =
-            severity != Severity::Error && self.verbosity != Verbosity::Resources && !is_refusal && !is_of_adoption;
+        let folds = severity != Severity::Error
+            && self.verbosity != Verbosity::Resources
+            && !is_refusal
+            && !is_of_adoption;
         let treatment = list.admit(reason, folds.then(sentence), limits);
         if treatment == Treatment::Counted && self.log.is_none() {
             return Ok(());
@@ -232,7 +271,9 @@ impl Messages {
 
     /// Returns the errors about a path or the run as a whole, which no explanation of a text has.
     pub(crate) fn run_errors(&self) -> impl Iterator<Item = (Option<Reason>, &str)> {
-        self.run_errors.iter().map(|(reason, what)| (*reason, &**what))
+        self.run_errors
+            .iter()
+            .map(|(reason, what)| (*reason, &**what))
     }
 
     /// Adds an error without a place in a text.
@@ -240,8 +281,13 @@ impl Messages {
         // Names of files may hold anything; a terminal obeys some of it.
         let what = what.to_string();
         self.keep_run_error(None, what.clone());
-        let line = format!("error: {}", what.split('\n').map(visible).collect::<Vec<_>>().join("\n"));
-        self.add(Severity::Error, None, String::new, |_| Message::of_line(line))
+        let line = format!(
+            "error: {}",
+            what.split('\n').map(visible).collect::<Vec<_>>().join("\n")
+        );
+        self.add(Severity::Error, None, String::new, |_| {
+            Message::of_line(line)
+        })
     }
 
     /// Adds the error of an input that cannot be read.
@@ -251,7 +297,11 @@ impl Messages {
             Unreadable::NotText(not) => {
                 let place = Place::of_lines(name, &not.bytes, not.offset..not.offset + 1);
                 self.keep_run_error(None, format!("{name}: {}; {}", not.message, not.help));
-                self.diagnostic(&Diagnostic::error(&*not.message).at(place).with_help(Some(not.help.to_owned())))
+                self.diagnostic(
+                    &Diagnostic::error(&*not.message)
+                        .at(place)
+                        .with_help(Some(not.help.to_owned())),
+                )
             }
         }
     }
@@ -259,24 +309,34 @@ impl Messages {
     /// Adds a diagnostic.
     pub(crate) fn diagnostic(&mut self, diagnostic: &Diagnostic<'_>) -> io::Result<()> {
         let mut renderer = Renderer::new(Colour::Never);
-        let help = diagnostic.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        let help = diagnostic
+            .help
+            .as_ref()
+            .map(|help| format!("; {help}"))
+            .unwrap_or_default();
         let line = renderer.line(diagnostic) + &help;
         let picture = Renderer::new(self.colour()).open_picture(diagnostic);
         self.add(
             diagnostic.severity,
             None,
             || diagnostic.message.clone(),
-            |_| Message { line, picture, place: String::new() },
+            |_| Message {
+                line,
+                picture,
+                place: String::new(),
+            },
         )
     }
 
     /// Returns the errors so far, one line each, without their place on stdin, which an orchestrator's user cannot see.
     pub(crate) fn error_lines(&self) -> impl Iterator<Item = String> {
-        self.errors.lines().map(|line| match line.split_once("error: ") {
-            Some((place, what)) if place.starts_with(STDIN) => what.to_owned(),
-            Some((place, what)) => format!("{place}{what}"),
-            None => line.to_owned(),
-        })
+        self.errors
+            .lines()
+            .map(|line| match line.split_once("error: ") {
+                Some((place, what)) if place.starts_with(STDIN) => what.to_owned(),
+                Some((place, what)) => format!("{place}{what}"),
+                None => line.to_owned(),
+            })
     }
 
     /// Notes that the user has to write the permissions of an agent.
@@ -288,11 +348,20 @@ impl Messages {
 
     /// Ends the report with the objects that must exist for the injected pods. Nothing where none of them has changed,
     /// unless every resource is spoken of. `has_rbac`: the input holds the RBAC objects.
-    pub(crate) fn needed(&mut self, requirements: &[Requirement], has_rbac: bool) -> io::Result<()> {
-        let changed =
-            [Reason::Injected, Reason::Updated, Reason::Adopted].iter().any(|reason| self.counts.contains_key(reason));
+    pub(crate) fn needed(
+        &mut self,
+        requirements: &[Requirement],
+        has_rbac: bool,
+    ) -> io::Result<()> {
+        let changed = [Reason::Injected, Reason::Updated, Reason::Adopted]
+            .iter()
+            .any(|reason| self.counts.contains_key(reason));
         if changed || self.verbosity == Verbosity::Resources {
-            let permission = if has_rbac { Permission::Generated } else { self.permission };
+            let permission = if has_rbac {
+                Permission::Generated
+            } else {
+                self.permission
+            };
             for line in prerequisites::lines(requirements, permission) {
                 log(&mut self.log, &line)?;
                 self.needed.push(line);
@@ -304,7 +373,11 @@ impl Messages {
     /// Logs the decisions and the summary: before the output, because a log that cannot be written holds that back.
     pub(crate) fn log_summary(&mut self, ending: RunOutcome<'_>) -> io::Result<()> {
         let summary = self.summary(ending);
-        for line in self.true_decisions(Some(ending)).map(str::to_owned).collect::<Vec<_>>() {
+        for line in self
+            .true_decisions(Some(ending))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+        {
             log(&mut self.log, &line)?;
         }
         log(&mut self.log, &summary)
@@ -319,11 +392,19 @@ impl Messages {
 
     /// Prints to stderr what there is to say, then the summary if there is one.
     pub(crate) fn show(&self, ending: Option<RunOutcome<'_>>) {
-        let how = if self.verbosity == Verbosity::Orchestrator { "see the results" } else { "`-v` shows all" };
+        let how = if self.verbosity == Verbosity::Orchestrator {
+            "see the results"
+        } else {
+            "`-v` shows all"
+        };
         let decisions = match self.verbosity {
             Verbosity::Resources => self.true_decisions(ending).map(str::to_owned).collect(),
             _ if is_undone(ending) => Vec::new(),
-            _ => [self.surprises.pictures("decision", Some(how)), self.changes.clone()].concat(),
+            _ => [
+                self.surprises.pictures("decision", Some(how)),
+                self.changes.clone(),
+            ]
+            .concat(),
         };
         let warnings = self.warnings.pictures("warning", Some(how));
         let errors = self.errors.pictures("error", None);
@@ -331,46 +412,79 @@ impl Messages {
         if self.verbosity == Verbosity::Resources {
             notes.extend(self.kinds_without_template.lines());
         }
-        let summary: Vec<String> = ending.map(|ending| self.summary(ending)).into_iter().collect();
+        let summary: Vec<String> = ending
+            .map(|ending| self.summary(ending))
+            .into_iter()
+            .collect();
         let parts: &[&[String]] = match self.verbosity {
             Verbosity::Errors if self.has_errors() => &[&errors, &summary],
             Verbosity::Errors => &[],
-            Verbosity::Orchestrator => &[&errors, &summary, &decisions, &warnings, &notes, &self.needed],
-            Verbosity::Summary | Verbosity::Resources => {
-                &[&decisions, &notes, &warnings, &errors, &summary, &self.needed]
-            }
+            Verbosity::Orchestrator => &[
+                &errors,
+                &summary,
+                &decisions,
+                &warnings,
+                &notes,
+                &self.needed,
+            ],
+            Verbosity::Summary | Verbosity::Resources => &[
+                &decisions,
+                &notes,
+                &warnings,
+                &errors,
+                &summary,
+                &self.needed,
+            ],
         };
         let lines = parts.concat();
         if !lines.is_empty() {
             // A closed stderr is the user's choice.
-            let _ = io::stderr().lock().write_all((lines.join("\n") + "\n").as_bytes());
+            let _ = io::stderr()
+                .lock()
+                .write_all((lines.join("\n") + "\n").as_bytes());
         }
     }
 
     /// Decisions that hold with this ending.
     fn true_decisions(&self, ending: Option<RunOutcome<'_>>) -> impl Iterator<Item = &str> {
         let is_undone = is_undone(ending);
-        let decided = self.decisions.iter().filter(move |decided| decided.effect == Effect::NoChange || !is_undone);
+        let decided = self
+            .decisions
+            .iter()
+            .filter(move |decided| decided.effect == Effect::NoChange || !is_undone);
         let changes = self.changes.iter().filter(move |_| !is_undone);
-        decided.map(|decided| &*decided.line).chain(changes.map(|change| &**change))
+        decided
+            .map(|decided| &*decided.line)
+            .chain(changes.map(|change| &**change))
     }
 
     /// `3 injected, 1 skipped (opted-out), 12 without pod template`, or that all of it did not happen.
     fn summary(&self, ending: RunOutcome<'_>) -> String {
         let held_back = match ending {
             RunOutcome::Printed if self.has_changes() => {
-                return format!("{}; printed to stdout (`-i` changes the files)", self.counted(Tense::Past));
+                return format!(
+                    "{}; printed to stdout (`-i` changes the files)",
+                    self.counted(Tense::Past)
+                );
             }
             RunOutcome::Given | RunOutcome::Printed => return self.counted(Tense::Past),
-            RunOutcome::Shown => return format!("{}; no file was changed", self.counted(Tense::Conditional)),
+            RunOutcome::Shown => {
+                return format!("{}; no file was changed", self.counted(Tense::Conditional));
+            }
             RunOutcome::Permitted(grants) => {
                 // The output is comments then, which `kubectl apply` refuses.
-                let nothing = grants.nothing().map(|why| format!("nothing to apply: {why}"));
+                let nothing = grants
+                    .nothing()
+                    .map(|why| format!("nothing to apply: {why}"));
                 let accounts = plural(grants.service_accounts(), "ServiceAccount");
                 return nothing.unwrap_or_else(|| format!("permissions for {accounts}"));
             }
             RunOutcome::Changed { files } => {
-                return format!("{}; {} changed", self.counted(Tense::Past), plural(files, "file"));
+                return format!(
+                    "{}; {} changed",
+                    self.counted(Tense::Past),
+                    plural(files, "file")
+                );
             }
             RunOutcome::NothingWritten => Some("no output was written"),
             RunOutcome::NothingChanged => Some("no file was changed"),
@@ -382,7 +496,11 @@ impl Messages {
             summary += &format!("; {held_back}");
         }
         if self.only_refusals_hold_others_back() {
-            let way = if ending == RunOutcome::GivenBack { "`onError: skip`" } else { "`--set onError=skip`" };
+            let way = if ending == RunOutcome::GivenBack {
+                "`onError: skip`"
+            } else {
+                "`--set onError=skip`"
+            };
             summary += &format!("; to skip what failed, use {way}");
         }
         summary
@@ -391,7 +509,9 @@ impl Messages {
     /// True where something would be done but for refusals, which the user may pass by.
     fn only_refusals_hold_others_back(&self) -> bool {
         let is_refusal = |reason: &Option<Reason>| {
-            reason.is_some_and(|reason| reason.class() == Class::Refused && reason != Reason::VerifyFailed)
+            reason.is_some_and(|reason| {
+                reason.class() == Class::Refused && reason != Reason::VerifyFailed
+            })
         };
         !self.warnings_are_errors && self.errors.counts.keys().all(is_refusal) && self.has_changes()
     }
@@ -450,7 +570,8 @@ fn is_undone(ending: Option<RunOutcome<'_>>) -> bool {
             | RunOutcome::Changed { .. }
             | RunOutcome::NothingShown,
         ) => false,
-        Some(RunOutcome::NothingWritten | RunOutcome::NothingChanged | RunOutcome::GivenBack) | None => true,
+        Some(RunOutcome::NothingWritten | RunOutcome::NothingChanged | RunOutcome::GivenBack)
+        | None => true,
     }
 }
 

@@ -31,7 +31,9 @@ mod wait_for;
 #[cfg(all(unix, feature = "webhook"))]
 mod webhook;
 
-use crate::options::{Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings};
+use crate::options::{
+    Direction, Explanations, ForeignAgents, HandEdits, Options, Patches, Warnings,
+};
 use args::{Cli, Command, Common, InjectArgs, LOG_FILE_VARIABLE, Output};
 use explain::ExplainRequest;
 use inject::{EntryPoint, OutputMode, RunContext, RunRequest};
@@ -75,9 +77,17 @@ struct AlreadyReported;
 #[must_use]
 pub fn run() -> ExitCode {
     if let Some(configuration) = legacy_plugin_argument() {
-        let common = Common { config: Some(configuration), ..Common::default() };
+        let common = Common {
+            config: Some(configuration),
+            ..Common::default()
+        };
         return within(Verbosity::default(), &common, |messages| {
-            stdin::answer(EntryPoint::LegacyPlugin, RunRequest::default(), &common, messages)
+            stdin::answer(
+                EntryPoint::LegacyPlugin,
+                RunRequest::default(),
+                &common,
+                messages,
+            )
         });
     }
     let Cli { command, common } = match usage::parse() {
@@ -85,7 +95,9 @@ pub fn run() -> ExitCode {
         Err(error) => return usage::answer(error).into(),
     };
     let (quiet, verbose) = match &command {
-        Some(Command::Inject { over, .. } | Command::Uninject { over }) => (over.quiet, over.verbose),
+        Some(Command::Inject { over, .. } | Command::Uninject { over }) => {
+            (over.quiet, over.verbose)
+        }
         Some(Command::Rbac { over }) => (over.quiet, over.verbose),
         _ => (false, false),
     };
@@ -99,51 +111,99 @@ pub fn run() -> ExitCode {
         None => stdin::answer(EntryPoint::Helm, RunRequest::default(), &common, messages),
         Some(Command::Inject { over, adopt }) => {
             let options = Options {
-                foreign_agents: if adopt { ForeignAgents::Adopt } else { ForeignAgents::Respect },
+                foreign_agents: if adopt {
+                    ForeignAgents::Adopt
+                } else {
+                    ForeignAgents::Respect
+                },
                 ..Options::default()
             };
             run_on_paths("inject", asked(&over, options)?, &common, messages)
         }
         Some(Command::Uninject { over }) => {
-            let options = Options { direction: Direction::Uninject, ..Options::default() };
+            let options = Options {
+                direction: Direction::Uninject,
+                ..Options::default()
+            };
             run_on_paths("uninject", asked(&over, options)?, &common, messages)
         }
         Some(Command::Explain(asked)) => {
-            let warnings = if asked.strict { Warnings::Refuse } else { Warnings::Tell };
-            let options = Options { warnings, explanations: Explanations::Keep, ..Options::default() };
-            let asked =
-                (&*asked.paths, RunRequest { mode: OutputMode::Explanation(ExplainRequest::from(&asked)), options });
+            let warnings = if asked.strict {
+                Warnings::Refuse
+            } else {
+                Warnings::Tell
+            };
+            let options = Options {
+                warnings,
+                explanations: Explanations::Keep,
+                ..Options::default()
+            };
+            let asked = (
+                &*asked.paths,
+                RunRequest {
+                    mode: OutputMode::Explanation(ExplainRequest::from(&asked)),
+                    options,
+                },
+            );
             run_on_paths("explain", asked, &common, messages)
         }
         Some(Command::Rbac { over }) => {
-            let asked = (&*over.paths, RunRequest { mode: OutputMode::Permissions, ..RunRequest::default() });
+            let asked = (
+                &*over.paths,
+                RunRequest {
+                    mode: OutputMode::Permissions,
+                    ..RunRequest::default()
+                },
+            );
             run_on_paths("rbac", asked, &common, messages)
         }
         Some(Command::Config(command)) => configuration::command(command, &common, messages),
-        Some(Command::WaitFor { endpoints, timeout, interval }) => {
-            wait_for::wait(&endpoints, timeout, interval, messages)
-        }
+        Some(Command::WaitFor {
+            endpoints,
+            timeout,
+            interval,
+        }) => wait_for::wait(&endpoints, timeout, interval, messages),
         #[cfg(all(unix, feature = "webhook"))]
         Some(Command::Webhook(asked)) => webhook::run(asked, &common, messages),
-        Some(Command::Completions { shell }) => generate::completions(shell).map(|()| Exit::Done).map_err(Into::into),
-        Some(Command::Man { dir: Some(folder), .. }) => generate::manuals(&folder).map(|()| Exit::Done),
-        Some(Command::Man { command, dir: None }) => generate::manual(&command).map(|()| Exit::Done),
-        Some(Command::Version) => {
-            stdout::write([&*usage::program().render_version()]).map(|()| Exit::Done).map_err(Into::into)
+        Some(Command::Completions { shell }) => generate::completions(shell)
+            .map(|()| Exit::Done)
+            .map_err(Into::into),
+        Some(Command::Man {
+            dir: Some(folder), ..
+        }) => generate::manuals(&folder).map(|()| Exit::Done),
+        Some(Command::Man { command, dir: None }) => {
+            generate::manual(&command).map(|()| Exit::Done)
         }
+        Some(Command::Version) => stdout::write([&*usage::program().render_version()])
+            .map(|()| Exit::Done)
+            .map_err(Into::into),
     })
 }
 
 /// Paths and request of `inject` and `uninject`.
 fn asked(over: &InjectArgs, options: Options) -> anyhow::Result<(&[PathBuf], RunRequest<'_>)> {
     if over.check && over.output == Some(Output::Patch) {
-        anyhow::bail!("`--check` cannot be used with `--output patch`; use `--output github` or `--output sarif`");
+        anyhow::bail!(
+            "`--check` cannot be used with `--output patch`; use `--output github` or `--output sarif`"
+        );
     }
     let mode = OutputMode::from(over);
     let options = Options {
-        hand_edits: if over.force { HandEdits::Overwrite } else { HandEdits::Respect },
-        warnings: if over.strict { Warnings::Refuse } else { Warnings::Tell },
-        patches: if matches!(mode, OutputMode::Patches) { Patches::Keep } else { Patches::Drop },
+        hand_edits: if over.force {
+            HandEdits::Overwrite
+        } else {
+            HandEdits::Respect
+        },
+        warnings: if over.strict {
+            Warnings::Refuse
+        } else {
+            Warnings::Tell
+        },
+        patches: if matches!(mode, OutputMode::Patches) {
+            Patches::Keep
+        } else {
+            Patches::Drop
+        },
         ..options
     };
     Ok((&over.paths, RunRequest { mode, options }))
@@ -159,7 +219,9 @@ fn run_on_paths(
     match paths {
         [] | [_] if paths.iter().all(is_stdin) => {
             if matches!(asked.mode, OutputMode::InPlace) {
-                anyhow::bail!("`-i` requires files; name at least one, or omit `-i` to write to stdout");
+                anyhow::bail!(
+                    "`-i` requires files; name at least one, or omit `-i` to write to stdout"
+                );
             }
             if paths.is_empty() && io::stdin().is_terminal() {
                 return Ok(help(Some(command)));
@@ -167,10 +229,14 @@ fn run_on_paths(
             stdin::answer(EntryPoint::Command, asked, common, messages)
         }
         paths if paths.iter().any(is_stdin) => {
-            anyhow::bail!("`-` (stdin) cannot be combined with files; for a file of that name, use `./-`")
+            anyhow::bail!(
+                "`-` (stdin) cannot be combined with files; for a file of that name, use `./-`"
+            )
         }
         paths => {
-            let config = asked.mode.configured(configuration::base(common, messages)?);
+            let config = asked
+                .mode
+                .configured(configuration::base(common, messages)?);
             if config.spec.rbac.generate && asked.writes_manifests() {
                 anyhow::bail!(
                     "`rbac.generate` is not supported for files; \
@@ -186,30 +252,41 @@ fn run_on_paths(
 fn legacy_plugin_argument() -> Option<PathBuf> {
     std::env::var_os("KUSTOMIZE_PLUGIN_CONFIG_STRING")?;
     let mut arguments = std::env::args_os().skip(1);
-    let (only, None) = (arguments.next()?, arguments.next()) else { return None };
+    let (only, None) = (arguments.next()?, arguments.next()) else {
+        return None;
+    };
     let is_option = only.as_encoded_bytes().starts_with(b"-");
     (!is_option).then(|| only.into())
 }
 
 /// Runs one command; every error ends here.
-fn within(verbosity: Verbosity, common: &Common, run: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>) -> ExitCode {
+fn within(
+    verbosity: Verbosity,
+    common: &Common,
+    run: impl FnOnce(&mut Messages) -> anyhow::Result<Exit>,
+) -> ExitCode {
     let log_file = common.log_file.clone().or_else(log_file_of_variable);
     let (mut messages, opened) = match Messages::new(verbosity, log_file.as_deref()) {
         Ok(messages) => (messages, Ok(())),
         Err(error) => (Messages::default(), Err(error)),
     };
-    let exit = opened.and_then(|()| run(&mut messages)).unwrap_or_else(|error| {
-        // As ripgrep and grep see it: `| head` is no error.
-        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            return Exit::Done;
-        }
-        if !error.is::<AlreadyReported>() {
-            // An error that cannot be logged is shown all the same.
-            let _ = messages.error(format!("{error:#}"));
-        }
-        messages.show(None);
-        Exit::Trouble
-    });
+    let exit = opened
+        .and_then(|()| run(&mut messages))
+        .unwrap_or_else(|error| {
+            // As ripgrep and grep see it: `| head` is no error.
+            if error
+                .downcast_ref::<io::Error>()
+                .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+            {
+                return Exit::Done;
+            }
+            if !error.is::<AlreadyReported>() {
+                // An error that cannot be logged is shown all the same.
+                let _ = messages.error(format!("{error:#}"));
+            }
+            messages.show(None);
+            Exit::Trouble
+        });
     exit.into()
 }
 

@@ -29,11 +29,15 @@ pub(crate) fn answer(
     if entry_point != EntryPoint::LegacyPlugin && krm_fn::is_call(&text) {
         return call(text, entry_point, asked, common, messages);
     }
-    let config = asked.mode.configured(configuration::base(common, messages)?);
+    let config = asked
+        .mode
+        .configured(configuration::base(common, messages)?);
     let run = RunContext::new(asked, &config).with(Permissions::Documents);
     let injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options),
-        EntryPoint::Command | EntryPoint::LegacyPlugin => crate::engine::inject(&text, &config, run.options),
+        EntryPoint::Command | EntryPoint::LegacyPlugin => {
+            crate::engine::inject(&text, &config, run.options)
+        }
     };
     inject::text(text, entry_point, injection, run, messages)
 }
@@ -51,7 +55,9 @@ fn call(
         Ok(envelope) => envelope,
         Err(error) => {
             let place = Place::of_lines(STDIN, text.as_bytes(), error.offset..error.offset);
-            messages.diagnostic(&Diagnostic::error(format!("invalid ResourceList: {}", error.message)).at(place))?;
+            messages.diagnostic(
+                &Diagnostic::error(format!("invalid ResourceList: {}", error.message)).at(place),
+            )?;
             return Err(AlreadyReported.into());
         }
     };
@@ -72,7 +78,12 @@ fn call(
         Ok(config) => {
             let run = RunContext::new(asked, &config).with(Permissions::Items);
             let injection = crate::engine::inject(&text, &config, run.options);
-            findings::report(messages, MessageWriter::resource_names(messages.colour()), &injection, run.options)?;
+            findings::report(
+                messages,
+                MessageWriter::resource_names(messages.colour()),
+                &injection,
+                run.options,
+            )?;
             requirements.clone_from(&injection.requirements);
             let mut rbac = RbacCoverage::default();
             rbac.require(injection.outcomes.iter());

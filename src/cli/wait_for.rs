@@ -31,7 +31,8 @@ pub(crate) fn wait(
     for (number, endpoint) in endpoints.iter().enumerate() {
         let (endpoint, tries) = (endpoint.clone(), tries.clone());
         // Not joined: looking up a name can take longer than there is time.
-        thread::Builder::new().spawn(move || knock_until_open(number, &endpoint, interval, &tries))?;
+        thread::Builder::new()
+            .spawn(move || knock_until_open(number, &endpoint, interval, &tries))?;
     }
     let mut pending: Vec<Option<String>> = vec![Some("no answer".to_owned()); endpoints.len()];
     while pending.iter().any(Option::is_some) {
@@ -40,7 +41,9 @@ pub(crate) fn wait(
             Ok(tried) => tried,
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
         };
-        let (Some(error), Some(endpoint)) = (pending.get_mut(number), endpoints.get(number)) else { continue };
+        let (Some(error), Some(endpoint)) = (pending.get_mut(number), endpoints.get(number)) else {
+            continue;
+        };
         match result {
             Ok(()) => {
                 *error = None;
@@ -53,7 +56,10 @@ pub(crate) fn wait(
     let mut failed = None;
     for (number, (endpoint, error)) in endpoints.iter().zip(pending).enumerate() {
         if let Some(error) = error {
-            messages.error(format!("{endpoint} did not accept connections within {}: {error}", shown(timeout)))?;
+            messages.error(format!(
+                "{endpoint} did not accept connections within {}: {error}",
+                shown(timeout)
+            ))?;
             failed = failed.or(Some(number));
         }
     }
@@ -97,14 +103,24 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         "h" => Some(Duration::from_secs(3600)),
         _ => None,
     };
-    let whole = number.parse().ok().zip(of_unit).and_then(|(number, unit)| unit.checked_mul(number));
-    whole.filter(|whole| !whole.is_zero()).ok_or_else(|| "use for example `15s`, `500ms` or `2m`".to_owned())
+    let whole = number
+        .parse()
+        .ok()
+        .zip(of_unit)
+        .and_then(|(number, unit)| unit.checked_mul(number));
+    whole
+        .filter(|whole| !whole.is_zero())
+        .ok_or_else(|| "use for example `15s`, `500ms` or `2m`".to_owned())
 }
 
 /// Writes a duration as [`duration`] reads it.
 fn shown(duration: Duration) -> String {
     let millis = duration.as_millis();
-    if millis.is_multiple_of(1000) { format!("{}s", millis / 1000) } else { format!("{millis}ms") }
+    if millis.is_multiple_of(1000) {
+        format!("{}s", millis / 1000)
+    } else {
+        format!("{millis}ms")
+    }
 }
 
 #[cfg(test)]
@@ -113,12 +129,30 @@ mod tests {
 
     #[test]
     fn durations_have_a_unit() {
-        for (text, millis) in [("15s", 15_000), ("500ms", 500), ("2m", 120_000), ("1h", 3_600_000)] {
+        for (text, millis) in [
+            ("15s", 15_000),
+            ("500ms", 500),
+            ("2m", 120_000),
+            ("1h", 3_600_000),
+        ] {
             assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        for text in ["", "15", "s", "0s", "-1s", "1.5s", "1m30s", "4294967296s", "１s"] {
+        for text in [
+            "",
+            "15",
+            "s",
+            "0s",
+            "-1s",
+            "1.5s",
+            "1m30s",
+            "4294967296s",
+            "１s",
+        ] {
             assert!(duration(text).is_err(), "{text}");
         }
-        assert_eq!([15_000, 1_500].map(|millis| shown(Duration::from_millis(millis))), ["15s", "1500ms"]);
+        assert_eq!(
+            [15_000, 1_500].map(|millis| shown(Duration::from_millis(millis))),
+            ["15s", "1500ms"]
+        );
     }
 }

@@ -13,12 +13,32 @@ use anyhow::Context as _;
 use std::fs;
 use std::time::SystemTime;
 
-pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) -> anyhow::Result<Exit> {
-    let WebhookArgs { command, listen, metrics_listen, tls_cert, tls_key, server_name, client_ca, drain, log_format } =
-        asked;
-    if let Some(WebhookCommand::Certificate { service, days, ca_bundle }) = command {
+pub(crate) fn run(
+    asked: WebhookArgs,
+    common: &Common,
+    messages: &mut Messages,
+) -> anyhow::Result<Exit> {
+    let WebhookArgs {
+        command,
+        listen,
+        metrics_listen,
+        tls_cert,
+        tls_key,
+        server_name,
+        client_ca,
+        drain,
+        log_format,
+    } = asked;
+    if let Some(WebhookCommand::Certificate {
+        service,
+        days,
+        ca_bundle,
+    }) = command
+    {
         let Some(namespace) = &common.namespace else {
-            anyhow::bail!("`webhook certificate` requires the namespace of the Service: add `--namespace NS`");
+            anyhow::bail!(
+                "`webhook certificate` requires the namespace of the Service: add `--namespace NS`"
+            );
         };
         for (name, what) in [(&*service, "a Service"), (&**namespace, "a namespace")] {
             if !is_label(name) {
@@ -35,13 +55,24 @@ pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) 
             };
             read().with_context(|| path.display().to_string())
         });
-        let request = CertificateRequest { service: &service, namespace, days, now: SystemTime::now() };
+        let request = CertificateRequest {
+            service: &service,
+            namespace,
+            days,
+            now: SystemTime::now(),
+        };
         let issued = issue(&request).context("cannot generate a certificate")?;
-        stdout::write([&*manifest(&request, issued, &old.transpose()?.unwrap_or_default())?])?;
+        stdout::write([&*manifest(
+            &request,
+            issued,
+            &old.transpose()?.unwrap_or_default(),
+        )?])?;
         return Ok(Exit::Done);
     }
     let (Some(certificate), Some(key)) = (tls_cert, tls_key) else {
-        anyhow::bail!("the API server calls webhooks over TLS: add `--tls-cert FILE` and `--tls-key FILE`");
+        anyhow::bail!(
+            "the API server calls webhooks over TLS: add `--tls-cert FILE` and `--tls-key FILE`"
+        );
     };
     let config = configuration::base_for(ConfigReader::Webhook, common, messages)?;
     let configuration_file = configuration::named(common).map(|path| ConfigurationFile {
@@ -50,13 +81,28 @@ pub(crate) fn run(asked: WebhookArgs, common: &Common, messages: &mut Messages) 
         namespace: common.namespace.clone(),
     });
     let _written_at_the_end = log::init(log_format);
-    let certificate_files = CertificateFiles { certificate, key, server_name, client_ca };
-    serve(Settings { listen, metrics_listen, certificate_files, config, configuration_file, drain })?;
+    let certificate_files = CertificateFiles {
+        certificate,
+        key,
+        server_name,
+        client_ca,
+    };
+    serve(Settings {
+        listen,
+        metrics_listen,
+        certificate_files,
+        config,
+        configuration_file,
+        drain,
+    })?;
     Ok(Exit::Done)
 }
 
 /// A label of DNS, as names of Services and namespaces are.
 fn is_label(name: &str) -> bool {
     let is_inside = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=63).contains(&name.len()) && name.bytes().all(is_inside) && !name.starts_with('-') && !name.ends_with('-')
+    (1..=63).contains(&name.len())
+        && name.bytes().all(is_inside)
+        && !name.starts_with('-')
+        && !name.ends_with('-')
 }

@@ -3,7 +3,9 @@
 use crate::config::role::Role;
 use crate::config::setting::settings;
 use crate::config::string_enum::string_enum;
-use k8s_openapi::api::core::v1::{Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext};
+use k8s_openapi::api::core::v1::{
+    Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext,
+};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -116,9 +118,15 @@ impl AgentConfig {
     pub(crate) fn variable(&self) -> Option<Cow<'_, str>> {
         let of_config_map = || {
             let reference = &self.config_map_key_ref;
-            reference.name.as_ref().map(|_| Cow::Owned(format!("{CONFIG_FOLDER}/{}", reference.key)))
+            reference
+                .name
+                .as_ref()
+                .map(|_| Cow::Owned(format!("{CONFIG_FOLDER}/{}", reference.key)))
         };
-        self.location.as_deref().map(Cow::Borrowed).or_else(of_config_map)
+        self.location
+            .as_deref()
+            .map(Cow::Borrowed)
+            .or_else(of_config_map)
     }
 }
 
@@ -177,7 +185,12 @@ string_enum! {
 }
 
 fn quantities(pairs: &[(&str, &str)]) -> Option<BTreeMap<String, Quantity>> {
-    Some(pairs.iter().map(|(name, value)| ((*name).to_owned(), Quantity((*value).to_owned()))).collect())
+    Some(
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), Quantity((*value).to_owned())))
+            .collect(),
+    )
 }
 
 fn default_resources() -> ResourceRequirements {
@@ -191,11 +204,17 @@ fn default_resources() -> ResourceRequirements {
 fn default_security_context() -> SecurityContext {
     SecurityContext {
         allow_privilege_escalation: Some(false),
-        capabilities: Some(Capabilities { add: None, drop: Some(vec!["ALL".to_owned()]) }),
+        capabilities: Some(Capabilities {
+            add: None,
+            drop: Some(vec!["ALL".to_owned()]),
+        }),
         read_only_root_filesystem: Some(true),
         run_as_non_root: Some(true),
         run_as_user: Some(65532),
-        seccomp_profile: Some(SeccompProfile { localhost_profile: None, type_: "RuntimeDefault".to_owned() }),
+        seccomp_profile: Some(SeccompProfile {
+            localhost_profile: None,
+            type_: "RuntimeDefault".to_owned(),
+        }),
         ..SecurityContext::default()
     }
 }

@@ -33,7 +33,13 @@ impl Config {
     /// Returns the annotation that a full key stands for, if it is not allowed.
     pub(crate) fn not_allowed(&self, key: &str) -> Option<Annotation> {
         self.spec.annotations.allow.as_ref()?;
-        let is_wait_for = || self.spec.wait_for.annotations.iter().any(|name| name == key);
+        let is_wait_for = || {
+            self.spec
+                .wait_for
+                .annotations
+                .iter()
+                .any(|name| name == key)
+        };
         let meant = Annotation::of(key).or_else(|| is_wait_for().then_some(Annotation::WaitFor));
         meant.filter(|annotation| !self.allows(*annotation))
     }
@@ -42,13 +48,24 @@ impl Config {
 impl Scalar for AnnotationName {
     fn parse(text: &str) -> Result<Self, Violation> {
         let name = text.strip_prefix(PREFIX).unwrap_or(text);
-        let named = |name: &str| Annotation::ALL.iter().find(|annotation| annotation.names().any(|of| of == name));
-        let names = || Annotation::ALL.iter().flat_map(|annotation| annotation.names());
+        let named = |name: &str| {
+            Annotation::ALL
+                .iter()
+                .find(|annotation| annotation.names().any(|of| of == name))
+        };
+        let names = || {
+            Annotation::ALL
+                .iter()
+                .flat_map(|annotation| annotation.names())
+        };
         match named(name).or_else(|| named(closest(name, names())?)) {
             Some(annotation) if annotation.name() == text => Ok(AnnotationName(*annotation)),
             meant => {
                 let help = meant.map(|meant| format!("did you mean `{}`?", meant.name()));
-                Err(Violation { what: format!("must be the name of an annotation, found `{text}`"), help })
+                Err(Violation {
+                    what: format!("must be the name of an annotation, found `{text}`"),
+                    help,
+                })
             }
         }
     }

@@ -47,7 +47,9 @@ impl<T: ListItem> Setting for Vec<T> {
             value.list(context, |index, value, context| {
                 ranges.push(value.range());
                 context.within_item(index, |context| {
-                    let Some(item) = T::read_item(value, context) else { return };
+                    let Some(item) = T::read_item(value, context) else {
+                        return;
+                    };
                     if let Some(name) = item.identity() {
                         let first = *names.entry(name.to_owned()).or_insert(index);
                         if first != index {
@@ -79,7 +81,10 @@ impl<T: ListItem> Setting for Vec<T> {
 impl<T: ListItem> Setting for Option<Vec<T>> {
     fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
         let mut list = Vec::new();
-        if context.without_errors(|context| list.read(value, context)).is_some() {
+        if context
+            .without_errors(|context| list.read(value, context))
+            .is_some()
+        {
             *self = Some(list);
         }
     }
@@ -97,7 +102,9 @@ impl Setting for BTreeMap<String, String> {
     fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
         let mut entries = BTreeMap::new();
         let read = context.without_errors(|context| {
-            value.mapping(context, |key, value, context| read_entry(key, value, context, &mut entries));
+            value.mapping(context, |key, value, context| {
+                read_entry(key, value, context, &mut entries)
+            });
         });
         if read.is_some() {
             context.given(value);
@@ -109,7 +116,10 @@ impl Setting for BTreeMap<String, String> {
         match path {
             [] => self.read(value, context),
             [key] => {
-                if context.without_errors(|context| read_entry(key, value, context, self)).is_some() {
+                if context
+                    .without_errors(|context| read_entry(key, value, context, self))
+                    .is_some()
+                {
                     context.within_entry(key, |context| context.given(value));
                 }
             }

@@ -43,13 +43,17 @@ impl Constraint {
         let holds = match self {
             // The empty pattern would match every container.
             Constraint::GoRegexp if text.is_empty() => false,
-            Constraint::GoRegexp => return go_regexp::check(text).map_err(|why| no_regexp(text, &why)),
+            Constraint::GoRegexp => {
+                return go_regexp::check(text).map_err(|why| no_regexp(text, &why));
+            }
             Constraint::Port => text.parse::<u16>().is_ok_and(|port| port > 0),
             Constraint::Positive => text.parse::<u32>().is_ok_and(|number| number > 0),
             Constraint::ObjectName => is_subdomain(text),
             Constraint::Namespace => is_label(text),
             Constraint::DataKey => {
-                within(text, 253) && text.bytes().all(|byte| is_word(byte, b"-._")) && !matches!(text, "." | "..")
+                within(text, 253)
+                    && text.bytes().all(|byte| is_word(byte, b"-._"))
+                    && !matches!(text, "." | "..")
             }
             Constraint::Image => {
                 within(text, 1000)
@@ -57,13 +61,18 @@ impl Constraint {
                     && !text.starts_with(['/', ':', '@'])
             }
             Constraint::ConfigLocation => {
-                ["http://", "https://", "s3://", "file:///", "/"].iter().any(|start| text.starts_with(start))
+                ["http://", "https://", "s3://", "file:///", "/"]
+                    .iter()
+                    .any(|start| text.starts_with(start))
                     && is_unbroken(text)
             }
             Constraint::ApiUrl => {
-                let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+                let rest = text
+                    .strip_prefix("https://")
+                    .or_else(|| text.strip_prefix("http://"));
                 let host = rest.map(|rest| rest.strip_suffix('/').unwrap_or(rest));
-                host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#'])) && is_unbroken(text)
+                host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#']))
+                    && is_unbroken(text)
             }
             // The API server refuses less.
             Constraint::TokenLifetime => text.parse::<u32>().is_ok_and(|seconds| seconds >= 600),
@@ -75,11 +84,18 @@ impl Constraint {
             Constraint::Group => text.is_empty() || is_subdomain(text),
             Constraint::Kind => {
                 within(text, 63)
-                    && text.bytes().next().is_some_and(|byte| byte.is_ascii_uppercase())
+                    && text
+                        .bytes()
+                        .next()
+                        .is_some_and(|byte| byte.is_ascii_uppercase())
                     && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
             }
         };
-        if holds { Ok(()) } else { Err(self.violation(text)) }
+        if holds {
+            Ok(())
+        } else {
+            Err(self.violation(text))
+        }
     }
 
     fn violation(self, text: &str) -> Violation {
@@ -91,42 +107,59 @@ impl Constraint {
             Constraint::Positive => ("at least 1", None),
             Constraint::ObjectName => (
                 "the name of a Kubernetes object",
-                Some("lower-case letters, digits, `-` and `.`, at most 253; a letter or digit at both ends"),
+                Some(
+                    "lower-case letters, digits, `-` and `.`, at most 253; a letter or digit at both ends",
+                ),
             ),
             Constraint::Namespace => (
                 "the name of a namespace",
-                Some("lower-case letters, digits and `-`, at most 63; a letter or digit at both ends"),
+                Some(
+                    "lower-case letters, digits and `-`, at most 63; a letter or digit at both ends",
+                ),
             ),
-            Constraint::DataKey => {
-                ("a key of a Secret or ConfigMap", Some("letters, digits, `-`, `_` and `.`, at most 253"))
-            }
-            Constraint::Image => {
-                ("a container image", Some("for example `registry.example.com/agent:v1`, without spaces"))
-            }
+            Constraint::DataKey => (
+                "a key of a Secret or ConfigMap",
+                Some("letters, digits, `-`, `_` and `.`, at most 253"),
+            ),
+            Constraint::Image => (
+                "a container image",
+                Some("for example `registry.example.com/agent:v1`, without spaces"),
+            ),
             Constraint::ConfigLocation => (
                 "a location of the agent configuration",
-                Some("use a URL that begins with `https://`, `http://` or `s3://`, or an absolute path"),
+                Some(
+                    "use a URL that begins with `https://`, `http://` or `s3://`, or an absolute path",
+                ),
             ),
             Constraint::ApiUrl => (
                 "an HTTP URL without a path",
                 Some("for example `https://api.mackerelio.com/`; the agent ignores a path"),
             ),
-            Constraint::TokenLifetime => {
-                ("at least 600", Some("Kubernetes does not issue tokens for less than 10 minutes"))
-            }
+            Constraint::TokenLifetime => (
+                "at least 600",
+                Some("Kubernetes does not issue tokens for less than 10 minutes"),
+            ),
             Constraint::GoRegexp => ("a Go regular expression", None),
             Constraint::MetadataName => (
                 "the name of a label or annotation",
-                Some("use `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63"),
+                Some(
+                    "use `prefix/name` or `name`: letters, digits, `-`, `_` and `.`, the name at most 63",
+                ),
             ),
             Constraint::LabelValue => (
                 "a label's value",
-                Some("letters, digits, `-`, `_` and `.`, at most 63; a letter or digit at both ends"),
+                Some(
+                    "letters, digits, `-`, `_` and `.`, at most 63; a letter or digit at both ends",
+                ),
             ),
-            Constraint::Group => {
-                ("an API group", Some("use it without a version, such as `apps`; the core group is `\"\"`"))
-            }
-            Constraint::Kind => ("a kind", Some("use the kind as in the manifest, such as `Deployment`")),
+            Constraint::Group => (
+                "an API group",
+                Some("use it without a version, such as `apps`; the core group is `\"\"`"),
+            ),
+            Constraint::Kind => (
+                "a kind",
+                Some("use the kind as in the manifest, such as `Deployment`"),
+            ),
         };
         let violation = Violation::new(format!("must be {must_be}, found `{}`", shown(text)));
         match help {
@@ -154,7 +187,9 @@ impl Constraint {
                 schema.insert("minimum".to_owned(), 600.into());
                 None
             }
-            Constraint::MetadataName => pattern("^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"),
+            Constraint::MetadataName => {
+                pattern("^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$")
+            }
             Constraint::LabelValue => pattern("^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"),
             Constraint::Group => pattern("^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$"),
             Constraint::Kind => pattern("^[A-Z][A-Za-z0-9]{0,62}$"),
@@ -168,7 +203,10 @@ fn shown(text: &str) -> String {
 }
 
 fn no_regexp(text: &str, why: &str) -> Violation {
-    let violation = Violation::new(format!("must be a Go regular expression, found `{}`: {why}", shown(text)));
+    let violation = Violation::new(format!(
+        "must be a Go regular expression, found `{}`: {why}",
+        shown(text)
+    ));
     violation.with_help("for the syntax, see https://pkg.go.dev/regexp/syntax")
 }
 
@@ -181,7 +219,9 @@ fn is_word(byte: u8, further: &[u8]) -> bool {
 }
 
 fn is_unbroken(text: &str) -> bool {
-    !text.chars().any(|character| character.is_whitespace() || character.is_control())
+    !text
+        .chars()
+        .any(|character| character.is_whitespace() || character.is_control())
 }
 
 fn has_alphanumeric_ends(text: &str) -> bool {
@@ -196,11 +236,16 @@ fn is_label(text: &str) -> bool {
 fn is_subdomain(text: &str) -> bool {
     // Kubernetes limits the length of the whole, not of each label.
     let is_lower = |byte: u8| is_word(byte, b"-") && !byte.is_ascii_uppercase();
-    within(text, 253) && text.split('.').all(|part| part.bytes().all(is_lower) && has_alphanumeric_ends(part))
+    within(text, 253)
+        && text
+            .split('.')
+            .all(|part| part.bytes().all(is_lower) && has_alphanumeric_ends(part))
 }
 
 fn is_qualified(text: &str) -> bool {
-    within(text, 63) && text.bytes().all(|byte| is_word(byte, b"-._")) && has_alphanumeric_ends(text)
+    within(text, 63)
+        && text.bytes().all(|byte| is_word(byte, b"-._"))
+        && has_alphanumeric_ends(text)
 }
 
 #[cfg(test)]
@@ -213,10 +258,26 @@ mod tests {
         let cases: &[(Constraint, &[&str], &[&str])] = &[
             (Constraint::Port, &["1", "65535"], &["0", "65536", "-1", ""]),
             (Constraint::Positive, &["1"], &["0"]),
-            (Constraint::ObjectName, &["a", "a.b-c", &long], &["", "A", "a_b", "-a", "a-", "a..b", ".a", "a b"]),
-            (Constraint::Namespace, &["kube-system", "a1"], &["", "a.b", "Kube", "-a", &long]),
-            (Constraint::DataKey, &["MACKEREL_APIKEY", "a.conf"], &["", ".", "..", "a/b", "a b"]),
-            (Constraint::Image, &["a", "r.io:5000/a/b:c@sha256:00"], &["", "a b", ":v1", "/a", "a\nb"]),
+            (
+                Constraint::ObjectName,
+                &["a", "a.b-c", &long],
+                &["", "A", "a_b", "-a", "a-", "a..b", ".a", "a b"],
+            ),
+            (
+                Constraint::Namespace,
+                &["kube-system", "a1"],
+                &["", "a.b", "Kube", "-a", &long],
+            ),
+            (
+                Constraint::DataKey,
+                &["MACKEREL_APIKEY", "a.conf"],
+                &["", ".", "..", "a/b", "a b"],
+            ),
+            (
+                Constraint::Image,
+                &["a", "r.io:5000/a/b:c@sha256:00"],
+                &["", "a b", ":v1", "/a", "a\nb"],
+            ),
             (
                 Constraint::ConfigLocation,
                 &["https://x/y", "s3://b/k", "/etc/a.conf"],
@@ -224,14 +285,45 @@ mod tests {
             ),
             (
                 Constraint::ApiUrl,
-                &["https://api.mackerelio.com/", "http://x", "http://[::1]:8080"],
-                &["", "api.mackerelio.com", "https://", "https:///x", "https://x/api", "https://x/?a"],
+                &[
+                    "https://api.mackerelio.com/",
+                    "http://x",
+                    "http://[::1]:8080",
+                ],
+                &[
+                    "",
+                    "api.mackerelio.com",
+                    "https://",
+                    "https:///x",
+                    "https://x/api",
+                    "https://x/?a",
+                ],
             ),
-            (Constraint::GoRegexp, &["^istio-proxy$"], &["", "*", "(?=a)"]),
-            (Constraint::MetadataName, &["a", "com.baeldung/wait-for-it"], &["", "a/b/c", "/a", "a/", "A/b", &long]),
-            (Constraint::LabelValue, &["", "web", "v1.2_3"], &["-a", "a b", &long]),
-            (Constraint::Group, &["", "apps", "argoproj.io"], &["apps/v1", "Apps"]),
-            (Constraint::Kind, &["Deployment"], &["", "deployment", "apps/Deployment"]),
+            (
+                Constraint::GoRegexp,
+                &["^istio-proxy$"],
+                &["", "*", "(?=a)"],
+            ),
+            (
+                Constraint::MetadataName,
+                &["a", "com.baeldung/wait-for-it"],
+                &["", "a/b/c", "/a", "a/", "A/b", &long],
+            ),
+            (
+                Constraint::LabelValue,
+                &["", "web", "v1.2_3"],
+                &["-a", "a b", &long],
+            ),
+            (
+                Constraint::Group,
+                &["", "apps", "argoproj.io"],
+                &["apps/v1", "Apps"],
+            ),
+            (
+                Constraint::Kind,
+                &["Deployment"],
+                &["", "deployment", "apps/Deployment"],
+            ),
         ];
         for (constraint, good, bad) in cases {
             for text in *good {

@@ -28,7 +28,13 @@ impl Conflict {
     /// A conflict of one setting with its own name or unit.
     fn about(path: &str, violation: &Violation) -> Self {
         let what = format!("`{path}` {}", violation.what);
-        Conflict { paths: vec![path.to_owned()], violation: Violation { what, help: violation.help.clone() } }
+        Conflict {
+            paths: vec![path.to_owned()],
+            violation: Violation {
+                what,
+                help: violation.help.clone(),
+            },
+        }
     }
 
     fn of(paths: &[&str], what: impl Into<String>, help: impl Into<String>) -> Self {
@@ -54,7 +60,8 @@ fn unknown_resource(name: &str) -> Option<Violation> {
 
 /// Rejects fractions of a byte: `64m` is 64 thousandths.
 fn fraction_of_byte(name: &str, amount: &str) -> Option<Violation> {
-    let counts_bytes = matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
+    let counts_bytes =
+        matches!(name, "memory" | "ephemeral-storage") || name.starts_with("hugepages-");
     let is_whole = nanos(amount).is_none_or(|nanos| nanos % 1_000_000_000 == 0);
     if !counts_bytes || is_whole {
         return None;
@@ -93,23 +100,51 @@ pub(crate) fn template_conflicts(config: &Config) -> Vec<Conflict> {
 pub(crate) fn webhook_conflicts(config: &Config) -> Vec<Conflict> {
     let conflict = |place: &str, setting: &str, why: &str, instead: &str| {
         let what = format!("the webhook does not support `{place}`: {why}");
-        Conflict::of(&[place], what, format!("{instead}; for a file that manifests share, add `--set {setting}=null`"))
+        Conflict::of(
+            &[place],
+            what,
+            format!("{instead}; for a file that manifests share, add `--set {setting}=null`"),
+        )
     };
     let Spec { select, rbac, .. } = &config.spec;
     let kinds = (!select.kinds.is_empty()).then(|| {
         let setting = "select.kinds";
-        conflict(setting, setting, "a pod does not show the kind of its workload", "remove it")
+        conflict(
+            setting,
+            setting,
+            "a pod does not show the kind of its workload",
+            "remove it",
+        )
     });
-    let workloads = select.exclude.iter().enumerate().filter(|(_, exclusion)| exclusion.names_workload());
+    let workloads = select
+        .exclude
+        .iter()
+        .enumerate()
+        .filter(|(_, exclusion)| exclusion.names_workload());
     let exclusions = workloads.map(|(index, _)| {
-        let instead = "exclude by `namespace` or `podSelector`, or pods without a controller by `kind: Pod`";
-        conflict(&format!("select.exclude[{index}]"), "select.exclude", "a pod does not show its workload", instead)
+        let instead =
+            "exclude by `namespace` or `podSelector`, or pods without a controller by `kind: Pod`";
+        conflict(
+            &format!("select.exclude[{index}]"),
+            "select.exclude",
+            "a pod does not show its workload",
+            instead,
+        )
     });
     let generate = rbac.generate.then(|| {
         let instead = "apply what `mackerel-agent-injector rbac` prints";
-        conflict("rbac.generate", "rbac.generate", "it writes no manifests", instead)
+        conflict(
+            "rbac.generate",
+            "rbac.generate",
+            "it writes no manifests",
+            instead,
+        )
     });
-    kinds.into_iter().chain(exclusions).chain(generate).collect()
+    kinds
+        .into_iter()
+        .chain(exclusions)
+        .chain(generate)
+        .collect()
 }
 
 fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
@@ -126,10 +161,17 @@ fn sidecar(config: &Config, found: &mut Vec<Conflict>) {
 fn kubelet(config: &Config, found: &mut Vec<Conflict>) {
     let kubelet = &config.spec.kubelet;
     // An explicit port counts even if it is the default.
-    let of_tls = [(config.is_explicit("kubelet.port"), "kubelet.port"), (kubelet.insecure_tls, "kubelet.insecureTLS")];
+    let of_tls = [
+        (config.is_explicit("kubelet.port"), "kubelet.port"),
+        (kubelet.insecure_tls, "kubelet.insecureTLS"),
+    ];
     if config.spec.platform == Platform::EksFargate {
         let read_only = (kubelet.read_only_port.is_some(), "kubelet.readOnlyPort");
-        for (_, path) in [read_only].into_iter().chain(of_tls).filter(|(is_chosen, _)| *is_chosen) {
+        for (_, path) in [read_only]
+            .into_iter()
+            .chain(of_tls)
+            .filter(|(is_chosen, _)| *is_chosen)
+        {
             found.push(Conflict::of(
                 &[path, "platform"],
                 format!("`{path}` cannot be combined with `platform: eks-fargate`: pods on EKS Fargate cannot reach a kubelet"),
@@ -178,7 +220,10 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
         }
     }
     // The annotation may name a file within the ConfigMap's folder, as with the original injector.
-    if matches!(config.origin("agent.config.location"), Origin::Annotation { .. }) {
+    if matches!(
+        config.origin("agent.config.location"),
+        Origin::Annotation { .. }
+    ) {
         return;
     }
     if agent_config.location.is_some() && agent_config.config_map_key_ref.name.is_some() {
@@ -193,7 +238,12 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
 /// Finds variables of `agent.env` that replace an explicit setting.
 fn environment(config: &Config, found: &mut Vec<Conflict>) {
     for (index, given) in config.spec.agent.env.iter().enumerate() {
-        let Some(variable) = VARIABLES.iter().find(|variable| variable.name == given.name) else { continue };
+        let Some(variable) = VARIABLES
+            .iter()
+            .find(|variable| variable.name == given.name)
+        else {
+            continue;
+        };
         let (item, setting) = (format!("agent.env[{index}]"), variable.setting);
         match variable.env_override {
             EnvOverride::Forbidden => found.push(Conflict::of(
@@ -203,14 +253,23 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
             )),
             EnvOverride::IfUnset if config.is_explicit(setting) => found.push(Conflict::of(
                 &[setting, &item],
-                format!("`{setting}` has no effect because `{item}` sets {}", given.name),
+                format!(
+                    "`{setting}` has no effect because `{item}` sets {}",
+                    given.name
+                ),
                 "remove one of them",
             )),
             EnvOverride::IfUnset | EnvOverride::Allowed => {
-                let wrong = given.value.as_deref().and_then(|value| wrong_value(variable, value));
+                let wrong = given
+                    .value
+                    .as_deref()
+                    .and_then(|value| wrong_value(variable, value));
                 found.extend(wrong.map(|violation| {
                     let what = format!("`{item}` is {}: it {}", given.name, violation.what);
-                    Conflict { paths: vec![item], violation: Violation { what, ..violation } }
+                    Conflict {
+                        paths: vec![item],
+                        violation: Violation { what, ..violation },
+                    }
                 }));
             }
         }
@@ -230,21 +289,37 @@ fn wrong_value(variable: &Variable, value: &str) -> Option<Violation> {
         "agent.roles" => ("agent.roles", role_list(value)),
         setting => (setting, value.to_owned()),
     };
-    let mut context = ReadContext::new(SourceKind::Annotation { key: variable.name }, BTreeMap::new());
-    let value = ConfigValue::Text { text: &value, spans: SpanMap::Within(0..0) };
+    let mut context = ReadContext::new(
+        SourceKind::Annotation { key: variable.name },
+        BTreeMap::new(),
+    );
+    let value = ConfigValue::Text {
+        text: &value,
+        spans: SpanMap::Within(0..0),
+    };
     Spec::default().set(&path::parts(setting), &value, &mut context);
-    context.errors.into_iter().map(|error| error.violation).next()
+    context
+        .errors
+        .into_iter()
+        .map(|error| error.violation)
+        .next()
 }
 
 /// Converts `a:b, c:d`, the form of annotations and of the agent's variable, to JSON.
 pub(crate) fn role_list(value: &str) -> String {
-    let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
+    let items = value
+        .split(',')
+        .map(str::trim)
+        .filter(|item| !item.is_empty());
     serde_json::Value::from_iter(items).to_string()
 }
 
 fn resources(config: &Config, found: &mut Vec<Conflict>) {
     let resources = &config.spec.agent.resources;
-    for (list, amounts) in [("requests", &resources.requests), ("limits", &resources.limits)] {
+    for (list, amounts) in [
+        ("requests", &resources.requests),
+        ("limits", &resources.limits),
+    ] {
         for (name, amount) in amounts.iter().flatten() {
             let path = format!("agent.resources.{list}.{}", path::escape(name));
             let wrong = unknown_resource(name).or_else(|| fraction_of_byte(name, &amount.0));
@@ -255,11 +330,18 @@ fn resources(config: &Config, found: &mut Vec<Conflict>) {
         let wrong = fraction_of_byte("memory", &limit.0);
         found.extend(wrong.map(|violation| Conflict::about("agent.tmp.sizeLimit", &violation)));
     }
-    let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else { return };
+    let (Some(requests), Some(limits)) = (&resources.requests, &resources.limits) else {
+        return;
+    };
     for (name, request) in requests {
-        let Some(limit) = limits.get(name) else { continue };
+        let Some(limit) = limits.get(name) else {
+            continue;
+        };
         // A mistyped unit such as `128m` for `128Mi` is reported already.
-        if [request, limit].iter().any(|amount| fraction_of_byte(name, &amount.0).is_some()) {
+        if [request, limit]
+            .iter()
+            .any(|amount| fraction_of_byte(name, &amount.0).is_some())
+        {
             continue;
         }
         if nanos(&request.0) > nanos(&limit.0) {
@@ -271,7 +353,10 @@ fn resources(config: &Config, found: &mut Vec<Conflict>) {
             if !config.is_explicit(&request_path) {
                 paths.reverse();
             }
-            let what = format!("`{request_path}` ({}) is greater than `{limit_path}` ({})", request.0, limit.0);
+            let what = format!(
+                "`{request_path}` ({}) is greater than `{limit_path}` ({})",
+                request.0, limit.0
+            );
             let violation = Violation::new(what).with_help("raise the limit or lower the request");
             found.push(Conflict { paths, violation });
         }
@@ -280,7 +365,10 @@ fn resources(config: &Config, found: &mut Vec<Conflict>) {
 
 fn security_context(config: &Config, found: &mut Vec<Conflict>) {
     let security = &config.spec.agent.security_context;
-    let (user, non_root) = ("agent.securityContext.runAsUser", "agent.securityContext.runAsNonRoot");
+    let (user, non_root) = (
+        "agent.securityContext.runAsUser",
+        "agent.securityContext.runAsNonRoot",
+    );
     if security.run_as_user == Some(0) && security.run_as_non_root == Some(true) {
         found.push(Conflict::of(
             &[user, non_root],
@@ -299,7 +387,11 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
         };
         let mut excluding = select.exclude_namespaces.iter().enumerate();
         if let Some((excluded, pattern)) = excluding.find(|(_, pattern)| excludes(pattern)) {
-            let by = if pattern == namespace { String::new() } else { format!(", as `{pattern}`") };
+            let by = if pattern == namespace {
+                String::new()
+            } else {
+                format!(", as `{pattern}`")
+            };
             found.push(Conflict::of(
                 &[&item, &format!("select.excludeNamespaces[{excluded}]")],
                 format!("`{namespace}` is both in `select.namespaces` and in `select.excludeNamespaces`{by}"),
@@ -309,7 +401,9 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
         if is_system_namespace(&namespace.0) && !select.system_namespaces {
             found.push(Conflict::of(
                 &[&item, "select.systemNamespaces"],
-                format!("`select.namespaces` contains `{namespace}`, but system namespaces are excluded"),
+                format!(
+                    "`select.namespaces` contains `{namespace}`, but system namespaces are excluded"
+                ),
                 "remove it, or set `select.systemNamespaces: true`",
             ));
         }
@@ -317,22 +411,36 @@ fn namespaces(config: &Config, found: &mut Vec<Conflict>) {
 }
 
 fn wait_for(config: &Config, found: &mut Vec<Conflict>) {
-    let (image, names) = (&config.spec.wait_for.image, &config.spec.wait_for.annotations);
+    let (image, names) = (
+        &config.spec.wait_for.image,
+        &config.spec.wait_for.annotations,
+    );
     if let Some(image) = image.as_deref().filter(|image| is_agent_image(image)) {
-        let violation =
-            Violation::new(format!("must be an image of mackerel-agent-injector, but `{image}` is the agent"));
-        found.push(Conflict::about("waitFor.image", &violation.with_help("use an image of mackerel-agent-injector")));
+        let violation = Violation::new(format!(
+            "must be an image of mackerel-agent-injector, but `{image}` is the agent"
+        ));
+        found.push(Conflict::about(
+            "waitFor.image",
+            &violation.with_help("use an image of mackerel-agent-injector"),
+        ));
     }
     for (index, name) in names.iter().enumerate() {
         let (what, help) = if name.starts_with(annotations::PREFIX) {
-            ("is an annotation of mackerel-agent-injector and cannot be a further name", "remove it")
+            (
+                "is an annotation of mackerel-agent-injector and cannot be a further name",
+                "remove it",
+            )
         } else if names.iter().take(index).any(|other| other == name) {
             ("is duplicated", "remove one of them")
         } else {
             continue;
         };
         let what = format!("`waitFor.annotations` has `{name}`, which {what}");
-        found.push(Conflict::of(&[&format!("waitFor.annotations[{index}]")], what, help));
+        found.push(Conflict::of(
+            &[&format!("waitFor.annotations[{index}]")],
+            what,
+            help,
+        ));
     }
 }
 
@@ -351,22 +459,40 @@ fn kinds(config: &Config, found: &mut Vec<Conflict>) {
         let same_kind = table.kinds().find(|(_, kind)| *kind == pattern.kind);
         let help = match (same_kind, meant(&pattern.kind)) {
             (Some((group, kind)), _) => {
-                let of = KindPattern { group: Some(group.to_owned()), kind: kind.to_owned() };
+                let of = KindPattern {
+                    group: Some(group.to_owned()),
+                    kind: kind.to_owned(),
+                };
                 format!("did you mean `{of}`?")
             }
             (None, Some(kind)) => format!("did you mean `{kind}`?"),
             (None, None) => "add the path of its pod template to `podTemplates`".to_owned(),
         };
         let what = format!("`select.kinds` has `{pattern}`, which has no known pod template");
-        found.push(Conflict::of(&[&format!("select.kinds[{index}]")], what, help));
+        found.push(Conflict::of(
+            &[&format!("select.kinds[{index}]")],
+            what,
+            help,
+        ));
     }
     // To exclude an unknown kind is harmless, unless it is a misspelling of a known one.
     for (index, exclusion) in select.exclude.iter().enumerate() {
-        let Some(kind) = exclusion.kind.as_deref().filter(|kind| !table.knows(None, kind)) else { continue };
+        let Some(kind) = exclusion
+            .kind
+            .as_deref()
+            .filter(|kind| !table.knows(None, kind))
+        else {
+            continue;
+        };
         if let Some(meant) = meant(kind) {
-            let what = format!("`select.exclude` has the kind `{kind}`, which has no known pod template");
+            let what =
+                format!("`select.exclude` has the kind `{kind}`, which has no known pod template");
             let item = format!("select.exclude[{index}]");
-            found.push(Conflict::of(&[&item], what, format!("did you mean `{meant}`?")));
+            found.push(Conflict::of(
+                &[&item],
+                what,
+                format!("did you mean `{meant}`?"),
+            ));
         }
     }
 }

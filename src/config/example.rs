@@ -18,7 +18,10 @@ pub fn example() -> String {
     for line in wrapped(HEADER) {
         let _ = writeln!(out, "# {line}");
     }
-    let _ = write!(out, "apiVersion: {API_VERSION}\nkind: {KIND}\nmetadata:\n  name: default\nspec:\n");
+    let _ = write!(
+        out,
+        "apiVersion: {API_VERSION}\nkind: {KIND}\nmetadata:\n  name: default\nspec:\n"
+    );
     write_fields(&Spec::default().fields(), "", 2, &mut out);
     out
 }
@@ -48,8 +51,8 @@ fn write_value(key: &str, value: &serde_json::Value, indent: usize, out: &mut St
     // JSON can always be written as YAML.
     let written = serde_yaml::to_string(value).unwrap_or_default();
     let lines: Vec<&str> = written.lines().collect();
-    let is_empty =
-        value.as_object().is_some_and(|object| object.is_empty()) || value.as_array().is_some_and(Vec::is_empty);
+    let is_empty = value.as_object().is_some_and(|object| object.is_empty())
+        || value.as_array().is_some_and(Vec::is_empty);
     if is_empty || !(value.is_object() || value.is_array()) {
         let _ = writeln!(out, "{:indent$}#{key}: {}", "", lines.join(" "));
         return;
@@ -87,7 +90,10 @@ mod tests {
     fn the_example_sets_nothing() {
         let text = example();
         assert_eq!(read(&text).explicit().count(), 0);
-        assert!(text.lines().all(|line| line.len() <= COLUMNS + 12), "{text}");
+        assert!(
+            text.lines().all(|line| line.len() <= COLUMNS + 12),
+            "{text}"
+        );
     }
 
     #[test]
@@ -104,6 +110,9 @@ mod tests {
             .collect();
         let config = read(&text);
         assert_eq!(config.spec, Config::default().spec, "{text}");
-        assert!(config.is_explicit("agent.image") && config.is_explicit("select.excludeNamespaces"), "{text}");
+        assert!(
+            config.is_explicit("agent.image") && config.is_explicit("select.excludeNamespaces"),
+            "{text}"
+        );
     }
 }

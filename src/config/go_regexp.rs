@@ -9,24 +9,33 @@ const MAX_REPEAT: u32 = 1000;
 
 /// Unicode classes known to every Go version that the agent was built with, without rare scripts.
 const UNICODE_CLASSES: [&str; 44] = [
-    "C", "Cc", "Cf", "Co", "Cs", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P",
-    "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs", "Any", "Common",
-    "Latin", "Greek", "Cyrillic", "Han", "Hiragana", "Katakana",
+    "C", "Cc", "Cf", "Co", "Cs", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N",
+    "Nd", "Nl", "No", "P", "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So",
+    "Z", "Zl", "Zp", "Zs", "Any", "Common", "Latin", "Greek", "Cyrillic", "Han", "Hiragana",
+    "Katakana",
 ];
 
 const POSIX_CLASSES: [&str; 14] = [
-    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
-    "xdigit",
+    "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+    "space", "upper", "word", "xdigit",
 ];
 
 /// Checks a pattern; the error says what is wrong with it.
 pub(crate) fn check(pattern: &str) -> Result<(), String> {
-    let mut parser =
-        Parser { rest: pattern.chars().peekable(), groups: Vec::new(), may_close: true, at: GroupLevel::default() };
+    let mut parser = Parser {
+        rest: pattern.chars().peekable(),
+        groups: Vec::new(),
+        may_close: true,
+        at: GroupLevel::default(),
+    };
     while let Some(character) = parser.rest.next() {
         parser.piece(character)?;
     }
-    if parser.groups.is_empty() { Ok(()) } else { Err("a `(` is never closed".to_owned()) }
+    if parser.groups.is_empty() {
+        Ok(())
+    } else {
+        Err("a `(` is never closed".to_owned())
+    }
 }
 
 struct Parser<'p> {
@@ -66,9 +75,12 @@ impl Parser<'_> {
             '*' | '+' | '?' => return self.repeat(None),
             '{' => match self.counts() {
                 Some((least, most))
-                    if least > MAX_REPEAT || most.is_some_and(|most| most > MAX_REPEAT || most < least) =>
+                    if least > MAX_REPEAT
+                        || most.is_some_and(|most| most > MAX_REPEAT || most < least) =>
                 {
-                    return Err(format!("a repetition is above {MAX_REPEAT}, or its maximum is below its minimum"));
+                    return Err(format!(
+                        "a repetition is above {MAX_REPEAT}, or its maximum is below its minimum"
+                    ));
                 }
                 Some((0, None)) => return self.repeat(None),
                 Some((least, most)) => return self.repeat(Some(most.unwrap_or(least))),
@@ -109,14 +121,19 @@ impl Parser<'_> {
         if self.at.repeated {
             return Err("a repetition follows a repetition".to_owned());
         }
-        let before = self.at.before.ok_or("a repetition has nothing before it to repeat")?;
+        let before = self
+            .at
+            .before
+            .ok_or("a repetition has nothing before it to repeat")?;
         let times = match times {
             None => before,
             Some(0) => 1,
             Some(times) => before.saturating_mul(times),
         };
         if times > MAX_REPEAT {
-            return Err(format!("nested repetitions add up to more than {MAX_REPEAT}"));
+            return Err(format!(
+                "nested repetitions add up to more than {MAX_REPEAT}"
+            ));
         }
         self.atom(times);
         self.at.repeated = true;
@@ -146,8 +163,12 @@ impl Parser<'_> {
             _ => false,
         };
         if named {
-            let name: String = ahead.by_ref().take_while(|character| *character != '>').collect();
-            let is_word = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let name: String = ahead
+                .by_ref()
+                .take_while(|character| *character != '>')
+                .collect();
+            let is_word =
+                !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
             if !is_word {
                 return Err(
                     "the name of a group is empty, or has characters other than letters, digits and `_`".to_owned()
@@ -209,7 +230,10 @@ impl Parser<'_> {
     fn character(&mut self) -> Result<Option<u32>, String> {
         let character = self.rest.next().ok_or("a `\\` is at the end")?;
         let digit = |parser: &mut Self, radix: u32| {
-            let value = parser.rest.peek().and_then(|character| character.to_digit(radix))?;
+            let value = parser
+                .rest
+                .peek()
+                .and_then(|character| character.to_digit(radix))?;
             parser.rest.next();
             Some(value)
         };
@@ -222,12 +246,19 @@ impl Parser<'_> {
                     return Err("Go does not support back-references such as `\\1`".to_owned());
                 }
                 let two = second.map_or(first, |second| first * 8 + second);
-                second.and_then(|_| digit(self, 8)).map_or(two, |third| two * 8 + third)
+                second
+                    .and_then(|_| digit(self, 8))
+                    .map_or(two, |third| two * 8 + third)
             }
             'x' if self.skip('{') => {
                 let mut value = None;
                 while let Some(next) = digit(self, 16) {
-                    value = Some(value.unwrap_or(0_u32).saturating_mul(16).saturating_add(next));
+                    value = Some(
+                        value
+                            .unwrap_or(0_u32)
+                            .saturating_mul(16)
+                            .saturating_add(next),
+                    );
                 }
                 let value = value.filter(|value| *value <= 0x10_ffff && self.skip('}'));
                 value.ok_or("`\\x{` requires a hexadecimal number and `}`")?
@@ -235,7 +266,9 @@ impl Parser<'_> {
             'x' => {
                 let high = digit(self, 16);
                 let low = high.and_then(|_| digit(self, 16));
-                high.zip(low).map(|(high, low)| high * 16 + low).ok_or("`\\x` requires two hexadecimal digits")?
+                high.zip(low)
+                    .map(|(high, low)| high * 16 + low)
+                    .ok_or("`\\x` requires two hexadecimal digits")?
             }
             'a' => 7,
             'f' => 12,
@@ -267,7 +300,11 @@ impl Parser<'_> {
         };
         let name = name.strip_prefix('^').unwrap_or(&name);
         let is_known = UNICODE_CLASSES.contains(&name);
-        if is_known { Ok(()) } else { Err(format!("`\\p{{{name}}}` is not a known character class")) }
+        if is_known {
+            Ok(())
+        } else {
+            Err(format!("`\\p{{{name}}}` is not a known character class"))
+        }
     }
 
     /// Reads a class behind `[`.
@@ -284,12 +321,16 @@ impl Parser<'_> {
             if self.posix()? {
                 continue;
             }
-            let Some(low) = self.in_class(OPEN)? else { continue };
+            let Some(low) = self.in_class(OPEN)? else {
+                continue;
+            };
             let mut ahead = self.rest.clone();
             if ahead.next() == Some('-') && ahead.peek().is_some_and(|next| *next != ']') {
                 self.rest = ahead;
                 // Go refuses `[a-\d]`.
-                let high = self.in_class(OPEN)?.ok_or("a range in `[…]` ends in a class")?;
+                let high = self
+                    .in_class(OPEN)?
+                    .ok_or("a range in `[…]` ends in a class")?;
                 if high < low {
                     return Err("a range in `[…]` ends before it begins".to_owned());
                 }
@@ -325,7 +366,11 @@ impl Parser<'_> {
     fn in_class(&mut self, open: &str) -> Result<Option<u32>, String> {
         match self.rest.next().ok_or(open)? {
             '\\' => {
-                if self.rest.next_if(|next| matches!(next, 'd' | 'D' | 's' | 'S' | 'w' | 'W')).is_some() {
+                if self
+                    .rest
+                    .next_if(|next| matches!(next, 'd' | 'D' | 's' | 'S' | 'w' | 'W'))
+                    .is_some()
+                {
                     return Ok(None);
                 }
                 self.character()
@@ -424,7 +469,10 @@ mod tests {
             (r"\p{L", "never closed"),
         ] {
             let found = check(pattern);
-            assert!(found.as_ref().is_err_and(|what| what.contains(expected)), "{pattern}: {found:?}");
+            assert!(
+                found.as_ref().is_err_and(|what| what.contains(expected)),
+                "{pattern}: {found:?}"
+            );
         }
         assert!(check(&"(".repeat(1001)).is_err_and(|what| what.contains("deep")));
     }

@@ -40,7 +40,11 @@ impl ListItem for EnvVar {
         let variable: EnvVar = typed(given, value, context)?;
         let violation = if variable.name.is_empty() {
             Violation::new("needs a `name`")
-        } else if !variable.name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'=') {
+        } else if !variable
+            .name
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'=')
+        {
             Violation::new(format!("has an invalid variable name: `{}`", variable.name))
                 .with_help("letters, digits, `_`, `-` and `.`")
         } else if variable.value.is_some() && variable.value_from.is_some() {
@@ -108,7 +112,10 @@ fn merge<T: KubernetesType + Default>(
         *into = T::default();
         return;
     }
-    let Some(given) = context.without_errors(|context| read(T::known(), path, value, context)) else { return };
+    let Some(given) = context.without_errors(|context| read(T::known(), path, value, context))
+    else {
+        return;
+    };
     let mut merged = json!(into);
     json_patch::merge(&mut merged, &given);
     remove_empty(&mut merged);
@@ -117,14 +124,25 @@ fn merge<T: KubernetesType + Default>(
     }
 }
 
-fn typed<T: DeserializeOwned>(json: Json, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<T> {
-    let refused = |error| context.error(value.range(), Violation::new(format!("is not accepted: {error}")));
+fn typed<T: DeserializeOwned>(
+    json: Json,
+    value: &ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+) -> Option<T> {
+    let refused = |error| {
+        context.error(
+            value.range(),
+            Violation::new(format!("is not accepted: {error}")),
+        )
+    };
     serde_json::from_value(json).map_err(refused).ok()
 }
 
 /// Removes empty mappings.
 fn remove_empty(json: &mut Json) {
-    let Some(object) = json.as_object_mut() else { return };
+    let Some(object) = json.as_object_mut() else {
+        return;
+    };
     object.values_mut().for_each(remove_empty);
     object.retain(|_, inner| inner.as_object().is_none_or(|inner| !inner.is_empty()));
 }
@@ -135,9 +153,17 @@ fn is_null(value: &ConfigValue<'_>) -> bool {
 
 /// Reads a value of a type, or its part at `path` if that is not empty. Violations go to `context`, and reading continues, so
 /// that all of them are found at once.
-fn read(schema: &Json, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Json {
+fn read(
+    schema: &Json,
+    path: &[String],
+    value: &ConfigValue<'_>,
+    context: &mut ReadContext<'_>,
+) -> Json {
     let is_of = |name: &str| {
-        schema["type"] == name || schema["type"].as_array().is_some_and(|types| types.contains(&name.into()))
+        schema["type"] == name
+            || schema["type"]
+                .as_array()
+                .is_some_and(|types| types.contains(&name.into()))
     };
     if path.is_empty() && is_of("null") && is_null(value) {
         context.given(value);
@@ -145,10 +171,18 @@ fn read(schema: &Json, path: &[String], value: &ConfigValue<'_>, context: &mut R
     }
     if is_of("object") {
         let mut fields = Map::new();
-        let mut field = |name: &str, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>| {
+        let mut field = |name: &str,
+                         path: &[String],
+                         value: &ConfigValue<'_>,
+                         context: &mut ReadContext<'_>| {
             let known = schema["properties"].as_object();
-            let Some(inner) = known.map_or(schema.get("additionalProperties"), |known| known.get(name)) else {
-                return context.no_field(name, known.into_iter().flatten().map(|(known, _)| known.as_str()));
+            let Some(inner) =
+                known.map_or(schema.get("additionalProperties"), |known| known.get(name))
+            else {
+                return context.no_field(
+                    name,
+                    known.into_iter().flatten().map(|(known, _)| known.as_str()),
+                );
             };
             context.within(name, None, |context| {
                 fields.insert(name.to_owned(), read(inner, path, value, context));
@@ -156,7 +190,9 @@ fn read(schema: &Json, path: &[String], value: &ConfigValue<'_>, context: &mut R
         };
         match path {
             [part, rest @ ..] => field(part, rest, value, context),
-            [] => value.mapping(context, |name, value, context| field(name, &[], value, context)),
+            [] => value.mapping(context, |name, value, context| {
+                field(name, &[], value, context)
+            }),
         }
         return Json::Object(fields);
     }
@@ -168,20 +204,29 @@ fn read(schema: &Json, path: &[String], value: &ConfigValue<'_>, context: &mut R
         let mut items = Vec::new();
         context.given(value);
         value.list(context, |index, value, context| {
-            context.within_item(index, |context| items.push(read(&schema["items"], &[], value, context)));
+            context.within_item(index, |context| {
+                items.push(read(&schema["items"], &[], value, context))
+            });
         });
         return Json::Array(items);
     }
     let read = if is_of("number") {
-        value.scalar(ScalarType::Quantity).and_then(|text| quantity::check(&text).map(|()| json!(text)))
+        value
+            .scalar(ScalarType::Quantity)
+            .and_then(|text| quantity::check(&text).map(|()| json!(text)))
     } else if is_of("integer") {
         let whole = |text: &str| {
             let violation = |_| Violation::new(format!("must be a whole number, found `{text}`"));
             text.parse::<i64>().map(Json::from).map_err(violation)
         };
-        value.scalar(ScalarType::Integer).and_then(|text| whole(&text))
+        value
+            .scalar(ScalarType::Integer)
+            .and_then(|text| whole(&text))
     } else if is_of("boolean") {
-        value.scalar(ScalarType::Boolean).and_then(|text| bool::parse(&text)).map(Json::from)
+        value
+            .scalar(ScalarType::Boolean)
+            .and_then(|text| bool::parse(&text))
+            .map(Json::from)
     } else {
         value.scalar(ScalarType::Text).map(|text| json!(text))
     };
@@ -210,13 +255,17 @@ fn plain(schema: &Json, definitions: &Map<String, Json>) -> Json {
         if name.ends_with(".Quantity") {
             return json!({"type": ["string", "number"]});
         }
-        return definitions.get(name).map_or(Json::Bool(true), |schema| plain(schema, definitions));
+        return definitions
+            .get(name)
+            .map_or(Json::Bool(true), |schema| plain(schema, definitions));
     }
     let mut out = json!({"type": schema["type"]});
     if let Some(fields) = schema["properties"].as_object() {
         out["additionalProperties"] = false.into();
-        out["properties"] =
-            fields.iter().map(|(name, field)| (name.clone(), optional(plain(field, definitions)))).collect();
+        out["properties"] = fields
+            .iter()
+            .map(|(name, field)| (name.clone(), optional(plain(field, definitions))))
+            .collect();
     } else if schema["additionalProperties"].is_object() {
         out["additionalProperties"] = optional(plain(&schema["additionalProperties"], definitions));
     } else if schema["items"].is_object() {
@@ -241,11 +290,18 @@ mod tests {
     fn the_schema_has_the_types_fields_and_their_types() {
         let context = SecurityContext::known();
         assert_eq!(context["additionalProperties"], json!(false));
-        assert_eq!(context["properties"]["runAsUser"], json!({"type": ["integer", "null"]}));
-        assert_eq!(context["properties"]["capabilities"]["properties"]["drop"]["items"], json!({"type": "string"}));
+        assert_eq!(
+            context["properties"]["runAsUser"],
+            json!({"type": ["integer", "null"]})
+        );
+        assert_eq!(
+            context["properties"]["capabilities"]["properties"]["drop"]["items"],
+            json!({"type": "string"})
+        );
         let limit = &ResourceRequirements::known()["properties"]["limits"]["additionalProperties"];
         assert_eq!(*limit, json!({"type": ["string", "number", "null"]}));
-        let selector = &EnvVar::known()["properties"]["valueFrom"]["properties"]["secretKeyRef"]["properties"];
+        let selector =
+            &EnvVar::known()["properties"]["valueFrom"]["properties"]["secretKeyRef"]["properties"];
         assert_eq!(selector["optional"], json!({"type": ["boolean", "null"]}));
     }
 }

@@ -76,7 +76,8 @@ pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
-    Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SidecarKind, Spec, WaitForPosition,
+    Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SidecarKind,
+    Spec, WaitForPosition,
 };
 pub(crate) use template_path::PodTemplatePath;
 pub(crate) use version::KubernetesVersion;
@@ -104,7 +105,11 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Config { name: "default".to_owned(), spec: Spec::default(), origins: BTreeMap::new() }
+        Config {
+            name: "default".to_owned(),
+            spec: Spec::default(),
+            origins: BTreeMap::new(),
+        }
     }
 }
 
@@ -121,9 +126,19 @@ impl Config {
     /// belongs to (`select.podSelector.matchLabels.app` by `select.podSelector`).
     #[must_use]
     pub fn origin(&self, path: &str) -> &Origin {
-        let whole = self.origins.iter().rev().find(|(set, _)| path::is_at_or_below(path, set));
-        let part = || self.origins.iter().find(|(set, _)| path::is_at_or_below(set, path));
-        whole.or_else(part).map_or(&Origin::Default, |(_, origin)| origin)
+        let whole = self
+            .origins
+            .iter()
+            .rev()
+            .find(|(set, _)| path::is_at_or_below(path, set));
+        let part = || {
+            self.origins
+                .iter()
+                .find(|(set, _)| path::is_at_or_below(set, path))
+        };
+        whole
+            .or_else(part)
+            .map_or(&Origin::Default, |(_, origin)| origin)
     }
 
     /// Returns the kinds with pod templates: the built-in ones and those of `podTemplates`.
@@ -141,7 +156,10 @@ impl Config {
 
     /// Returns the explicit settings by dotted path below `spec`, in the order of the paths.
     pub fn explicit(&self) -> impl Iterator<Item = (&str, &Origin)> {
-        self.origins.iter().map(|(path, origin)| (path.as_str(), origin)).filter(|(path, _)| !path.ends_with(']'))
+        self.origins
+            .iter()
+            .map(|(path, origin)| (path.as_str(), origin))
+            .filter(|(path, _)| !path.ends_with(']'))
     }
 
     /// Returns every setting without settings below it, with its value and origin, in the order of the reference.
@@ -159,7 +177,11 @@ impl Config {
         found: &mut Vec<(String, serde_json::Value, &'c Origin)>,
     ) {
         for field in fields {
-            let path = if inside.is_empty() { field.name.to_owned() } else { format!("{inside}.{}", field.name) };
+            let path = if inside.is_empty() {
+                field.name.to_owned()
+            } else {
+                format!("{inside}.{}", field.name)
+            };
             let inner = field.setting.fields();
             if inner.is_empty() {
                 self.parts(path, field.setting.json(), found);

@@ -44,7 +44,12 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Origin::Default => f.write_str("default"),
-            Origin::Configuration { source, line, column, .. } => write!(f, "{source}:{line}:{column}"),
+            Origin::Configuration {
+                source,
+                line,
+                column,
+                ..
+            } => write!(f, "{source}:{line}:{column}"),
             Origin::Argument { number } => write!(f, "--set #{number}"),
             Origin::Namespace => f.write_str("--namespace"),
             Origin::Annotation { key, .. } => write!(f, "annotation {key}"),

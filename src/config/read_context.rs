@@ -23,17 +23,26 @@ pub(crate) struct ConfigError {
 
 impl ConfigError {
     pub(crate) fn message(&self) -> String {
-        format!("{} {}", self.subject, self.violation.what).trim_start().to_owned()
+        format!("{} {}", self.subject, self.violation.what)
+            .trim_start()
+            .to_owned()
     }
 }
 
 /// The kind of source that values come from.
 #[derive(Debug, Clone)]
 pub(crate) enum SourceKind<'a> {
-    Configuration { source: &'a str, lines: LineCounter<'a> },
-    Argument { number: usize },
+    Configuration {
+        source: &'a str,
+        lines: LineCounter<'a>,
+    },
+    Argument {
+        number: usize,
+    },
     Namespace,
-    Annotation { key: &'a str },
+    Annotation {
+        key: &'a str,
+    },
 }
 
 /// State of reading one source.
@@ -54,11 +63,24 @@ pub(crate) struct ReadContext<'a> {
 
 impl<'a> ReadContext<'a> {
     pub(crate) fn new(source: SourceKind<'a>, origins: BTreeMap<String, Origin>) -> Self {
-        ReadContext { source, path: Vec::new(), constraint: None, name: 0..0, lists: 0, origins, errors: Vec::new() }
+        ReadContext {
+            source,
+            path: Vec::new(),
+            constraint: None,
+            name: 0..0,
+            lists: 0,
+            origins,
+            errors: Vec::new(),
+        }
     }
 
     /// Enters a field for the call of `read`.
-    pub(crate) fn within(&mut self, name: &str, constraint: Option<Constraint>, read: impl FnOnce(&mut Self)) {
+    pub(crate) fn within(
+        &mut self,
+        name: &str,
+        constraint: Option<Constraint>,
+        read: impl FnOnce(&mut Self),
+    ) {
         self.path.push(dotted_path::escape(name));
         let outer = std::mem::replace(&mut self.constraint, constraint);
         read(self);
@@ -111,7 +133,8 @@ impl<'a> ReadContext<'a> {
         self.path.extend_from_slice(trail);
         let path = self.dotted(None);
         self.path.truncate(depth);
-        self.origins.retain(|set, _| !dotted_path::is_at_or_below(set, &path));
+        self.origins
+            .retain(|set, _| !dotted_path::is_at_or_below(set, &path));
         self.origins.insert(path, origin);
     }
 
@@ -131,18 +154,27 @@ impl<'a> ReadContext<'a> {
         match &mut self.source {
             SourceKind::Configuration { source, lines } => {
                 let at = lines.position(range.start);
-                Origin::Configuration { source: (*source).to_owned(), range, line: at.line, column: at.column }
+                Origin::Configuration {
+                    source: (*source).to_owned(),
+                    range,
+                    line: at.line,
+                    column: at.column,
+                }
             }
             SourceKind::Argument { number } => Origin::Argument { number: *number },
             SourceKind::Namespace => Origin::Namespace,
-            SourceKind::Annotation { key } => Origin::Annotation { key: (*key).to_owned(), offset: range.start },
+            SourceKind::Annotation { key } => Origin::Annotation {
+                key: (*key).to_owned(),
+                offset: range.start,
+            },
         }
     }
 
     /// Forgets the origin of a field that is reset to its default.
     pub(crate) fn forget(&mut self, name: &str) {
         let path = self.dotted(Some(name));
-        self.origins.retain(|set, _| !dotted_path::is_at_or_below(set, &path));
+        self.origins
+            .retain(|set, _| !dotted_path::is_at_or_below(set, &path));
     }
 
     /// Returns the dotted path of the current setting, or of its field `name`.
@@ -160,8 +192,16 @@ impl<'a> ReadContext<'a> {
     /// Reports a violation by the current setting.
     pub(crate) fn error(&mut self, range: Range<usize>, violation: Violation) {
         let path = self.dotted(None);
-        let subject = if path.is_empty() { "the configuration".to_owned() } else { format!("`{path}`") };
-        self.errors.push(ConfigError { range, subject, violation });
+        let subject = if path.is_empty() {
+            "the configuration".to_owned()
+        } else {
+            format!("`{path}`")
+        };
+        self.errors.push(ConfigError {
+            range,
+            subject,
+            violation,
+        });
     }
 
     /// Reports a violation at the name of the next field.
@@ -170,7 +210,12 @@ impl<'a> ReadContext<'a> {
     }
 
     /// Reports a violation by a part of the current setting.
-    pub(crate) fn error_below(&mut self, trail: &[String], range: Range<usize>, violation: Violation) {
+    pub(crate) fn error_below(
+        &mut self,
+        trail: &[String],
+        range: Range<usize>,
+        violation: Violation,
+    ) {
         let depth = self.path.len();
         self.path.extend_from_slice(trail);
         self.error(range, violation);
@@ -180,7 +225,9 @@ impl<'a> ReadContext<'a> {
     pub(crate) fn wrong_type(&mut self, wanted: &str, value: &ConfigValue<'_>) {
         let violation = Violation::new(format!("must be {wanted}, found {}", value.type_name()));
         let help = match (wanted, value.written()) {
-            ("a list", Some(item)) if !item.is_empty() && item.len() < 80 => Some(format!("write `[{item}]`")),
+            ("a list", Some(item)) if !item.is_empty() && item.len() < 80 => {
+                Some(format!("write `[{item}]`"))
+            }
             _ => None,
         };
         self.error(value.range(), Violation { help, ..violation });
@@ -191,23 +238,53 @@ impl<'a> ReadContext<'a> {
         let inside = self.dotted(None);
         let help = match closest(name, known.iter().copied()) {
             Some(known) => Some(format!("did you mean `{}`?", self.dotted(Some(known)))),
-            None if name == "spec" && inside.is_empty() => Some("omit `spec`: paths begin below it".to_owned()),
+            None if name == "spec" && inside.is_empty() => {
+                Some("omit `spec`: paths begin below it".to_owned())
+            }
             None => None,
         };
         let listed = || {
-            let place = if inside.is_empty() { "the fields are".to_owned() } else { format!("`{inside}` has") };
-            format!("{place} {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))
+            let place = if inside.is_empty() {
+                "the fields are".to_owned()
+            } else {
+                format!("`{inside}` has")
+            };
+            format!(
+                "{place} {}",
+                known
+                    .iter()
+                    .map(|name| format!("`{name}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            )
         };
-        let what = format!("unknown setting `{}`", self.dotted(Some(&dotted_path::escape(name))));
+        let what = format!(
+            "unknown setting `{}`",
+            self.dotted(Some(&dotted_path::escape(name)))
+        );
         let violation = Violation::new(what).with_help(help.unwrap_or_else(listed));
-        self.errors.push(ConfigError { range: self.name.clone(), subject: String::new(), violation });
+        self.errors.push(ConfigError {
+            range: self.name.clone(),
+            subject: String::new(),
+            violation,
+        });
     }
 
     /// Reports a field that a Kubernetes type does not have.
-    pub(crate) fn no_field<'k>(&mut self, name: &str, known: impl Iterator<Item = &'k str> + Clone) {
+    pub(crate) fn no_field<'k>(
+        &mut self,
+        name: &str,
+        known: impl Iterator<Item = &'k str> + Clone,
+    ) {
         let help = match closest(name, known.clone()) {
             Some(known) => format!("did you mean `{known}`?"),
-            None => format!("it has {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+            None => format!(
+                "it has {}",
+                known
+                    .map(|name| format!("`{name}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
         };
         self.error_at_name(Violation::new(format!("has no field `{name}`")).with_help(help));
     }
@@ -227,7 +304,11 @@ impl ConfigValue<'_> {
         mut visit: impl FnMut(&str, &ConfigValue<'_>, &mut ReadContext<'_>),
     ) {
         self.located(context, |tree, id, spans, context| {
-            let value = ConfigValue::Node { tree, id, spans: spans.clone() };
+            let value = ConfigValue::Node {
+                tree,
+                id,
+                spans: spans.clone(),
+            };
             if tree.kind(id) != Kind::Mapping {
                 return context.wrong_type("a mapping", &value);
             }
@@ -235,15 +316,29 @@ impl ConfigValue<'_> {
             for (key, item) in tree.entries(id) {
                 let range = spans.range(tree.span(key));
                 let Some(name) = tree.scalar(key) else {
-                    context.error(range, Violation::new("has a key that is not a string".to_owned()));
+                    context.error(
+                        range,
+                        Violation::new("has a key that is not a string".to_owned()),
+                    );
                     continue;
                 };
                 if seen.contains(&name) {
-                    context.error(range, Violation::new(format!("has the duplicate key `{name}`")));
+                    context.error(
+                        range,
+                        Violation::new(format!("has the duplicate key `{name}`")),
+                    );
                     continue;
                 }
                 context.set_name_span(range);
-                visit(&name, &ConfigValue::Node { tree, id: item, spans: spans.clone() }, context);
+                visit(
+                    &name,
+                    &ConfigValue::Node {
+                        tree,
+                        id: item,
+                        spans: spans.clone(),
+                    },
+                    context,
+                );
                 seen.insert(name);
             }
         });
@@ -257,7 +352,11 @@ impl ConfigValue<'_> {
         mut visit: impl FnMut(usize, &ConfigValue<'_>, &mut ReadContext<'_>),
     ) {
         self.located(context, |tree, id, spans, context| {
-            let value = ConfigValue::Node { tree, id, spans: spans.clone() };
+            let value = ConfigValue::Node {
+                tree,
+                id,
+                spans: spans.clone(),
+            };
             if let (ConfigValue::Text { text, .. }, Kind::Scalar) = (self, tree.kind(id))
                 && !text.contains(',')
                 && !value.is_null()
@@ -268,7 +367,15 @@ impl ConfigValue<'_> {
                 return context.wrong_type("a list", &value);
             }
             for (index, item) in tree.items(id).enumerate() {
-                visit(index, &ConfigValue::Node { tree, id: item, spans: spans.clone() }, context);
+                visit(
+                    index,
+                    &ConfigValue::Node {
+                        tree,
+                        id: item,
+                        spans: spans.clone(),
+                    },
+                    context,
+                );
             }
         });
     }
@@ -291,12 +398,18 @@ impl ConfigValue<'_> {
                     Some(root) => visit(&tree, root, spans, context),
                     None => {
                         let violation = Violation::new("has no value".to_owned());
-                        context.error(self.range(), violation.with_help("write `null` for the default"));
+                        context.error(
+                            self.range(),
+                            violation.with_help("write `null` for the default"),
+                        );
                     }
                 },
                 Err(error) => {
                     let at = spans.range(error.offset..error.offset);
-                    context.error(at, Violation::new(format!("is not valid YAML: {}", error.message)));
+                    context.error(
+                        at,
+                        Violation::new(format!("is not valid YAML: {}", error.message)),
+                    );
                 }
             },
         }

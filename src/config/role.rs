@@ -27,14 +27,21 @@ impl Scalar for Role {
         // The API refuses other names, and the agent then exits.
         let is_name = |name: &str| {
             (2..=63).contains(&name.len())
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
                 && !name.starts_with(['-', '_'])
         };
         let help = match text.split_once(':') {
             Some((service, role)) if is_name(service) && is_name(role) => {
-                return Ok(Role { service: service.to_owned(), role: role.to_owned() });
+                return Ok(Role {
+                    service: service.to_owned(),
+                    role: role.to_owned(),
+                });
             }
-            Some(_) if text.contains(['[', ']', '"']) => "write `service:role`, without brackets and inner quotes",
+            Some(_) if text.contains(['[', ']', '"']) => {
+                "write `service:role`, without brackets and inner quotes"
+            }
             Some((service, role)) if !service.is_empty() && !role.is_empty() => {
                 "Mackerel allows 2 to 63 letters, digits, `-` and `_` on each side of the colon; the first is a letter or digit"
             }

@@ -22,12 +22,19 @@ pub(crate) trait Scalar: Sized {
 
 /// Reads one value; a violation goes to `context`.
 pub(crate) fn read<T: Scalar>(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<T> {
-    let parsed = value.scalar(T::TYPE).map_err(|violation| or_better::<T>(value, violation)).and_then(|text| {
-        let parsed = T::parse(&text)?;
-        context.constraint().map_or(Ok(()), |constraint| constraint.check(&text))?;
-        Ok(parsed)
-    });
-    parsed.map_err(|violation| context.error(value.range(), violation)).ok()
+    let parsed = value
+        .scalar(T::TYPE)
+        .map_err(|violation| or_better::<T>(value, violation))
+        .and_then(|text| {
+            let parsed = T::parse(&text)?;
+            context
+                .constraint()
+                .map_or(Ok(()), |constraint| constraint.check(&text))?;
+            Ok(parsed)
+        });
+    parsed
+        .map_err(|violation| context.error(value.range(), violation))
+        .ok()
 }
 
 /// Replaces "put it in quotes" if the value is wrong in quotes too.
@@ -64,12 +71,20 @@ impl<T: Scalar> Setting for T {
 impl<T: Scalar> Setting for Option<T> {
     fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
         // Empty text unsets, except for an API group, where it is the core group.
-        let is_empty =
-            |text: &str| text.is_empty() && context.constraint().is_none_or(|constraint| constraint.check("").is_err());
+        let is_empty = |text: &str| {
+            text.is_empty()
+                && context
+                    .constraint()
+                    .is_none_or(|constraint| constraint.check("").is_err())
+        };
         let is_unset = match value {
-            ConfigValue::Node { .. } => value.is_null() || value.scalar(T::TYPE).is_ok_and(|text| is_empty(&text)),
+            ConfigValue::Node { .. } => {
+                value.is_null() || value.scalar(T::TYPE).is_ok_and(|text| is_empty(&text))
+            }
             // `null` unsets, unless it is a valid value of the type.
-            ConfigValue::Text { text, .. } => is_empty(text) || (*text == "null" && T::parse(text).is_err()),
+            ConfigValue::Text { text, .. } => {
+                is_empty(text) || (*text == "null" && T::parse(text).is_err())
+            }
         };
         if is_unset {
             context.given(value);
@@ -91,7 +106,10 @@ impl<T: Scalar> Setting for Option<T> {
     fn schema(&self) -> Json {
         let mut schema = T::schema();
         if let Some(of_type) = schema.get_mut("type") {
-            let mut types = of_type.as_array().cloned().unwrap_or_else(|| vec![of_type.clone()]);
+            let mut types = of_type
+                .as_array()
+                .cloned()
+                .unwrap_or_else(|| vec![of_type.clone()]);
             types.push("null".into());
             *of_type = types.into();
         }
@@ -123,7 +141,9 @@ impl Scalar for bool {
         match text.to_ascii_lowercase().as_str() {
             "true" => Ok(true),
             "false" => Ok(false),
-            _ => Err(Violation::new(format!("must be `true` or `false`, found `{text}`"))),
+            _ => Err(Violation::new(format!(
+                "must be `true` or `false`, found `{text}`"
+            ))),
         }
     }
 

@@ -50,14 +50,26 @@ mod tests {
             if !field.setting.fields().is_empty() {
                 return;
             }
-            let (_, default) = description.split_once("Default: ").unwrap_or_else(|| panic!("{path} tells no default"));
+            let (_, default) = description
+                .split_once("Default: ")
+                .unwrap_or_else(|| panic!("{path} tells no default"));
             let value = field.setting.json();
-            match default.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+            match default
+                .strip_prefix('`')
+                .and_then(|rest| rest.split_once('`'))
+            {
                 Some((written, _)) => {
-                    assert_eq!(serde_yaml::from_str::<Json>(written).unwrap(), value, "{path}");
+                    assert_eq!(
+                        serde_yaml::from_str::<Json>(written).unwrap(),
+                        value,
+                        "{path}"
+                    );
                 }
                 None if path == "spec.agent.securityContext" => {}
-                None => assert!(value.is_null() || value == json!([]) || value == json!({}), "{path} has {value}"),
+                None => assert!(
+                    value.is_null() || value == json!([]) || value == json!({}),
+                    "{path} has {value}"
+                ),
             }
         });
     }

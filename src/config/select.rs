@@ -86,31 +86,49 @@ string_enum! {
 impl LabelSelector {
     /// Returns true if the labels, as names and values, meet every condition.
     pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
-        let value = |wanted: &str| labels.iter().find(|(key, _)| key == wanted).map(|(_, value)| value);
-        self.match_labels.iter().all(|(key, wanted)| value(key) == Some(wanted))
-            && self.match_expressions.iter().all(|LabelRequirement { key, operator, values }| {
-                let is_among = value(key).is_some_and(|value| values.contains(value));
-                match operator {
-                    Some(LabelOperator::In) => is_among,
-                    Some(LabelOperator::NotIn) => !is_among,
-                    Some(LabelOperator::Exists) => value(key).is_some(),
-                    Some(LabelOperator::DoesNotExist) => value(key).is_none(),
-                    None => true,
-                }
-            })
+        let value = |wanted: &str| {
+            labels
+                .iter()
+                .find(|(key, _)| key == wanted)
+                .map(|(_, value)| value)
+        };
+        self.match_labels
+            .iter()
+            .all(|(key, wanted)| value(key) == Some(wanted))
+            && self.match_expressions.iter().all(
+                |LabelRequirement {
+                     key,
+                     operator,
+                     values,
+                 }| {
+                    let is_among = value(key).is_some_and(|value| values.contains(value));
+                    match operator {
+                        Some(LabelOperator::In) => is_among,
+                        Some(LabelOperator::NotIn) => !is_among,
+                        Some(LabelOperator::Exists) => value(key).is_some(),
+                        Some(LabelOperator::DoesNotExist) => value(key).is_none(),
+                        None => true,
+                    }
+                },
+            )
     }
 }
 
 impl Select {
     /// Returns the reason why nothing in a namespace is selected.
     pub(crate) fn leaves_out(&self, namespace: &str) -> Option<Reason> {
-        let matches = |patterns: &[NamespacePattern]| patterns.iter().any(|pattern| pattern.matches(namespace));
+        let matches = |patterns: &[NamespacePattern]| {
+            patterns.iter().any(|pattern| pattern.matches(namespace))
+        };
         let is_system = !self.system_namespaces && is_system_namespace(namespace);
         if is_system || matches(&self.exclude_namespaces) {
             return Some(Reason::NamespaceExcluded);
         }
         let is_selected = self.namespaces.is_empty() || matches(&self.namespaces);
-        let is_excluded = self.exclude.iter().any(|exclusion| exclusion.is_of_namespace(namespace));
+        let is_excluded = self
+            .exclude
+            .iter()
+            .any(|exclusion| exclusion.is_of_namespace(namespace));
         (!is_selected || is_excluded).then_some(Reason::NotSelected)
     }
 }
@@ -119,16 +137,20 @@ impl ListItem for LabelRequirement {
     fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
         let mut item = LabelRequirement::default();
         context.without_errors(|context| item.read(value, context))?;
-        let takes_values = matches!(item.operator, Some(LabelOperator::In | LabelOperator::NotIn));
+        let takes_values = matches!(
+            item.operator,
+            Some(LabelOperator::In | LabelOperator::NotIn)
+        );
         let violation = match item.operator {
             _ if item.key.is_empty() => Violation::new("needs `key`"),
-            None => Violation::new("needs `operator`").with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"),
+            None => Violation::new("needs `operator`")
+                .with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"),
             Some(operator) if takes_values && item.values.is_empty() => {
                 Violation::new(format!("needs `values` for the operator `{operator}`"))
             }
-            Some(operator) if !takes_values && !item.values.is_empty() => {
-                Violation::new(format!("has `values`, which the operator `{operator}` does not allow"))
-            }
+            Some(operator) if !takes_values && !item.values.is_empty() => Violation::new(format!(
+                "has `values`, which the operator `{operator}` does not allow"
+            )),
             Some(_) => return Some(item),
         };
         context.error(value.range(), violation);
@@ -149,9 +171,13 @@ impl ListItem for LabelRequirement {
 /// Removes members that are null or empty.
 fn without_empty(mut json: Json) -> Json {
     if let Some(object) = json.as_object_mut() {
-        let full = std::mem::take(object).into_iter().map(|(name, value)| (name, without_empty(value)));
+        let full = std::mem::take(object)
+            .into_iter()
+            .map(|(name, value)| (name, without_empty(value)));
         *object = full
-            .filter(|(_, value)| !matches!(value, Json::Null) && *value != json!({}) && *value != json!([]))
+            .filter(|(_, value)| {
+                !matches!(value, Json::Null) && *value != json!({}) && *value != json!([])
+            })
             .collect();
     }
     json
@@ -160,9 +186,17 @@ fn without_empty(mut json: Json) -> Json {
 impl Exclusion {
     /// Returns true if it is about everything in a namespace.
     fn is_of_namespace(&self, name: &str) -> bool {
-        let Self { group, kind, namespace, name: resource, pod_selector } = self;
+        let Self {
+            group,
+            kind,
+            namespace,
+            name: resource,
+            pod_selector,
+        } = self;
         let is_of_all = group.is_none() && kind.is_none() && resource.is_none();
-        is_of_all && *pod_selector == LabelSelector::default() && namespace.as_ref().is_some_and(|it| it.matches(name))
+        is_of_all
+            && *pod_selector == LabelSelector::default()
+            && namespace.as_ref().is_some_and(|it| it.matches(name))
     }
 
     /// Returns true if it is about a workload, by its kind, group or name. `kind: Pod` and `group: ""` are about pods without a
@@ -170,7 +204,10 @@ impl Exclusion {
     pub(crate) fn names_workload(&self) -> bool {
         match (self.kind.as_deref(), self.group.as_deref()) {
             (None, None) => self.name.is_some(),
-            (kind, group) => kind.is_some_and(|kind| kind != "Pod") || group.is_some_and(|group| !group.is_empty()),
+            (kind, group) => {
+                kind.is_some_and(|kind| kind != "Pod")
+                    || group.is_some_and(|group| !group.is_empty())
+            }
         }
     }
 }
@@ -200,9 +237,13 @@ impl NamespacePattern {
                     at += 1;
                     star = Some((at, seen));
                 }
-                Some(wanted) if *wanted == b'?' || wanted == byte => (at, seen) = (at + 1, seen + 1),
+                Some(wanted) if *wanted == b'?' || wanted == byte => {
+                    (at, seen) = (at + 1, seen + 1)
+                }
                 _ => {
-                    let Some((behind, taken)) = star else { return false };
+                    let Some((behind, taken)) = star else {
+                        return false;
+                    };
                     (at, seen) = (behind, taken + 1);
                     star = Some((at, seen));
                 }
@@ -232,7 +273,9 @@ impl Scalar for NamespacePattern {
             Err(violation) => {
                 let shown: String = text.chars().take(80).collect();
                 let what = format!("must be the name of a namespace or a glob, found `{shown}`");
-                let help = violation.help.map(|help| format!("{help}; `*` stands for any characters, `?` for one"));
+                let help = violation
+                    .help
+                    .map(|help| format!("{help}; `*` stands for any characters, `?` for one"));
                 Err(Violation { what, help })
             }
         }
@@ -277,11 +320,16 @@ impl Scalar for KindPattern {
             Some((group, kind)) => (Some(group), kind),
             None => (None, text),
         };
-        if Constraint::Kind.check(kind).is_err() || group.is_some_and(|group| Constraint::Group.check(group).is_err()) {
+        if Constraint::Kind.check(kind).is_err()
+            || group.is_some_and(|group| Constraint::Group.check(group).is_err())
+        {
             return Err(Violation::new(format!("must be a kind, found `{text}`"))
                 .with_help("for example `Deployment`, or with the group but without the version: `apps/Deployment`"));
         }
-        Ok(KindPattern { group: group.map(str::to_owned), kind: kind.to_owned() })
+        Ok(KindPattern {
+            group: group.map(str::to_owned),
+            kind: kind.to_owned(),
+        })
     }
 
     fn json(&self) -> Json {
@@ -334,7 +382,11 @@ mod tests {
             ("team-?", "team-1", true),
             ("team-?", "team-12", false),
         ] {
-            assert_eq!(NamespacePattern(pattern.to_owned()).matches(name), expected, "{pattern} {name}");
+            assert_eq!(
+                NamespacePattern(pattern.to_owned()).matches(name),
+                expected,
+                "{pattern} {name}"
+            );
         }
         let long = NamespacePattern("*a*a*a*a*a*b".to_owned());
         assert!(!long.matches(&"a".repeat(10_000)));
@@ -343,7 +395,10 @@ mod tests {
 
     #[test]
     fn a_label_selector_asks_as_in_kubernetes() {
-        let labels = [("app".to_owned(), "web".to_owned()), ("tier".to_owned(), "backend".to_owned())];
+        let labels = [
+            ("app".to_owned(), "web".to_owned()),
+            ("tier".to_owned(), "backend".to_owned()),
+        ];
         let expression = |key: &str, operator, values: &[&str]| LabelSelector {
             match_expressions: vec![LabelRequirement {
                 key: key.to_owned(),
@@ -365,8 +420,15 @@ mod tests {
             ("none", LabelOperator::DoesNotExist, &[], true),
         ] {
             let selector = expression(key, operator, values);
-            assert_eq!(selector.matches(&labels), expected, "{key} {operator} {values:?}");
-            let other = LabelSelector { match_labels: [("app".into(), "db".into())].into(), ..selector };
+            assert_eq!(
+                selector.matches(&labels),
+                expected,
+                "{key} {operator} {values:?}"
+            );
+            let other = LabelSelector {
+                match_labels: [("app".into(), "db".into())].into(),
+                ..selector
+            };
             assert!(!other.matches(&labels));
         }
     }

@@ -53,7 +53,11 @@ pub(crate) struct Field<'a> {
 impl Field<'_> {
     /// Returns the doc comment as one text.
     pub(crate) fn description(&self) -> String {
-        self.doc.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" ")
+        self.doc
+            .iter()
+            .map(|line| line.trim())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 }
 
@@ -85,10 +89,18 @@ pub(crate) trait Group: Sized {
     fn reset(&mut self, name: &str);
 
     fn read_group(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-        value.mapping(context, |name, value, context| self.set_field(name, &[], value, context));
+        value.mapping(context, |name, value, context| {
+            self.set_field(name, &[], value, context)
+        });
     }
 
-    fn set_field(&mut self, name: &str, rest: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
+    fn set_field(
+        &mut self,
+        name: &str,
+        rest: &[String],
+        value: &ConfigValue<'_>,
+        context: &mut ReadContext<'_>,
+    ) {
         let Some((setting, constraint)) = self.field(name) else {
             return context.unknown_field(name, Self::NAMES);
         };
@@ -98,11 +110,18 @@ pub(crate) trait Group: Sized {
             context.forget(name);
             return self.reset(name);
         }
-        context.within(name, constraint, |context| setting.set(rest, value, context));
+        context.within(name, constraint, |context| {
+            setting.set(rest, value, context)
+        });
     }
 
     fn group_json(&self) -> Json {
-        Json::Object(self.list().into_iter().map(|field| (field.name.to_owned(), field.setting.json())).collect())
+        Json::Object(
+            self.list()
+                .into_iter()
+                .map(|field| (field.name.to_owned(), field.setting.json()))
+                .collect(),
+        )
     }
 
     fn group_schema(&self) -> Json {
@@ -135,7 +154,9 @@ pub(crate) fn describe(schema: &mut Json, description: &str, default: Option<Jso
 pub(crate) fn require(schema: &mut Json, names: &[&str]) {
     schema["required"] = names.into();
     for name in names {
-        schema["properties"][name].as_object_mut().map(|property| property.remove("default"));
+        schema["properties"][name]
+            .as_object_mut()
+            .map(|property| property.remove("default"));
     }
 }
 
@@ -144,7 +165,9 @@ fn field_schema(field: &Field<'_>) -> Json {
     let mut schema = field.setting.schema();
     if let Some(constraint) = field.constraint {
         // The constraint of a list or map is for its members.
-        let inner = ["items", "additionalProperties"].into_iter().find(|key| schema[*key].is_object());
+        let inner = ["items", "additionalProperties"]
+            .into_iter()
+            .find(|key| schema[*key].is_object());
         let target = match inner {
             Some(key) => schema.get_mut(key),
             None => Some(&mut schema),
@@ -155,10 +178,17 @@ fn field_schema(field: &Field<'_>) -> Json {
     }
     let is_group = !field.setting.fields().is_empty();
     // Null resets a list or a switch that a shared file sets, and `agent:` with only comments below it is null.
-    if let Some(only) = schema["type"].as_str().filter(|only| is_group || matches!(*only, "array" | "boolean")) {
+    if let Some(only) = schema["type"]
+        .as_str()
+        .filter(|only| is_group || matches!(*only, "array" | "boolean"))
+    {
         schema["type"] = serde_json::json!([only, "null"]);
     }
-    let default = if is_group { None } else { Some(field.setting.json()) };
+    let default = if is_group {
+        None
+    } else {
+        Some(field.setting.json())
+    };
     describe(&mut schema, &field.description(), default);
     schema
 }

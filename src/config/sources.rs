@@ -41,15 +41,33 @@ impl<'a> Sources<'a> {
     /// A configuration object within a document, such as the `functionConfig` of a function call: the node of a tree whose
     /// text begins at byte `start` of `text`.
     #[must_use]
-    pub fn of_node(name: &'a str, text: &'a str, start: usize, tree: &'a Tree<'a>, node: NodeId) -> Self {
-        Sources { base: Base::Node { name, text, start, tree, node }, ..Sources::default() }
+    pub fn of_node(
+        name: &'a str,
+        text: &'a str,
+        start: usize,
+        tree: &'a Tree<'a>,
+        node: NodeId,
+    ) -> Self {
+        Sources {
+            base: Base::Node {
+                name,
+                text,
+                start,
+                tree,
+                node,
+            },
+            ..Sources::default()
+        }
     }
 
     /// The text of a configuration: an `AgentInjector` object or a `ConfigMap` with dotted paths in `data`, YAML or JSON.
     /// `name` is its name in diagnostics and in [`Origin`], usually the file's.
     #[must_use]
     pub fn of_text(name: &'a str, text: &'a str) -> Self {
-        Sources { base: Base::Text { name, text }, ..Sources::default() }
+        Sources {
+            base: Base::Text { name, text },
+            ..Sources::default()
+        }
     }
 
     /// Adds `--set` arguments, each `path=value` with a dotted path below `spec`, in their order. The setting's type decides
@@ -62,13 +80,19 @@ impl<'a> Sources<'a> {
     /// Adds the `--namespace` argument: the namespace of resources that name none. Empty means unknown.
     #[must_use]
     pub fn with_namespace(self, namespace: &'a str) -> Self {
-        Sources { namespace: Some(namespace), ..self }
+        Sources {
+            namespace: Some(namespace),
+            ..self
+        }
     }
 
     /// Refuses settings that the webhook cannot follow: `rbac.generate`, and what `select` says of workloads.
     #[must_use]
     pub fn for_webhook(self) -> Self {
-        Sources { reader: ConfigReader::Webhook, ..self }
+        Sources {
+            reader: ConfigReader::Webhook,
+            ..self
+        }
     }
 }
 
@@ -120,14 +144,27 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
         diagnostics.extend(read_argument(index + 1, argument, &mut config));
     }
     if let Some(namespace) = sources.namespace {
-        let mut context = ReadContext::new(SourceKind::Namespace, std::mem::take(&mut config.origins));
-        let value = ConfigValue::Text { text: namespace, spans: SpanMap::From(0) };
-        config.spec.set_field("namespace", &[], &value, &mut context);
-        diagnostics.extend(finish(context, &mut config, Place::of_argument("--namespace", namespace.as_bytes(), 0..0)));
+        let mut context =
+            ReadContext::new(SourceKind::Namespace, std::mem::take(&mut config.origins));
+        let value = ConfigValue::Text {
+            text: namespace,
+            spans: SpanMap::From(0),
+        };
+        config
+            .spec
+            .set_field("namespace", &[], &value, &mut context);
+        diagnostics.extend(finish(
+            context,
+            &mut config,
+            Place::of_argument("--namespace", namespace.as_bytes(), 0..0),
+        ));
     }
     if diagnostics.is_empty() {
         let of_webhook = || webhook_conflicts(&config);
-        let more = (sources.reader == ConfigReader::Webhook).then(of_webhook).into_iter().flatten();
+        let more = (sources.reader == ConfigReader::Webhook)
+            .then(of_webhook)
+            .into_iter()
+            .flatten();
         for found in conflicts(&config).into_iter().chain(more) {
             diagnostics.push(conflict(&config, sources, &found.paths, found.violation));
         }
@@ -135,14 +172,23 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
     if diagnostics.len() > MAX_SHOWN {
         let more = diagnostics.len() - MAX_SHOWN;
         diagnostics.truncate(MAX_SHOWN);
-        diagnostics.push(Diagnostic::error(format!("{more} more errors in the configuration")));
+        diagnostics.push(Diagnostic::error(format!(
+            "{more} more errors in the configuration"
+        )));
     }
-    if diagnostics.is_empty() { Ok(config) } else { Err(diagnostics) }
+    if diagnostics.is_empty() {
+        Ok(config)
+    } else {
+        Err(diagnostics)
+    }
 }
 
 fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
     let (name, text) = base.source();
-    let source = SourceKind::Configuration { source: name, lines: LineCounter::new(text.as_bytes()) };
+    let source = SourceKind::Configuration {
+        source: name,
+        lines: LineCounter::new(text.as_bytes()),
+    };
     let mut context = ReadContext::new(source, std::mem::take(&mut config.origins));
     match *base {
         Base::Defaults => {}
@@ -163,21 +209,46 @@ fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
             }
         },
         Base::Node { tree, node, .. } if is_nothing(tree, node) => {}
-        Base::Node { start, tree, node, .. } => read_object(tree, node, start, config, &mut context),
+        Base::Node {
+            start, tree, node, ..
+        } => read_object(tree, node, start, config, &mut context),
     }
-    finish(context, config, Place::of_lines(name, text.as_bytes(), 0..0))
+    finish(
+        context,
+        config,
+        Place::of_lines(name, text.as_bytes(), 0..0),
+    )
 }
 
 /// Returns true for `null` and `{}`.
 fn is_nothing(tree: &Tree<'_>, node: NodeId) -> bool {
-    let value = ConfigValue::Node { tree, id: node, spans: SpanMap::From(0) };
-    value.is_null() || (tree.kind(node) == yaml::Kind::Mapping && tree.entries(node).next().is_none())
+    let value = ConfigValue::Node {
+        tree,
+        id: node,
+        spans: SpanMap::From(0),
+    };
+    value.is_null()
+        || (tree.kind(node) == yaml::Kind::Mapping && tree.entries(node).next().is_none())
 }
 
 /// Reads an `AgentInjector` or a `ConfigMap`.
-fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config, context: &mut ReadContext<'_>) {
-    let object = ConfigValue::Node { tree, id: node, spans: SpanMap::From(start) };
-    let text_of = |key: &str| tree.get(node, key).and_then(|value| tree.scalar(value)).unwrap_or_default();
+fn read_object(
+    tree: &Tree<'_>,
+    node: NodeId,
+    start: usize,
+    config: &mut Config,
+    context: &mut ReadContext<'_>,
+) {
+    let object = ConfigValue::Node {
+        tree,
+        id: node,
+        spans: SpanMap::From(start),
+    };
+    let text_of = |key: &str| {
+        tree.get(node, key)
+            .and_then(|value| tree.scalar(value))
+            .unwrap_or_default()
+    };
     let is_config_map = text_of("kind") == "ConfigMap" && text_of("apiVersion") == "v1";
     let mut is_named = [false; 2];
     object.mapping(context, |name, value, context| match name {
@@ -185,11 +256,15 @@ fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config,
             is_named[usize::from(name == "kind")] = true;
             let wanted = if name == "kind" { KIND } else { API_VERSION };
             context.within(name, None, |context| {
-                let Some(found) = scalar::read::<String>(value, context) else { return };
+                let Some(found) = scalar::read::<String>(value, context) else {
+                    return;
+                };
                 if !is_config_map && found != wanted {
-                    let mut violation = Violation::new(format!("must be `{wanted}`, found `{found}`"));
+                    let mut violation =
+                        Violation::new(format!("must be `{wanted}`, found `{found}`"));
                     if name == "kind" {
-                        violation = violation.with_help("a ConfigMap with dotted paths in `data` is also supported");
+                        violation = violation
+                            .with_help("a ConfigMap with dotted paths in `data` is also supported");
                     }
                     context.error(value.range(), violation);
                 }
@@ -212,16 +287,26 @@ fn read_object(tree: &Tree<'_>, node: NodeId, start: usize, config: &mut Config,
             context.error_at_name(violation.with_help("indent the settings below `spec:`"));
         }
         _ => {
-            let known: &[&str] = if is_config_map { &["metadata", "data"] } else { &["metadata", "spec"] };
+            let known: &[&str] = if is_config_map {
+                &["metadata", "data"]
+            } else {
+                &["metadata", "spec"]
+            };
             context.unknown_field(name, known);
         }
     });
     let is_mapping = tree.kind(node) == yaml::Kind::Mapping;
-    for (is_there, name, value) in [(is_named[0], "apiVersion", API_VERSION), (is_named[1], "kind", KIND)] {
+    for (is_there, name, value) in [
+        (is_named[0], "apiVersion", API_VERSION),
+        (is_named[1], "kind", KIND),
+    ] {
         if is_mapping && !is_there && !is_config_map {
             let start = object.range().start;
             let violation = Violation::new(format!("has no `{name}`"));
-            context.error(start..start, violation.with_help(format!("write `{name}: {value}`")));
+            context.error(
+                start..start,
+                violation.with_help(format!("write `{name}: {value}`")),
+            );
         }
     }
 }
@@ -233,11 +318,15 @@ fn read_metadata(value: &ConfigValue<'_>, config: &mut Config, context: &mut Rea
     }
     value.mapping(context, |name, value, context| {
         if name == "name" {
-            context.within(name, Some(crate::config::constraint::Constraint::ObjectName), |context| {
-                if let Some(name) = scalar::read::<String>(value, context) {
-                    config.name = name;
-                }
-            });
+            context.within(
+                name,
+                Some(crate::config::constraint::Constraint::ObjectName),
+                |context| {
+                    if let Some(name) = scalar::read::<String>(value, context) {
+                        config.name = name;
+                    }
+                },
+            );
         }
     });
 }
@@ -245,19 +334,29 @@ fn read_metadata(value: &ConfigValue<'_>, config: &mut Config, context: &mut Rea
 /// Reads the dotted paths in a ConfigMap's `data`.
 fn read_data(value: &ConfigValue<'_>, spec: &mut Spec, context: &mut ReadContext<'_>) {
     value.mapping(context, |dotted, value, context| {
-        let ConfigValue::Node { tree, id, spans } = value else { return };
+        let ConfigValue::Node { tree, id, spans } = value else {
+            return;
+        };
         let Some(text) = tree.scalar(*id) else {
-            let violation = Violation::new(format!("must be a string, found {}", value.type_name()));
+            let violation =
+                Violation::new(format!("must be a string, found {}", value.type_name()));
             return context.error_below(&[dotted.to_owned()], value.range(), violation);
         };
         // In `"[a, b]"` the text is found verbatim behind the quote.
         let within = tree.span(*id);
-        let verbatim = tree.raw(*id).find(text.as_ref()).map(|at| spans.range(within.start + at..within.end).start);
+        let verbatim = tree
+            .raw(*id)
+            .find(text.as_ref())
+            .map(|at| spans.range(within.start + at..within.end).start);
         let spans = match verbatim {
             Some(start) => SpanMap::From(start),
             None => SpanMap::Within(spans.range(within)),
         };
-        spec.set(&path::parts(dotted), &ConfigValue::Text { text: &text, spans }, context);
+        spec.set(
+            &path::parts(dotted),
+            &ConfigValue::Text { text: &text, spans },
+            context,
+        );
     });
 }
 
@@ -265,35 +364,66 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
     let name = format!("--set #{number}");
     let Some((path, text)) = argument.split_once('=') else {
         let place = Place::of_argument(name, argument.as_bytes(), 0..argument.len());
-        let help = "use `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
-        return vec![Diagnostic::error("`--set` requires a path and a value").at(place).with_help(Some(help))];
+        let help =
+            "use `path=value`, for example `agent.image=registry.example.com/agent:v1`".to_owned();
+        return vec![
+            Diagnostic::error("`--set` requires a path and a value")
+                .at(place)
+                .with_help(Some(help)),
+        ];
     };
-    let mut context = ReadContext::new(SourceKind::Argument { number }, std::mem::take(&mut config.origins));
+    let mut context = ReadContext::new(
+        SourceKind::Argument { number },
+        std::mem::take(&mut config.origins),
+    );
     context.set_name_span(0..path.len());
-    let value = ConfigValue::Text { text, spans: SpanMap::From(path.len() + 1) };
+    let value = ConfigValue::Text {
+        text,
+        spans: SpanMap::From(path.len() + 1),
+    };
     config.spec.set(&path::parts(path), &value, &mut context);
-    finish(context, config, Place::of_argument(name, argument.as_bytes(), 0..0))
+    finish(
+        context,
+        config,
+        Place::of_argument(name, argument.as_bytes(), 0..0),
+    )
 }
 
 /// Returns the origins to the configuration, and the errors with their place in the source.
-fn finish<'a>(context: ReadContext<'_>, config: &mut Config, source: Place<'a>) -> Vec<Diagnostic<'a>> {
+fn finish<'a>(
+    context: ReadContext<'_>,
+    config: &mut Config,
+    source: Place<'a>,
+) -> Vec<Diagnostic<'a>> {
     config.origins = context.origins;
     let diagnostic = |error: ConfigError| {
         let message = error.message();
-        let place = Place { range: error.range, ..source.clone() };
-        Diagnostic::error(message).at(place).with_help(error.violation.help)
+        let place = Place {
+            range: error.range,
+            ..source.clone()
+        };
+        Diagnostic::error(message)
+            .at(place)
+            .with_help(error.violation.help)
     };
     context.errors.into_iter().map(diagnostic).collect()
 }
 
 /// Returns the diagnostic of a conflict, placed where the first of its settings is set.
-fn conflict<'a>(config: &Config, sources: &Sources<'a>, paths: &[String], violation: Violation) -> Diagnostic<'a> {
+fn conflict<'a>(
+    config: &Config,
+    sources: &Sources<'a>,
+    paths: &[String],
+    violation: Violation,
+) -> Diagnostic<'a> {
     let mut diagnostic = Diagnostic::error(violation.what).with_help(violation.help);
     for path in paths {
         let origin = config.origin(path);
         match (place(origin, sources), &diagnostic.place) {
             (Some(place), None) => diagnostic.place = Some(place),
-            _ => diagnostic.notes.push(format!("`{path}` is set by: {origin}")),
+            _ => diagnostic
+                .notes
+                .push(format!("`{path}` is set by: {origin}")),
         }
     }
     diagnostic
@@ -307,11 +437,19 @@ fn place<'a>(origin: &Origin, sources: &Sources<'a>) -> Option<Place<'a>> {
         }
         Origin::Argument { number } => {
             let argument = sources.set.get(number.checked_sub(1)?)?;
-            Some(Place::of_argument(format!("--set #{number}"), argument.as_bytes(), 0..argument.len()))
+            Some(Place::of_argument(
+                format!("--set #{number}"),
+                argument.as_bytes(),
+                0..argument.len(),
+            ))
         }
         Origin::Namespace => {
             let namespace = sources.namespace?;
-            Some(Place::of_argument("--namespace", namespace.as_bytes(), 0..namespace.len()))
+            Some(Place::of_argument(
+                "--namespace",
+                namespace.as_bytes(),
+                0..namespace.len(),
+            ))
         }
         Origin::Default | Origin::Annotation { .. } => None,
     }

@@ -209,9 +209,10 @@ impl Spec {
         match (self.platform, self.kubelet.read_only_port) {
             (Platform::EksFargate, _) => KubeletConnection::ApiServer,
             (Platform::Kubernetes, Some(port)) => KubeletConnection::ReadOnly { port },
-            (Platform::Kubernetes, None) => {
-                KubeletConnection::Tls { port: self.kubelet.port, insecure: self.kubelet.insecure_tls }
-            }
+            (Platform::Kubernetes, None) => KubeletConnection::Tls {
+                port: self.kubelet.port,
+                insecure: self.kubelet.insecure_tls,
+            },
         }
     }
 }

@@ -57,24 +57,36 @@ use serde_json::{Value as Json, json};
 /// Returns the violation about a word that is none of the choices.
 pub(crate) fn unknown_word(text: &str, words: &[&'static str]) -> Violation {
     let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    let is_cloud = ["aks", "eks", "gke"].iter().any(|cloud| text.eq_ignore_ascii_case(cloud));
+    let is_cloud = ["aks", "eks", "gke"]
+        .iter()
+        .any(|cloud| text.eq_ignore_ascii_case(cloud));
     // `WARN` for `WARNING`
-    let is_begun = |word: &&&str| text.len() > 2 && word.to_lowercase().starts_with(&text.to_lowercase());
+    let is_begun =
+        |word: &&&str| text.len() > 2 && word.to_lowercase().starts_with(&text.to_lowercase());
     let help = match closest(text, words.iter().copied()) {
         Some(word) => Some(format!("did you mean `{word}`?")),
         // Not `eks-fargate`, which `eks` begins.
         None if is_cloud && words.contains(&"eks-fargate") => {
             Some("for nodes of AKS, EKS or GKE, use `kubernetes`".to_owned())
         }
-        None => words.iter().find(is_begun).map(|word| format!("did you mean `{word}`?")),
+        None => words
+            .iter()
+            .find(is_begun)
+            .map(|word| format!("did you mean `{word}`?")),
     };
-    Violation { what: format!("must be one of {}, found `{text}`", listed.join(", ")), help }
+    Violation {
+        what: format!("must be one of {}, found `{text}`", listed.join(", ")),
+        help,
+    }
 }
 
 /// Returns the JSON Schema of the choices, each with its sentence.
 pub(crate) fn schema(choices: &[(&'static str, &'static str)]) -> Json {
     let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-    let sentences: Vec<String> = choices.iter().map(|(word, doc)| format!("`{word}`: {}.", doc.trim())).collect();
+    let sentences: Vec<String> = choices
+        .iter()
+        .map(|(word, doc)| format!("`{word}`: {}.", doc.trim()))
+        .collect();
     json!({"enum": words, "description": sentences.join(" ")})
 }
 

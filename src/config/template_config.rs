@@ -26,33 +26,55 @@ pub(crate) struct AnnotationConflict {
 
 impl TemplateConfig {
     pub(crate) fn new(config: &Config) -> Self {
-        TemplateConfig { config: config.clone() }
+        TemplateConfig {
+            config: config.clone(),
+        }
     }
 
     /// Removes a setting of the configuration that an annotation overrides.
     pub(crate) fn reset(&mut self, path: &str, reset: impl FnOnce(&mut Spec)) {
         reset(&mut self.config.spec);
-        self.config.origins.retain(|set, _| !is_at_or_below(set, path));
+        self.config
+            .origins
+            .retain(|set, _| !is_at_or_below(set, path));
     }
 
     /// Removes the variables of `agent.env` that would replace the setting `dotted`, which an annotation sets.
     pub(crate) fn remove_variables_of(&mut self, dotted: &str) {
         let displaces = |variable: &&Variable| {
-            variable.env_override == EnvOverride::IfUnset && is_at_or_below(dotted, variable.setting)
+            variable.env_override == EnvOverride::IfUnset
+                && is_at_or_below(dotted, variable.setting)
         };
         for variable in VARIABLES.iter().filter(displaces) {
-            self.config.spec.agent.env.retain(|given| given.name != variable.name);
+            self.config
+                .spec
+                .agent
+                .env
+                .retain(|given| given.name != variable.name);
         }
     }
 
     /// Sets the setting `dotted` to the value of the annotation `key`.
-    pub(crate) fn set(&mut self, dotted: &str, value: &str, key: &str, offset: usize) -> Vec<Violation> {
+    pub(crate) fn set(
+        &mut self,
+        dotted: &str,
+        value: &str,
+        key: &str,
+        offset: usize,
+    ) -> Vec<Violation> {
         let origins = std::mem::take(&mut self.config.origins);
         let mut context = ReadContext::new(SourceKind::Annotation { key }, origins);
-        let value = ConfigValue::Text { text: value, spans: SpanMap::Within(offset..offset) };
+        let value = ConfigValue::Text {
+            text: value,
+            spans: SpanMap::Within(offset..offset),
+        };
         self.config.spec.set(&parts(dotted), &value, &mut context);
         self.config.origins = context.origins;
-        context.errors.into_iter().map(|error| error.violation).collect()
+        context
+            .errors
+            .into_iter()
+            .map(|error| error.violation)
+            .collect()
     }
 
     /// Returns the conflicts that the annotations cause.
@@ -61,11 +83,17 @@ impl TemplateConfig {
             Origin::Annotation { key, offset } => Some((key.clone(), *offset)),
             _ => None,
         };
-        let placed = template_conflicts(&self.config).into_iter().filter_map(|found| {
-            let mut annotations = found.paths.iter().filter_map(annotation);
-            let first = annotations.next()?;
-            Some(AnnotationConflict { first, others: annotations.collect(), violation: found.violation })
-        });
+        let placed = template_conflicts(&self.config)
+            .into_iter()
+            .filter_map(|found| {
+                let mut annotations = found.paths.iter().filter_map(annotation);
+                let first = annotations.next()?;
+                Some(AnnotationConflict {
+                    first,
+                    others: annotations.collect(),
+                    violation: found.violation,
+                })
+            });
         placed.collect()
     }
 

@@ -27,20 +27,36 @@ settings! {
 
 impl Scalar for TemplatePath {
     fn parse(text: &str) -> Result<Self, Violation> {
-        let violation = |help: String| Violation::new(format!("must be a path, found `{text}`")).with_help(help);
-        let step = |key: String| if key == "*" { Step::Each } else { Step::Key(key) };
+        let violation = |help: String| {
+            Violation::new(format!("must be a path, found `{text}`")).with_help(help)
+        };
+        let step = |key: String| {
+            if key == "*" {
+                Step::Each
+            } else {
+                Step::Key(key)
+            }
+        };
         if text.starts_with('/') {
             let help = || "write `~` as `~0` and `/` within a key as `~1`".to_owned();
             let pointer = PointerBuf::parse(text).map_err(|_| violation(help()))?;
-            let keys: Vec<String> = pointer.tokens().map(|token| token.decoded().into_owned()).collect();
+            let keys: Vec<String> = pointer
+                .tokens()
+                .map(|token| token.decoded().into_owned())
+                .collect();
             if keys.iter().any(String::is_empty) {
                 return Err(violation("remove the empty part after `/`".to_owned()));
             }
-            return Ok(TemplatePath { steps: keys.into_iter().map(step).collect() });
+            return Ok(TemplatePath {
+                steps: keys.into_iter().map(step).collect(),
+            });
         }
         if text.contains("[*]") || text.starts_with('.') {
             let dotted = text.replace("[*]", ".*");
-            return Err(violation(format!("write `{}`", dotted.trim_start_matches('.'))));
+            return Err(violation(format!(
+                "write `{}`",
+                dotted.trim_start_matches('.')
+            )));
         }
         if text.contains('/') && !text.contains(['.', '\\']) {
             return Err(violation(format!("write `{}`", text.replace('/', "."))));
@@ -49,7 +65,9 @@ impl Scalar for TemplatePath {
         if keys.iter().any(String::is_empty) {
             return Err(violation("remove the extra `.`".to_owned()));
         }
-        Ok(TemplatePath { steps: keys.into_iter().map(step).collect() })
+        Ok(TemplatePath {
+            steps: keys.into_iter().map(step).collect(),
+        })
     }
 
     fn json(&self) -> Json {
@@ -98,17 +116,33 @@ mod tests {
     fn a_path_is_dotted_or_a_json_pointer_with_stars() {
         let key = |key: &str| Step::Key(key.to_owned());
         let read = |text: &str| TemplatePath::parse(text).map(|path| path.steps);
-        assert_eq!(read("/spec/template"), Ok(vec![key("spec"), key("template")]));
-        assert_eq!(read("/spec/jobs/*/a~1b~0c"), Ok(vec![key("spec"), key("jobs"), Step::Each, key("a/b~c")]));
+        assert_eq!(
+            read("/spec/template"),
+            Ok(vec![key("spec"), key("template")])
+        );
+        assert_eq!(
+            read("/spec/jobs/*/a~1b~0c"),
+            Ok(vec![key("spec"), key("jobs"), Step::Each, key("a/b~c")])
+        );
         assert_eq!(read("spec.template"), read("/spec/template"));
-        assert_eq!(read("spec.jobs.*.a\\.b/c"), Ok(vec![key("spec"), key("jobs"), Step::Each, key("a.b/c")]));
-        for (path, dotted) in [("/a~1b/*", "a\\/b.*"), ("/a~1b", "a\\/b"), ("/a.b/c", "a\\.b.c"), ("/~1a/b", "\\/a.b")]
-        {
+        assert_eq!(
+            read("spec.jobs.*.a\\.b/c"),
+            Ok(vec![key("spec"), key("jobs"), Step::Each, key("a.b/c")])
+        );
+        for (path, dotted) in [
+            ("/a~1b/*", "a\\/b.*"),
+            ("/a~1b", "a\\/b"),
+            ("/a.b/c", "a\\.b.c"),
+            ("/~1a/b", "\\/a.b"),
+        ] {
             assert_eq!(TemplatePath::parse(path).unwrap().to_string(), dotted);
             assert_eq!(read(dotted), read(path));
         }
         let help = |text: &str| TemplatePath::parse(text).unwrap_err().help.unwrap();
-        assert_eq!(help("spec.jobs[*].template"), "write `spec.jobs.*.template`");
+        assert_eq!(
+            help("spec.jobs[*].template"),
+            "write `spec.jobs.*.template`"
+        );
         assert_eq!(help(".spec.template"), "write `spec.template`");
         assert_eq!(help("spec/template"), "write `spec.template`");
         assert!(help("spec..template").contains("extra `.`"));

@@ -10,7 +10,11 @@ use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree};
 #[derive(Debug, Clone)]
 pub(crate) enum ConfigValue<'v> {
     /// A node of a document, which has a YAML type.
-    Node { tree: &'v Tree<'v>, id: NodeId, spans: SpanMap },
+    Node {
+        tree: &'v Tree<'v>,
+        id: NodeId,
+        spans: SpanMap,
+    },
     /// Text of `--set`, a ConfigMap's data or an annotation: the field decides its type; lists and maps are YAML.
     Text { text: &'v str, spans: SpanMap },
 }
@@ -44,14 +48,21 @@ impl<'v> ConfigValue<'v> {
 
     /// Returns true for text that is YAML's `null`.
     pub(crate) fn is_null_text(&self) -> bool {
-        matches!(self, ConfigValue::Text { text: "null" | "~", .. })
+        matches!(
+            self,
+            ConfigValue::Text {
+                text: "null" | "~",
+                ..
+            }
+        )
     }
 
     /// Returns true for a document's `null`; never for text, whose type the field decides.
     pub(crate) fn is_null(&self) -> bool {
         match self {
             ConfigValue::Node { tree, id, .. } => {
-                tree.kind(*id) == Kind::Scalar && yaml::scalar_value(tree, *id) == Ok(ScalarValue::Null)
+                tree.kind(*id) == Kind::Scalar
+                    && yaml::scalar_value(tree, *id) == Ok(ScalarValue::Null)
             }
             ConfigValue::Text { .. } => false,
         }
@@ -59,7 +70,9 @@ impl<'v> ConfigValue<'v> {
 
     /// Names the value's type for messages.
     pub(crate) fn type_name(&self) -> &'static str {
-        let ConfigValue::Node { tree, id, .. } = self else { return "text" };
+        let ConfigValue::Node { tree, id, .. } = self else {
+            return "text";
+        };
         match tree.kind(*id) {
             Kind::Mapping => "a mapping",
             Kind::Sequence => "a list",
@@ -77,7 +90,9 @@ impl<'v> ConfigValue<'v> {
     /// Returns a document's scalar as it is written.
     pub(crate) fn written(&self) -> Option<&'v str> {
         match self {
-            ConfigValue::Node { tree, id, .. } if tree.kind(*id) == Kind::Scalar => Some(tree.raw(*id)),
+            ConfigValue::Node { tree, id, .. } if tree.kind(*id) == Kind::Scalar => {
+                Some(tree.raw(*id))
+            }
             _ => None,
         }
     }
@@ -88,7 +103,13 @@ impl<'v> ConfigValue<'v> {
             ConfigValue::Text { text, .. } => return Ok(Cow::Borrowed(text)),
             ConfigValue::Node { tree, id, .. } => (tree, *id),
         };
-        let violation = || Violation::new(format!("must be {}, found {}", wanted.name(), self.type_name()));
+        let violation = || {
+            Violation::new(format!(
+                "must be {}, found {}",
+                wanted.name(),
+                self.type_name()
+            ))
+        };
         if tree.kind(id) == Kind::Alias {
             return Err(no_alias());
         }
@@ -105,8 +126,12 @@ impl<'v> ConfigValue<'v> {
                 Ok(Cow::Borrowed(if value { "true" } else { "false" }))
             }
             (ScalarType::Text, Ok(ScalarValue::Null)) => Err(violation()),
-            (ScalarType::Text, _) => Err(violation().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id)))),
-            (ScalarType::Integer | ScalarType::Boolean, Ok(ScalarValue::Str(text))) if wanted.fits(&text) => {
+            (ScalarType::Text, _) => {
+                Err(violation().with_help(format!("put it in quotes: `\"{}\"`", tree.raw(id))))
+            }
+            (ScalarType::Integer | ScalarType::Boolean, Ok(ScalarValue::Str(text)))
+                if wanted.fits(&text) =>
+            {
                 Err(violation().with_help(format!("write it without quotes: `{text}`")))
             }
             _ => Err(violation()),

@@ -14,9 +14,15 @@ pub(crate) struct KubernetesVersion {
 
 impl KubernetesVersion {
     /// The first version that runs native sidecars without a feature gate.
-    pub(crate) const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
+    pub(crate) const NATIVE_SIDECARS: KubernetesVersion = KubernetesVersion {
+        major: 1,
+        minor: 29,
+    };
     /// The first version whose kubelets authorize with `nodes/pods` instead of `nodes/proxy`, without a feature gate.
-    pub(crate) const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion { major: 1, minor: 33 };
+    pub(crate) const FINE_GRAINED_KUBELET: KubernetesVersion = KubernetesVersion {
+        major: 1,
+        minor: 33,
+    };
 }
 
 impl fmt::Display for KubernetesVersion {
@@ -37,13 +43,17 @@ impl Scalar for KubernetesVersion {
         let (major, minor) = (parts.next().and_then(number), parts.next().and_then(number));
         match (major, minor, parts.next().is_none_or(is_patch)) {
             // `1.30` without quotes is the number 1.3. No cluster of a version below 1.10 is left.
-            (Some(1), Some(minor @ 1..10), true) => {
-                Err(Violation::new(format!("must be version 1.10 or later, found `{text}`"))
-                    .with_help(format!("for Kubernetes 1.{minor}0 write `\"1.{minor}0\"`, in quotes")))
-            }
+            (Some(1), Some(minor @ 1..10), true) => Err(Violation::new(format!(
+                "must be version 1.10 or later, found `{text}`"
+            ))
+            .with_help(format!(
+                "for Kubernetes 1.{minor}0 write `\"1.{minor}0\"`, in quotes"
+            ))),
             (Some(major @ 1..), Some(minor), true) => Ok(KubernetesVersion { major, minor }),
-            _ => Err(Violation::new(format!("must be a Kubernetes version, found `{text}`"))
-                .with_help("write it as `major.minor`, for example `1.33`")),
+            _ => Err(
+                Violation::new(format!("must be a Kubernetes version, found `{text}`"))
+                    .with_help("write it as `major.minor`, for example `1.33`"),
+            ),
         }
     }
 
@@ -85,10 +95,17 @@ mod tests {
             ("0.21", None),
         ] {
             let read = KubernetesVersion::parse(text).ok();
-            assert_eq!(read.map(|version| (version.major, version.minor)), expected, "{text}");
+            assert_eq!(
+                read.map(|version| (version.major, version.minor)),
+                expected,
+                "{text}"
+            );
         }
         assert!(KubernetesVersion { major: 1, minor: 9 } < KubernetesVersion::NATIVE_SIDECARS);
         let help = KubernetesVersion::parse("1.3").unwrap_err().help;
-        assert_eq!(help.as_deref(), Some("for Kubernetes 1.30 write `\"1.30\"`, in quotes"));
+        assert_eq!(
+            help.as_deref(),
+            Some("for Kubernetes 1.30 write `\"1.30\"`, in quotes")
+        );
     }
 }

@@ -9,7 +9,10 @@ pub(crate) struct Violation {
 
 impl Violation {
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        Violation { what: what.into(), help: None }
+        Violation {
+            what: what.into(),
+            help: None,
+        }
     }
 
     pub(crate) fn with_help(mut self, help: impl Into<String>) -> Self {

@@ -26,7 +26,10 @@ impl WarningSettings {
 }
 
 fn ids() -> impl Iterator<Item = &'static str> {
-    Reason::ALL.iter().filter(|reason| reason.may_be_ignored()).map(|reason| reason.id())
+    Reason::ALL
+        .iter()
+        .filter(|reason| reason.may_be_ignored())
+        .map(|reason| reason.id())
 }
 
 impl WarningId {
@@ -46,10 +49,15 @@ impl Scalar for WarningId {
     fn parse(text: &str) -> Result<Self, Violation> {
         match Reason::ALL.iter().find(|reason| reason.id() == text) {
             Some(reason) if reason.may_be_ignored() => Ok(WarningId(*reason)),
-            Some(_) => Err(Violation::new(format!("must be a warning that can be ignored, found `{text}`"))),
+            Some(_) => Err(Violation::new(format!(
+                "must be a warning that can be ignored, found `{text}`"
+            ))),
             None => {
                 let help = closest(text, ids()).map(|id| format!("did you mean `{id}`?"));
-                Err(Violation { what: format!("must be the id of a warning, found `{text}`"), help })
+                Err(Violation {
+                    what: format!("must be the id of a warning, found `{text}`"),
+                    help,
+                })
             }
         }
     }

@@ -8,9 +8,17 @@ use yaml_json_patch::Tree;
 pub(crate) fn owned(tree: &Tree<'_>, resource: &Resource) -> Option<Finding> {
     let (index, owner) = resource.controller(tree)?;
     let field = |key: &str| text(tree, owner, key).unwrap_or_default();
-    let message =
-        format!("the resource is owned by {} {}; its controller reverts changes", field("kind"), field("name"));
+    let message = format!(
+        "the resource is owned by {} {}; its controller reverts changes",
+        field("kind"),
+        field("name")
+    );
     let pointer = format!("/metadata/ownerReferences/{index}");
-    let finding = Finding::new(Reason::ControllerOwned, message, tree.span(owner).start, &pointer);
+    let finding = Finding::new(
+        Reason::ControllerOwned,
+        message,
+        tree.span(owner).start,
+        &pointer,
+    );
     Some(finding.with_help("inject the topmost owner instead, for example the Deployment"))
 }

@@ -7,17 +7,28 @@ use yaml_json_patch::Tree;
 
 /// Returns a warning about a change to a resource with an immutable template. With `generateName` every object is new, and a
 /// tool may delete the old object first: no warning.
-pub(crate) fn immutable(tree: &Tree<'_>, resource: &Resource, at: &str, offset: usize) -> Option<Finding> {
+pub(crate) fn immutable(
+    tree: &Tree<'_>,
+    resource: &Resource,
+    at: &str,
+    offset: usize,
+) -> Option<Finding> {
     let gvk = resource.gvk.as_ref()?;
     let is_immutable = matches!(
         (gvk.group.as_str(), gvk.kind.as_str()),
-        ("", "Pod") | ("batch", "Job") | ("jobset.x-k8s.io", "JobSet") | ("serving.knative.dev", "Revision")
+        ("", "Pod")
+            | ("batch", "Job")
+            | ("jobset.x-k8s.io", "JobSet")
+            | ("serving.knative.dev", "Revision")
     );
     let is_named = !resource.identity.is_generated && !resource.identity.name.is_empty();
     if !is_immutable || !is_named || is_replaced(tree, resource) {
         return None;
     }
-    let message = format!("the containers of an existing {} cannot be changed", gvk.kind);
+    let message = format!(
+        "the containers of an existing {} cannot be changed",
+        gvk.kind
+    );
     let help = "delete the existing object first, for example with `kubectl replace --force`, or use a new name";
     Some(Finding::new(Reason::ImmutableTemplate, message, offset, at).with_help(help))
 }

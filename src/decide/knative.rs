@@ -18,7 +18,11 @@ impl Evaluation<'_, '_> {
         let field_ref = agent.map(|_| "`kubernetes.podspec-fieldref`");
         let init_containers = has_init_container.then_some("`kubernetes.podspec-init-containers`");
         let features: Vec<&str> = field_ref.into_iter().chain(init_containers).collect();
-        let (noun, are, them) = if features.len() == 1 { ("feature", "is", "it") } else { ("features", "are", "them") };
+        let (noun, are, them) = if features.len() == 1 {
+            ("feature", "is", "it")
+        } else {
+            ("features", "are", "them")
+        };
         let message = format!(
             "Knative accepts the pod only with the {noun} {}, which {are} off by default",
             features.join(" and ")
@@ -26,6 +30,9 @@ impl Evaluation<'_, '_> {
         let help = format!(
             "enable {them} in the ConfigMap `config-features` of Knative, or exclude its kinds: `select.exclude: [{{group: {GROUP}}}]`"
         );
-        self.warnings.push(self.finding(Reason::KnativeFeatures, message).with_help(help));
+        self.warnings.push(
+            self.finding(Reason::KnativeFeatures, message)
+                .with_help(help),
+        );
     }
 }

@@ -129,17 +129,33 @@ pub(crate) fn decide(
     if let Decision::Add(plan) = &decision {
         evaluation.warn_of_knative(plan);
     }
-    let cause = evaluation.cause.take().unwrap_or_else(|| evaluation.cause_of(&decision));
-    let Evaluation { mut warnings, no_agent, wait_for_cause, .. } = evaluation;
+    let cause = evaluation
+        .cause
+        .take()
+        .unwrap_or_else(|| evaluation.cause_of(&decision));
+    let Evaluation {
+        mut warnings,
+        no_agent,
+        wait_for_cause,
+        ..
+    } = evaluation;
     acknowledge(template, &mut warnings);
-    DecisionReport { decision, warnings, cause, no_agent, wait_for_cause }
+    DecisionReport {
+        decision,
+        warnings,
+        cause,
+        no_agent,
+        wait_for_cause,
+    }
 }
 
 /// Marks the warnings that the template's annotation acknowledges.
 pub(crate) fn acknowledge(template: &PodTemplate, warnings: &mut [Finding]) {
     if !warnings.is_empty() {
         let ignored = acknowledged(template);
-        warnings.iter_mut().for_each(|warning| warning.acknowledged |= ignored.contains(warning.reason));
+        warnings
+            .iter_mut()
+            .for_each(|warning| warning.acknowledged |= ignored.contains(warning.reason));
     }
 }
 
@@ -186,7 +202,10 @@ impl<'a> Evaluation<'a, '_> {
         };
         // Findings of the rules from here on have causes of their own.
         let cause = self.cause.take();
-        let wanted = Components::of(requested.is_ok().then_some(()), wait_for.is_some().then_some(()));
+        let wanted = Components::of(
+            requested.is_ok().then_some(()),
+            wait_for.is_some().then_some(()),
+        );
         if let Some(skip) = self.unsupported(wanted.unwrap_or(Components::Agent(()))) {
             return Decision::Skip(skip);
         }
@@ -222,7 +241,8 @@ impl<'a> Evaluation<'a, '_> {
             return Err(Decision::Skip(skip));
         }
         let config = self.annotated_config().map_err(Decision::Refuse)?;
-        ignored_warnings(&self.given()).map_err(|invalid| Decision::Refuse(self.invalid(invalid)))?;
+        ignored_warnings(&self.given())
+            .map_err(|invalid| Decision::Refuse(self.invalid(invalid)))?;
         let sidecar = self.native_sidecar(&config)?;
         self.permissions(&config).map_err(Decision::Refuse)?;
         let shape = self.shape(&config, sidecar).map_err(Decision::Refuse)?;
@@ -243,16 +263,26 @@ impl<'a> Evaluation<'a, '_> {
         self.warn_of_insecure_tls(config);
         let amounts = self.resources(config)?;
         let pull_secrets = self.pull_secrets(config);
-        Ok(AgentShape { sidecar, token, amounts, pull_secrets })
+        Ok(AgentShape {
+            sidecar,
+            token,
+            amounts,
+            pull_secrets,
+        })
     }
 
     /// Returns the first finding about a template that cannot run what it requests.
     fn unsupported(&self, wanted: ComponentSet) -> Option<Finding> {
         let template = self.template;
-        let hides_containers =
-            || template.second_key(self.tree).is_some() && may_have_containers(self.tree, template.node);
+        let hides_containers = || {
+            template.second_key(self.tree).is_some()
+                && may_have_containers(self.tree, template.node)
+        };
         let has_containers = || {
-            template.containers.iter().any(|container| container.list == ContainerList::Containers)
+            template
+                .containers
+                .iter()
+                .any(|container| container.list == ContainerList::Containers)
                 || hides_containers()
         };
         let no_containers = || self.finding(Reason::NoContainers, "the template has no containers");
@@ -266,16 +296,28 @@ impl<'a> Evaluation<'a, '_> {
     fn cause_of(&self, decision: &Decision) -> Cause {
         let at = |offset: Option<usize>, pointer: &str| {
             let offset = offset.unwrap_or_else(|| self.tree.span(self.template.node).start);
-            Cause::Manifest { offset, pointer: pointer.to_owned() }
+            Cause::Manifest {
+                offset,
+                pointer: pointer.to_owned(),
+            }
         };
         match (decision, self.patch) {
-            (Decision::Skip(Finding { reason: Reason::KustomizePatch, .. }), Some(patch)) => {
-                Cause::Kustomization { place: patch.place.clone(), pointer: patch.pointer.clone() }
-            }
+            (
+                Decision::Skip(Finding {
+                    reason: Reason::KustomizePatch,
+                    ..
+                }),
+                Some(patch),
+            ) => Cause::Kustomization {
+                place: patch.place.clone(),
+                pointer: patch.pointer.clone(),
+            },
             (Decision::Add(_), _) => at(None, self.at),
             (Decision::Skip(finding) | Decision::Refuse(finding), _) => match finding.reason {
                 Reason::NativeUnsupported => Cause::Setting("kubernetesVersion".into()),
-                Reason::NativeRefused if finding.pointer == self.at => Cause::Setting("sidecar".into()),
+                Reason::NativeRefused if finding.pointer == self.at => {
+                    Cause::Setting("sidecar".into())
+                }
                 Reason::QosRefused => Cause::Setting("qos".into()),
                 _ => at(finding.offset, &finding.pointer),
             },
@@ -283,26 +325,40 @@ impl<'a> Evaluation<'a, '_> {
     }
 
     fn cause_at_annotation(&self, annotation: &pod_template::PodAnnotation) -> Cause {
-        Cause::Manifest { offset: annotation.value_offset, pointer: self.annotation_pointer(&annotation.key) }
+        Cause::Manifest {
+            offset: annotation.value_offset,
+            pointer: self.annotation_pointer(&annotation.key),
+        }
     }
 
     /// Moves a finding to the annotation that requests the setting, if there is one.
     #[cold]
     fn at_request(&self, finding: Finding, annotation: Annotation) -> Finding {
         match self.template.annotation(annotation.key()) {
-            Some(given) => {
-                Finding { offset: Some(given.value_offset), pointer: self.annotation_pointer(&given.key), ..finding }
-            }
+            Some(given) => Finding {
+                offset: Some(given.value_offset),
+                pointer: self.annotation_pointer(&given.key),
+                ..finding
+            },
             None => finding,
         }
     }
 
     fn annotation_pointer(&self, key: &str) -> String {
-        format!("{}/metadata/annotations/{}", self.at, yaml_json_patch::pointer::escape(key))
+        format!(
+            "{}/metadata/annotations/{}",
+            self.at,
+            yaml_json_patch::pointer::escape(key)
+        )
     }
 
     #[cold]
     fn finding(&self, reason: Reason, message: impl Into<String>) -> Finding {
-        Finding::new(reason, message, self.tree.span(self.template.node).start, self.at)
+        Finding::new(
+            reason,
+            message,
+            self.tree.span(self.template.node).start,
+            self.at,
+        )
     }
 }

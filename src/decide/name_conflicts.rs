@@ -13,10 +13,18 @@ impl Evaluation<'_, '_> {
         if let Some(conflict) = self.container_conflict(CONTAINER, agent.sidecar.field()) {
             return Some(conflict);
         }
-        let is_needed = |name: &str| agent.volumes.iter().any(|(volume, _)| volume.name() == name);
+        let is_needed = |name: &str| {
+            agent
+                .volumes
+                .iter()
+                .any(|(volume, _)| volume.name() == name)
+        };
         let mut volumes = self.template.volumes.iter();
         let volume = volumes.find(|volume| volume.name.as_deref().is_some_and(is_needed))?;
-        let subject = format!("a volume named {} already exists", volume.name.as_deref().unwrap_or_default());
+        let subject = format!(
+            "a volume named {} already exists",
+            volume.name.as_deref().unwrap_or_default()
+        );
         let others = self.template.volumes.len();
         Some(self.conflict(
             Reason::VolumeConflict,
@@ -29,12 +37,27 @@ impl Evaluation<'_, '_> {
 
     /// Finds a container with the name of the one that would be added to the list `field`.
     pub(super) fn container_conflict(&self, name: &str, field: &str) -> Option<Finding> {
-        let container = self.template.containers.iter().find(|container| container.name.as_deref() == Some(name))?;
+        let container = self
+            .template
+            .containers
+            .iter()
+            .find(|container| container.name.as_deref() == Some(name))?;
         let image = container.image.as_deref().unwrap_or("no image");
-        let others = self.template.containers.iter().filter(|other| other.list.field() == field).count();
+        let others = self
+            .template
+            .containers
+            .iter()
+            .filter(|other| other.list.field() == field)
+            .count();
         let subject = format!("a container named {name} already exists, with {image}");
         let existing = (container.list.field(), container.index);
-        Some(self.conflict(Reason::ContainerConflict, &subject, (field, others), existing, container.node))
+        Some(self.conflict(
+            Reason::ContainerConflict,
+            &subject,
+            (field, others),
+            existing,
+            container.node,
+        ))
     }
 
     fn conflict(
@@ -46,8 +69,16 @@ impl Evaluation<'_, '_> {
         node: NodeId,
     ) -> Finding {
         let pointer = |(list, index): (&str, usize)| format!("{}/spec/{list}/{index}", self.at);
-        let message = format!("{subject}; the injected one would be {}", field_path(&pointer(wanted)));
-        Finding::new(reason, message, self.tree.span(node).start, &pointer(existing))
-            .with_help("rename the existing one")
+        let message = format!(
+            "{subject}; the injected one would be {}",
+            field_path(&pointer(wanted))
+        );
+        Finding::new(
+            reason,
+            message,
+            self.tree.span(node).start,
+            &pointer(existing),
+        )
+        .with_help("rename the existing one")
     }
 }

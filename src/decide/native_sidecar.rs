@@ -30,14 +30,19 @@ impl Evaluation<'_, '_> {
                 let message = format!(
                     "the pod runs to completion and needs a native sidecar, which Kubernetes {version} does not support"
                 );
-                Err(Decision::Skip(self.finding(Reason::NativeUnsupported, message)))
+                Err(Decision::Skip(
+                    self.finding(Reason::NativeUnsupported, message),
+                ))
             }
             SidecarKind::Native => {
                 let message = format!("`sidecar: native` is not supported by Kubernetes {version}");
-                let finding = self.at_request(self.finding(Reason::NativeRefused, message), Annotation::Sidecar);
-                Err(Decision::Refuse(
-                    finding.with_help("raise `kubernetesVersion`, or set `sidecar` to `auto` or `container`"),
-                ))
+                let finding = self.at_request(
+                    self.finding(Reason::NativeRefused, message),
+                    Annotation::Sidecar,
+                );
+                Err(Decision::Refuse(finding.with_help(
+                    "raise `kubernetesVersion`, or set `sidecar` to `auto` or `container`",
+                )))
             }
         }
     }

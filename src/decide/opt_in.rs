@@ -18,7 +18,8 @@ impl Evaluation<'_, '_> {
         if let Some(annotation) = inject.filter(|annotation| annotation.value.is_none()) {
             return Err(Decision::Refuse(self.not_a_string(annotation)));
         }
-        let request = annotations::request(&self.given()).map_err(|invalid| Decision::Refuse(self.invalid(invalid)))?;
+        let request = annotations::request(&self.given())
+            .map_err(|invalid| Decision::Refuse(self.invalid(invalid)))?;
         self.cause = match request {
             InjectRequest::Inject | InjectRequest::OptOut => {
                 inject.map(|annotation| self.cause_at_annotation(annotation))
@@ -43,7 +44,10 @@ impl Evaluation<'_, '_> {
                     self.warnings.push(idle);
                 }
                 let finding = self.finding(Reason::NotRequested, Reason::NotRequested.sentence());
-                let help = format!("to request injection, set annotation `{}: \"true\"`", Annotation::Inject.key());
+                let help = format!(
+                    "to request injection, set annotation `{}: \"true\"`",
+                    Annotation::Inject.key()
+                );
                 Err(Decision::Skip(finding.with_help(help)))
             }
         }

@@ -24,11 +24,21 @@ impl Evaluation<'_, '_> {
             return Ok(());
         }
         let (why, alternative) = match access {
-            KubeletAccess::ApiServer => ("on EKS Fargate the agent needs `nodes/proxy`".to_owned(), None),
+            KubeletAccess::ApiServer => (
+                "on EKS Fargate the agent needs `nodes/proxy`".to_owned(),
+                None,
+            ),
             KubeletAccess::Kubelet | KubeletAccess::ReadOnlyPort => {
                 let is_default = !config.is_explicit("kubernetesVersion");
-                let default = if is_default { " (the default of `kubernetesVersion`)" } else { "" };
-                (format!("on Kubernetes {version}{default} the agent needs `nodes/proxy`"), Some(LESS))
+                let default = if is_default {
+                    " (the default of `kubernetesVersion`)"
+                } else {
+                    ""
+                };
+                (
+                    format!("on Kubernetes {version}{default} the agent needs `nodes/proxy`"),
+                    Some(LESS),
+                )
             }
         };
         let finding = |reason| {
@@ -36,8 +46,15 @@ impl Evaluation<'_, '_> {
             self.at_request(finding, Annotation::Platform)
         };
         if !rbac.allow_nodes_proxy {
-            let otherwise = if alternative.is_some() { "; otherwise, " } else { "" };
-            let help = format!("{}{otherwise}set `rbac.allowNodesProxy: true`", alternative.unwrap_or_default());
+            let otherwise = if alternative.is_some() {
+                "; otherwise, "
+            } else {
+                ""
+            };
+            let help = format!(
+                "{}{otherwise}set `rbac.allowNodesProxy: true`",
+                alternative.unwrap_or_default()
+            );
             return Err(finding(Reason::NodesProxyRefused).with_help(help));
         }
         // The command `rbac` prints them whatever the configuration allows.

@@ -12,12 +12,17 @@ impl Evaluation<'_, '_> {
         if !wanted.is_empty() && self.template.pull_secrets.is_empty() {
             let message = "`agent.imagePullSecrets` was not added: the pod has no pull secrets and uses those of its ServiceAccount";
             let help = "add the pull secrets to the ServiceAccount or to the pod";
-            self.warnings.push(self.finding(Reason::PullSecrets, message).with_help(help));
+            self.warnings
+                .push(self.finding(Reason::PullSecrets, message).with_help(help));
             return Vec::new();
         }
         let mut lacking: Vec<String> = Vec::new();
         for name in wanted {
-            let is_there = self.template.pull_secrets.iter().any(|secret| secret.name.as_ref() == Some(name));
+            let is_there = self
+                .template
+                .pull_secrets
+                .iter()
+                .any(|secret| secret.name.as_ref() == Some(name));
             if !is_there && !lacking.contains(name) {
                 lacking.push(name.clone());
             }

@@ -13,20 +13,25 @@ impl Evaluation<'_, '_> {
         if self.template.pod_resources {
             return Ok(AgentResources::Explicit);
         }
-        if qos::keeps_guaranteed(&config.spec.agent.resources) || !qos::is_guaranteed(self.tree, self.template) {
+        if qos::keeps_guaranteed(&config.spec.agent.resources)
+            || !qos::is_guaranteed(self.tree, self.template)
+        {
             return Ok(AgentResources::Configured);
         }
-        let help = "to keep it, set `qos: keep`, which raises the requests of the agent to its limits";
+        let help =
+            "to keep it, set `qos: keep`, which raises the requests of the agent to its limits";
         match config.spec.qos {
             Qos::Keep => Ok(AgentResources::Guaranteed),
             Qos::Warn | Qos::Allow => {
                 let message = "the agent changes the pod's QoS class from Guaranteed to Burstable";
                 let warning = self.finding(Reason::QosChanged, message).with_help(help);
-                self.warnings.push(warning.acknowledged_if(config.spec.qos == Qos::Allow));
+                self.warnings
+                    .push(warning.acknowledged_if(config.spec.qos == Qos::Allow));
                 Ok(AgentResources::Configured)
             }
             Qos::Refuse => {
-                let message = "the agent would change the pod's QoS class from Guaranteed to Burstable";
+                let message =
+                    "the agent would change the pod's QoS class from Guaranteed to Burstable";
                 Err(self.finding(Reason::QosRefused, message).with_help(help))
             }
         }

@@ -11,13 +11,24 @@ impl Evaluation<'_, '_> {
     /// Returns a finding for resources that are never injected, whatever their annotations request.
     pub(super) fn ineligible(&mut self) -> Option<Finding> {
         const LOCAL_CONFIG: &str = "config.kubernetes.io/local-config";
-        if self.resource.annotation_text(self.tree, LOCAL_CONFIG).as_deref() == Some("true") {
+        if self
+            .resource
+            .annotation_text(self.tree, LOCAL_CONFIG)
+            .as_deref()
+            == Some("true")
+        {
             self.cause = self.cause_at_resource_annotation(LOCAL_CONFIG);
-            return Some(self.finding(Reason::LocalConfig, "the resource is configuration of a local tool"));
+            return Some(self.finding(
+                Reason::LocalConfig,
+                "the resource is configuration of a local tool",
+            ));
         }
         if let Some(mirror) = self.template.annotation("kubernetes.io/config.mirror") {
             self.cause = Some(self.cause_at_annotation(mirror));
-            return Some(self.finding(Reason::MirrorPod, "a mirror pod cannot be changed through the API server"));
+            return Some(self.finding(
+                Reason::MirrorPod,
+                "a mirror pod cannot be changed through the API server",
+            ));
         }
         if self.config.spec.injection == InjectionMode::Disabled {
             self.cause = Some(Cause::Setting("injection".into()));
@@ -35,9 +46,15 @@ impl Evaluation<'_, '_> {
                 self.cause = Some(Cause::Setting("select.systemNamespaces".into()));
                 let message = format!("namespace {namespace} is a system namespace");
                 let finding = self.finding(Reason::NamespaceExcluded, message);
-                return Some(finding.with_help("to include system namespaces, set `select.systemNamespaces: true`"));
+                return Some(finding.with_help(
+                    "to include system namespaces, set `select.systemNamespaces: true`",
+                ));
             }
-            if select.exclude_namespaces.iter().any(|pattern| pattern.matches(namespace)) {
+            if select
+                .exclude_namespaces
+                .iter()
+                .any(|pattern| pattern.matches(namespace))
+            {
                 self.cause = Some(Cause::Setting("select.excludeNamespaces".into()));
                 let message = format!("namespace {namespace} is in `select.excludeNamespaces`");
                 return Some(self.finding(Reason::NamespaceExcluded, message));
@@ -46,7 +63,11 @@ impl Evaluation<'_, '_> {
         if !select.namespaces.is_empty() {
             self.cause = Some(Cause::Setting("select.namespaces".into()));
             match &namespace {
-                Some(namespace) if select.namespaces.iter().any(|pattern| pattern.matches(namespace)) => {}
+                Some(namespace)
+                    if select
+                        .namespaces
+                        .iter()
+                        .any(|pattern| pattern.matches(namespace)) => {}
                 Some(namespace) => {
                     let message = format!("namespace {namespace} is not in `select.namespaces`");
                     return Some(self.finding(Reason::NotSelected, message));
@@ -67,14 +88,21 @@ impl Evaluation<'_, '_> {
         }
         if !select.pod_selector.matches(&self.template.labels) {
             self.cause = Some(Cause::Setting("select.podSelector".into()));
-            return Some(
-                self.finding(Reason::NotSelected, "the labels of the template do not match `select.podSelector`"),
-            );
+            return Some(self.finding(
+                Reason::NotSelected,
+                "the labels of the template do not match `select.podSelector`",
+            ));
         }
-        let excluded = select.exclude.iter().position(|exclusion| self.is_excluded(exclusion, namespace.as_deref()));
+        let excluded = select
+            .exclude
+            .iter()
+            .position(|exclusion| self.is_excluded(exclusion, namespace.as_deref()));
         if let Some(index) = excluded {
             self.cause = Some(Cause::Setting(format!("select.exclude[{index}]").into()));
-            return Some(self.finding(Reason::NotSelected, format!("`select.exclude[{index}]` matches")));
+            return Some(self.finding(
+                Reason::NotSelected,
+                format!("`select.exclude[{index}]` matches"),
+            ));
         }
         if self.config.spec.hooks == Hooks::Skip
             && let Some(hook) = hook(self.tree, self.resource)
@@ -88,11 +116,17 @@ impl Evaluation<'_, '_> {
     }
 
     pub(super) fn namespace(&self) -> Option<String> {
-        self.resource.identity.namespace_or(self.config.spec.namespace.as_ref()).cloned()
+        self.resource
+            .identity
+            .namespace_or(self.config.spec.namespace.as_ref())
+            .cloned()
     }
 
     pub(super) fn group(&self) -> &str {
-        self.resource.gvk.as_ref().map_or("", |gvk| gvk.group.as_str())
+        self.resource
+            .gvk
+            .as_ref()
+            .map_or("", |gvk| gvk.group.as_str())
     }
 
     fn is_kind(&self, pattern: &KindPattern) -> bool {
@@ -105,19 +139,34 @@ impl Evaluation<'_, '_> {
         let names_kind = exclusion.kind.is_some() || exclusion.group.is_some();
         let is_of_workload = || identity.kind == "Pod" && owned(self.tree, self.resource).is_some();
         !(names_kind && is_of_workload())
-            && exclusion.group.as_deref().is_none_or(|wanted| wanted == self.group())
-            && exclusion.kind.as_deref().is_none_or(|wanted| wanted == identity.kind)
+            && exclusion
+                .group
+                .as_deref()
+                .is_none_or(|wanted| wanted == self.group())
+            && exclusion
+                .kind
+                .as_deref()
+                .is_none_or(|wanted| wanted == identity.kind)
             && exclusion
                 .namespace
                 .as_ref()
                 .is_none_or(|wanted| namespace.is_some_and(|namespace| wanted.matches(namespace)))
-            && exclusion.name.as_deref().is_none_or(|wanted| wanted == identity.name)
+            && exclusion
+                .name
+                .as_deref()
+                .is_none_or(|wanted| wanted == identity.name)
             && exclusion.pod_selector.matches(&self.template.labels)
     }
 
     fn cause_at_resource_annotation(&self, key: &str) -> Option<Cause> {
         let value = self.resource.annotation(self.tree, key)?;
-        let pointer = format!("/metadata/annotations/{}", yaml_json_patch::pointer::escape(key));
-        Some(Cause::Manifest { offset: self.tree.span(value).start, pointer })
+        let pointer = format!(
+            "/metadata/annotations/{}",
+            yaml_json_patch::pointer::escape(key)
+        );
+        Some(Cause::Manifest {
+            offset: self.tree.span(value).start,
+            pointer,
+        })
     }
 }

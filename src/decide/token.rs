@@ -11,10 +11,19 @@ impl Evaluation<'_, '_> {
             return Token::Mounted;
         }
         if self.template.automount != Some(false) {
-            return if config.spec.agent.token.is_always_mounted() { Token::Projected } else { Token::Mounted };
+            return if config.spec.agent.token.is_always_mounted() {
+                Token::Projected
+            } else {
+                Token::Mounted
+            };
         }
         let message = "the pod disables the token of its ServiceAccount; the agent gets a separate projected token";
-        self.warn_at("automountServiceAccountToken", Reason::TokenAutomountOff, message, None);
+        self.warn_at(
+            "automountServiceAccountToken",
+            Reason::TokenAutomountOff,
+            message,
+            None,
+        );
         Token::Projected
     }
 }

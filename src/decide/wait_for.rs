@@ -1,7 +1,9 @@
 //! `wait-for-image`, `invalid-annotation`: the init container that waits, as an annotation requests it.
 
 use crate::agent::Agent;
-use crate::agent::wait_for::{CONTAINER, WaitFor, WaitForResources, WaitForShape, asks_for_nothing, endpoints};
+use crate::agent::wait_for::{
+    CONTAINER, WaitFor, WaitForResources, WaitForShape, asks_for_nothing, endpoints,
+};
 use crate::annotations::too_long;
 use crate::decide::Evaluation;
 use crate::mackerel::annotations::Annotation;
@@ -20,7 +22,10 @@ pub(super) struct WaitForRequest {
 
 impl WaitForRequest {
     pub(super) fn cause(&self) -> Cause {
-        Cause::Manifest { offset: self.offset, pointer: self.pointer.clone() }
+        Cause::Manifest {
+            offset: self.offset,
+            pointer: self.pointer.clone(),
+        }
     }
 }
 
@@ -30,7 +35,9 @@ impl Evaluation<'_, '_> {
     pub(super) fn wait_for_request(&self) -> Option<WaitForRequest> {
         let further = &self.config.spec.wait_for.annotations;
         let own = std::iter::once(Annotation::WaitFor.key());
-        let on_template = own.chain(further.iter().map(String::as_str)).find_map(|key| self.template.annotation(key));
+        let on_template = own
+            .chain(further.iter().map(String::as_str))
+            .find_map(|key| self.template.annotation(key));
         let request = match on_template {
             Some(annotation) => WaitForRequest {
                 key: annotation.key.clone(),
@@ -38,9 +45,14 @@ impl Evaluation<'_, '_> {
                 offset: annotation.value_offset,
                 pointer: self.annotation_pointer(&annotation.key),
             },
-            None => further.iter().find_map(|key| self.wait_for_request_of_workload(key))?,
+            None => further
+                .iter()
+                .find_map(|key| self.wait_for_request_of_workload(key))?,
         };
-        let is_request = request.value.as_ref().is_none_or(|value| !asks_for_nothing(value));
+        let is_request = request
+            .value
+            .as_ref()
+            .is_none_or(|value| !asks_for_nothing(value));
         is_request.then_some(request)
     }
 
@@ -60,32 +72,68 @@ impl Evaluation<'_, '_> {
     /// Returns the requested container; `agent` is the one that is added beside it.
     // Few templates request it: kept out of the hot path.
     #[inline(never)]
-    pub(super) fn wait_for(&mut self, request: WaitForRequest, agent: Option<&Agent>) -> Result<Rc<WaitFor>, Finding> {
-        let WaitForRequest { key, value, offset, pointer } = request;
+    pub(super) fn wait_for(
+        &mut self,
+        request: WaitForRequest,
+        agent: Option<&Agent>,
+    ) -> Result<Rc<WaitFor>, Finding> {
+        let WaitForRequest {
+            key,
+            value,
+            offset,
+            pointer,
+        } = request;
         if let Some(refusal) = self.duplicated(&key) {
             return Err(refusal);
         }
-        if let Some(refusal) = value.as_deref().and_then(|value| too_long((&key, value, offset))) {
-            return Err(Finding { pointer, ..self.invalid(refusal) });
+        if let Some(refusal) = value
+            .as_deref()
+            .and_then(|value| too_long((&key, value, offset)))
+        {
+            return Err(Finding {
+                pointer,
+                ..self.invalid(refusal)
+            });
         }
-        let finding = |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
+        let finding =
+            |reason: Reason, message: String| Finding::new(reason, message, offset, &pointer);
         let Some(value) = value else {
             let message = format!("the value of annotation `{key}` is not a string");
-            return Err(finding(Reason::InvalidAnnotation, message).with_help("put the value in quotes"));
+            return Err(
+                finding(Reason::InvalidAnnotation, message).with_help("put the value in quotes")
+            );
         };
         let endpoints = endpoints(&value).map_err(|wrong| {
             let message = format!("annotation `{key}` {wrong}");
-            finding(Reason::InvalidAnnotation, message).with_help("for example `\"db:5432,cache:6379\"`")
+            finding(Reason::InvalidAnnotation, message)
+                .with_help("for example `\"db:5432,cache:6379\"`")
         })?;
         let Some(image) = self.config.spec.wait_for.image.clone() else {
-            let message = format!("annotation `{key}` requests wait-for, but `waitFor.image` is not set");
+            let message =
+                format!("annotation `{key}` requests wait-for, but `waitFor.image` is not set");
             let help = "set `waitFor.image` to an image of mackerel-agent-injector, or remove the annotation";
             return Err(finding(Reason::WaitForImage, message).with_help(help));
         };
-        let amounts = if self.template.pod_resources { WaitForResources::OfThePod } else { WaitForResources::Own };
+        let amounts = if self.template.pod_resources {
+            WaitForResources::OfThePod
+        } else {
+            WaitForResources::Own
+        };
         let config = self.config;
-        let pull_secrets = if agent.is_some() { Vec::new() } else { self.pull_secrets(config) };
-        let wait_for = WaitFor::new(config, WaitForShape { image, endpoints, amounts, pull_secrets });
+        let pull_secrets = if agent.is_some() {
+            Vec::new()
+        } else {
+            self.pull_secrets(config)
+        };
+        let wait_for = WaitFor::new(
+            config,
+            WaitForShape {
+                image,
+                endpoints,
+                amounts,
+                pull_secrets,
+            },
+        );
         match self.container_conflict(CONTAINER, WaitFor::FIELD) {
             Some(refusal) => Err(refusal),
             None => Ok(Rc::new(wait_for)),

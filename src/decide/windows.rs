@@ -7,8 +7,16 @@ use crate::report::{Finding, Reason};
 impl Evaluation<'_, '_> {
     pub(super) fn windows(&self, wanted: ComponentSet) -> Option<Finding> {
         let field = self.template.windows.as_ref()?;
-        let message = format!("the pod is for Windows nodes, which {} does not support", wanted.subject());
+        let message = format!(
+            "the pod is for Windows nodes, which {} does not support",
+            wanted.subject()
+        );
         let pointer = format!("{}/spec{}", self.at, field.pointer);
-        Some(Finding::new(Reason::Windows, message, self.tree.span(field.node).start, &pointer))
+        Some(Finding::new(
+            Reason::Windows,
+            message,
+            self.tree.span(field.node).start,
+            &pointer,
+        ))
     }
 }

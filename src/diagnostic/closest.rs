@@ -1,11 +1,18 @@
 //! "Did you mean": the nearest name to one that does not exist.
 
 /// Returns the candidate nearest to the word, the first among equals; `None` if none is near.
-pub(crate) fn closest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub(crate) fn closest<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Option<&'c str> {
     let word = normalize(word);
     let allowed = (word.len() / 3).clamp(1, 4);
     let near = |candidate| Some((edits(allowed, &word, &normalize(candidate))?, candidate));
-    candidates.into_iter().filter_map(near).min_by_key(|(edits, _)| *edits).map(|(_, candidate)| candidate)
+    candidates
+        .into_iter()
+        .filter_map(near)
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, candidate)| candidate)
 }
 
 /// Returns true if no more than `allowed` letters differ.
@@ -17,13 +24,19 @@ pub(crate) fn is_within(allowed: usize, word: &str, other: &str) -> bool {
 /// caller of the webhook may send thousands of names.
 fn edits(allowed: usize, word: &str, other: &str) -> Option<usize> {
     let can_be_near = word.len().abs_diff(other.len()) <= allowed;
-    can_be_near.then(|| strsim::damerau_levenshtein(word, other)).filter(|edits| *edits <= allowed)
+    can_be_near
+        .then(|| strsim::damerau_levenshtein(word, other))
+        .filter(|edits| *edits <= allowed)
 }
 
 /// Removes case and separators: `image_pull_policy` and `ImagePullPolicy` are equal.
 pub(crate) fn normalize(name: &str) -> String {
     // A limit, since the distance costs the product of the lengths.
-    name.chars().take(80).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+    name.chars()
+        .take(80)
+        .filter(char::is_ascii_alphanumeric)
+        .map(|c| c.to_ascii_lowercase())
+        .collect()
 }
 
 #[cfg(test)]

@@ -31,7 +31,11 @@ impl Excerpt {
     pub(super) fn new(text: &[u8], at: &Position, range: &Range<usize>) -> Self {
         let start = range.start.min(text.len());
         // A line may be as long as the file: read only what can be shown, and a line break behind it.
-        let line_end = start + line_length(text.get(start..text.len().min(start + REACH + 2)).unwrap_or_default());
+        let line_end = start
+            + line_length(
+                text.get(start..text.len().min(start + REACH + 2))
+                    .unwrap_or_default(),
+            );
         let end = end_of_character(text, range.end.clamp(start, line_end));
         let from = at.line_start.max(start.saturating_sub(REACH));
         let to = line_end.min(start + REACH);
@@ -51,7 +55,13 @@ impl Excerpt {
             let cut = before.len() - keep.count();
             if cut > 0 || from > at.line_start {
                 before.drain(..cut);
-                before.insert(0, Cell { text: "…".to_owned(), width: 1 });
+                before.insert(
+                    0,
+                    Cell {
+                        text: "…".to_owned(),
+                        width: 1,
+                    },
+                );
             }
         }
         before.iter().for_each(|cell| line.push_str(&cell.text));
@@ -71,14 +81,24 @@ impl Excerpt {
         if shown < indent + columns(&marked) + columns(&after) || to < line_end {
             line.push('…');
         }
-        Excerpt { line, indent, width: carets.max(1) }
+        Excerpt {
+            line,
+            indent,
+            width: carets.max(1),
+        }
     }
 }
 
 /// Returns the end of the character that an offset is in, or the offset if it is in none.
 fn end_of_character(text: &[u8], at: usize) -> usize {
     let is_continuation = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
-    at + text.get(at..).unwrap_or_default().iter().take(3).take_while(is_continuation).count()
+    at + text
+        .get(at..)
+        .unwrap_or_default()
+        .iter()
+        .take(3)
+        .take_while(is_continuation)
+        .count()
 }
 
 /// Returns the length of the line in bytes, without its line break.
@@ -101,12 +121,21 @@ fn cells(bytes: &[u8]) -> Vec<Cell> {
             match substitute(character) {
                 // A byte order mark is no part of the line.
                 Some(_) if character == '\u{feff}' && cells.is_empty() => {}
-                Some(text) => cells.push(Cell { width: text.chars().count(), text: text.into_owned() }),
-                None => cells.push(Cell { text: character.to_string(), width: width(character) }),
+                Some(text) => cells.push(Cell {
+                    width: text.chars().count(),
+                    text: text.into_owned(),
+                }),
+                None => cells.push(Cell {
+                    text: character.to_string(),
+                    width: width(character),
+                }),
             }
         }
         if !chunk.invalid().is_empty() {
-            cells.push(Cell { text: '\u{fffd}'.to_string(), width: 1 });
+            cells.push(Cell {
+                text: '\u{fffd}'.to_string(),
+                width: 1,
+            });
         }
     }
     cells

@@ -53,18 +53,41 @@ pub struct Place<'t> {
 
 impl<'t> Place<'t> {
     /// Returns a place in a file or stream.
-    pub(crate) fn of_lines(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
-        Place { name: name.into(), medium: Medium::Lines, text, range }
+    pub(crate) fn of_lines(
+        name: impl Into<Cow<'t, str>>,
+        text: &'t [u8],
+        range: Range<usize>,
+    ) -> Self {
+        Place {
+            name: name.into(),
+            medium: Medium::Lines,
+            text,
+            range,
+        }
     }
 
     /// Returns a place in an argument.
-    pub(crate) fn of_argument(name: impl Into<Cow<'t, str>>, text: &'t [u8], range: Range<usize>) -> Self {
-        Place { name: name.into(), medium: Medium::Argument, text, range }
+    pub(crate) fn of_argument(
+        name: impl Into<Cow<'t, str>>,
+        text: &'t [u8],
+        range: Range<usize>,
+    ) -> Self {
+        Place {
+            name: name.into(),
+            medium: Medium::Argument,
+            text,
+            range,
+        }
     }
 
     /// Returns a file, folder or resource as a whole.
     pub(crate) fn of_whole(name: impl Into<Cow<'t, str>>) -> Self {
-        Place { name: name.into(), medium: Medium::Whole, text: &[], range: 0..0 }
+        Place {
+            name: name.into(),
+            medium: Medium::Whole,
+            text: &[],
+            range: 0..0,
+        }
     }
 
     /// Returns `web.yaml:3:1`, or `--set #2` for an argument.
@@ -149,7 +172,10 @@ impl<'t> Renderer<'t> {
     /// Returns a renderer.
     #[must_use]
     pub fn new(colour: Colour) -> Self {
-        Renderer { colour, lines: None }
+        Renderer {
+            colour,
+            lines: None,
+        }
     }
 
     /// Returns line and column of a byte offset; an offset beyond the end counts as the end.
@@ -190,26 +216,57 @@ impl<'t> Renderer<'t> {
                 Medium::Argument | Medium::Whole => " ".to_owned(),
             };
             gutter = number.len();
-            let _ = writeln!(out, "{:gutter$}{} {}", "", self.colour.paint("-->", GUTTER), place.shown(&at));
+            let _ = writeln!(
+                out,
+                "{:gutter$}{} {}",
+                "",
+                self.colour.paint("-->", GUTTER),
+                place.shown(&at)
+            );
             if place.medium != Medium::Whole {
                 self.excerpt(place, &at, &number, diagnostic.severity, &mut out);
             }
         }
-        let mut picture = OpenPicture { text: out, gutter, colour: self.colour, help: diagnostic.help.clone() };
-        diagnostic.notes.iter().for_each(|note| picture.add("note:", note));
+        let mut picture = OpenPicture {
+            text: out,
+            gutter,
+            colour: self.colour,
+            help: diagnostic.help.clone(),
+        };
+        diagnostic
+            .notes
+            .iter()
+            .for_each(|note| picture.add("note:", note));
         picture
     }
 
-    fn excerpt(&self, place: &Place<'_>, at: &Position, number: &str, severity: Severity, out: &mut String) {
+    fn excerpt(
+        &self,
+        place: &Place<'_>,
+        at: &Position,
+        number: &str,
+        severity: Severity,
+        out: &mut String,
+    ) {
         let gutter = number.len();
         let excerpt = Excerpt::new(place.text, at, &place.range);
         let bar = self.colour.paint("|", GUTTER);
         let _ = writeln!(out, "{:gutter$} {bar}", "");
-        let line = format!("{} {bar} {}", self.colour.paint(number, GUTTER), excerpt.line);
+        let line = format!(
+            "{} {bar} {}",
+            self.colour.paint(number, GUTTER),
+            excerpt.line
+        );
         let _ = writeln!(out, "{}", line.trim_end());
         let carets = "^".repeat(excerpt.width);
         let marks = self.colour.paint(&carets, hue(severity));
-        let _ = writeln!(out, "{:gutter$} {bar} {:indent$}{marks}", "", "", indent = excerpt.indent);
+        let _ = writeln!(
+            out,
+            "{:gutter$} {bar} {:indent$}{marks}",
+            "",
+            "",
+            indent = excerpt.indent
+        );
     }
 
     fn title(&self, diagnostic: &Diagnostic<'_>, out: &mut String) {
@@ -219,7 +276,11 @@ impl<'t> Renderer<'t> {
             None => word.to_owned(),
         };
         let message = visible(&diagnostic.message);
-        let _ = write!(out, "{}: {message}", self.colour.paint(&head, hue(diagnostic.severity)));
+        let _ = write!(
+            out,
+            "{}: {message}",
+            self.colour.paint(&head, hue(diagnostic.severity))
+        );
     }
 }
 
@@ -235,7 +296,12 @@ pub(crate) struct OpenPicture {
 impl OpenPicture {
     /// Returns a picture of one line without notes.
     pub(crate) fn of_line(line: &str) -> Self {
-        OpenPicture { text: format!("{line}\n"), gutter: 1, colour: Colour::Never, help: None }
+        OpenPicture {
+            text: format!("{line}\n"),
+            gutter: 1,
+            colour: Colour::Never,
+            help: None,
+        }
     }
 
     /// Returns the picture with the note and the help, with a final line break.
@@ -250,8 +316,17 @@ impl OpenPicture {
     }
 
     fn add(&mut self, word: &str, sentence: &str) {
-        let (gutter, equals, word) = (self.gutter, self.colour.paint("=", GUTTER), self.colour.paint(word, BOLD));
-        let _ = writeln!(self.text, "{:gutter$} {equals} {word} {}", "", visible(sentence));
+        let (gutter, equals, word) = (
+            self.gutter,
+            self.colour.paint("=", GUTTER),
+            self.colour.paint(word, BOLD),
+        );
+        let _ = writeln!(
+            self.text,
+            "{:gutter$} {equals} {word} {}",
+            "",
+            visible(sentence)
+        );
     }
 }
 
@@ -290,12 +365,16 @@ mod tests {
 
     #[test]
     fn picture_has_title_place_line_caret_note_and_help() {
-        let mut shown = diagnostic(b"a: 1\nb: two\n", 8..11).with_help(Some("write `2`".to_owned()));
+        let mut shown =
+            diagnostic(b"a: 1\nb: two\n", 8..11).with_help(Some("write `2`".to_owned()));
         shown.id = Some("uneditable");
         shown.notes.push("numbers only".to_owned());
         let expected = "error[uneditable]: wrong\n --> a.yaml:2:4\n  |\n2 | b: two\n  |    ^^^\n  = note: numbers only\n  = help: write `2`\n";
         assert_eq!(Renderer::new(Colour::Never).picture(&shown), expected);
-        assert_eq!(Renderer::new(Colour::Never).line(&shown), "a.yaml:2:4: error[uneditable]: wrong");
+        assert_eq!(
+            Renderer::new(Colour::Never).line(&shown),
+            "a.yaml:2:4: error[uneditable]: wrong"
+        );
     }
 
     #[test]
@@ -305,14 +384,21 @@ mod tests {
             Renderer::new(Colour::Never).picture(&shown),
             "error: wrong\n --> --set #2\n  |\n  | a.b=1\n  |     ^\n"
         );
-        assert_eq!(Renderer::new(Colour::Never).line(&shown), "--set #2: error: wrong");
+        assert_eq!(
+            Renderer::new(Colour::Never).line(&shown),
+            "--set #2: error: wrong"
+        );
     }
 
     #[test]
     fn a_whole_file_has_no_excerpt_and_a_late_note_stands_before_the_help() {
-        let shown = Diagnostic::error("wrong").at(Place::of_whole("charts")).with_help(Some("mend it".to_owned()));
+        let shown = Diagnostic::error("wrong")
+            .at(Place::of_whole("charts"))
+            .with_help(Some("mend it".to_owned()));
         assert_eq!(
-            Renderer::new(Colour::Never).open_picture(&shown).finish(Some("2 more: a, b")),
+            Renderer::new(Colour::Never)
+                .open_picture(&shown)
+                .finish(Some("2 more: a, b")),
             "error: wrong\n --> charts\n  = note: 2 more: a, b\n  = help: mend it\n"
         );
     }
@@ -335,21 +421,69 @@ mod tests {
     #[test]
     fn picture_of_odd_lines() {
         let long = [b"x".repeat(300), b" here ".to_vec(), b"y".repeat(300)].concat();
-        type ExcerptCase = (&'static str, &'static [u8], Range<usize>, &'static str, &'static str);
+        type ExcerptCase = (
+            &'static str,
+            &'static [u8],
+            Range<usize>,
+            &'static str,
+            &'static str,
+        );
         let cases: &[ExcerptCase] = &[
             ("tab", b"a:\n\tb: 1", 4..5, "2 |     b: 1", "  |     ^"),
             ("crlf", b"a: 1\r\nb: x\r\n", 9..10, "2 | b: x", "  |    ^"),
-            ("wide characters", "名前: 値\n".as_bytes(), 8..11, "1 | 名前: 値", "  |       ^^"),
-            ("first byte of a wide character", "a: 値\n".as_bytes(), 3..4, "1 | a: 値", "  |    ^^"),
-            ("control characters", b"a: \x1b[31m\n", 3..8, "1 | a: \u{241b}[31m", "  |    ^^^^^"),
-            ("direction override", "a: \u{202e}x\n".as_bytes(), 3..6, "1 | a: <U+202E>x", "  |    ^^^^^^^^"),
-            ("not UTF-8", b"a: \xff\n", 3..4, "1 | a: \u{fffd}", "  |    ^"),
-            ("range over several lines", b"a: [1,\n2]\n", 3..9, "1 | a: [1,", "  |    ^^^"),
+            (
+                "wide characters",
+                "名前: 値\n".as_bytes(),
+                8..11,
+                "1 | 名前: 値",
+                "  |       ^^",
+            ),
+            (
+                "first byte of a wide character",
+                "a: 値\n".as_bytes(),
+                3..4,
+                "1 | a: 値",
+                "  |    ^^",
+            ),
+            (
+                "control characters",
+                b"a: \x1b[31m\n",
+                3..8,
+                "1 | a: \u{241b}[31m",
+                "  |    ^^^^^",
+            ),
+            (
+                "direction override",
+                "a: \u{202e}x\n".as_bytes(),
+                3..6,
+                "1 | a: <U+202E>x",
+                "  |    ^^^^^^^^",
+            ),
+            (
+                "not UTF-8",
+                b"a: \xff\n",
+                3..4,
+                "1 | a: \u{fffd}",
+                "  |    ^",
+            ),
+            (
+                "range over several lines",
+                b"a: [1,\n2]\n",
+                3..9,
+                "1 | a: [1,",
+                "  |    ^^^",
+            ),
             ("nothing there", b"a:\n", 2..2, "1 | a:", "  |   ^"),
             ("after the last line", b"a\n", 2..2, "2 |", "  | ^"),
             ("beyond the text", b"a", 7..9, "1 | a", "  |  ^"),
             ("empty text", b"", 0..0, "1 |", "  | ^"),
-            ("byte order mark", b"\xef\xbb\xbfa: 1\n", 3..4, "1 | a: 1", "  | ^"),
+            (
+                "byte order mark",
+                b"\xef\xbb\xbfa: 1\n",
+                3..4,
+                "1 | a: 1",
+                "  | ^",
+            ),
         ];
         for (situation, text, range, line, marks) in cases {
             let shown = picture(text, range.clone());
@@ -360,7 +494,10 @@ mod tests {
         let line = shown.lines().nth(3).unwrap();
         let marks = shown.lines().nth(4).unwrap();
         let caret = marks.find('^').unwrap();
-        assert!(line.chars().count() <= 126 && line.contains("…xxx") && line.ends_with("yyy…"), "{line}");
+        assert!(
+            line.chars().count() <= 126 && line.contains("…xxx") && line.ends_with("yyy…"),
+            "{line}"
+        );
         assert_eq!(line.chars().skip(caret).take(4).collect::<String>(), "here");
         assert!(shown.contains("a.yaml:1:302"));
     }
@@ -371,7 +508,10 @@ mod tests {
         let mut renderer = Renderer::new(Colour::Never);
         for line in [0, 10, 999, 5, 5, 998] {
             let shown = diagnostic(text.as_bytes(), line * 5 + 3..line * 5 + 4);
-            assert_eq!(renderer.line(&shown), format!("a.yaml:{}:4: error: wrong", line + 1));
+            assert_eq!(
+                renderer.line(&shown),
+                format!("a.yaml:{}:4: error: wrong", line + 1)
+            );
         }
     }
 }

@@ -25,7 +25,15 @@ pub(crate) struct LineCounter<'t> {
 impl<'t> LineCounter<'t> {
     /// Starts at the beginning of a text, which need not be UTF-8.
     pub(crate) fn new(text: &'t [u8]) -> Self {
-        LineCounter { text, offset: 0, at: Position { line: 1, column: 1, line_start: 0 } }
+        LineCounter {
+            text,
+            offset: 0,
+            at: Position {
+                line: 1,
+                column: 1,
+                line_start: 0,
+            },
+        }
     }
 
     /// Returns true if the counted text is this slice.
@@ -59,7 +67,11 @@ impl<'t> LineCounter<'t> {
 
 /// Counts the characters of bytes that begin at offset `start`: all but UTF-8 continuation bytes and a byte order mark.
 fn characters(bytes: &[u8], start: usize) -> usize {
-    let bytes = if start == 0 { bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes) } else { bytes };
+    let bytes = if start == 0 {
+        bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+    } else {
+        bytes
+    };
     bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
 }
 
@@ -74,14 +86,20 @@ pub(crate) struct LiteralLines<'t> {
 impl<'t> LiteralLines<'t> {
     /// Starts at the header of the scalar.
     pub(crate) fn new(text: &'t str, header: usize) -> Self {
-        Self { text, start: header, line: 0 }
+        Self {
+            text,
+            start: header,
+            line: 0,
+        }
     }
 
     /// Returns the offset of the first character of a line behind its indentation; of the last line for one beyond the text.
     pub(crate) fn start_of_line(&mut self, line: usize) -> usize {
         let rest = |start: usize| self.text.get(start..).unwrap_or_default();
         while self.line < line {
-            let Some(newline) = memchr::memchr(b'\n', rest(self.start).as_bytes()) else { break };
+            let Some(newline) = memchr::memchr(b'\n', rest(self.start).as_bytes()) else {
+                break;
+            };
             self.start += newline + 1;
             self.line += 1;
         }
@@ -97,15 +115,34 @@ mod tests {
     /// Counts from the beginning each time.
     fn slowly(text: &[u8], offset: usize) -> (usize, usize) {
         let before = &text[..offset.min(text.len())];
-        let start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        let start = before
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |newline| newline + 1);
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        (line, String::from_utf8_lossy(&before[start..]).trim_start_matches('\u{feff}').chars().count() + 1)
+        (
+            line,
+            String::from_utf8_lossy(&before[start..])
+                .trim_start_matches('\u{feff}')
+                .chars()
+                .count()
+                + 1,
+        )
     }
 
     #[test]
     fn every_jump_agrees_with_counting_from_the_beginning() {
-        for text in ["", "a", "a\n", "\u{feff}a: 名\r\n\r\nb: é\n  c", "\n\n\n", "one line only, long enough"] {
-            let boundaries: Vec<usize> = (0..=text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+        for text in [
+            "",
+            "a",
+            "a\n",
+            "\u{feff}a: 名\r\n\r\nb: é\n  c",
+            "\n\n\n",
+            "one line only, long enough",
+        ] {
+            let boundaries: Vec<usize> = (0..=text.len())
+                .filter(|at| text.is_char_boundary(*at))
+                .collect();
             for from in &boundaries {
                 for to in &boundaries {
                     // Inside the mark itself there is nothing to point at.
@@ -115,7 +152,11 @@ mod tests {
                     let mut lines = LineCounter::new(text.as_bytes());
                     lines.position(*from);
                     let at = lines.position(*to);
-                    assert_eq!((at.line, at.column), slowly(text.as_bytes(), *to), "{text:?} {from} {to}");
+                    assert_eq!(
+                        (at.line, at.column),
+                        slowly(text.as_bytes(), *to),
+                        "{text:?} {from} {to}"
+                    );
                 }
             }
         }

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 /// Replaces control characters by visible ones.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if text.chars().all(|character| substitute(character).is_none()) {
+    if text
+        .chars()
+        .all(|character| substitute(character).is_none())
+    {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -22,7 +25,9 @@ pub(super) fn substitute(character: char) -> Option<Cow<'static, str>> {
     match character {
         '\t' => Some(Cow::Borrowed("    ")),
         // The control pictures have the order of the control characters.
-        '\0'..='\x1f' => char::from_u32(0x2400 + u32::from(character)).map(|picture| picture.to_string().into()),
+        '\0'..='\x1f' => {
+            char::from_u32(0x2400 + u32::from(character)).map(|picture| picture.to_string().into())
+        }
         '\x7f' => Some(Cow::Borrowed("\u{2421}")),
         '\u{80}'..='\u{9f}'
         | '\u{ad}'

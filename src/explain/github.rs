@@ -24,19 +24,27 @@ pub(crate) fn github(explanation: &Explanation) -> String {
         });
         let resource = found.resource.as_ref().map(|name| format!("{name}: "));
         let message = data(&(resource.unwrap_or_default() + &found.text()));
-        format!("::{command} {}title={}::{message}\n", place.unwrap_or_default(), property(found.problem.id))
+        format!(
+            "::{command} {}title={}::{message}\n",
+            place.unwrap_or_default(),
+            property(found.problem.id)
+        )
     });
     lines.collect()
 }
 
 /// `::error title=no-resources::deploy: the directory has no resources`, for an error that no text has.
 pub(crate) fn run_error(reason: Option<Reason>, text: &str) -> String {
-    let title = reason.map(|reason| format!(" title={}", property(reason.id()))).unwrap_or_default();
+    let title = reason
+        .map(|reason| format!(" title={}", property(reason.id())))
+        .unwrap_or_default();
     format!("::error{title}::{}\n", data(text))
 }
 
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {

@@ -17,16 +17,25 @@ pub(crate) struct HostCount {
 }
 
 /// Group and kind of resources that change the number of replicas.
-const AUTOSCALERS: [(&str, &str); 2] = [("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")];
+const AUTOSCALERS: [(&str, &str); 2] = [
+    ("autoscaling", "HorizontalPodAutoscaler"),
+    ("keda.sh", "ScaledObject"),
+];
 
 impl HostCount {
     pub(super) fn of(outcomes: &[&Outcome], parts: &[ProcessedText<'_>]) -> Self {
-        let has = |part: &ProcessedText<'_>, (group, kind)| part.injection.kinds_without_template.has(group, kind);
+        let has = |part: &ProcessedText<'_>, (group, kind)| {
+            part.injection.kinds_without_template.has(group, kind)
+        };
         let with_agent = || outcomes.iter().filter(|outcome| outcome.needs.is_some());
         Self {
             hosts: with_agent().filter_map(|outcome| outcome.replicas).sum(),
-            has_autoscalers: parts.iter().any(|part| AUTOSCALERS.iter().any(|autoscaler| has(part, *autoscaler))),
-            unknown_templates: with_agent().filter(|outcome| outcome.replicas.is_none()).count(),
+            has_autoscalers: parts
+                .iter()
+                .any(|part| AUTOSCALERS.iter().any(|autoscaler| has(part, *autoscaler))),
+            unknown_templates: with_agent()
+                .filter(|outcome| outcome.replicas.is_none())
+                .count(),
         }
     }
 
@@ -35,12 +44,19 @@ impl HostCount {
         // An autoscaler may also take replicas away.
         let is_minimum = self.unknown_templates > 0 && !self.has_autoscalers;
         let at_least = if is_minimum { "at least " } else { "" };
-        let scaled = if self.has_autoscalers { "; the autoscalers of the input may change that number" } else { "" };
-        let known = (self.hosts > 0).then(|| format!("{at_least}{}, one for each replica{scaled}", self.hosts));
+        let scaled = if self.has_autoscalers {
+            "; the autoscalers of the input may change that number"
+        } else {
+            ""
+        };
+        let known = (self.hosts > 0)
+            .then(|| format!("{at_least}{}, one for each replica{scaled}", self.hosts));
         let unknown = match self.unknown_templates {
             0 => None,
             1 => Some("unknown for 1 template without a number of replicas".to_owned()),
-            more => Some(format!("unknown for {more} templates without a number of replicas")),
+            more => Some(format!(
+                "unknown for {more} templates without a number of replicas"
+            )),
         };
         let parts: Vec<String> = known.into_iter().chain(unknown).collect();
         (!parts.is_empty()).then(|| format!("Mackerel hosts: {}", parts.join("; ")))

@@ -51,20 +51,35 @@ impl Explanation {
     /// Every finding, with its pod template where it is about one.
     pub(crate) fn findings(&self) -> impl Iterator<Item = (&FindingView, Option<&TemplateView>)> {
         let of_templates = self.templates.iter().flat_map(|template| {
-            std::iter::once(&template.decision).chain(&template.warnings).map(move |finding| (finding, Some(template)))
+            std::iter::once(&template.decision)
+                .chain(&template.warnings)
+                .map(move |finding| (finding, Some(template)))
         });
         of_templates.chain(self.findings.iter().map(|finding| (finding, None)))
     }
 
     /// True where `inject` would fail.
     pub(crate) fn has_errors(&self) -> bool {
-        self.findings().any(|(finding, _)| finding.severity == Severity::Error)
+        self.findings()
+            .any(|(finding, _)| finding.severity == Severity::Error)
     }
 }
 
 /// `Deployment/shop/web`
-fn full_name(Identity { kind, namespace, name, .. }: &Identity) -> String {
-    [Some(kind), namespace.as_ref(), Some(name)].into_iter().flatten().cloned().collect::<Vec<_>>().join("/")
+fn full_name(
+    Identity {
+        kind,
+        namespace,
+        name,
+        ..
+    }: &Identity,
+) -> String {
+    [Some(kind), namespace.as_ref(), Some(name)]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 /// A place in an input.
@@ -197,14 +212,18 @@ pub(crate) enum Filter<'a> {
 
 impl Filter<'_> {
     fn takes(self, identity: &Identity, config: &Config) -> bool {
-        let Filter::Resource(wanted) = self else { return true };
+        let Filter::Resource(wanted) = self else {
+            return true;
+        };
         let parts: Vec<&str> = wanted.split('/').collect();
         let is = |part: &str, whole: &str| part.eq_ignore_ascii_case(whole);
         match parts.as_slice() {
             [name] => *name == identity.name,
             [kind, name] => is(kind, &identity.kind) && *name == identity.name,
             [kind, namespace, name] => {
-                let is_there = identity.namespace_or(config.spec.namespace.as_ref()).is_some_and(|it| it == namespace);
+                let is_there = identity
+                    .namespace_or(config.spec.namespace.as_ref())
+                    .is_some_and(|it| it == namespace);
                 is(kind, &identity.kind) && is_there && *name == identity.name
             }
             _ => false,
@@ -229,16 +248,28 @@ pub(crate) fn explain(
         mackerel: HostCount::of(&[], &[]),
         without_pod_template: 0,
     };
-    let taken =
-        |part: &ProcessedText<'_>| part.injection.outcomes.iter().filter(|o| filter.takes(&o.identity, config)).count();
-    let in_detail = matches!(filter, Filter::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
+    let taken = |part: &ProcessedText<'_>| {
+        part.injection
+            .outcomes
+            .iter()
+            .filter(|o| filter.takes(&o.identity, config))
+            .count()
+    };
+    let in_detail =
+        matches!(filter, Filter::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
     for (name, part) in names.iter().zip(parts) {
-        let mut builder = ExplanationBuilder { name, lines: LineCounter::new(part.text.as_bytes()), config };
+        let mut builder = ExplanationBuilder {
+            name,
+            lines: LineCounter::new(part.text.as_bytes()),
+            config,
+        };
         for reported in part.injection.diagnostics() {
             match (reported.outcome, filter) {
                 (Some(outcome), _) if !filter.takes(&outcome.identity, config) => {}
                 (Some(outcome), _) if reported.is_decision() => {
-                    explanation.templates.push(builder.template(outcome, &reported, in_detail));
+                    explanation
+                        .templates
+                        .push(builder.template(outcome, &reported, in_detail));
                 }
                 (Some(_), _) => {
                     if let Some(template) = explanation.templates.last_mut() {
@@ -246,8 +277,12 @@ pub(crate) fn explain(
                     }
                 }
                 (None, _) => {
-                    let is_taken = |resource: ResourceRef<'_>| filter.takes(resource.identity, config);
-                    if reported.resource.map_or(matches!(filter, Filter::All), is_taken) {
+                    let is_taken =
+                        |resource: ResourceRef<'_>| filter.takes(resource.identity, config);
+                    if reported
+                        .resource
+                        .map_or(matches!(filter, Filter::All), is_taken)
+                    {
                         explanation.findings.push(builder.finding_view(&reported));
                     }
                 }
@@ -258,27 +293,56 @@ pub(crate) fn explain(
         }
     }
     let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
-    let shown: Vec<&Outcome> = outcomes.filter(|outcome| filter.takes(&outcome.identity, config)).collect();
+    let shown: Vec<&Outcome> = outcomes
+        .filter(|outcome| filter.takes(&outcome.identity, config))
+        .collect();
     let asked = shown.iter().flat_map(|outcome| {
-        let namespace = outcome.identity.namespace_or(config.spec.namespace.as_ref());
-        outcome.needs.iter().flat_map(|needs| &needs.objects).map(move |need| (namespace, need))
+        let namespace = outcome
+            .identity
+            .namespace_or(config.spec.namespace.as_ref());
+        outcome
+            .needs
+            .iter()
+            .flat_map(|needs| &needs.objects)
+            .map(move |need| (namespace, need))
     });
     let asked: HashSet<(Option<&String>, &KeyRef)> = asked.collect();
-    let is_of_one = |requirement: &&Requirement| asked.contains(&(requirement.namespace.as_ref(), &requirement.need));
-    let mut lines: Vec<LineCounter<'_>> = parts.iter().map(|part| LineCounter::new(part.text.as_bytes())).collect();
-    explanation.needed =
-        requirements.iter().filter(is_of_one).map(|requirement| needed(requirement, names, &mut lines)).collect();
+    let is_of_one = |requirement: &&Requirement| {
+        asked.contains(&(requirement.namespace.as_ref(), &requirement.need))
+    };
+    let mut lines: Vec<LineCounter<'_>> = parts
+        .iter()
+        .map(|part| LineCounter::new(part.text.as_bytes()))
+        .collect();
+    explanation.needed = requirements
+        .iter()
+        .filter(is_of_one)
+        .map(|requirement| needed(requirement, names, &mut lines))
+        .collect();
     explanation.permissions = permitted::permitted(&shown, parts, config);
     explanation.mackerel = HostCount::of(&shown, parts);
     explanation
 }
 
-fn needed(requirement: &Requirement, names: &[String], lines: &mut [LineCounter<'_>]) -> RequirementView {
+fn needed(
+    requirement: &Requirement,
+    names: &[String],
+    lines: &mut [LineCounter<'_>],
+) -> RequirementView {
     let place = match requirement.presence {
-        Presence::Present { part, offset } => names.get(part).zip(lines.get_mut(part)).map(|(name, lines)| {
-            let at = lines.position(offset);
-            PlaceView { file: name.clone(), line: at.line, column: at.column }
-        }),
+        Presence::Present { part, offset } => {
+            names
+                .get(part)
+                .zip(lines.get_mut(part))
+                .map(|(name, lines)| {
+                    let at = lines.position(offset);
+                    PlaceView {
+                        file: name.clone(),
+                        line: at.line,
+                        column: at.column,
+                    }
+                })
+        }
         Presence::Absent | Presence::WithoutKey => None,
     };
     let need = &requirement.need;
@@ -302,11 +366,20 @@ struct ExplanationBuilder<'a> {
 impl ExplanationBuilder<'_> {
     fn place(&mut self, offset: usize) -> PlaceView {
         let at = self.lines.position(offset);
-        PlaceView { file: self.name.to_owned(), line: at.line, column: at.column }
+        PlaceView {
+            file: self.name.to_owned(),
+            line: at.line,
+            column: at.column,
+        }
     }
 
     /// A template with its decision, without warnings.
-    fn template(&mut self, outcome: &Outcome, decision: &ReportedFinding<'_>, in_detail: bool) -> TemplateView {
+    fn template(
+        &mut self,
+        outcome: &Outcome,
+        decision: &ReportedFinding<'_>,
+        in_detail: bool,
+    ) -> TemplateView {
         TemplateView {
             resource: outcome.identity.clone(),
             template: field_path(&outcome.template),
@@ -320,7 +393,13 @@ impl ExplanationBuilder<'_> {
     }
 
     fn finding_view(&mut self, reported: &ReportedFinding<'_>) -> FindingView {
-        let ReportedFinding { finding, severity, resource, outcome, .. } = *reported;
+        let ReportedFinding {
+            finding,
+            severity,
+            resource,
+            outcome,
+            ..
+        } = *reported;
         FindingView {
             id: finding.reason.id(),
             severity,
@@ -328,8 +407,14 @@ impl ExplanationBuilder<'_> {
             message: finding.message.clone(),
             help: finding.help.clone(),
             place: finding.offset.map(|offset| self.place(offset)),
-            resource: resource.filter(|_| outcome.is_none()).map(|resource| resource.identity.clone()),
-            field: if finding.reason.class() == Class::Done { String::new() } else { field_path(&finding.pointer) },
+            resource: resource
+                .filter(|_| outcome.is_none())
+                .map(|resource| resource.identity.clone()),
+            field: if finding.reason.class() == Class::Done {
+                String::new()
+            } else {
+                field_path(&finding.pointer)
+            },
         }
     }
 
@@ -337,37 +422,60 @@ impl ExplanationBuilder<'_> {
         match cause {
             Cause::Setting(path) => CauseView {
                 rule: path.clone().into_owned(),
-                value: self.config.value(path.split('[').next().unwrap_or_default()),
+                value: self
+                    .config
+                    .value(path.split('[').next().unwrap_or_default()),
                 origin: self.origin(self.config.origin(path)),
             },
-            Cause::Manifest { offset, pointer } => {
-                CauseView { rule: what_stands_at(pointer), value: None, origin: self.place(*offset).to_string() }
-            }
-            Cause::Kustomization { place, pointer } => {
-                CauseView { rule: field_path(pointer), value: None, origin: place.clone() }
-            }
+            Cause::Manifest { offset, pointer } => CauseView {
+                rule: what_stands_at(pointer),
+                value: None,
+                origin: self.place(*offset).to_string(),
+            },
+            Cause::Kustomization { place, pointer } => CauseView {
+                rule: field_path(pointer),
+                value: None,
+                origin: place.clone(),
+            },
         }
     }
 
     fn agent(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
         let agent = outcome.agent.as_ref()?;
         let config = agent.annotated.as_deref().unwrap_or(self.config);
-        let settings = config.settings().into_iter().filter(|(path, ..)| is_of_the_agent(path));
+        let settings = config
+            .settings()
+            .into_iter()
+            .filter(|(path, ..)| is_of_the_agent(path));
         let settings = settings.map(|(path, value, origin)| {
             let mut origin = self.origin(origin);
             if let ("agent.env", Some(less)) = (&*path, less_variables(self.config, config)) {
                 origin.push_str(&less);
             }
-            in_effect(SettingView { path, value, origin }, &agent.container, &agent.volume_list)
+            in_effect(
+                SettingView {
+                    path,
+                    value,
+                    origin,
+                },
+                &agent.container,
+                &agent.volume_list,
+            )
         });
         let mut settings: Vec<SettingView> = settings.collect();
         let added = amounts_without_a_setting(&agent.container, &settings);
-        let behind = settings.iter().rposition(|setting| setting.path.starts_with("agent.resources"));
+        let behind = settings
+            .iter()
+            .rposition(|setting| setting.path.starts_with("agent.resources"));
         let at = behind.map_or(settings.len(), |last| last + 1);
         settings.splice(at..at, added);
         Some(ContainerSettings {
             settings,
-            stands_in: field_path(&format!("{}/spec/{}", outcome.template, agent.sidecar.field())),
+            stands_in: field_path(&format!(
+                "{}/spec/{}",
+                outcome.template,
+                agent.sidecar.field()
+            )),
         })
     }
 
@@ -375,12 +483,20 @@ impl ExplanationBuilder<'_> {
         let Waiting { wait_for, asked } = outcome.wait_for.as_ref()?;
         let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
         let CauseView { rule, origin, .. } = self.cause(asked);
-        let mut settings = vec![SettingView { path: rule, value: hosts.into(), origin }];
+        let mut settings = vec![SettingView {
+            path: rule,
+            value: hosts.into(),
+            origin,
+        }];
         // Settings that it shares with an agent are listed there.
         let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent.is_none();
         for (path, value, origin) in self.config.settings() {
             if path.starts_with("waitFor.") || of_both(&path) {
-                settings.push(SettingView { path, value, origin: self.origin(origin) });
+                settings.push(SettingView {
+                    path,
+                    value,
+                    origin: self.origin(origin),
+                });
             }
         }
         Some(ContainerSettings {
@@ -403,7 +519,14 @@ impl ExplanationBuilder<'_> {
 
 /// `, less MACKEREL_ROLES, which an annotation sets`: variables of `agent.env` that annotations of a template replace.
 fn less_variables(config: &Config, annotated: &Config) -> Option<String> {
-    let stays = |name: &str| annotated.spec.agent.env.iter().any(|variable| variable.name == name);
+    let stays = |name: &str| {
+        annotated
+            .spec
+            .agent
+            .env
+            .iter()
+            .any(|variable| variable.name == name)
+    };
     let env = config.spec.agent.env.iter().map(|variable| &*variable.name);
     let gone: Vec<&str> = env.filter(|name| !stays(name)).collect();
     let who = match gone.len() {
@@ -419,7 +542,9 @@ const OF_BOTH: [&str; 3] = ["imagePullPolicy", "imagePullSecrets", "securityCont
 
 /// `agent.securityContext.runAsUser` -> `securityContext`; empty for what is not the agent's.
 fn of_agent(path: &str) -> &str {
-    path.strip_prefix("agent.").and_then(|path| path.split('.').next()).unwrap_or_default()
+    path.strip_prefix("agent.")
+        .and_then(|path| path.split('.').next())
+        .unwrap_or_default()
 }
 
 /// A field of a resource, for people.
@@ -442,33 +567,64 @@ fn annotation(pointer: &str) -> Option<String> {
 
 /// A setting as the pod has it: names that a user changed since then stay, and the pod's own resources take precedence.
 fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> SettingView {
-    let SettingView { path, value, origin } = setting;
-    let amount = |list: &str, resource: &str| container["resources"][list][resource.replace("\\.", ".")].clone();
-    let resources = path.strip_prefix("agent.resources.").and_then(|amount| amount.split_once('.'));
+    let SettingView {
+        path,
+        value,
+        origin,
+    } = setting;
+    let amount = |list: &str, resource: &str| {
+        container["resources"][list][resource.replace("\\.", ".")].clone()
+    };
+    let resources = path
+        .strip_prefix("agent.resources.")
+        .and_then(|amount| amount.split_once('.'));
     let volumes = || volumes.as_array().into_iter().flatten();
     let (actual, why) = match (path.as_str(), resources) {
         (_, Some((list, resource))) => {
             let actual = amount(list, resource);
-            let why =
-                if actual.is_null() { "not added: the pod has `spec.resources`" } else { "raised: `qos` is `keep`" };
+            let why = if actual.is_null() {
+                "not added: the pod has `spec.resources`"
+            } else {
+                "raised: `qos` is `keep`"
+            };
             (actual, why)
         }
         ("agent.image", _) => (container["image"].clone(), KEPT),
         ("agent.config.configMapKeyRef.name", _) => {
-            let name = volumes().map(|volume| &volume["configMap"]["name"]).find(|name| !name.is_null());
+            let name = volumes()
+                .map(|volume| &volume["configMap"]["name"])
+                .find(|name| !name.is_null());
             (name.cloned().unwrap_or_default(), KEPT)
         }
         ("apiKey.secretKeyRef.name", _) => {
             let env = container["env"].as_array().into_iter().flatten();
             let key = env.into_iter().find(|variable| variable["name"] == API_KEY);
-            (key.map(|key| key["valueFrom"]["secretKeyRef"]["name"].clone()).unwrap_or_default(), KEPT)
+            (
+                key.map(|key| key["valueFrom"]["secretKeyRef"]["name"].clone())
+                    .unwrap_or_default(),
+                KEPT,
+            )
         }
-        _ => return SettingView { path, value, origin },
+        _ => {
+            return SettingView {
+                path,
+                value,
+                origin,
+            };
+        }
     };
     if actual == value {
-        SettingView { path, value, origin }
+        SettingView {
+            path,
+            value,
+            origin,
+        }
     } else {
-        SettingView { path, value: actual, origin: why.to_owned() }
+        SettingView {
+            path,
+            value: actual,
+            origin: why.to_owned(),
+        }
     }
 }
 
@@ -476,10 +632,18 @@ fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> Settin
 fn amounts_without_a_setting(container: &Value, settings: &[SettingView]) -> Vec<SettingView> {
     let mut added = Vec::new();
     for list in ["limits", "requests"] {
-        for (resource, amount) in container["resources"][list].as_object().into_iter().flatten() {
+        for (resource, amount) in container["resources"][list]
+            .as_object()
+            .into_iter()
+            .flatten()
+        {
             let path = format!("agent.resources.{list}.{}", resource.replace('.', "\\."));
             if !settings.iter().any(|setting| setting.path == path) {
-                added.push(SettingView { path, value: amount.clone(), origin: "added: `qos` is `keep`".to_owned() });
+                added.push(SettingView {
+                    path,
+                    value: amount.clone(),
+                    origin: "added: `qos` is `keep`".to_owned(),
+                });
             }
         }
     }
@@ -490,8 +654,17 @@ const KEPT: &str = "kept from the manifest";
 
 /// True for settings of the agent; the others select templates.
 fn is_of_the_agent(path: &str) -> bool {
-    const OTHERS: [&str; 9] =
-        ["annotations", "injection", "onError", "namespace", "select", "hooks", "waitFor", "podTemplates", "rbac"];
+    const OTHERS: [&str; 9] = [
+        "annotations",
+        "injection",
+        "onError",
+        "namespace",
+        "select",
+        "hooks",
+        "waitFor",
+        "podTemplates",
+        "rbac",
+    ];
     !OTHERS.contains(&path.split('.').next().unwrap_or_default())
 }
 

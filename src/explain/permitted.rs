@@ -28,24 +28,48 @@ pub(crate) struct PermissionView {
 }
 
 /// Groups agents by namespace and access; leaves out those that need no permission.
-pub(super) fn permitted(shown: &[&Outcome], parts: &[ProcessedText<'_>], config: &Config) -> Vec<PermissionView> {
+pub(super) fn permitted(
+    shown: &[&Outcome],
+    parts: &[ProcessedText<'_>],
+    config: &Config,
+) -> Vec<PermissionView> {
     let mut needed: BTreeMap<(Option<String>, KubeletAccess), BTreeSet<String>> = BTreeMap::new();
-    for RbacSubject { access, namespace, service_account } in
-        shown.iter().filter_map(|outcome| outcome.rbac_subject.as_ref())
+    for RbacSubject {
+        access,
+        namespace,
+        service_account,
+    } in shown
+        .iter()
+        .filter_map(|outcome| outcome.rbac_subject.as_ref())
     {
-        needed.entry((namespace.clone(), *access)).or_default().insert(service_account.clone());
+        needed
+            .entry((namespace.clone(), *access))
+            .or_default()
+            .insert(service_account.clone());
     }
     let mut rbac = RbacCoverage::default();
     rbac.require(shown.iter().copied());
-    parts.iter().for_each(|part| rbac.read(part.text, part.injection, config));
+    parts
+        .iter()
+        .for_each(|part| rbac.read(part.text, part.injection, config));
     let written = match (rbac.is_complete(config), config.spec.rbac.generate) {
         (true, _) => "the input has",
         (false, true) => "`rbac.generate` writes",
         (false, false) => "`mackerel-agent-injector rbac` prints",
     };
-    let permitted = needed.into_iter().map(|((namespace, access), service_accounts)| {
-        let get = access.resources(config.spec.kubernetes_version);
-        PermissionView { namespace, service_accounts, get, written, access }
-    });
-    permitted.filter(|permitted| !permitted.get.is_empty()).collect()
+    let permitted = needed
+        .into_iter()
+        .map(|((namespace, access), service_accounts)| {
+            let get = access.resources(config.spec.kubernetes_version);
+            PermissionView {
+                namespace,
+                service_accounts,
+                get,
+                written,
+                access,
+            }
+        });
+    permitted
+        .filter(|permitted| !permitted.get.is_empty())
+        .collect()
 }

@@ -19,7 +19,8 @@ impl ReviewFinding<'_> {
     /// The message, with the help behind it.
     pub(crate) fn text(&self) -> String {
         let FindingView { message, help, .. } = self.finding;
-        help.as_ref().map_or_else(|| message.clone(), |help| format!("{message}; {help}"))
+        help.as_ref()
+            .map_or_else(|| message.clone(), |help| format!("{message}; {help}"))
     }
 }
 
@@ -38,11 +39,18 @@ impl Problem {
         let (id, sentence) = match reason {
             Reason::Injected => ("agent-missing", "the agent is missing"),
             Reason::Updated => ("agent-outdated", "the agent is out of date"),
-            Reason::Adopted => ("agent-not-adopted", "an agent that this tool did not inject is not adopted"),
+            Reason::Adopted => (
+                "agent-not-adopted",
+                "an agent that this tool did not inject is not adopted",
+            ),
             Reason::Removed => ("agent-not-wanted", "the agent is present, but not wanted"),
             other => (other.id(), other.sentence()),
         };
-        Self { reason, id, sentence }
+        Self {
+            reason,
+            id,
+            sentence,
+        }
     }
 }
 
@@ -50,23 +58,41 @@ impl Explanation {
     /// Returns the findings for a review.
     pub(crate) fn review_findings(&self) -> impl Iterator<Item = ReviewFinding<'_>> {
         self.findings().filter_map(|(finding, template)| {
-            let reason = Reason::ALL.iter().copied().find(|reason| reason.id() == finding.id)?;
+            let reason = Reason::ALL
+                .iter()
+                .copied()
+                .find(|reason| reason.id() == finding.id)?;
             let is_change = reason.done().is_some();
-            let is_for_review = is_change || !matches!(reason.class(), Class::Done | Class::Skipped);
+            let is_for_review =
+                is_change || !matches!(reason.class(), Class::Done | Class::Skipped);
             is_for_review.then(|| ReviewFinding {
                 problem: Problem::of(reason),
                 finding,
-                resource: finding.resource.as_ref().or(template.map(|template| &template.resource)).map(full_name),
+                resource: finding
+                    .resource
+                    .as_ref()
+                    .or(template.map(|template| &template.resource))
+                    .map(full_name),
                 // A change is about the resource as a whole, as in the list of `--check`.
-                place: finding.place.as_ref().filter(|_| !is_change).or(template.map(|template| &template.place)),
+                place: finding
+                    .place
+                    .as_ref()
+                    .filter(|_| !is_change)
+                    .or(template.map(|template| &template.place)),
             })
         })
     }
 
     /// Makes each finding an error for which `--check` fails.
     pub(crate) fn fail_check(&mut self) {
-        let decisions = self.templates.iter_mut().map(|template| &mut template.decision);
-        for finding in decisions.chain(&mut self.findings).filter(|finding| finding.fails_check) {
+        let decisions = self
+            .templates
+            .iter_mut()
+            .map(|template| &mut template.decision);
+        for finding in decisions
+            .chain(&mut self.findings)
+            .filter(|finding| finding.fails_check)
+        {
             finding.severity = Severity::Error;
         }
     }

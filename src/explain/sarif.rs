@@ -13,10 +13,13 @@ pub(crate) fn sarif(explanation: &Explanation) -> Value {
     let mut results = Vec::new();
     let mut rules: Vec<Problem> = Vec::new();
     for found in explanation.review_findings() {
-        let index = rules.iter().position(|known| *known == found.problem).unwrap_or_else(|| {
-            rules.push(found.problem);
-            rules.len() - 1
-        });
+        let index = rules
+            .iter()
+            .position(|known| *known == found.problem)
+            .unwrap_or_else(|| {
+                rules.push(found.problem);
+                rules.len() - 1
+            });
         results.push(result(&found, index));
     }
     let rules: Vec<Value> = rules.into_iter().map(rule).collect();
@@ -61,10 +64,14 @@ fn result(found: &ReviewFinding<'_>, rule: usize) -> Value {
         location.insert("physicalLocation".to_owned(), physical);
     }
     if let Some(name) = &found.resource {
-        location.insert("logicalLocations".to_owned(), json!([{"fullyQualifiedName": name, "kind": "resource"}]));
+        location.insert(
+            "logicalLocations".to_owned(),
+            json!([{"fullyQualifiedName": name, "kind": "resource"}]),
+        );
     }
     let message = json!({"text": found.text()});
-    let mut result = json!({"ruleId": found.problem.id, "ruleIndex": rule, "level": level, "message": message});
+    let mut result =
+        json!({"ruleId": found.problem.id, "ruleIndex": rule, "level": level, "message": message});
     if !location.is_empty() {
         result["locations"] = json!([location]);
     }
@@ -91,9 +98,11 @@ mod tests {
 
     #[test]
     fn paths_become_references() {
-        for (path, expected) in
-            [("./a b/ä.yaml", "a%20b/%C3%A4.yaml"), ("deploy/web.yaml", "deploy/web.yaml"), ("<stdin>", "%3Cstdin%3E")]
-        {
+        for (path, expected) in [
+            ("./a b/ä.yaml", "a%20b/%C3%A4.yaml"),
+            ("deploy/web.yaml", "deploy/web.yaml"),
+            ("<stdin>", "%3Cstdin%3E"),
+        ] {
             assert_eq!(uri(path), expected);
         }
     }

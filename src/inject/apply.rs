@@ -29,7 +29,12 @@ pub(crate) struct Applied {
 
 impl Applier {
     pub(crate) fn new(patches: Patches, on_error: OnError) -> Self {
-        Self { cache: Cache::default(), records: RecordCache::default(), patches, on_error }
+        Self {
+            cache: Cache::default(),
+            records: RecordCache::default(),
+            patches,
+            on_error,
+        }
     }
 
     /// Carries out the changes of a plan, and gives their patches to its outcomes. A change that cannot be made is refused, and
@@ -38,7 +43,9 @@ impl Applier {
         if !plan.changes.is_empty() && self.refuses_document(tree, plan) {
             return Applied::default();
         }
-        let PiecePlan { outcomes, changes, .. } = plan;
+        let PiecePlan {
+            outcomes, changes, ..
+        } = plan;
         while !changes.is_empty() {
             match apply_changes(tree, changes, self.patches, &self.cache, &self.records) {
                 Ok(done) => {
@@ -47,7 +54,10 @@ impl Applier {
                             outcome.patch = patch;
                         }
                     }
-                    return Applied { edits: done.edits, fault: None };
+                    return Applied {
+                        edits: done.edits,
+                        fault: None,
+                    };
                 }
                 Err(ApplyError::Refused(refused)) => {
                     let mut refused = refused.into_iter().peekable();
@@ -60,8 +70,13 @@ impl Applier {
                 }
                 Err(ApplyError::Fault { message }) => {
                     // The fault is in a text that the user does not see: the first template shows its origin.
-                    let start = changes.first().map_or(0, |change| tree.span(change.view.node).start);
-                    return Applied { edits: Vec::new(), fault: Some(Finding::verify_failed(message, start)) };
+                    let start = changes
+                        .first()
+                        .map_or(0, |change| tree.span(change.view.node).start);
+                    return Applied {
+                        edits: Vec::new(),
+                        fault: Some(Finding::verify_failed(message, start)),
+                    };
                 }
             }
         }
@@ -71,11 +86,20 @@ impl Applier {
     /// Refuses all changes of a document that Kubernetes cannot read. It has no pod template, however much it looks like one:
     /// `image: {{ .Values.image }}` is YAML, a mapping as a mapping's key.
     fn refuses_document(&self, tree: &Tree<'_>, plan: &mut PiecePlan) -> bool {
-        let Some(error) = yaml::rejected_by_go_yaml(tree) else { return false };
+        let Some(error) = yaml::rejected_by_go_yaml(tree) else {
+            return false;
+        };
         let help = correction(tree.text());
         for change in plan.changes.drain(..) {
-            let message = format!("unreadable: Kubernetes cannot parse this document: {}", error.message);
-            let refusal = UneditableChange { message, help: help.to_owned(), offset: error.offset };
+            let message = format!(
+                "unreadable: Kubernetes cannot parse this document: {}",
+                error.message
+            );
+            let refusal = UneditableChange {
+                message,
+                help: help.to_owned(),
+                offset: error.offset,
+            };
             refuse(&mut plan.outcomes, change, refusal, self.on_error);
         }
         true

@@ -58,7 +58,8 @@ impl ReportedFinding<'_> {
     /// True for the decision about a pod template, false for every other finding.
     #[must_use]
     pub fn is_decision(&self) -> bool {
-        self.outcome.is_some_and(|outcome| std::ptr::eq(&outcome.decision, self.finding))
+        self.outcome
+            .is_some_and(|outcome| std::ptr::eq(&outcome.decision, self.finding))
     }
 
     /// True if `--check` fails for it: a change, or a refusal after which an agent is missing, outdated or not removed. `onError: skip`
@@ -78,13 +79,19 @@ impl Injection {
         let reported = |finding| self.reported(finding);
         let findings = self.findings.iter().map(reported);
         let of_templates = self.outcomes.iter().flat_map(move |outcome| {
-            std::iter::once(&outcome.decision).chain(&outcome.warnings).map(move |finding| ReportedFinding {
-                resource: Some(outcome.subject()),
-                outcome: Some(outcome),
-                ..reported(finding)
-            })
+            std::iter::once(&outcome.decision)
+                .chain(&outcome.warnings)
+                .map(move |finding| ReportedFinding {
+                    resource: Some(outcome.subject()),
+                    outcome: Some(outcome),
+                    ..reported(finding)
+                })
         });
-        findings.chain(of_templates).chain(self.remarks.iter().map(|remark| self.about_resource(remark)))
+        findings.chain(of_templates).chain(
+            self.remarks
+                .iter()
+                .map(|remark| self.about_resource(remark)),
+        )
     }
 
     /// Adds what was found in a later part of the text.
@@ -113,12 +120,21 @@ impl Injection {
 
     fn reported<'i>(&self, finding: &'i Finding) -> ReportedFinding<'i> {
         let is_acknowledged = self.severity_policy.is_acknowledged(finding);
-        ReportedFinding { finding, severity: self.severity(finding), is_acknowledged, resource: None, outcome: None }
+        ReportedFinding {
+            finding,
+            severity: self.severity(finding),
+            is_acknowledged,
+            resource: None,
+            outcome: None,
+        }
     }
 
     /// A remark with its severity.
     pub(crate) fn about_resource<'i>(&self, remark: &'i Remark) -> ReportedFinding<'i> {
-        ReportedFinding { resource: Some(remark.subject()), ..self.reported(&remark.finding) }
+        ReportedFinding {
+            resource: Some(remark.subject()),
+            ..self.reported(&remark.finding)
+        }
     }
 
     /// Severity of a finding of this injection: `onError` decides about refusals, [`Options`](crate::options::Options) about
@@ -131,7 +147,9 @@ impl Injection {
     /// The findings for which the text is not changed at all: failed verifications, refusals, and warnings. `onError: skip` makes refusals
     /// warnings, and warnings count only where [`Warnings::Refuse`](crate::options::Warnings::Refuse) says so.
     pub fn errors(&self) -> impl Iterator<Item = &Finding> {
-        self.diagnostics().filter(|reported| reported.severity == Severity::Error).map(|reported| reported.finding)
+        self.diagnostics()
+            .filter(|reported| reported.severity == Severity::Error)
+            .map(|reported| reported.finding)
     }
 
     /// The text with the agents in it, or without them. `text` must be the one that was injected; it comes out as it is when
@@ -141,7 +159,11 @@ impl Injection {
     /// Returns all of [`Injection::errors`] if there is one.
     pub fn apply(&self, text: &str) -> Result<String, Refused> {
         let findings: Vec<Finding> = self.errors().cloned().collect();
-        if findings.is_empty() { Ok(edit::apply(text, &self.edits)) } else { Err(Refused { findings }) }
+        if findings.is_empty() {
+            Ok(edit::apply(text, &self.edits))
+        } else {
+            Err(Refused { findings })
+        }
     }
 }
 
@@ -156,8 +178,10 @@ pub struct Refused {
 
 /// `hand-edited: the agent was edited by hand …`, one below the other.
 fn sentences(findings: &[Finding]) -> String {
-    let lines: Vec<String> =
-        findings.iter().map(|finding| format!("{}: {}", finding.reason.id(), finding.message)).collect();
+    let lines: Vec<String> = findings
+        .iter()
+        .map(|finding| format!("{}: {}", finding.reason.id(), finding.message))
+        .collect();
     lines.join("\n")
 }
 
@@ -171,14 +195,24 @@ mod tests {
 
     /// Reasons that hold the text back; none where it comes out.
     fn held_back(text: &str, settings: &[&str], options: Options) -> Vec<Reason> {
-        let set: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).collect();
+        let set: Vec<String> = settings
+            .iter()
+            .map(|setting| (*setting).to_owned())
+            .collect();
         let config: Config = load(&Sources::default().with_set(&set)).unwrap();
         let injection = inject(text, &config, options);
         let errors: Vec<Reason> = injection.errors().map(|finding| finding.reason).collect();
         match injection.apply(text) {
             Ok(_) => assert_eq!(errors, []),
             Err(refused) => {
-                assert_eq!(refused.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), errors);
+                assert_eq!(
+                    refused
+                        .findings
+                        .iter()
+                        .map(|finding| finding.reason)
+                        .collect::<Vec<_>>(),
+                    errors
+                );
                 assert!(refused.to_string().starts_with(errors[0].id()), "{refused}");
             }
         }
@@ -187,25 +221,46 @@ mod tests {
 
     #[test]
     fn refusals_and_strict_warnings_hold_a_text_back() {
-        let strict = Options { warnings: Warnings::Refuse, ..Options::default() };
+        let strict = Options {
+            warnings: Warnings::Refuse,
+            ..Options::default()
+        };
         let bad = "{apiVersion: v1, kind: Pod, metadata: {name: a, annotations: \
                    {agent-injector.contrib.mackerel.io/inject: maybe}}, spec: {containers: [{name: a, image: a}]}}\n";
         let warned = "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: a, image: a, \
                       resources: {limits: {cpu: 1, memory: 1Gi}}}]}}\n";
         let broken = "apiVersion: v1\nkind: Pod\nspec: [\n";
         for (text, settings, options, expected) in [
-            (bad, &[][..], Options::default(), &[Reason::InvalidAnnotation][..]),
+            (
+                bad,
+                &[][..],
+                Options::default(),
+                &[Reason::InvalidAnnotation][..],
+            ),
             (bad, &["onError=skip"], Options::default(), &[]),
             (bad, &["onError=skip"], strict, &[Reason::InvalidAnnotation]),
             (warned, &[], Options::default(), &[]),
-            (warned, &[], strict, &[Reason::QosChanged, Reason::ImmutableTemplate]),
+            (
+                warned,
+                &[],
+                strict,
+                &[Reason::QosChanged, Reason::ImmutableTemplate],
+            ),
             (warned, &["qos=allow"], strict, &[Reason::ImmutableTemplate]),
-            (warned, &["warnings.ignore=[qos-changed, immutable-template]"], strict, &[]),
+            (
+                warned,
+                &["warnings.ignore=[qos-changed, immutable-template]"],
+                strict,
+                &[],
+            ),
             (broken, &[], Options::default(), &[Reason::Uneditable]),
         ] {
             assert_eq!(held_back(text, settings, options), expected, "{text}");
         }
         let injection = inject(warned, &Config::default(), Options::default());
-        assert_eq!(injection.severity(&injection.outcomes[0].warnings[0]), Severity::Warning);
+        assert_eq!(
+            injection.severity(&injection.outcomes[0].warnings[0]),
+            Severity::Warning
+        );
     }
 }

@@ -7,7 +7,9 @@ use yaml_json_patch::{Tree, pointer};
 
 /// Returns the warning about the first of our annotations, or of labels with their names, on a Namespace.
 pub(crate) fn on_namespace(tree: &Tree<'_>, resource: &Resource) -> Option<Finding> {
-    let metadata = tree.member(resource.node, "metadata").filter(|_| resource.identity.kind == "Namespace")?;
+    let metadata = tree
+        .member(resource.node, "metadata")
+        .filter(|_| resource.identity.kind == "Namespace")?;
     ["annotations", "labels"].into_iter().find_map(|within| {
         let entries = tree.entries(tree.alias_target(tree.member(metadata, within)?));
         let (key, name) = entries
@@ -15,7 +17,14 @@ pub(crate) fn on_namespace(tree: &Tree<'_>, resource: &Resource) -> Option<Findi
             .find(|(_, name)| name.starts_with(PREFIX))?;
         let message = format!("`{name}` has no effect on a Namespace");
         let at = format!("/metadata/{within}/{}", pointer::escape(&name));
-        let finding = Finding::new(Reason::MisplacedAnnotation, message, tree.span(key).start, &at);
-        Some(finding.with_help("to choose namespaces, set `select.namespaces` or `select.excludeNamespaces`"))
+        let finding = Finding::new(
+            Reason::MisplacedAnnotation,
+            message,
+            tree.span(key).start,
+            &at,
+        );
+        Some(finding.with_help(
+            "to choose namespaces, set `select.namespaces` or `select.excludeNamespaces`",
+        ))
     })
 }

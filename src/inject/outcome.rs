@@ -101,7 +101,11 @@ impl Outcome {
                 *offset += base;
             }
         }
-        if let Some((_, offset)) = self.token_of.as_mut().and_then(|account| account.field.as_mut()) {
+        if let Some((_, offset)) = self
+            .token_of
+            .as_mut()
+            .and_then(|account| account.field.as_mut())
+        {
             *offset += base;
         }
         self.agent = self.agent.take().map(|agent| Rc::new(agent.moved(base)));
@@ -109,8 +113,19 @@ impl Outcome {
 
     /// Returns the resource.
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
-        let Self { identity, template, offset, file, .. } = self;
-        ResourceRef { identity, template, offset: *offset, file: file.as_ref() }
+        let Self {
+            identity,
+            template,
+            offset,
+            file,
+            ..
+        } = self;
+        ResourceRef {
+            identity,
+            template,
+            offset: *offset,
+            file: file.as_ref(),
+        }
     }
 }
 
@@ -138,13 +153,27 @@ impl Remark {
 
     /// Returns the remark with offsets in the text, in which the piece begins at `base`.
     pub(crate) fn shifted(self, base: usize) -> Self {
-        Self { offset: self.offset + base, finding: self.finding.shifted(base), ..self }
+        Self {
+            offset: self.offset + base,
+            finding: self.finding.shifted(base),
+            ..self
+        }
     }
 
     /// Returns the resource.
     pub(crate) fn subject(&self) -> ResourceRef<'_> {
-        let Self { identity, offset, file, .. } = self;
-        ResourceRef { identity, template: "", offset: *offset, file: file.as_ref() }
+        let Self {
+            identity,
+            offset,
+            file,
+            ..
+        } = self;
+        ResourceRef {
+            identity,
+            template: "",
+            offset: *offset,
+            file: file.as_ref(),
+        }
     }
 }
 
@@ -157,7 +186,9 @@ mod tests {
     #[test]
     fn what_is_done_to_the_agent_is_said_as_the_reason_has_it() {
         for reason in [Reason::Injected, Reason::Updated, Reason::Removed] {
-            let said = reason.done().map(|done| ComponentSet::Agent(()).passive(Tense::Past, done));
+            let said = reason
+                .done()
+                .map(|done| ComponentSet::Agent(()).passive(Tense::Past, done));
             assert_eq!(said.as_deref(), Some(reason.sentence()));
         }
     }

@@ -37,7 +37,15 @@ pub(crate) fn patch_conflicts<'e>(
     let fields = TemplateFields::of(outcome);
     let mut places = HashSet::new();
     let mut found = Vec::new();
-    for (PlacedEffect { effect, changed_by, place }, names) in effects {
+    for (
+        PlacedEffect {
+            effect,
+            changed_by,
+            place,
+        },
+        names,
+    ) in effects
+    {
         let is_target = || effect.target.matches(&outcome.identity, names);
         let conflict = match &effect.change {
             FieldChange::Set(value) if effect.pointer == fields.inject && is_target() => {
@@ -58,7 +66,12 @@ pub(crate) fn patch_conflicts<'e>(
             && places.insert(place)
         {
             let message = format!("{place}: {message}");
-            let finding = Finding::new(Reason::PatchConflict, message, outcome.offset, &effect.pointer);
+            let finding = Finding::new(
+                Reason::PatchConflict,
+                message,
+                outcome.offset,
+                &effect.pointer,
+            );
             let is_acknowledged = outcome.acknowledged.contains(Reason::PatchConflict);
             found.push(finding.with_help(help).acknowledged_if(is_acknowledged));
         }
@@ -80,16 +93,25 @@ impl TemplateFields {
         let annotations = format!("{template}/metadata/annotations");
         let inject = format!("{annotations}/{}", escape(Annotation::Inject.key()));
         let parts = outcome.agent_list.map_or(Vec::new(), |agent_list| {
-            let volumes = Volume::ALL.map(|volume| format!("{template}/spec/volumes/{}", volume.name()));
-            [format!("{template}/spec/{agent_list}/{CONTAINER}"), annotations].into_iter().chain(volumes).collect()
+            let volumes =
+                Volume::ALL.map(|volume| format!("{template}/spec/volumes/{}", volume.name()));
+            [
+                format!("{template}/spec/{agent_list}/{CONTAINER}"),
+                annotations,
+            ]
+            .into_iter()
+            .chain(volumes)
+            .collect()
         });
         Self { inject, parts }
     }
 
     /// Returns true if the field at the pointer is or contains a part of the agent.
     fn hold_agent(&self, pointer: &str) -> bool {
-        let is_above =
-            |part: &String| part.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let is_above = |part: &String| {
+            part.strip_prefix(pointer)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         self.parts.iter().any(is_above)
     }
 }
@@ -101,7 +123,12 @@ struct ConflictMessage {
 }
 
 /// Returns a conflict if this value of the annotation `inject`, which the decision has not seen, would change it.
-fn request_conflict(changed_by: ChangedBy, value: &str, file: &Path, outcome: &Outcome) -> Option<ConflictMessage> {
+fn request_conflict(
+    changed_by: ChangedBy,
+    value: &str,
+    file: &Path,
+    outcome: &Outcome,
+) -> Option<ConflictMessage> {
     let file = file.display();
     let subject = match changed_by {
         ChangedBy::Patch => "this patch",
@@ -116,20 +143,28 @@ fn request_conflict(changed_by: ChangedBy, value: &str, file: &Path, outcome: &O
         }
         _ => return None,
     };
-    Some(ConflictMessage { message, help: "inject the output of `kustomize build` instead" })
+    Some(ConflictMessage {
+        message,
+        help: "inject the output of `kustomize build` instead",
+    })
 }
 
 /// Returns the conflict of a patch that replaces or removes a field with a part of the agent.
 fn agent_conflict(pointer: &str) -> ConflictMessage {
     let field = field_path(pointer);
-    let message = format!("this patch replaces or removes {field}, and with it a part of the agent");
-    ConflictMessage { message, help: "have the patch change single items, or inject the output of `kustomize build`" }
+    let message =
+        format!("this patch replaces or removes {field}, and with it a part of the agent");
+    ConflictMessage {
+        message,
+        help: "have the patch change single items, or inject the output of `kustomize build`",
+    }
 }
 
 /// Returns the conflict of a patch that deletes a part of the agent from a list.
 fn item_conflict(pointer: &str, name: &str) -> ConflictMessage {
     let list = field_path(pointer);
-    let message = format!("this patch deletes {name} from {list}, but other parts of the agent remain");
+    let message =
+        format!("this patch deletes {name} from {list}, but other parts of the agent remain");
     ConflictMessage {
         message,
         help: "inject the output of `kustomize build` instead; there a patch may set `inject: \"false\"`",

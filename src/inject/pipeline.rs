@@ -25,7 +25,12 @@ use yaml_json_patch::{self as yaml, Buffer, Tree, YamlError};
 
 /// Injects the pod templates of one text, without permissions and without checks of other resources. `patch` is the entry of a
 /// kustomization that names the text as a patch.
-pub(crate) fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &Config, options: Options) -> Injection {
+pub(crate) fn inject_templates(
+    text: &str,
+    patch: Option<&NamedPatch>,
+    config: &Config,
+    options: Options,
+) -> Injection {
     // Room for more than most texts have: unused room takes no memory, and growing takes twice what is there.
     let outcomes = Vec::with_capacity(text.len() / 2048);
     let severity_policy = SeverityPolicy::of(config, options);
@@ -38,7 +43,11 @@ pub(crate) fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &
         said: SeenMessages::new(),
         notes: Notes::new(),
         notes_of_document: Notes::new(),
-        injection: Injection { outcomes, severity_policy, ..Injection::default() },
+        injection: Injection {
+            outcomes,
+            severity_policy,
+            ..Injection::default()
+        },
     };
     for document in yaml::documents(text) {
         pipeline.document(&text[document.span.clone()], document.span.start);
@@ -46,8 +55,14 @@ pub(crate) fn inject_templates(text: &str, patch: Option<&NamedPatch>, config: &
             note.gather(&mut pipeline.notes);
         }
     }
-    pipeline.injection.remarks.extend(pipeline.notes.into_values());
-    pipeline.injection.remarks.sort_by_key(|remark| remark.offset);
+    pipeline
+        .injection
+        .remarks
+        .extend(pipeline.notes.into_values());
+    pipeline
+        .injection
+        .remarks
+        .sort_by_key(|remark| remark.offset);
     pipeline.injection.outcomes.shrink_to_fit();
     pipeline.injection
 }
@@ -73,33 +88,56 @@ impl Pipeline<'_> {
         let count = |injection: &mut Injection| {
             if let Prefilter::Skip { kind, api_version } = prefiltered {
                 injection.without_template += 1;
-                injection.kinds_without_template.add(api_version.map_or("", group), kind, 1);
+                injection
+                    .kinds_without_template
+                    .add(api_version.map_or("", group), kind, 1);
             }
         };
         let kind = match prefiltered {
-            Prefilter::Skip { kind, api_version } if !self.planner.may_remark(kind, api_version, text) => {
+            Prefilter::Skip { kind, api_version }
+                if !self.planner.may_remark(kind, api_version, text) =>
+            {
                 count(&mut self.injection);
                 let piece = base..base + text.len();
-                let location = |kind| Location { kind, piece, pointer: String::new(), inherited: None };
-                self.injection.related.extend(RelatedKind::of_kind(kind).map(location));
+                let location = |kind| Location {
+                    kind,
+                    piece,
+                    pointer: String::new(),
+                    inherited: None,
+                };
+                self.injection
+                    .related
+                    .extend(RelatedKind::of_kind(kind).map(location));
                 return;
             }
             Prefilter::Skip { kind, .. } => Some(kind),
             Prefilter::Parse { kind } => kind,
         };
-        let may_be_list = kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
+        let may_be_list =
+            kind.is_none_or(is_list) && memchr::memmem::find(text.as_bytes(), b"List").is_some();
         if may_be_list && list::cut(text).is_some_and(|cut| self.list(text, base, &cut)) {
             return;
         }
         match yaml::read_into(text, &mut self.buffer) {
             Ok(tree) => {
                 if let Some(root) = tree.root() {
-                    self.piece(&tree, &Root { node: root, pointer: "", inherited: None }, base);
+                    self.piece(
+                        &tree,
+                        &Root {
+                            node: root,
+                            pointer: "",
+                            inherited: None,
+                        },
+                        base,
+                    );
                 }
                 tree.recycle(&mut self.buffer);
             }
             Err(_) if prefilter::is_empty(text) => {}
-            Err(_) if is_passed && (self.direction == Direction::Inject || self.wants_nothing_of(text)) => {
+            Err(_)
+                if is_passed
+                    && (self.direction == Direction::Inject || self.wants_nothing_of(text)) =>
+            {
                 count(&mut self.injection);
             }
             Err(error) => self.unreadable(&error, text, base),
@@ -110,25 +148,44 @@ impl Pipeline<'_> {
     /// the list must be read as a whole.
     fn list(&mut self, text: &str, base: usize, cut: &Cut) -> bool {
         let inherited = cut.envelope().and_then(|envelope| {
-            let root = envelope.root().filter(|root| second_key(&envelope, *root, "").is_none())?;
+            let root = envelope
+                .root()
+                .filter(|root| second_key(&envelope, *root, "").is_none())?;
             item_types(&envelope, root)
         });
-        let Some(inherited) = inherited.map(Rc::new) else { return false };
-        let empty = Injection { severity_policy: self.injection.severity_policy, ..Injection::default() };
+        let Some(inherited) = inherited.map(Rc::new) else {
+            return false;
+        };
+        let empty = Injection {
+            severity_policy: self.injection.severity_policy,
+            ..Injection::default()
+        };
         let before = std::mem::replace(&mut self.injection, empty);
         for range in &cut.items {
             let tree = yaml::read_into(&text[range.clone()], &mut self.buffer).ok();
             let item = tree.and_then(|tree| Some((list::item(&tree)?, tree)));
             let Some((node, tree)) = item else {
                 let dropped = std::mem::replace(&mut self.injection, before);
-                for finding in dropped.outcomes.iter().flat_map(|outcome| &outcome.warnings) {
+                for finding in dropped
+                    .outcomes
+                    .iter()
+                    .flat_map(|outcome| &outcome.warnings)
+                {
                     finding.forget(&mut self.said);
                 }
                 self.notes_of_document.clear();
                 return false;
             };
             let inherited = Some(Rc::clone(&inherited));
-            self.piece(&tree, &Root { node, pointer: "/0", inherited }, base + range.start);
+            self.piece(
+                &tree,
+                &Root {
+                    node,
+                    pointer: "/0",
+                    inherited,
+                },
+                base + range.start,
+            );
             tree.recycle(&mut self.buffer);
         }
         let list = std::mem::replace(&mut self.injection, before);
@@ -140,19 +197,38 @@ impl Pipeline<'_> {
     fn piece(&mut self, tree: &Tree<'_>, root: &Root<'_>, base: usize) {
         let mut plan = self.planner.plan(tree, root);
         let Applied { edits, fault } = self.applier.apply(tree, &mut plan);
-        let PiecePlan { outcomes, remarks, related, without_template, kinds_without_template, .. } = plan;
-        let Self { said, notes_of_document, injection, .. } = self;
-        let shift = |edit: Edit| Edit { range: edit.range.start + base..edit.range.end + base, ..edit };
+        let PiecePlan {
+            outcomes,
+            remarks,
+            related,
+            without_template,
+            kinds_without_template,
+            ..
+        } = plan;
+        let Self {
+            said,
+            notes_of_document,
+            injection,
+            ..
+        } = self;
+        let shift = |edit: Edit| Edit {
+            range: edit.range.start + base..edit.range.end + base,
+            ..edit
+        };
         injection.edits.extend(edits.into_iter().map(shift));
-        injection.findings.extend(fault.map(|fault| fault.shifted(base)));
+        injection
+            .findings
+            .extend(fault.map(|fault| fault.shifted(base)));
         // Messages that are the same for many templates stay with the first. At the end of the run it would be too late: until
         // then they would take more memory than all the rest.
-        injection.outcomes.extend(outcomes.into_iter().map(|mut outcome| {
-            outcome.shift(base);
-            outcome.warnings.retain(|warning| warning.first_time(said));
-            outcome.warnings.shrink_to_fit();
-            outcome
-        }));
+        injection
+            .outcomes
+            .extend(outcomes.into_iter().map(|mut outcome| {
+                outcome.shift(base);
+                outcome.warnings.retain(|warning| warning.first_time(said));
+                outcome.warnings.shrink_to_fit();
+                outcome
+            }));
         for remark in remarks.into_iter().map(|remark| remark.shifted(base)) {
             match remark.unknown {
                 Some(_) => remark.gather(notes_of_document),
@@ -160,43 +236,67 @@ impl Pipeline<'_> {
             }
         }
         injection.without_template += without_template;
-        injection.kinds_without_template.absorb(&kinds_without_template);
-        injection.related.extend(
-            related
-                .into_iter()
-                .map(|location| Location { piece: location.piece.start + base..location.piece.end + base, ..location }),
-        );
+        injection
+            .kinds_without_template
+            .absorb(&kinds_without_template);
+        injection
+            .related
+            .extend(related.into_iter().map(|location| Location {
+                piece: location.piece.start + base..location.piece.end + base,
+                ..location
+            }));
     }
 
     #[cold]
     fn unreadable(&mut self, error: &YamlError, text: &str, base: usize) {
         let offset = base + error.offset;
-        self.injection.findings.push(if self.wants_nothing_of(text) {
-            let message = format!("skipped a document that is not valid YAML: {}", error.message);
-            Finding::new(Reason::UnreadableDocument, message, offset, "")
-        } else {
-            let (what, help) = match is_json_stream(text) {
-                true => ("several JSON documents, one after the other", SEPARATE_THEM),
-                false => (&*error.message, correction(text)),
-            };
-            Finding::new(Reason::Uneditable, format!("not valid YAML: {what}"), offset, "").with_help(help)
-        });
+        self.injection
+            .findings
+            .push(if self.wants_nothing_of(text) {
+                let message = format!(
+                    "skipped a document that is not valid YAML: {}",
+                    error.message
+                );
+                Finding::new(Reason::UnreadableDocument, message, offset, "")
+            } else {
+                let (what, help) = match is_json_stream(text) {
+                    true => ("several JSON documents, one after the other", SEPARATE_THEM),
+                    false => (&*error.message, correction(text)),
+                };
+                Finding::new(
+                    Reason::Uneditable,
+                    format!("not valid YAML: {what}"),
+                    offset,
+                    "",
+                )
+                .with_help(help)
+            });
     }
 
     /// True if no template of a text can be wanted: then a text that cannot be read is no error.
     fn wants_nothing_of(&self, text: &str) -> bool {
         match (self.direction, self.config.spec.injection) {
             (Direction::Inject, config::InjectionMode::Always) => false,
-            (Direction::Inject, config::InjectionMode::Annotated) => asks_for_nothing(text, self.config),
+            (Direction::Inject, config::InjectionMode::Annotated) => {
+                asks_for_nothing(text, self.config)
+            }
             (Direction::Inject, config::InjectionMode::Disabled) => true,
-            (Direction::Uninject, _) => !(has_annotations(text) && text.contains(Annotation::Record.name())),
+            (Direction::Uninject, _) => {
+                !(has_annotations(text) && text.contains(Annotation::Record.name()))
+            }
         }
     }
 }
 
 /// Returns true if no template of a text can ask for anything by annotation.
 pub(crate) fn asks_for_nothing(text: &str, config: &Config) -> bool {
-    !has_annotations(text) && !config.spec.wait_for.annotations.iter().any(|name| text.contains(&**name))
+    !has_annotations(text)
+        && !config
+            .spec
+            .wait_for
+            .annotations
+            .iter()
+            .any(|name| text.contains(&**name))
 }
 
 fn has_annotations(text: &str) -> bool {

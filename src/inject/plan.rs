@@ -76,11 +76,24 @@ pub(crate) struct Planner<'c> {
 
 impl<'c> Planner<'c> {
     /// Plans for the pieces of `text`.
-    pub(crate) fn new(text: &str, patch: Option<&'c NamedPatch>, config: &'c Config, options: Options) -> Self {
+    pub(crate) fn new(
+        text: &str,
+        patch: Option<&'c NamedPatch>,
+        config: &'c Config,
+        options: Options,
+    ) -> Self {
         let requests = || KeySearch::new(text, &[Annotation::Inject, Annotation::WaitFor]);
         let requests = (options.direction == Direction::Inject).then(requests);
         let records = KeySearch::new(text, &[Annotation::Record]);
-        Self { config, options, patch, table: config.workloads(), agents: Agents::default(), requests, records }
+        Self {
+            config,
+            options,
+            patch,
+            table: config.workloads(),
+            agents: Agents::default(),
+            requests,
+            records,
+        }
     }
 
     /// True for a kind that holds a pod template in some group.
@@ -92,7 +105,11 @@ impl<'c> Planner<'c> {
     pub(crate) fn plan(&self, tree: &Tree<'_>, root: &Root<'_>) -> PiecePlan {
         let mut plan = PiecePlan::default();
         let untyped = TypeMeta::default();
-        for resource in &with_hidden(tree, root.node, root.inherited.as_deref().unwrap_or(&untyped)) {
+        for resource in &with_hidden(
+            tree,
+            root.node,
+            root.inherited.as_deref().unwrap_or(&untyped),
+        ) {
             let before = plan.outcomes.len();
             self.resource(tree, resource, root.pointer, &mut plan);
             if plan.outcomes.len() == before && !resource.is_hidden {
@@ -112,36 +129,60 @@ impl<'c> Planner<'c> {
         let is_of = |group: &str, kind: &str| match (resource.duplicate, &resource.gvk) {
             (None, Some(gvk)) => gvk.group == group && gvk.kind == kind,
             (None, None) => false,
-            (Some(_), _) => duplicate_keys::may_be(tree, resource.node, &resource.identity, group, kind),
+            (Some(_), _) => {
+                duplicate_keys::may_be(tree, resource.node, &resource.identity, group, kind)
+            }
         };
         let mut found = self.table.templates(tree, resource.node, is_of);
         let earlier = self.earlier_templates(tree, resource, &found.found);
         if self.options.direction == Direction::Uninject {
-            found.duplicate =
-                found.duplicate.or_else(|| earlier.iter().find_map(|one| earlier_run::duplicate(tree, one)));
-            found.found.extend(earlier.into_iter().map(|Formed { pointer, node, ancestors, .. }| FoundTemplate {
-                pointer,
-                node,
-                ancestors,
-                completes: false,
-            }));
+            found.duplicate = found.duplicate.or_else(|| {
+                earlier
+                    .iter()
+                    .find_map(|one| earlier_run::duplicate(tree, one))
+            });
+            found.found.extend(earlier.into_iter().map(
+                |Formed {
+                     pointer,
+                     node,
+                     ancestors,
+                     ..
+                 }| FoundTemplate {
+                    pointer,
+                    node,
+                    ancestors,
+                    completes: false,
+                },
+            ));
         } else {
-            plan.remarks
-                .extend(earlier_run::warning(tree, resource, &earlier).map(|finding| remark(tree, resource, finding)));
+            plan.remarks.extend(
+                earlier_run::warning(tree, resource, &earlier)
+                    .map(|finding| remark(tree, resource, finding)),
+            );
         }
         // What a duplicate key hides is no template of another place.
         let may_have_more = resource.duplicate.is_none() && found.duplicate.is_none();
         if !resource.is_hidden && (found.found.is_empty() || may_have_more) {
             if found.found.is_empty() {
-                let Identity { api_version, kind, .. } = &resource.identity;
+                let Identity {
+                    api_version, kind, ..
+                } = &resource.identity;
                 plan.without_template += 1;
-                plan.kinds_without_template.add(unknown_kind::group(api_version), kind, 1);
+                plan.kinds_without_template
+                    .add(unknown_kind::group(api_version), kind, 1);
             }
-            plan.remarks.extend(self.remark(tree, resource, &found.found));
+            plan.remarks
+                .extend(self.remark(tree, resource, &found.found));
         }
-        let with_pointer = |found: FoundTemplate| (found.pointer.clone(), PodTemplate::of_found(tree, found));
-        let templates: Vec<(String, PodTemplate)> = found.found.into_iter().map(with_pointer).collect();
-        let within = || templates.iter().find_map(|(_, template)| template.second_key(tree));
+        let with_pointer =
+            |found: FoundTemplate| (found.pointer.clone(), PodTemplate::of_found(tree, found));
+        let templates: Vec<(String, PodTemplate)> =
+            found.found.into_iter().map(with_pointer).collect();
+        let within = || {
+            templates
+                .iter()
+                .find_map(|(_, template)| template.second_key(tree))
+        };
         let duplicate = resource.duplicate.or(found.duplicate).or_else(within);
         let file = file(tree, resource.node);
         for (at, mut template) in templates {
@@ -149,12 +190,23 @@ impl<'c> Planner<'c> {
             let holder = format!("{root}{}", resource.pointer);
             let path = format!("{holder}{at}");
             let existing = ExistingInjection::take_from(&mut template, tree);
-            let has_agent = existing.as_ref().is_some_and(|existing| existing.agent.is_some());
-            let reconciled =
-                reconcile(tree, resource, (&at, &path), &template, existing.as_ref(), self.context(), self.options);
+            let has_agent = existing
+                .as_ref()
+                .is_some_and(|existing| existing.agent.is_some());
+            let reconciled = reconcile(
+                tree,
+                resource,
+                (&at, &path),
+                &template,
+                existing.as_ref(),
+                self.context(),
+                self.options,
+            );
             let acknowledged = acknowledged(&template);
             let is_done = reconciled.decision.reason.class() == Class::Done;
-            let action = reconciled.action.or_else(|| (duplicate.is_some() && is_done).then(Action::default));
+            let action = reconciled
+                .action
+                .or_else(|| (duplicate.is_some() && is_done).then(Action::default));
             let change = action.map(|action| PlannedChange {
                 outcome: plan.outcomes.len(),
                 resource: holder,
@@ -166,11 +218,18 @@ impl<'c> Planner<'c> {
             let explains = self.options.explanations == Explanations::Keep;
             let rbac_subject = reconciled.agent.as_ref().map(|agent| RbacSubject {
                 access: agent.access,
-                namespace: resource.identity.namespace_or(self.config.spec.namespace.as_ref()).cloned(),
+                namespace: resource
+                    .identity
+                    .namespace_or(self.config.spec.namespace.as_ref())
+                    .cloned(),
                 service_account: PodServiceAccount::of(tree, pod_spec).name,
             });
-            let relies = reconciled.agent.as_ref().is_some_and(|agent| agent.relies_on_the_pods_token());
-            let token_of = (relies && automount.is_none()).then(|| PodServiceAccount::of(tree, pod_spec));
+            let relies = reconciled
+                .agent
+                .as_ref()
+                .is_some_and(|agent| agent.relies_on_the_pods_token());
+            let token_of =
+                (relies && automount.is_none()).then(|| PodServiceAccount::of(tree, pod_spec));
             plan.outcomes.push(Outcome {
                 identity: resource.identity.clone(),
                 template: at,
@@ -185,7 +244,10 @@ impl<'c> Planner<'c> {
                 token_of,
                 replicas: explains.then(|| replicas(tree, resource)).flatten(),
                 rbac_subject,
-                needs: reconciled.agent.as_ref().map(|agent| Rc::clone(&agent.needs)),
+                needs: reconciled
+                    .agent
+                    .as_ref()
+                    .map(|agent| Rc::clone(&agent.needs)),
                 agent_list: reconciled.agent.as_ref().map(|agent| agent.sidecar.field()),
                 agent: reconciled.agent.filter(|_| explains),
                 wait_for: reconciled.wait_for.filter(|_| explains),
@@ -194,7 +256,12 @@ impl<'c> Planner<'c> {
             match (change, duplicate) {
                 // The resource as a whole is refused: the same need not be said of more of its templates.
                 (Some(change), Some(key)) => {
-                    refuse(&mut plan.outcomes, change, duplicate_key(tree, key), self.config.spec.on_error);
+                    refuse(
+                        &mut plan.outcomes,
+                        change,
+                        duplicate_key(tree, key),
+                        self.config.spec.on_error,
+                    );
                     break;
                 }
                 (Some(change), None) => plan.changes.push(change),
@@ -204,13 +271,18 @@ impl<'c> Planner<'c> {
     }
 
     fn context(&self) -> DecisionContext<'_> {
-        DecisionContext { config: self.config, agents: &self.agents, patch: self.patch }
+        DecisionContext {
+            config: self.config,
+            agents: &self.agents,
+            patch: self.patch,
+        }
     }
 
     /// False where the text of a resource shows that there is nothing to say about templates of an unknown kind.
     pub(crate) fn may_remark(&self, kind: &str, api_version: Option<&str>, text: &str) -> bool {
         let may_ask = |requests: &KeySearch| {
-            let may_be_template = (requests.may_find(text) || unknown_kind::may_be(kind, api_version, self.config))
+            let may_be_template = (requests.may_find(text)
+                || unknown_kind::may_be(kind, api_version, self.config))
                 && template_form::may_be_in(text);
             may_be_template || (kind == "Namespace" && requests.may_find(text))
         };
@@ -218,33 +290,69 @@ impl<'c> Planner<'c> {
     }
 
     /// Returns the templates of an earlier run that are none of the `known` ones.
-    fn earlier_templates(&self, tree: &Tree<'_>, resource: &Resource, known: &[FoundTemplate]) -> Vec<Formed> {
+    fn earlier_templates(
+        &self,
+        tree: &Tree<'_>,
+        resource: &Resource,
+        known: &[FoundTemplate],
+    ) -> Vec<Formed> {
         // An alias has been looked at where its anchor stands.
-        let text = tree.text().get(tree.span(resource.node)).filter(|_| !resource.is_hidden);
+        let text = tree
+            .text()
+            .get(tree.span(resource.node))
+            .filter(|_| !resource.is_hidden);
         let records = text.map_or(0, |text| self.records.count(text));
         // The record of a ClusterRole is about permissions.
-        if records == 0 || resource.identity.api_version.starts_with("rbac.authorization.k8s.io/") {
+        if records == 0
+            || resource
+                .identity
+                .api_version
+                .starts_with("rbac.authorization.k8s.io/")
+        {
             return Vec::new();
         }
-        let known: HashSet<NodeId> = known.iter().map(|found| tree.alias_target(found.node)).collect();
-        let of_known = known.iter().filter(|template| has_record(tree, **template)).count();
-        if records > of_known { earlier_templates(tree, resource, &known) } else { Vec::new() }
+        let known: HashSet<NodeId> = known
+            .iter()
+            .map(|found| tree.alias_target(found.node))
+            .collect();
+        let of_known = known
+            .iter()
+            .filter(|template| has_record(tree, **template))
+            .count();
+        if records > of_known {
+            earlier_templates(tree, resource, &known)
+        } else {
+            Vec::new()
+        }
     }
 
     /// A finding about pod templates of a resource that are not `known`.
-    fn remark(&self, tree: &Tree<'_>, resource: &Resource, known: &[FoundTemplate]) -> Option<Remark> {
+    fn remark(
+        &self,
+        tree: &Tree<'_>,
+        resource: &Resource,
+        known: &[FoundTemplate],
+    ) -> Option<Remark> {
         // The resource of an alias has been looked at in the place of its anchor.
         let text = tree.text().get(tree.span(resource.node))?;
-        let Identity { api_version, kind, .. } = &resource.identity;
+        let Identity {
+            api_version, kind, ..
+        } = &resource.identity;
         let may_be_more = known.is_empty() || unknown_kind::is_custom(resource);
-        if self.requests.is_none() || !may_be_more || !self.may_remark(kind, Some(api_version), text) {
+        if self.requests.is_none()
+            || !may_be_more
+            || !self.may_remark(kind, Some(api_version), text)
+        {
             return None;
         }
         if let Some(finding) = on_namespace(tree, resource) {
             return Some(remark(tree, resource, finding));
         }
         let (finding, unknown) = unknown_kind(tree, resource, known, self.context())?;
-        Some(Remark { unknown, ..remark(tree, resource, finding) })
+        Some(Remark {
+            unknown,
+            ..remark(tree, resource, finding)
+        })
     }
 }
 

@@ -19,7 +19,10 @@ pub(crate) fn correction(text: &str) -> &'static str {
     let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
     if text.lines().any(is_conflict) {
         "resolve the merge conflict"
-    } else if ["{{", "{%", "<%"].iter().any(|template| text.contains(template)) {
+    } else if ["{{", "{%", "<%"]
+        .iter()
+        .any(|template| text.contains(template))
+    {
         "if this is a template, for example of a Helm chart, render it first and inject the result"
     } else {
         CORRECT_IT
@@ -29,7 +32,8 @@ pub(crate) fn correction(text: &str) -> &'static str {
 /// Returns true for JSON documents one after the other, as `kubectl … --output json >>` writes them. kubectl reads them all, and
 /// YAML is over after the first.
 pub(crate) fn is_json_stream(text: &str) -> bool {
-    let mut documents = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+    let mut documents =
+        serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
     let is_object = |text: &str| text.trim_start().starts_with('{');
     is_object(text)
         && matches!(documents.next(), Some(Ok(_)))
@@ -41,7 +45,9 @@ pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
     let name = tree.scalar(key).unwrap_or_default();
     let word = ErrorKind::DuplicateKey.word();
     UneditableChange {
-        message: format!("{word}: the key `{name}` is duplicated, and Kubernetes uses the last value only"),
+        message: format!(
+            "{word}: the key `{name}` is duplicated, and Kubernetes uses the last value only"
+        ),
         help: "add the missing `---`, or merge the two keys".to_owned(),
         offset: tree.span(key).start,
     }
@@ -50,19 +56,40 @@ pub(crate) fn duplicate_key(tree: &Tree<'_>, key: NodeId) -> UneditableChange {
 /// Refuses a change that cannot be made. Where the change would only have removed an agent that is no longer wanted, the
 /// decision stays and a warning says that the agent does, too.
 #[cold]
-pub(crate) fn refuse(outcomes: &mut [Outcome], change: PlannedChange, refusal: UneditableChange, on_error: OnError) {
-    let Some(outcome) = outcomes.get_mut(change.outcome) else { return };
-    let UneditableChange { message, help, offset } = refusal;
-    let refusal = Finding::new(Reason::Uneditable, message, offset, &change.template).with_help(help);
+pub(crate) fn refuse(
+    outcomes: &mut [Outcome],
+    change: PlannedChange,
+    refusal: UneditableChange,
+    on_error: OnError,
+) {
+    let Some(outcome) = outcomes.get_mut(change.outcome) else {
+        return;
+    };
+    let UneditableChange {
+        message,
+        help,
+        offset,
+    } = refusal;
+    let refusal =
+        Finding::new(Reason::Uneditable, message, offset, &change.template).with_help(help);
     let is_injected = change.existing.is_some() && !change.action.first.operations.is_empty();
-    outcome.warnings.retain(|warning| !warning.reason.is_about_change());
+    outcome
+        .warnings
+        .retain(|warning| !warning.reason.is_about_change());
     outcome.has_wanted_agent &= !is_injected;
     (outcome.needs, outcome.agent, outcome.wait_for) = (None, None, None);
     (outcome.token_of, outcome.rbac_subject, outcome.agent_list) = (None, None, None);
-    let components = change.existing.as_ref().map_or(Components::Agent(()), ExistingInjection::component_set);
+    let components = change
+        .existing
+        .as_ref()
+        .map_or(Components::Agent(()), ExistingInjection::component_set);
     let still = Finding {
         reason: Reason::StillInjected,
-        message: format!("{} of an earlier run was not removed: {}", components.subject(), refusal.message),
+        message: format!(
+            "{} of an earlier run was not removed: {}",
+            components.subject(),
+            refusal.message
+        ),
         ..refusal.clone()
     };
     match change.action.unwanted {
@@ -71,7 +98,10 @@ pub(crate) fn refuse(outcomes: &mut [Outcome], change: PlannedChange, refusal: U
             outcome.warnings.push(still);
         }
         None => {
-            outcome.cause = refusal.offset.map(|offset| Cause::Manifest { offset, pointer: refusal.pointer.clone() });
+            outcome.cause = refusal.offset.map(|offset| Cause::Manifest {
+                offset,
+                pointer: refusal.pointer.clone(),
+            });
             outcome.decision = refusal;
             if is_injected && on_error == OnError::Skip {
                 outcome.warnings.push(still);

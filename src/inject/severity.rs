@@ -18,7 +18,11 @@ pub(crate) struct SeverityPolicy {
 
 impl Default for SeverityPolicy {
     fn default() -> Self {
-        Self { on_error: OnError::Fail, warnings: Warnings::Tell, ignored: ReasonSet::default() }
+        Self {
+            on_error: OnError::Fail,
+            warnings: Warnings::Tell,
+            ignored: ReasonSet::default(),
+        }
     }
 }
 
@@ -26,7 +30,11 @@ impl SeverityPolicy {
     /// Returns the policy of a configuration and arguments.
     pub(crate) fn of(config: &Config, options: Options) -> Self {
         let ignored = config.spec.warnings.ignored();
-        Self { on_error: config.spec.on_error, warnings: options.warnings, ignored }
+        Self {
+            on_error: config.spec.on_error,
+            warnings: options.warnings,
+            ignored,
+        }
     }
 
     /// Returns true for a warning that the configuration or the template has acknowledged.
@@ -60,9 +68,20 @@ mod tests {
     #[test]
     fn strict_refuses_warnings_but_not_notes() {
         let ignored = [Reason::HostNetwork].into_iter().collect();
-        let strict = SeverityPolicy { on_error: OnError::Fail, warnings: Warnings::Refuse, ignored };
-        let lenient = SeverityPolicy { on_error: OnError::Skip, warnings: Warnings::Tell, ignored };
-        let strict_that_skips = SeverityPolicy { on_error: OnError::Skip, ..strict };
+        let strict = SeverityPolicy {
+            on_error: OnError::Fail,
+            warnings: Warnings::Refuse,
+            ignored,
+        };
+        let lenient = SeverityPolicy {
+            on_error: OnError::Skip,
+            warnings: Warnings::Tell,
+            ignored,
+        };
+        let strict_that_skips = SeverityPolicy {
+            on_error: OnError::Skip,
+            ..strict
+        };
         for (reason, when_strict, when_lenient) in [
             (Reason::Injected, Severity::Info, Severity::Info),
             (Reason::QosRefused, Severity::Error, Severity::Warning),
@@ -73,7 +92,12 @@ mod tests {
         ] {
             let finding = Finding::new(reason, "", 0, "");
             assert_eq!(strict.severity(&finding), when_strict, "{}", reason.id());
-            assert_eq!(strict_that_skips.severity(&finding), when_strict, "{}", reason.id());
+            assert_eq!(
+                strict_that_skips.severity(&finding),
+                when_strict,
+                "{}",
+                reason.id()
+            );
             assert_eq!(lenient.severity(&finding), when_lenient, "{}", reason.id());
         }
     }

@@ -32,7 +32,9 @@ pub(crate) struct Formed {
 /// Returns the mappings with containers in a resource, itself included, in order of the text. Aliases are not followed, since
 /// their anchors are visited.
 pub(crate) fn formed(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
-    search(tree, resource, |tree, node| containers(tree, node).is_some())
+    search(tree, resource, |tree, node| {
+        containers(tree, node).is_some()
+    })
 }
 
 /// Returns the mappings with a record, in the same way.
@@ -43,11 +45,18 @@ pub(crate) fn recorded(tree: &Tree<'_>, resource: NodeId) -> Vec<Formed> {
 /// Returns true for a template that carries the record of an injection.
 pub(crate) fn has_record(tree: &Tree<'_>, template: NodeId) -> bool {
     let path = ["metadata", "annotations", Annotation::Record.key()];
-    path.into_iter().try_fold(template, |node, key| tree.member(node, key)).is_some()
+    path.into_iter()
+        .try_fold(template, |node, key| tree.member(node, key))
+        .is_some()
 }
 
 fn search(tree: &Tree<'_>, resource: NodeId, is_it: fn(&Tree<'_>, NodeId) -> bool) -> Vec<Formed> {
-    let mut search = FormSearch { tree, is_it, ancestors: Vec::new(), found: Vec::new() };
+    let mut search = FormSearch {
+        tree,
+        is_it,
+        ancestors: Vec::new(),
+        found: Vec::new(),
+    };
     search.look(tree.alias_target(resource), &mut Vec::new(), String::new());
     search.found
 }
@@ -66,14 +75,24 @@ impl FormSearch<'_, '_> {
             Kind::Mapping => {
                 // A template that a merge key brings is looked at in its own place.
                 if tree.get(node, "spec").is_some() && (self.is_it)(tree, node) {
-                    let path = TemplatePath { steps: steps.clone() };
+                    let path = TemplatePath {
+                        steps: steps.clone(),
+                    };
                     let ancestors = self.ancestors.clone();
-                    self.found.push(Formed { pointer: pointer.clone(), path, node, ancestors });
+                    self.found.push(Formed {
+                        pointer: pointer.clone(),
+                        path,
+                        node,
+                        ancestors,
+                    });
                 }
                 self.ancestors.push(node);
                 for (key, value) in tree.entries(node) {
                     // A path has no other name for a key that is a star, nor one for the empty key.
-                    let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*")) else { continue };
+                    let Some(key) = tree.scalar(key).filter(|key| !matches!(&**key, "" | "*"))
+                    else {
+                        continue;
+                    };
                     let is_leaf = matches!(tree.kind(value), Kind::Scalar | Kind::Alias);
                     if is_leaf {
                         continue;
@@ -114,13 +133,22 @@ mod tests {
                 "a/b: {c: {spec: {containers: [{}]}}, spec: {containers: [null, {}]}}",
                 &["/a~1b|a\\/b", "/a~1b/c|a\\/b.c"],
             ),
-            ("a: {spec: {containers: []}, b: {spec: {containers: {}}}, c: {containers: [{}]}}", &[]),
-            ("a: {spec: {containers: [text]}, '*': {spec: {containers: [{}]}}}", &[]),
+            (
+                "a: {spec: {containers: []}, b: {spec: {containers: {}}}, c: {containers: [{}]}}",
+                &[],
+            ),
+            (
+                "a: {spec: {containers: [text]}, '*': {spec: {containers: [{}]}}}",
+                &[],
+            ),
             ("a: |\n  spec: {containers: [{}]}\n", &[]),
         ] {
             let tree = yaml_json_patch::read(text).unwrap();
             let found = formed(&tree, tree.root().unwrap());
-            let shown: Vec<String> = found.iter().map(|formed| format!("{}|{}", formed.pointer, formed.path)).collect();
+            let shown: Vec<String> = found
+                .iter()
+                .map(|formed| format!("{}|{}", formed.pointer, formed.path))
+                .collect();
             assert_eq!(shown, expected, "{text}");
         }
     }

@@ -29,13 +29,23 @@ pub(crate) struct KeySearch {
 impl KeySearch {
     /// One look at a whole stream; where it finds nothing, no part of the stream is looked at again.
     pub(crate) fn new(stream: &str, annotations: &[Annotation]) -> Self {
-        let keys: Vec<_> = annotations.iter().map(|annotation| Finder::new(annotation.key())).collect();
-        Self { anywhere: keys.iter().any(|key| key.find(stream.as_bytes()).is_some()), keys }
+        let keys: Vec<_> = annotations
+            .iter()
+            .map(|annotation| Finder::new(annotation.key()))
+            .collect();
+        Self {
+            anywhere: keys.iter().any(|key| key.find(stream.as_bytes()).is_some()),
+            keys,
+        }
     }
 
     /// Returns false if none of them is in this part of the stream.
     pub(crate) fn may_find(&self, part: &str) -> bool {
-        self.anywhere && self.keys.iter().any(|key| key.find(part.as_bytes()).is_some())
+        self.anywhere
+            && self
+                .keys
+                .iter()
+                .any(|key| key.find(part.as_bytes()).is_some())
     }
 
     /// Returns the number of their occurrences in this part of the stream.
@@ -43,7 +53,10 @@ impl KeySearch {
         if !self.anywhere {
             return 0;
         }
-        self.keys.iter().map(|key| key.find_iter(part.as_bytes()).count()).sum()
+        self.keys
+            .iter()
+            .map(|key| key.find_iter(part.as_bytes()).count())
+            .sum()
     }
 }
 
@@ -63,7 +76,10 @@ fn is_well_known(kind: &str) -> bool {
 
 /// Returns true for a custom resource. Its group has a dot; the groups of Kubernetes that have one hold no workloads.
 pub(crate) fn is_custom(resource: &Resource) -> bool {
-    resource.gvk.as_ref().is_some_and(|gvk| gvk.group.contains('.'))
+    resource
+        .gvk
+        .as_ref()
+        .is_some_and(|gvk| gvk.group.contains('.'))
 }
 
 /// The API group of an `apiVersion`.
@@ -110,9 +126,18 @@ pub(crate) fn places<'f>(
 ) -> Vec<TemplatePlace> {
     let mut places = Vec::new();
     for formed in formed {
-        let beside = formed.ancestors.last().and_then(|holder| completes_by_policy(tree, *holder));
+        let beside = formed
+            .ancestors
+            .last()
+            .and_then(|holder| completes_by_policy(tree, *holder));
         let completes = beside.unwrap_or_else(|| is_named_after_work(&kind.1));
-        add_place(&mut places, TemplatePlace { path: formed.path.to_string(), completes });
+        add_place(
+            &mut places,
+            TemplatePlace {
+                path: formed.path.to_string(),
+                completes,
+            },
+        );
     }
     places
 }
@@ -130,7 +155,10 @@ impl UnknownTemplates {
     /// Adds later resources of the same kind.
     pub(crate) fn absorb(&mut self, later: Self) {
         self.resources += later.resources;
-        later.places.into_iter().for_each(|place| add_place(&mut self.places, place));
+        later
+            .places
+            .into_iter()
+            .for_each(|place| add_place(&mut self.places, place));
     }
 
     pub(crate) fn message(&self) -> String {
@@ -138,7 +166,10 @@ impl UnknownTemplates {
             1 => String::new(),
             resources => format!(" in {resources} resources"),
         };
-        format!("not injected: {}, but seems to have a pod template{resources}", unknown(&self.kind))
+        format!(
+            "not injected: {}, but seems to have a pod template{resources}",
+            unknown(&self.kind)
+        )
     }
 
     pub(crate) fn help(&self) -> String {
@@ -168,24 +199,59 @@ pub(crate) fn unknown_kind(
     let gvk = resource.gvk.as_ref()?;
     let kind = (gvk.group.clone(), gvk.kind.clone());
     let candidates = candidates(tree, resource, known, context);
-    let places = places(tree, &kind, candidates.iter().map(|candidate| &candidate.formed));
-    let asking = candidates.iter().find_map(|candidate| Some((candidate, candidate.asks?)));
-    if let Some((Candidate { formed, template, .. }, what)) = asking {
-        let asks = if what.agent().is_some() { Annotation::Inject } else { Annotation::WaitFor };
-        let annotation = template.annotation(asks.key()).map(|annotation| annotation.offset);
+    let places = places(
+        tree,
+        &kind,
+        candidates.iter().map(|candidate| &candidate.formed),
+    );
+    let asking = candidates
+        .iter()
+        .find_map(|candidate| Some((candidate, candidate.asks?)));
+    if let Some((
+        Candidate {
+            formed, template, ..
+        },
+        what,
+    )) = asking
+    {
+        let asks = if what.agent().is_some() {
+            Annotation::Inject
+        } else {
+            Annotation::WaitFor
+        };
+        let annotation = template
+            .annotation(asks.key())
+            .map(|annotation| annotation.offset);
         let offset = annotation.unwrap_or(tree.span(formed.node).start);
-        let message = format!("a pod template requests {}, but {}", what.subject(), unknown(&kind));
+        let message = format!(
+            "a pod template requests {}, but {}",
+            what.subject(),
+            unknown(&kind)
+        );
         let finding = Finding::new(Reason::UnknownKind, message, offset, &formed.pointer);
         return Some((finding.with_help(help(&kind, &places)), None));
     }
     let Formed { pointer, node, .. } = &candidates.first()?.formed;
-    let unknown = UnknownTemplates { kind, resources: 1, places };
-    let finding = Finding::new(Reason::UnknownTemplate, unknown.message(), tree.span(*node).start, pointer);
+    let unknown = UnknownTemplates {
+        kind,
+        resources: 1,
+        places,
+    };
+    let finding = Finding::new(
+        Reason::UnknownTemplate,
+        unknown.message(),
+        tree.span(*node).start,
+        pointer,
+    );
     Some((finding.with_help(unknown.help()), Some(unknown)))
 }
 
 fn unknown((group, kind): &GroupKind) -> String {
-    let group = if group.is_empty() { "the core API group" } else { group };
+    let group = if group.is_empty() {
+        "the core API group"
+    } else {
+        group
+    };
     format!("the kind {kind} ({group}) is unknown")
 }
 
@@ -197,16 +263,27 @@ fn candidates(
     context: DecisionContext<'_>,
 ) -> Vec<Candidate> {
     let (api_version, kind) = (&*resource.identity.api_version, &*resource.identity.kind);
-    let asks_or_not = may_be(kind, Some(api_version), context.config) && owned(tree, resource).is_none();
+    let asks_or_not =
+        may_be(kind, Some(api_version), context.config) && owned(tree, resource).is_none();
     // A resource that is its own template has no path that could be configured. An agent of an earlier run has its own warning.
-    let known: HashSet<NodeId> = known.iter().map(|template| tree.alias_target(template.node)).collect();
+    let known: HashSet<NodeId> = known
+        .iter()
+        .map(|template| tree.alias_target(template.node))
+        .collect();
     let is_open = |formed: &Formed| {
-        !formed.path.steps.is_empty() && !has_record(tree, formed.node) && !known.contains(&formed.node)
+        !formed.path.steps.is_empty()
+            && !has_record(tree, formed.node)
+            && !known.contains(&formed.node)
     };
     let formed = formed(tree, resource.node).into_iter().filter(is_open);
-    let (asking, others): (Vec<_>, Vec<_>) =
-        formed.map(|formed| (asks(tree, formed.node, context.config), formed)).partition(|(asks, _)| asks.is_some());
-    let mut looked_at: Vec<_> = asking.into_iter().chain(others).take(MAX_CANDIDATES).collect();
+    let (asking, others): (Vec<_>, Vec<_>) = formed
+        .map(|formed| (asks(tree, formed.node, context.config), formed))
+        .partition(|(asks, _)| asks.is_some());
+    let mut looked_at: Vec<_> = asking
+        .into_iter()
+        .chain(others)
+        .take(MAX_CANDIDATES)
+        .collect();
     looked_at.sort_by_key(|(_, formed)| tree.span(formed.node).start);
     let candidates = looked_at.into_iter().filter_map(|(asks, formed)| {
         if asks.is_none() && !(asks_or_not && names_an_image(tree, formed.node)) {
@@ -215,27 +292,41 @@ fn candidates(
         let template = PodTemplate::view(tree, formed.node);
         let is_wanted = match decide(tree, resource, &formed.pointer, &template, context).decision {
             // Once the kind is known, its controller may complete the containers.
-            Decision::Skip(Finding { reason: Reason::Patch, .. }) => {
-                strategic_merge::evidence(tree, resource, &template, Images::Optional).is_none()
-            }
+            Decision::Skip(Finding {
+                reason: Reason::Patch,
+                ..
+            }) => strategic_merge::evidence(tree, resource, &template, Images::Optional).is_none(),
             Decision::Skip(_) => false,
             Decision::Add(_) | Decision::Refuse(_) => true,
         };
-        is_wanted.then_some(Candidate { formed, template, asks })
+        is_wanted.then_some(Candidate {
+            formed,
+            template,
+            asks,
+        })
     });
     candidates.collect()
 }
 
 /// A container with name and image is one that runs, not a part of one.
 fn names_an_image(tree: &Tree<'_>, template: NodeId) -> bool {
-    let mut items = containers(tree, template).into_iter().flat_map(|list| tree.items(list));
-    items.any(|item| ["name", "image"].into_iter().all(|key| text(tree, item, key).is_some()))
+    let mut items = containers(tree, template)
+        .into_iter()
+        .flat_map(|list| tree.items(list));
+    items.any(|item| {
+        ["name", "image"]
+            .into_iter()
+            .all(|key| text(tree, item, key).is_some())
+    })
 }
 
 /// Returns true if one of the words in the name of a kind stands for work that ends.
 fn is_named_after_work(kind: &str) -> bool {
-    let is_word =
-        |word: &str| kind.split(word).skip(1).any(|behind| !behind.starts_with(|next: char| next.is_ascii_lowercase()));
+    let is_word = |word: &str| {
+        kind.split(word)
+            .skip(1)
+            .any(|behind| !behind.starts_with(|next: char| next.is_ascii_lowercase()))
+    };
     ["Job", "Run", "Task", "Workflow"].into_iter().any(is_word)
 }
 
@@ -254,18 +345,27 @@ pub(crate) fn line((group, kind): &GroupKind, places: &[TemplatePlace]) -> Strin
     let word = |text: &str| quote(text, Context::Flow).into_owned();
     let entries = places.iter().map(|TemplatePlace { path, completes }| {
         let completes = if *completes { ", completes: true" } else { "" };
-        format!("{{group: {}, kind: {}, path: {}{completes}}}", word(group), word(kind), word(path))
+        format!(
+            "{{group: {}, kind: {}, path: {}{completes}}}",
+            word(group),
+            word(kind),
+            word(path)
+        )
     });
     format!("podTemplates: [{}]", entries.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns the components that the annotations of a possible template request.
 fn asks(tree: &Tree<'_>, node: NodeId, config: &Config) -> Option<ComponentSet> {
-    let below = |path: [&str; 2]| path.into_iter().try_fold(node, |node, key| tree.member(node, key));
+    let below = |path: [&str; 2]| {
+        path.into_iter()
+            .try_fold(node, |node, key| tree.member(node, key))
+    };
     let annotations = below(["metadata", "annotations"])?;
     let value = |annotation: Annotation| text(tree, annotations, annotation.key());
-    let inject = value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
-    let wait_for =
-        config.allows(Annotation::WaitFor) && value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
+    let inject =
+        value(Annotation::Inject).is_some_and(|inject| inject.eq_ignore_ascii_case("true"));
+    let wait_for = config.allows(Annotation::WaitFor)
+        && value(Annotation::WaitFor).is_some_and(|hosts| !asks_for_nothing(&hosts));
     Components::of(inject.then_some(()), wait_for.then_some(()))
 }

@@ -28,14 +28,21 @@ pub(crate) struct FunctionConfig<'e> {
 impl FunctionConfig<'_> {
     /// The file that the orchestrator read it from, where it says so.
     pub(crate) fn file(&self) -> Option<String> {
-        let annotations = self.tree.member(self.tree.member(self.node, "metadata")?, "annotations")?;
-        let keys = ["internal.config.kubernetes.io/path", "config.kubernetes.io/path"];
-        keys.into_iter().find_map(|key| text(self.tree, annotations, key))
+        let annotations = self
+            .tree
+            .member(self.tree.member(self.node, "metadata")?, "annotations")?;
+        let keys = [
+            "internal.config.kubernetes.io/path",
+            "config.kubernetes.io/path",
+        ];
+        keys.into_iter()
+            .find_map(|key| text(self.tree, annotations, key))
     }
 
     /// Kind and name: `AgentInjector/production`.
     pub(crate) fn name(&self) -> String {
-        let kind = text(self.tree, self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
+        let kind =
+            text(self.tree, self.node, "kind").unwrap_or_else(|| "functionConfig".to_owned());
         let metadata = self.tree.member(self.node, "metadata");
         match metadata.and_then(|metadata| text(self.tree, metadata, "name")) {
             Some(name) => format!("{kind}/{name}"),
@@ -62,10 +69,17 @@ impl FunctionConfig<'_> {
 /// whose annotation names the program or its image.
 pub(crate) fn configures_injector(yaml_text: &str) -> bool {
     yaml::documents(yaml_text).any(|document| {
-        let Ok(tree) = yaml::read(&yaml_text[document.span]) else { return false };
-        let Some(root) = tree.root() else { return false };
-        let annotations = tree.member(root, "metadata").and_then(|metadata| tree.member(metadata, "annotations"));
-        let function = annotations.and_then(|annotations| text(&tree, annotations, "config.kubernetes.io/function"));
+        let Ok(tree) = yaml::read(&yaml_text[document.span]) else {
+            return false;
+        };
+        let Some(root) = tree.root() else {
+            return false;
+        };
+        let annotations = tree
+            .member(root, "metadata")
+            .and_then(|metadata| tree.member(metadata, "annotations"));
+        let function = annotations
+            .and_then(|annotations| text(&tree, annotations, "config.kubernetes.io/function"));
         text(&tree, root, "kind").as_deref() == Some(KIND)
             || function.is_some_and(|function| function.contains("mackerel-agent-injector"))
     })
@@ -74,7 +88,11 @@ pub(crate) fn configures_injector(yaml_text: &str) -> bool {
 /// Takes out the lines that orchestrators add, and the `annotations:` that they made for them.
 fn without_added_annotations(text: &str) -> String {
     let width = |line: &str| line.len() - line.trim_start_matches(' ').len();
-    let is_added = |line: &&str| OF_ORCHESTRATORS.iter().any(|start| line.trim_start().starts_with(start));
+    let is_added = |line: &&str| {
+        OF_ORCHESTRATORS
+            .iter()
+            .any(|start| line.trim_start().starts_with(start))
+    };
     let mut lines = text.split_inclusive('\n').peekable();
     let mut kept = String::new();
     while let Some(line) = lines.next() {
@@ -108,35 +126,52 @@ mod tests {
     fn seen(list: &str) -> (String, Option<String>, Option<String>) {
         let tree = yaml::read(list).unwrap();
         let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
-        let function_config = FunctionConfig { tree: &tree, node, start: 0 };
-        (function_config.name(), function_config.file(), function_config.own_text())
+        let function_config = FunctionConfig {
+            tree: &tree,
+            node,
+            start: 0,
+        };
+        (
+            function_config.name(),
+            function_config.file(),
+            function_config.own_text(),
+        )
     }
 
     #[test]
     fn a_file_comes_back_as_it_was_before_kpt_read_it() {
-        let file = "kind: AgentInjector\nmetadata:\n  name: a\nspec:\n  # why\n  agent: {memo: x}\n";
+        let file =
+            "kind: AgentInjector\nmetadata:\n  name: a\nspec:\n  # why\n  agent: {memo: x}\n";
         let passed = file.replace(
             "  name: a\n",
             "  name: a\n  annotations:\n    config.kubernetes.io/path: 'a.yaml'\n    internal.config.kubernetes.io/index: '0'\n",
         );
-        let list =
-            format!("kind: ResourceList\nfunctionConfig:\n  {}\nitems: []\n", passed.trim_end().replace('\n', "\n  "));
+        let list = format!(
+            "kind: ResourceList\nfunctionConfig:\n  {}\nitems: []\n",
+            passed.trim_end().replace('\n', "\n  ")
+        );
         let (name, path, own) = seen(&list);
-        assert_eq!((&*name, path.as_deref()), ("AgentInjector/a", Some("a.yaml")));
+        assert_eq!(
+            (&*name, path.as_deref()),
+            ("AgentInjector/a", Some("a.yaml"))
+        );
         assert_eq!(own.unwrap().trim_end(), file.trim_end());
     }
 
     #[test]
     fn annotations_of_the_users_own_stay() {
-        let list =
-            "functionConfig:\n  metadata:\n    annotations:\n      mine: x\n      config.k8s.io/id: '5'\n  spec: {}\n";
+        let list = "functionConfig:\n  metadata:\n    annotations:\n      mine: x\n      config.k8s.io/id: '5'\n  spec: {}\n";
         let own = "metadata:\n  annotations:\n    mine: x\nspec: {}\n";
         assert_eq!(seen(list).2.unwrap().trim_end(), own.trim_end());
     }
 
     #[test]
     fn braces_are_taken_as_they_stand() {
-        let (name, path, own) = seen("functionConfig: {kind: ConfigMap, data: {a: b}}\nitems: []\n");
-        assert_eq!((&*name, path, own.as_deref()), ("ConfigMap", None, Some("{kind: ConfigMap, data: {a: b}}")));
+        let (name, path, own) =
+            seen("functionConfig: {kind: ConfigMap, data: {a: b}}\nitems: []\n");
+        assert_eq!(
+            (&*name, path, own.as_deref()),
+            ("ConfigMap", None, Some("{kind: ConfigMap, data: {a: b}}"))
+        );
     }
 }

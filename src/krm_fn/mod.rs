@@ -60,24 +60,39 @@ pub fn is_call(text: &str) -> bool {
     if memchr::memmem::find(text.as_bytes(), b"ResourceList").is_none() {
         return false;
     }
-    let first =
-        yaml_json_patch::documents(text).map(|document| &text[document.span]).find(|document| !is_empty(document));
+    let first = yaml_json_patch::documents(text)
+        .map(|document| &text[document.span])
+        .find(|document| !is_empty(document));
     let Some(first) = first else { return false };
     let first = first.trim_start_matches('\u{feff}');
     if first.trim_start().starts_with('{') {
-        return yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root)));
+        return yaml::read(first).is_ok_and(|tree| {
+            tree.root()
+                .is_some_and(|root| is_resource_list(&tree, root))
+        });
     }
     let mut kinds = first.lines().filter_map(|line| {
-        let value = ["kind:", "\"kind\":", "'kind':"].iter().find_map(|key| line.strip_prefix(key))?;
-        Some(value.split_once(" #").map_or(value, |(value, _)| value).trim())
+        let value = ["kind:", "\"kind\":", "'kind':"]
+            .iter()
+            .find_map(|key| line.strip_prefix(key))?;
+        Some(
+            value
+                .split_once(" #")
+                .map_or(value, |(value, _)| value)
+                .trim(),
+        )
     });
     match kinds.next() {
         Some(kind) => {
-            let is_list = |kind| matches!(kind, "ResourceList" | "\"ResourceList\"" | "'ResourceList'");
+            let is_list =
+                |kind| matches!(kind, "ResourceList" | "\"ResourceList\"" | "'ResourceList'");
             is_list(kind) || kinds.any(is_list)
         }
         // Its root is indented or otherwise unusual.
-        None => yaml::read(first).is_ok_and(|tree| tree.root().is_some_and(|root| is_resource_list(&tree, root))),
+        None => yaml::read(first).is_ok_and(|tree| {
+            tree.root()
+                .is_some_and(|root| is_resource_list(&tree, root))
+        }),
     }
 }
 
@@ -92,11 +107,16 @@ impl<'t> Call<'t> {
             .filter(|span| !is_empty(&text[span.clone()]));
         let first = documents.next().unwrap_or(0..text.len());
         if let Some(next) = documents.next() {
-            let message = "another document follows; a function call must be a single document".to_owned();
+            let message =
+                "another document follows; a function call must be a single document".to_owned();
             return Err(YamlError::new(next.start, message));
         }
         let document = &text[first.clone()];
-        Ok(Self { document, base: first.start, cut: list::cut(document) })
+        Ok(Self {
+            document,
+            base: first.start,
+            cut: list::cut(document),
+        })
     }
 
     /// Reads the envelope.
@@ -107,21 +127,34 @@ impl<'t> Call<'t> {
     pub(crate) fn envelope(&self) -> Result<Envelope<'_>, YamlError> {
         let tree = match self.cut.as_ref().and_then(Cut::envelope) {
             Some(tree) => tree,
-            None => {
-                yaml::read(self.document).map_err(|error| YamlError::new(error.offset + self.base, error.message))?
-            }
+            None => yaml::read(self.document)
+                .map_err(|error| YamlError::new(error.offset + self.base, error.message))?,
         };
         let error = |offset: usize, message: String| YamlError::new(offset, message);
-        let root = tree.root().ok_or_else(|| error(self.base, "the document is empty".to_owned()))?;
-        let envelope = Envelope { call: self, tree, root };
+        let root = tree
+            .root()
+            .ok_or_else(|| error(self.base, "the document is empty".to_owned()))?;
+        let envelope = Envelope {
+            call: self,
+            tree,
+            root,
+        };
         let tree = &envelope.tree;
         if tree.kind(root) != Kind::Mapping {
-            return Err(error(envelope.place(tree.span(root).start), "expected a mapping".to_owned()));
+            return Err(error(
+                envelope.place(tree.span(root).start),
+                "expected a mapping".to_owned(),
+            ));
         }
         if let Some(version) = tree.get(root, "apiVersion") {
             let found = tree.scalar(version).unwrap_or_default();
-            if !matches!(&*found, "config.kubernetes.io/v1" | "config.kubernetes.io/v1beta1") {
-                let message = format!("unknown apiVersion `{found}`; expected `config.kubernetes.io/v1` or `v1beta1`");
+            if !matches!(
+                &*found,
+                "config.kubernetes.io/v1" | "config.kubernetes.io/v1beta1"
+            ) {
+                let message = format!(
+                    "unknown apiVersion `{found}`; expected `config.kubernetes.io/v1` or `v1beta1`"
+                );
                 return Err(error(envelope.place(tree.span(version).start), message));
             }
         }
@@ -143,7 +176,11 @@ impl<'c> Envelope<'c> {
         let node = tree.alias_target(tree.get(self.root, "functionConfig")?);
         let says_something = match tree.kind(node) {
             Kind::Mapping
-                if tree.get(node, "kind").and_then(|kind| tree.scalar(kind)).as_deref() == Some("ConfigMap") =>
+                if tree
+                    .get(node, "kind")
+                    .and_then(|kind| tree.scalar(kind))
+                    .as_deref()
+                    == Some("ConfigMap") =>
             {
                 // Settings beside `data` are a mistake, which the configuration reader reports.
                 let says = |(key, value): (NodeId, NodeId)| match tree.scalar(key).as_deref() {
@@ -158,14 +195,20 @@ impl<'c> Envelope<'c> {
             Kind::Sequence | Kind::Alias => true,
         };
         let offset = tree.span(node).start;
-        says_something.then(|| FunctionConfig { tree, node, start: self.place(offset) - offset })
+        says_something.then(|| FunctionConfig {
+            tree,
+            node,
+            start: self.place(offset) - offset,
+        })
     }
 
     /// The answer after an injection of the items.
     pub(crate) fn answer(&self, injection: Injection) -> FunctionAnswer {
         let earlier = self.earlier_results();
         let mut results = function_results(&injection);
-        let refused = results.iter().any(|result| result.severity == Severity::Error);
+        let refused = results
+            .iter()
+            .any(|result| result.severity == Severity::Error);
         let mut given = HashSet::new();
         // After a refusal no item is changed, so that only errors are true.
         results.retain(|result| !refused || result.severity == Severity::Error);
@@ -175,21 +218,36 @@ impl<'c> Envelope<'c> {
         edits.extend(added);
         // Stable: where the last item and the envelope end together, the item's lines come first.
         edits.sort_by_key(|edit| edit.range.start);
-        FunctionAnswer { edits, status: if refused { CallStatus::Refused } else { CallStatus::Done } }
+        FunctionAnswer {
+            edits,
+            status: if refused {
+                CallStatus::Refused
+            } else {
+                CallStatus::Done
+            },
+        }
     }
 
     /// The answer where no item was looked at, because of the configuration or the arguments.
     pub(crate) fn failure(&self, messages: impl Iterator<Item = String>) -> FunctionAnswer {
         let earlier = self.earlier_results();
         let messages: Vec<String> = messages.collect();
-        let results = messages.iter().map(|message| FunctionResult::error(message));
+        let results = messages
+            .iter()
+            .map(|message| FunctionResult::error(message));
         let results: Vec<_> = results.filter(|result| earlier.lacks(*result)).collect();
-        FunctionAnswer { edits: self.add_results(&results), status: CallStatus::Refused }
+        FunctionAnswer {
+            edits: self.add_results(&results),
+            status: CallStatus::Refused,
+        }
     }
 
     /// Results of earlier functions, or of an earlier run.
     fn earlier_results(&self) -> EarlierResults {
-        let results = self.tree.get(self.root, "results").and_then(|node| to_json(&self.tree, node).ok());
+        let results = self
+            .tree
+            .get(self.root, "results")
+            .and_then(|node| to_json(&self.tree, node).ok());
         EarlierResults::new(match results {
             Some(Value::Array(results)) => results,
             _ => Vec::new(),
@@ -202,43 +260,69 @@ impl<'c> Envelope<'c> {
             return Vec::new();
         }
         let tree = &self.tree;
-        let sequence =
-            |node: NodeId| (tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()).then_some(node);
+        let sequence = |node: NodeId| {
+            (tree.kind(node) == Kind::Sequence && tree.items(node).next().is_some()).then_some(node)
+        };
         let values = || results.iter().map(|result| result.value());
         let there = tree.get(self.root, "results");
-        let lines = self.indent_of_items().filter(|_| there.is_none()).map(|indent| block(results, indent));
+        let lines = self
+            .indent_of_items()
+            .filter(|_| there.is_none())
+            .map(|indent| block(results, indent));
         let operations: Vec<PatchOperation> = match there {
             // Only the place is asked.
             None if lines.is_some() => vec![add("/results", json!([""]))],
             None => vec![add("/results", values().collect())],
-            Some(node) if sequence(node).is_some() => values().map(|value| add("/results/-", value)).collect(),
+            Some(node) if sequence(node).is_some() => {
+                values().map(|value| add("/results/-", value)).collect()
+            }
             Some(_) => vec![PatchOperation::Replace(ReplaceOperation {
                 path: PointerBuf::from_tokens(["results"]),
                 value: values().collect(),
             })],
         };
         let operations = operations.into_iter().map(Into::into).collect();
-        let edits = splice(tree, operations, &Cache::default()).map(|spliced| spliced.edits).unwrap_or_default();
+        let edits = splice(tree, operations, &Cache::default())
+            .map(|spliced| spliced.edits)
+            .unwrap_or_default();
         let with_feeds = |edit: Edit| Edit::replace(edit.range, edit.text.replace("\r\n", "\n"));
         let with_lines = |edit: Edit| match &lines {
-            Some(lines) => Edit::replace(edit.range, edit.text.replace(edit.text.trim_matches('\n'), lines)),
+            Some(lines) => Edit::replace(
+                edit.range,
+                edit.text.replace(edit.text.trim_matches('\n'), lines),
+            ),
             None => edit,
         };
-        edits.into_iter().map(|edit| self.with_its_breaks(with_lines(self.in_document(with_feeds(edit))))).collect()
+        edits
+            .into_iter()
+            .map(|edit| self.with_its_breaks(with_lines(self.in_document(with_feeds(edit)))))
+            .collect()
     }
 
     /// Lines end as the call's do.
     fn with_its_breaks(&self, edit: Edit) -> Edit {
-        let first = self.call.document.find('\n').and_then(|end| self.call.document.get(..end));
+        let first = self
+            .call
+            .document
+            .find('\n')
+            .and_then(|end| self.call.document.get(..end));
         match first {
-            Some(line) if line.ends_with('\r') => Edit::replace(edit.range, edit.text.replace('\n', "\r\n")),
+            Some(line) if line.ends_with('\r') => {
+                Edit::replace(edit.range, edit.text.replace('\n', "\r\n"))
+            }
             _ => edit,
         }
     }
 
     /// The indentation of the items, for results too. The envelope without its items does not show it to the splicer.
     fn indent_of_items(&self) -> Option<&'c str> {
-        let first = self.call.cut.as_ref().filter(|_| self.is_cut())?.items.first()?;
+        let first = self
+            .call
+            .cut
+            .as_ref()
+            .filter(|_| self.is_cut())?
+            .items
+            .first()?;
         let item = &self.call.document[first.clone()];
         Some(&item[..item.len() - item.trim_start_matches(' ').len()])
     }
@@ -252,17 +336,28 @@ impl<'c> Envelope<'c> {
     /// ```
     fn in_document(&self, edit: Edit) -> Edit {
         let cut = self.call.cut.as_ref().filter(|_| self.is_cut());
-        let items = self.tree.get(self.root, "items").map(|items| self.tree.span(items).end);
-        if let (Some(key), Some([first, .., last] | [first @ last])) = (items, cut.map(|cut| &*cut.items))
+        let items = self
+            .tree
+            .get(self.root, "items")
+            .map(|items| self.tree.span(items).end);
+        if let (Some(key), Some([first, .., last] | [first @ last])) =
+            (items, cut.map(|cut| &*cut.items))
             && (key..=first.start).contains(&edit.range.start)
         {
             let end = self.call.base + last.end;
             let lines = edit.text.trim_matches('\n');
             let ends_in_line = !self.call.document[..last.end].ends_with('\n');
-            let text = if ends_in_line { format!("\n{lines}") } else { format!("{lines}\n") };
+            let text = if ends_in_line {
+                format!("\n{lines}")
+            } else {
+                format!("{lines}\n")
+            };
             return Edit::insert(end, text);
         }
-        Edit::replace(self.place(edit.range.start)..self.place(edit.range.end), edit.text)
+        Edit::replace(
+            self.place(edit.range.start)..self.place(edit.range.end),
+            edit.text,
+        )
     }
 
     fn is_cut(&self) -> bool {
@@ -271,11 +366,16 @@ impl<'c> Envelope<'c> {
 }
 
 fn add(path: &str, value: Value) -> PatchOperation {
-    PatchOperation::Add(AddOperation { path: PointerBuf::from_tokens(path.split('/').skip(1)), value })
+    PatchOperation::Add(AddOperation {
+        path: PointerBuf::from_tokens(path.split('/').skip(1)),
+        value,
+    })
 }
 
 fn is_resource_list(tree: &Tree<'_>, root: NodeId) -> bool {
-    tree.get(root, "kind").and_then(|kind| tree.scalar(kind)).is_some_and(|kind| kind == "ResourceList")
+    tree.get(root, "kind")
+        .and_then(|kind| tree.scalar(kind))
+        .is_some_and(|kind| kind == "ResourceList")
 }
 
 #[cfg(test)]
@@ -328,7 +428,10 @@ mod tests {
 
     fn answered(text: &str, injection: &Injection) -> String {
         let call = Call::new(text).unwrap();
-        apply(text, &call.envelope().unwrap().answer(injection.clone()).edits)
+        apply(
+            text,
+            &call.envelope().unwrap().answer(injection.clone()).edits,
+        )
     }
 
     #[test]
@@ -356,8 +459,10 @@ mod tests {
 
     #[test]
     fn results_stand_behind_everything_else() {
-        let injection =
-            Injection { outcomes: vec![outcome(finding(Reason::Injected, "added"))], ..Injection::default() };
+        let injection = Injection {
+            outcomes: vec![outcome(finding(Reason::Injected, "added"))],
+            ..Injection::default()
+        };
         let result = |indent: &str| {
             format!(
                 "results:\n{indent}- message: added\n{indent}  severity: info\n{indent}  resourceRef:\n{indent}    apiVersion: v1\n\
@@ -374,21 +479,48 @@ mod tests {
         ] {
             let answer = answered(&text, &injection);
             assert_eq!(answer, format!("{text}{}", result("")));
-            assert_eq!(answered(&answer, &injection), answer, "an equal result is not added twice");
+            assert_eq!(
+                answered(&answer, &injection),
+                answer,
+                "an equal result is not added twice"
+            );
         }
         let indented = "kind: ResourceList\nitems:\n  - kind: Pod\n";
-        assert_eq!(answered(indented, &injection), format!("{indented}{}", result("  ")));
+        assert_eq!(
+            answered(indented, &injection),
+            format!("{indented}{}", result("  "))
+        );
         let open = format!("{head}{}", item.trim_end());
-        assert_eq!(answered(&open, &injection), format!("{open}\n{}", result("").trim_end()));
+        assert_eq!(
+            answered(&open, &injection),
+            format!("{open}\n{}", result("").trim_end())
+        );
     }
 
     #[test]
     fn a_remark_names_its_resource() {
         let text = "kind: ResourceList\nitems:\n- kind: Widget\n";
-        let Outcome { identity, offset, .. } = outcome(finding(Reason::Injected, ""));
-        let finding = Finding { pointer: "/spec/template".to_owned(), ..finding(Reason::UnknownKind, "why") };
-        let remark = Remark { identity, offset, file: Some(("a.yaml".to_owned(), Some(1))), finding, unknown: None };
-        let answer = answered(text, &Injection { remarks: vec![remark], ..Injection::default() });
+        let Outcome {
+            identity, offset, ..
+        } = outcome(finding(Reason::Injected, ""));
+        let finding = Finding {
+            pointer: "/spec/template".to_owned(),
+            ..finding(Reason::UnknownKind, "why")
+        };
+        let remark = Remark {
+            identity,
+            offset,
+            file: Some(("a.yaml".to_owned(), Some(1))),
+            finding,
+            unknown: None,
+        };
+        let answer = answered(
+            text,
+            &Injection {
+                remarks: vec![remark],
+                ..Injection::default()
+            },
+        );
         let result = "results:\n- message: why\n  severity: warning\n  resourceRef:\n    apiVersion: v1\n    kind: Pod\n    name: a\n  \
                       field:\n    path: spec.template\n  file:\n    path: a.yaml\n    index: 1\n  tags:\n    reason: unknown-kind\n";
         assert_eq!(answer, format!("{text}{result}"));
@@ -397,14 +529,25 @@ mod tests {
     #[test]
     fn results_have_no_unrequested_and_no_repeated_findings() {
         let text = "kind: ResourceList\nitems:\n- kind: Pod\n";
-        let with = |reason| Injection { outcomes: vec![outcome(finding(reason, "why"))], ..Injection::default() };
-        for quiet in
-            [Reason::Unchanged, Reason::NotRequested, Reason::NotSelected, Reason::Disabled, Reason::LocalConfig]
-        {
+        let with = |reason| Injection {
+            outcomes: vec![outcome(finding(reason, "why"))],
+            ..Injection::default()
+        };
+        for quiet in [
+            Reason::Unchanged,
+            Reason::NotRequested,
+            Reason::NotSelected,
+            Reason::Disabled,
+            Reason::LocalConfig,
+        ] {
             assert_eq!(answered(text, &with(quiet)), text);
         }
         let removed = answered(text, &with(Reason::Removed));
         assert_ne!(removed, text);
-        assert_eq!(answered(&removed, &with(Reason::OptedOut)), removed, "what was removed is skipped from then on");
+        assert_eq!(
+            answered(&removed, &with(Reason::OptedOut)),
+            removed,
+            "what was removed is skipped from then on"
+        );
     }
 }

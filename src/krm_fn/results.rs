@@ -38,7 +38,10 @@ pub(super) fn function_results(injection: &Injection) -> Vec<FunctionResult<'_>>
 /// False for acknowledged warnings, and for decisions without news: otherwise each render would list every resource of a package. `unchanged` is left out so that a second run adds nothing to the first.
 fn is_worth_a_result(reported: &ReportedFinding<'_>) -> bool {
     use Reason::{Disabled, LocalConfig, NotRequested, NotSelected, Unchanged};
-    let is_news = !matches!(reported.finding.reason, Unchanged | NotRequested | NotSelected | Disabled | LocalConfig);
+    let is_news = !matches!(
+        reported.finding.reason,
+        Unchanged | NotRequested | NotSelected | Disabled | LocalConfig
+    );
     is_news && !reported.is_acknowledged
 }
 
@@ -53,7 +56,10 @@ pub(super) struct EarlierResults {
 impl EarlierResults {
     pub(super) fn new(results: Vec<Value>) -> Self {
         let is_removal = |result: &&Value| result["tags"]["reason"] == Reason::Removed.id();
-        Self { removed: results.iter().filter(is_removal).map(about).collect(), results: results.into_iter().collect() }
+        Self {
+            removed: results.iter().filter(is_removal).map(about).collect(),
+            results: results.into_iter().collect(),
+        }
     }
 
     /// True for a result that does not repeat one of these.
@@ -61,7 +67,9 @@ impl EarlierResults {
         if self.results.is_empty() {
             return true;
         }
-        let is_skip = result.reason.is_some_and(|reason| reason.class() == Class::Skipped);
+        let is_skip = result
+            .reason
+            .is_some_and(|reason| reason.class() == Class::Skipped);
         let value = result.value();
         !(self.results.contains(&value) || is_skip && self.removed.contains(&about(&value)))
     }
@@ -73,26 +81,71 @@ fn about(result: &Value) -> [Value; 2] {
 }
 
 impl<'r> FunctionResult<'r> {
-    fn new(ReportedFinding { finding, severity, resource, .. }: ReportedFinding<'r>) -> Self {
-        let resource = resource.map(|ResourceRef { identity, template, file, .. }| {
-            let pointer = if finding.pointer.is_empty() { template } else { &finding.pointer };
-            ResultResource { identity, pointer, file }
-        });
-        let (message, help, reason) = (&*finding.message, finding.help.as_deref(), Some(finding.reason));
-        Self { severity, message, help, resource, reason }
+    fn new(
+        ReportedFinding {
+            finding,
+            severity,
+            resource,
+            ..
+        }: ReportedFinding<'r>,
+    ) -> Self {
+        let resource = resource.map(
+            |ResourceRef {
+                 identity,
+                 template,
+                 file,
+                 ..
+             }| {
+                let pointer = if finding.pointer.is_empty() {
+                    template
+                } else {
+                    &finding.pointer
+                };
+                ResultResource {
+                    identity,
+                    pointer,
+                    file,
+                }
+            },
+        );
+        let (message, help, reason) = (
+            &*finding.message,
+            finding.help.as_deref(),
+            Some(finding.reason),
+        );
+        Self {
+            severity,
+            message,
+            help,
+            resource,
+            reason,
+        }
     }
 
     /// An error that is about no item.
     pub(super) fn error(message: &'r str) -> Self {
-        Self { severity: Severity::Error, message, help: None, resource: None, reason: None }
+        Self {
+            severity: Severity::Error,
+            message,
+            help: None,
+            resource: None,
+            reason: None,
+        }
     }
 
     /// Calls `field` for each field in its order, with its parent key if it has one, its key and its value.
     fn fields(self, mut field: impl FnMut(Option<&'static str>, &str, Value)) {
-        let message = self.help.map_or(self.message.into(), |help| format!("{}; {help}", self.message).into());
+        let message = self.help.map_or(self.message.into(), |help| {
+            format!("{}; {help}", self.message).into()
+        });
         field(None, "message", message);
         field(None, "severity", self.severity.name().into());
-        if let Some(ResultResource { identity, pointer, file }) = self.resource {
+        if let Some(ResultResource {
+            identity,
+            pointer,
+            file,
+        }) = self.resource
+        {
             let reference = Some("resourceRef");
             field(reference, "apiVersion", (&*identity.api_version).into());
             field(reference, "kind", (&*identity.kind).into());
@@ -136,8 +189,10 @@ impl<'r> FunctionResult<'r> {
             }
             within = parent;
             let step = if parent.is_some() { "  " } else { "" };
-            let value =
-                value.as_str().map_or_else(|| value.to_string(), |text| quote(text, Context::Block).into_owned());
+            let value = value.as_str().map_or_else(
+                || value.to_string(),
+                |text| quote(text, Context::Block).into_owned(),
+            );
             lines.extend(["\n", indent, lead, step, key, ": ", &value]);
             lead = "  ";
         });
@@ -148,7 +203,9 @@ impl<'r> FunctionResult<'r> {
 /// thousands of results, and as JSON they would take more memory than the list itself.
 pub(super) fn block(results: &[FunctionResult<'_>], indent: &str) -> String {
     let mut lines = "results:".to_owned();
-    results.iter().for_each(|result| result.write(indent, &mut lines));
+    results
+        .iter()
+        .for_each(|result| result.write(indent, &mut lines));
     lines
 }
 
@@ -167,7 +224,11 @@ mod tests {
             is_generated: false,
         };
         let file = ("a: b.yaml".to_owned(), Some(12));
-        let resource = ResultResource { identity: &identity, pointer: "/spec/0", file: Some(&file) };
+        let resource = ResultResource {
+            identity: &identity,
+            pointer: "/spec/0",
+            file: Some(&file),
+        };
         let about_pod = FunctionResult {
             resource: Some(resource),
             help: Some("do #this"),
@@ -179,7 +240,11 @@ mod tests {
         for indent in ["", "   "] {
             let text = block(&results, indent);
             let tree = read(&text).unwrap();
-            assert_eq!(to_json(&tree, tree.root().unwrap()), Ok(json!({ "results": values })), "{text}");
+            assert_eq!(
+                to_json(&tree, tree.root().unwrap()),
+                Ok(json!({ "results": values })),
+                "{text}"
+            );
         }
     }
 }

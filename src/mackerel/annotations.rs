@@ -100,7 +100,10 @@ impl Annotation {
     #[must_use]
     pub fn of(key: &str) -> Option<Annotation> {
         let name = key.strip_prefix(PREFIX)?;
-        Annotation::ALL.iter().copied().find(|annotation| annotation.names().any(|of| of == name))
+        Annotation::ALL
+            .iter()
+            .copied()
+            .find(|annotation| annotation.names().any(|of| of == name))
     }
 
     /// Returns the original injector's name for it, if that differs.

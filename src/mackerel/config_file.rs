@@ -41,7 +41,10 @@ pub(crate) const ROOT: Fields = &[
     ("displayName", ValueForm::Text),
     ("memo", ValueForm::Text),
     ("ignoreContainer", ValueForm::Pattern),
-    ("hostStatusOnStart", ValueForm::OneOf(&["working", "standby", "maintenance", "poweroff"])),
+    (
+        "hostStatusOnStart",
+        ValueForm::OneOf(&["working", "standby", "maintenance", "poweroff"]),
+    ),
     ("hostIdStore", ValueForm::OneOf(&["file", "memory"])),
     ("readinessProbe", ValueForm::Probe),
     ("plugin", ValueForm::Plugins),
@@ -54,7 +57,11 @@ pub(crate) const PROBE: Fields = &[
     ("periodSeconds", ValueForm::Whole(Least::Zero)),
     ("timeoutSeconds", ValueForm::Whole(Least::Zero)),
 ];
-const EXEC: Fields = &[("command", ValueForm::Command), ("user", ValueForm::User), ("env", ValueForm::Variables)];
+const EXEC: Fields = &[
+    ("command", ValueForm::Command),
+    ("user", ValueForm::User),
+    ("env", ValueForm::Variables),
+];
 const HTTP: Fields = &[
     ("scheme", ValueForm::Text),
     ("method", ValueForm::Text),
@@ -66,7 +73,10 @@ const HTTP: Fields = &[
 ];
 pub(crate) const HEADER: Fields = &[("name", ValueForm::Text), ("value", ValueForm::Text)];
 const TCP: Fields = &[("host", ValueForm::Text), ("port", ValueForm::Port)];
-pub(crate) const PLUGIN: Fields = &[("metrics", ValueForm::Named(METRICS)), ("checks", ValueForm::Named(CHECKS))];
+pub(crate) const PLUGIN: Fields = &[
+    ("metrics", ValueForm::Named(METRICS)),
+    ("checks", ValueForm::Named(CHECKS)),
+];
 const METRICS: Fields = &[
     ("command", ValueForm::Command),
     ("user", ValueForm::User),

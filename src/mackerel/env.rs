@@ -29,21 +29,96 @@ pub(crate) enum EnvOverride {
 pub(crate) const VARIABLES: [Variable; 17] = [
     given(API_KEY, "apiKey", EnvOverride::IfUnset, None),
     given(PLATFORM, "platform", EnvOverride::Forbidden, None),
-    given("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "kubelet.readOnlyPort", EnvOverride::Forbidden, None),
-    given("MACKEREL_KUBERNETES_KUBELET_PORT", "kubelet.port", EnvOverride::IfUnset, None),
-    given("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS", "kubelet.insecureTLS", EnvOverride::Forbidden, None),
-    given("MACKEREL_KUBERNETES_NODE_NAME", "platform", EnvOverride::Allowed, None),
-    given("MACKEREL_KUBERNETES_KUBELET_HOST", "platform", EnvOverride::Allowed, None),
-    given("MACKEREL_APIBASE", "agent.apiBase", EnvOverride::IfUnset, Some("apibase")),
-    given("MACKEREL_ROLES", "agent.roles", EnvOverride::IfUnset, Some("roles")),
-    given("MACKEREL_DISPLAY_NAME", "agent.displayName", EnvOverride::IfUnset, Some("displayName")),
-    given("MACKEREL_MEMO", "agent.memo", EnvOverride::IfUnset, Some("memo")),
-    given("MACKEREL_AGENT_CONFIG", "agent.config", EnvOverride::IfUnset, None),
-    given("MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES", "agent.config.pollingMinutes", EnvOverride::IfUnset, None),
-    given("MACKEREL_HOST_STATUS_ON_START", "agent.hostStatusOnStart", EnvOverride::IfUnset, Some("hostStatusOnStart")),
-    given("MACKEREL_HOST_ID_STORE", "agent.hostIdStore", EnvOverride::IfUnset, Some("hostIdStore")),
-    given("MACKEREL_IGNORE_CONTAINER", "agent.ignoreContainer", EnvOverride::IfUnset, Some("ignoreContainer")),
-    given("MACKEREL_LOG_LEVEL", "agent.logLevel", EnvOverride::IfUnset, None),
+    given(
+        "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT",
+        "kubelet.readOnlyPort",
+        EnvOverride::Forbidden,
+        None,
+    ),
+    given(
+        "MACKEREL_KUBERNETES_KUBELET_PORT",
+        "kubelet.port",
+        EnvOverride::IfUnset,
+        None,
+    ),
+    given(
+        "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS",
+        "kubelet.insecureTLS",
+        EnvOverride::Forbidden,
+        None,
+    ),
+    given(
+        "MACKEREL_KUBERNETES_NODE_NAME",
+        "platform",
+        EnvOverride::Allowed,
+        None,
+    ),
+    given(
+        "MACKEREL_KUBERNETES_KUBELET_HOST",
+        "platform",
+        EnvOverride::Allowed,
+        None,
+    ),
+    given(
+        "MACKEREL_APIBASE",
+        "agent.apiBase",
+        EnvOverride::IfUnset,
+        Some("apibase"),
+    ),
+    given(
+        "MACKEREL_ROLES",
+        "agent.roles",
+        EnvOverride::IfUnset,
+        Some("roles"),
+    ),
+    given(
+        "MACKEREL_DISPLAY_NAME",
+        "agent.displayName",
+        EnvOverride::IfUnset,
+        Some("displayName"),
+    ),
+    given(
+        "MACKEREL_MEMO",
+        "agent.memo",
+        EnvOverride::IfUnset,
+        Some("memo"),
+    ),
+    given(
+        "MACKEREL_AGENT_CONFIG",
+        "agent.config",
+        EnvOverride::IfUnset,
+        None,
+    ),
+    given(
+        "MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES",
+        "agent.config.pollingMinutes",
+        EnvOverride::IfUnset,
+        None,
+    ),
+    given(
+        "MACKEREL_HOST_STATUS_ON_START",
+        "agent.hostStatusOnStart",
+        EnvOverride::IfUnset,
+        Some("hostStatusOnStart"),
+    ),
+    given(
+        "MACKEREL_HOST_ID_STORE",
+        "agent.hostIdStore",
+        EnvOverride::IfUnset,
+        Some("hostIdStore"),
+    ),
+    given(
+        "MACKEREL_IGNORE_CONTAINER",
+        "agent.ignoreContainer",
+        EnvOverride::IfUnset,
+        Some("ignoreContainer"),
+    ),
+    given(
+        "MACKEREL_LOG_LEVEL",
+        "agent.logLevel",
+        EnvOverride::IfUnset,
+        None,
+    ),
 ];
 
 const fn given(
@@ -52,5 +127,10 @@ const fn given(
     env_override: EnvOverride,
     in_file: Option<&'static str>,
 ) -> Variable {
-    Variable { name, setting, env_override, in_file }
+    Variable {
+        name,
+        setting,
+        env_override,
+        in_file,
+    }
 }

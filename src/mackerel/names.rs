@@ -76,7 +76,10 @@ mod tests {
             ("mackerel/mackerel-container-agent:v0.13.2-plugins", true),
             ("mackerel-container-agent", true),
             ("localhost:5000/mackerel-container-agent", true),
-            ("public.ecr.aws/mackerel/mackerel-container-agent@sha256:0123", true),
+            (
+                "public.ecr.aws/mackerel/mackerel-container-agent@sha256:0123",
+                true,
+            ),
             ("example/mackerel-container-agent-extra:1", false),
             ("example/mackerel-container-agent/proxy:1", false),
             ("nginx:mackerel-container-agent", false),

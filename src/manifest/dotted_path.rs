@@ -27,7 +27,8 @@ pub(crate) fn escape(part: &str) -> String {
 
 /// Returns true if the path is `whole`, below it, or an item of it.
 pub(crate) fn is_at_or_below(path: &str, whole: &str) -> bool {
-    path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    path.strip_prefix(whole)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 #[cfg(test)]

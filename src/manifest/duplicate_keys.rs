@@ -36,12 +36,19 @@ pub(crate) fn second_key(tree: &Tree<'_>, mapping: NodeId, step: &str) -> Option
     second_key_of(tree, mapping, step, &mut MAX_MERGES.clone())
 }
 
-fn second_key_of(tree: &Tree<'_>, mapping: NodeId, step: &str, merges: &mut usize) -> Option<NodeId> {
+fn second_key_of(
+    tree: &Tree<'_>,
+    mapping: NodeId,
+    step: &str,
+    merges: &mut usize,
+) -> Option<NodeId> {
     let mapping = tree.alias_target(mapping);
     let mut seen = 0_u16;
     let mut merged = None;
     for (key, value) in tree.entries(mapping) {
-        let Some(text) = tree.scalar(key) else { continue };
+        let Some(text) = tree.scalar(key) else {
+            continue;
+        };
         let name = NAMES.iter().position(|name| *name == text);
         let Some(name) = name.or_else(|| (step == text).then_some(NAMES.len())) else {
             if is_merge_key(tree, key) {
@@ -57,7 +64,9 @@ fn second_key_of(tree: &Tree<'_>, mapping: NodeId, step: &str, merges: &mut usiz
     let source = tree.alias_target(merged?);
     *merges = merges.checked_sub(1)?;
     match tree.kind(source) {
-        Kind::Sequence => tree.items(source).find_map(|item| second_key_of(tree, item, step, merges)),
+        Kind::Sequence => tree
+            .items(source)
+            .find_map(|item| second_key_of(tree, item, step, merges)),
         _ => second_key_of(tree, source, step, merges),
     }
 }
@@ -68,26 +77,42 @@ pub(crate) fn occurrences<'a>(
     mapping: NodeId,
     name: &'a str,
 ) -> impl DoubleEndedIterator<Item = NodeId> + 'a {
-    let named = tree.entries(tree.alias_target(mapping)).filter(move |(key, _)| tree.is_key(*key, name));
-    named.map(|(_, value)| value).collect::<Vec<_>>().into_iter()
+    let named = tree
+        .entries(tree.alias_target(mapping))
+        .filter(move |(key, _)| tree.is_key(*key, name));
+    named
+        .map(|(_, value)| value)
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 /// Returns true if one `kind` and one `apiVersion` of a resource that has them twice match.
-pub(crate) fn may_be(tree: &Tree<'_>, mapping: NodeId, identity: &Identity, group: &str, kind: &str) -> bool {
-    let of = |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group) == group;
+pub(crate) fn may_be(
+    tree: &Tree<'_>,
+    mapping: NodeId,
+    identity: &Identity,
+    group: &str,
+    kind: &str,
+) -> bool {
+    let of =
+        |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group) == group;
     let says = |name: &'static str, read: &str, is_it: &dyn Fn(&str) -> bool| {
         is_it(read)
-            || occurrences(tree, mapping, name)
-                .any(|value| tree.scalar(tree.alias_target(value)).is_some_and(|text| is_it(&text)))
+            || occurrences(tree, mapping, name).any(|value| {
+                tree.scalar(tree.alias_target(value))
+                    .is_some_and(|text| is_it(&text))
+            })
     };
-    says("kind", &identity.kind, &|text| text == kind) && says("apiVersion", &identity.api_version, &of)
+    says("kind", &identity.kind, &|text| text == kind)
+        && says("apiVersion", &identity.api_version, &of)
 }
 
 /// Returns true if one of the mapping's `kind`s is a list's and it has `items`.
 pub(crate) fn may_be_list(tree: &Tree<'_>, mapping: NodeId) -> bool {
-    occurrences(tree, mapping, "kind")
-        .any(|kind| tree.scalar(tree.alias_target(kind)).is_some_and(|kind| is_list(&kind)))
-        && tree.member(mapping, "items").is_some()
+    occurrences(tree, mapping, "kind").any(|kind| {
+        tree.scalar(tree.alias_target(kind))
+            .is_some_and(|kind| is_list(&kind))
+    }) && tree.member(mapping, "items").is_some()
 }
 
 /// The place of a duplicate key, in lines below the first occurrence.
@@ -100,7 +125,9 @@ impl NextOccurrence {
     /// Counts the lines from a key's offset to that of the next occurrence.
     pub(crate) fn of(text: &str, key: usize, next: usize) -> Self {
         let lines = text.as_bytes().get(key..next).unwrap_or_default();
-        Self { lines: memchr::memchr_iter(b'\n', lines).count() }
+        Self {
+            lines: memchr::memchr_iter(b'\n', lines).count(),
+        }
     }
 }
 
@@ -133,7 +160,8 @@ mod tests {
             ("text", "", None),
         ] {
             let tree = yaml_json_patch::read(text).unwrap();
-            let found = second_key(&tree, tree.root().unwrap(), step).map(|key| &text[tree.span(key).start..]);
+            let found = second_key(&tree, tree.root().unwrap(), step)
+                .map(|key| &text[tree.span(key).start..]);
             assert_eq!(
                 found.map(|rest| rest.trim_end_matches(['}', ']'])),
                 expected.map(|e| e.trim_end_matches(['}', ']'])),

@@ -29,8 +29,14 @@ mod tests {
         let cases = [
             ("", ""),
             ("/spec", "spec"),
-            ("/spec/template/spec/containers/1/image", "spec.template.spec.containers[1].image"),
-            ("/metadata/annotations/example.io~1inject", "metadata.annotations[example.io/inject]"),
+            (
+                "/spec/template/spec/containers/1/image",
+                "spec.template.spec.containers[1].image",
+            ),
+            (
+                "/metadata/annotations/example.io~1inject",
+                "metadata.annotations[example.io/inject]",
+            ),
             ("/data/a~0b", "data.a~b"),
         ];
         for (pointer, path) in cases {

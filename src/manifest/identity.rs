@@ -28,7 +28,14 @@ impl Serialize for Identity {
             Some(namespace) => fields.serialize_field("namespace", namespace)?,
             None => fields.skip_field("namespace")?,
         }
-        fields.serialize_field(if self.is_generated { "generateName" } else { "name" }, &self.name)?;
+        fields.serialize_field(
+            if self.is_generated {
+                "generateName"
+            } else {
+                "name"
+            },
+            &self.name,
+        )?;
         fields.end()
     }
 }

@@ -16,7 +16,10 @@ impl ItemCache {
         if tree.kind(list) != Kind::Sequence {
             return tree.child(list, token);
         }
-        let items = self.lists.entry(list).or_insert_with(|| tree.items(list).collect());
+        let items = self
+            .lists
+            .entry(list)
+            .or_insert_with(|| tree.items(list).collect());
         items.get(token.parse::<usize>().ok()?).copied()
     }
 }

@@ -76,10 +76,16 @@ pub(crate) struct NamedPatch {
 pub(crate) fn read(text: &str) -> Kustomization {
     let mut kustomization = Kustomization::default();
     for document in yaml_json_patch::documents(text) {
-        let Ok(tree) = yaml::read(&text[document.span.clone()]) else { continue };
-        let Some(root) = tree.root().filter(|root| is_kustomize(&tree, *root)) else { continue };
+        let Ok(tree) = yaml::read(&text[document.span.clone()]) else {
+            continue;
+        };
+        let Some(root) = tree.root().filter(|root| is_kustomize(&tree, *root)) else {
+            continue;
+        };
         let strings = |list| items(&tree, root, list).filter_map(|(_, item)| string(&tree, item));
-        kustomization.resources.extend(strings("resources").chain(strings("bases")));
+        kustomization
+            .resources
+            .extend(strings("resources").chain(strings("bases")));
         kustomization.components.extend(strings("components"));
         kustomization.transformers.extend(strings("transformers"));
         kustomization.affixes = affixes(&tree, root);
@@ -88,11 +94,19 @@ pub(crate) fn read(text: &str) -> Kustomization {
                 "patchesJson6902" => kustomization.affixes.clone(),
                 _ => NameAffixes::default(),
             };
-            kustomization.entries.extend(items(&tree, root, list).filter_map(|(_, item)| {
-                let entry = entry(&tree, item)?;
-                let target = entry.target.map(|target| target.after(earlier_affixes.clone()));
-                Some(PatchEntry { target, offset: document.span.start + entry.offset, ..entry })
-            }));
+            kustomization
+                .entries
+                .extend(items(&tree, root, list).filter_map(|(_, item)| {
+                    let entry = entry(&tree, item)?;
+                    let target = entry
+                        .target
+                        .map(|target| target.after(earlier_affixes.clone()));
+                    Some(PatchEntry {
+                        target,
+                        offset: document.span.start + entry.offset,
+                        ..entry
+                    })
+                }));
         }
         // A string is a path or the patch itself. Kustomize accepted paths in `patches` too before entries had `path`.
         for list in ["patches", "patchesStrategicMerge"] {
@@ -101,9 +115,15 @@ pub(crate) fn read(text: &str) -> Kustomization {
                     Some(path) => (pointer + "/path", path),
                     None => (pointer, item),
                 };
-                let Some(path) = string(&tree, node).filter(|path| !path.contains('\n')) else { continue };
+                let Some(path) = string(&tree, node).filter(|path| !path.contains('\n')) else {
+                    continue;
+                };
                 let offset = document.span.start + tree.span(node).start;
-                kustomization.patches.push(PatchPath { path, offset, pointer });
+                kustomization.patches.push(PatchPath {
+                    path,
+                    offset,
+                    pointer,
+                });
             }
         }
     }
@@ -113,7 +133,10 @@ pub(crate) fn read(text: &str) -> Kustomization {
 /// Reads `namePrefix` and `nameSuffix`.
 fn affixes(tree: &Tree<'_>, root: NodeId) -> NameAffixes {
     let field = |key| text(tree, root, key).unwrap_or_default();
-    NameAffixes { prefix: field("namePrefix"), suffix: field("nameSuffix") }
+    NameAffixes {
+        prefix: field("namePrefix"),
+        suffix: field("nameSuffix"),
+    }
 }
 
 /// Reads one entry of a list of patches.
@@ -122,20 +145,36 @@ fn entry(tree: &Tree<'_>, item: NodeId) -> Option<PatchEntry> {
     let node = member("path").or_else(|| member("patch")).unwrap_or(item);
     let text = string(tree, node)?;
     let is_inline = node != item && member("path").is_none() || text.contains('\n');
-    let source = if is_inline { PatchSource::Inline(text) } else { PatchSource::File(text) };
+    let source = if is_inline {
+        PatchSource::Inline(text)
+    } else {
+        PatchSource::File(text)
+    };
     let target = member("target").map(|node| PatchTarget::of(tree, node));
-    Some(PatchEntry { target, source, offset: tree.span(node).start })
+    Some(PatchEntry {
+        target,
+        source,
+        offset: tree.span(node).start,
+    })
 }
 
 /// Kustomize fills in the kind if it is missing.
 fn is_kustomize(tree: &Tree<'_>, root: NodeId) -> bool {
-    text(tree, root, "kind").is_none_or(|kind| matches!(kind.as_str(), "Kustomization" | "Component"))
+    text(tree, root, "kind")
+        .is_none_or(|kind| matches!(kind.as_str(), "Kustomization" | "Component"))
 }
 
 /// The items of a list of the kustomization, with their pointers.
-fn items<'a>(tree: &'a Tree<'_>, root: NodeId, list: &'a str) -> impl Iterator<Item = (String, NodeId)> + 'a {
+fn items<'a>(
+    tree: &'a Tree<'_>,
+    root: NodeId,
+    list: &'a str,
+) -> impl Iterator<Item = (String, NodeId)> + 'a {
     let node = tree.member(root, list).map(|node| tree.alias_target(node));
-    let items = node.into_iter().flat_map(|node| tree.items(node)).enumerate();
+    let items = node
+        .into_iter()
+        .flat_map(|node| tree.items(node))
+        .enumerate();
     items.map(move |(index, item)| (format!("/{list}/{index}"), item))
 }
 
@@ -153,8 +192,18 @@ mod tests {
 
     /// Pointer, path, and the text at the offset.
     fn patches(text: &str) -> Vec<(String, String, String)> {
-        let shown = |offset: usize| text[offset..].split([',', '}', ']', '\n']).next().unwrap().to_owned();
-        read(text).patches.into_iter().map(|entry| (entry.pointer, entry.path, shown(entry.offset))).collect()
+        let shown = |offset: usize| {
+            text[offset..]
+                .split([',', '}', ']', '\n'])
+                .next()
+                .unwrap()
+                .to_owned()
+        };
+        read(text)
+            .patches
+            .into_iter()
+            .map(|entry| (entry.pointer, entry.path, shown(entry.offset)))
+            .collect()
     }
 
     fn paths(text: &str) -> Vec<String> {
@@ -165,7 +214,9 @@ mod tests {
     fn patches_are_named_in_both_lists() {
         let text = "# comment\n---\nkind: Kustomization\npatches:\n- path: a.yaml\n  target: {kind: Deployment}\n- patch: |-\n    kind: Pod\n\
                     - {path: \"../b.yaml\"}\npatchesStrategicMerge: [c/d.yaml]\n";
-        let named = |pointer: &str, path: &str, shown: &str| (pointer.to_owned(), path.to_owned(), shown.to_owned());
+        let named = |pointer: &str, path: &str, shown: &str| {
+            (pointer.to_owned(), path.to_owned(), shown.to_owned())
+        };
         let expected = [
             named("/patches/0/path", "a.yaml", "a.yaml"),
             named("/patches/2/path", "../b.yaml", "\"../b.yaml\""),
@@ -185,7 +236,11 @@ mod tests {
     #[test]
     fn a_component_and_a_kustomization_without_kind_count_and_other_kinds_do_not() {
         for kind in ["kind: Component\n", ""] {
-            assert_eq!(paths(&format!("{kind}patches: [a.yaml]\n")), ["a.yaml"], "{kind}");
+            assert_eq!(
+                paths(&format!("{kind}patches: [a.yaml]\n")),
+                ["a.yaml"],
+                "{kind}"
+            );
         }
         assert!(paths("kind: Deployment\npatches: [{path: a.yaml}]\n").is_empty());
     }
@@ -195,18 +250,33 @@ mod tests {
         let text = "resources: [a.yaml, ../base]\npatchesJson6902: [{path: b.yaml}]\nreplacements: [{path: c.yaml}]\n\
                     configurations: [d.yaml]\ntransformers: [e.yaml]\nnamePrefix: a-\nnameSuffix: -b\n";
         let read = read(text);
-        assert_eq!((read.transformers, read.affixes.around("x")), (vec!["e.yaml".to_owned()], "a-x-b".to_owned()));
-        assert_eq!((read.resources, read.patches), (vec!["a.yaml".to_owned(), "../base".to_owned()], vec![]));
+        assert_eq!(
+            (read.transformers, read.affixes.around("x")),
+            (vec!["e.yaml".to_owned()], "a-x-b".to_owned())
+        );
+        assert_eq!(
+            (read.resources, read.patches),
+            (vec!["a.yaml".to_owned(), "../base".to_owned()], vec![])
+        );
         assert_eq!(
             read.entries,
-            [PatchEntry { target: None, source: PatchSource::File("b.yaml".to_owned()), offset: 54 }]
+            [PatchEntry {
+                target: None,
+                source: PatchSource::File("b.yaml".to_owned()),
+                offset: 54
+            }]
         );
     }
 
     #[test]
     fn what_cannot_be_read_names_nothing() {
-        for text in ["", "[]", "patches: {path: a.yaml}\n", "patches: [\n", "patches: [[a.yaml], null, {path: [b]}]\n"]
-        {
+        for text in [
+            "",
+            "[]",
+            "patches: {path: a.yaml}\n",
+            "patches: [\n",
+            "patches: [[a.yaml], null, {path: [b]}]\n",
+        ] {
             assert!(paths(text).is_empty(), "{text}");
         }
     }

@@ -40,8 +40,16 @@ impl KustomizationGraph {
     pub(crate) fn of(nodes: impl Iterator<Item = GraphNode>) -> Self {
         let mut graph = Self::default();
         for (index, node) in nodes.enumerate() {
-            for entry in node.resources.into_iter().chain(node.components.iter().cloned()) {
-                graph.users.entry(entry).or_default().push(node.folder.clone());
+            for entry in node
+                .resources
+                .into_iter()
+                .chain(node.components.iter().cloned())
+            {
+                graph
+                    .users
+                    .entry(entry)
+                    .or_default()
+                    .push(node.folder.clone());
             }
             let folder = graph.nodes.entry(node.folder).or_default();
             folder.indexes.push(index);
@@ -55,19 +63,32 @@ impl KustomizationGraph {
     /// others, and their components.
     pub(crate) fn reached(&self, file: &Path) -> Vec<(usize, NamesByWay)> {
         let mut found: BTreeMap<&Path, NamesByWay> = BTreeMap::new();
-        let users = |path: &Path| self.users.get(path).into_iter().flatten().map(PathBuf::as_path);
-        let mut open: Vec<(&Path, NameChanges)> = users(file).map(|folder| (folder, Vec::new())).collect();
+        let users = |path: &Path| {
+            self.users
+                .get(path)
+                .into_iter()
+                .flatten()
+                .map(PathBuf::as_path)
+        };
+        let mut open: Vec<(&Path, NameChanges)> =
+            users(file).map(|folder| (folder, Vec::new())).collect();
         while let Some((folder, names)) = open.pop() {
             if add(&mut found, folder, &names) {
                 let names = self.renamed(folder, names);
                 open.extend(users(folder).map(|user| (user, names.clone())));
             }
         }
-        let components = |path: &Path| self.nodes.get(path).into_iter().flat_map(|node| &node.components);
+        let components = |path: &Path| {
+            self.nodes
+                .get(path)
+                .into_iter()
+                .flat_map(|node| &node.components)
+        };
         let mut open: Vec<(&Path, NameChanges)> = found
             .iter()
             .flat_map(|(folder, ways)| {
-                ways.iter().flat_map(|names| components(folder).map(|to| (&**to, names.clone())))
+                ways.iter()
+                    .flat_map(|names| components(folder).map(|to| (&**to, names.clone())))
             })
             .collect();
         while let Some((folder, names)) = open.pop() {
@@ -77,7 +98,10 @@ impl KustomizationGraph {
         }
         let of_folder = |(folder, names): (&Path, NamesByWay)| {
             let indexes = self.nodes.get(folder).map_or(&[][..], |node| &node.indexes);
-            indexes.iter().map(move |index| (*index, names.clone())).collect::<Vec<_>>()
+            indexes
+                .iter()
+                .map(move |index| (*index, names.clone()))
+                .collect::<Vec<_>>()
         };
         let mut reached: Vec<(usize, NamesByWay)> = found.into_iter().flat_map(of_folder).collect();
         reached.sort_unstable_by_key(|(index, _)| *index);
@@ -86,7 +110,8 @@ impl KustomizationGraph {
 
     /// Returns the changes including those of a kustomization: first its prefix, then its suffix, as in kustomize.
     fn renamed(&self, folder: &Path, mut names: NameChanges) -> NameChanges {
-        let Some(NameAffixes { prefix, suffix }) = self.nodes.get(folder).map(|node| &node.affixes) else {
+        let Some(NameAffixes { prefix, suffix }) = self.nodes.get(folder).map(|node| &node.affixes)
+        else {
             return names;
         };
         let mut last = names.last().cloned().unwrap_or_default();
@@ -103,7 +128,11 @@ impl KustomizationGraph {
 }
 
 /// Returns true if the names are new for the folder.
-fn add<'p>(found: &mut BTreeMap<&'p Path, NamesByWay>, folder: &'p Path, names: &NameChanges) -> bool {
+fn add<'p>(
+    found: &mut BTreeMap<&'p Path, NamesByWay>,
+    folder: &'p Path,
+    names: &NameChanges,
+) -> bool {
     let ways = found.entry(folder).or_default();
     let is_new = ways.len() < MAX_WAYS && !ways.contains(names);
     if is_new {
@@ -124,36 +153,71 @@ mod tests {
     /// The folders that `web.yaml` comes into, with its names there: `overlay: web p-web`.
     fn reached(nodes: &[Node<'_>]) -> Vec<String> {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
-        let graph = KustomizationGraph::of(nodes.iter().map(|(folder, resources, components, prefix)| GraphNode {
-            folder: PathBuf::from(folder),
-            resources: paths(resources),
-            components: paths(components),
-            affixes: NameAffixes { prefix: (*prefix).to_owned(), suffix: String::new() },
-        }));
+        let graph =
+            KustomizationGraph::of(nodes.iter().map(|(folder, resources, components, prefix)| {
+                GraphNode {
+                    folder: PathBuf::from(folder),
+                    resources: paths(resources),
+                    components: paths(components),
+                    affixes: NameAffixes {
+                        prefix: (*prefix).to_owned(),
+                        suffix: String::new(),
+                    },
+                }
+            }));
         let shown = |(index, ways): (usize, Vec<Vec<NameAffixes>>)| {
-            let mut ways: Vec<String> =
-                ways.iter().map(|names| names.iter().map(|name| format!(" {}web", name.prefix)).collect()).collect();
+            let mut ways: Vec<String> = ways
+                .iter()
+                .map(|names| {
+                    names
+                        .iter()
+                        .map(|name| format!(" {}web", name.prefix))
+                        .collect()
+                })
+                .collect();
             ways.sort_unstable();
             format!("{}:{}", nodes[index].0, ways.join(" or"))
         };
-        graph.reached(Path::new("web.yaml")).into_iter().map(shown).collect()
+        graph
+            .reached(Path::new("web.yaml"))
+            .into_iter()
+            .map(shown)
+            .collect()
     }
 
     #[test]
     fn a_file_comes_into_what_has_it_directly_or_through_others() {
         let base: Node<'_> = ("base", &["web.yaml"], &[], "");
         assert_eq!(
-            reached(&[base, ("overlay", &["base"], &[], ""), ("other", &["api"], &[], "")]),
+            reached(&[
+                base,
+                ("overlay", &["base"], &[], ""),
+                ("other", &["api"], &[], "")
+            ]),
             ["base:", "overlay:"]
         );
-        assert_eq!(reached(&[("other", &["api.yaml"], &["part"], ""), ("part", &[], &[], "")]), [""; 0]);
+        assert_eq!(
+            reached(&[
+                ("other", &["api.yaml"], &["part"], ""),
+                ("part", &[], &[], "")
+            ]),
+            [""; 0]
+        );
         let part = ("part", &[][..], &["inner"][..], "");
         assert_eq!(
-            reached(&[base, ("overlay", &["base"], &["part"], ""), part, ("inner", &[], &[], "")]),
+            reached(&[
+                base,
+                ("overlay", &["base"], &["part"], ""),
+                part,
+                ("inner", &[], &[], "")
+            ]),
             ["base:", "overlay:", "part:", "inner:"]
         );
         assert_eq!(
-            reached(&[("part", &["web.yaml"], &[], ""), ("overlay", &[], &["part"], "")]),
+            reached(&[
+                ("part", &["web.yaml"], &[], ""),
+                ("overlay", &[], &["part"], "")
+            ]),
             ["part:", "overlay:"]
         );
     }
@@ -169,12 +233,25 @@ mod tests {
         let part: Node<'_> = ("part", &[], &[], "p-");
         assert_eq!(
             reached(&[&layers[..], &[part]].concat()),
-            ["base:", "a: b-web", "c: b-web", "overlay: b-web or b-web a-b-web", "part: b-web or b-web a-b-web"]
+            [
+                "base:",
+                "a: b-web",
+                "c: b-web",
+                "overlay: b-web or b-web a-b-web",
+                "part: b-web or b-web a-b-web"
+            ]
         );
     }
 
     #[test]
     fn a_cycle_has_an_end() {
-        assert_eq!(reached(&[("a", &["web.yaml", "b"], &[], "a-"), ("b", &["a"], &[], "b-")]).len(), 2);
+        assert_eq!(
+            reached(&[
+                ("a", &["web.yaml", "b"], &[], "a-"),
+                ("b", &["a"], &[], "b-")
+            ])
+            .len(),
+            2
+        );
     }
 }

@@ -11,7 +11,11 @@ pub(crate) fn ends_with_line_feeds(text: &str) -> bool {
 /// The lines of a text that [`ends_with_line_feeds`], without their breaks, each with the start of the next line.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> + '_ {
     let bytes = text.as_bytes();
-    let mut at = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let mut at = if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    };
     std::iter::from_fn(move || {
         let rest = bytes.get(at..).filter(|rest| !rest.is_empty())?;
         let start = at;
@@ -30,7 +34,11 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (Range<usize>, usize)> +
 /// The lines of a text that [`ends_with_line_feeds`] which do not begin with a space, without their breaks.
 pub(crate) fn flush_lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let bytes = text.as_bytes();
-    let begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let begin = if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    };
     let mut next = match bytes.get(begin) {
         None => None,
         Some(b' ') => below_indented(bytes, begin),
@@ -38,9 +46,11 @@ pub(crate) fn flush_lines(text: &str) -> impl Iterator<Item = Range<usize>> + '_
     };
     std::iter::from_fn(move || {
         let start = next?;
-        let end = memchr::memchr(b'\n', bytes.get(start..)?).map_or(bytes.len(), |found| start + found);
+        let end =
+            memchr::memchr(b'\n', bytes.get(start..)?).map_or(bytes.len(), |found| start + found);
         next = below_indented(bytes, end);
-        let carriage_return = end > start && end < bytes.len() && bytes.get(end - 1) == Some(&b'\r');
+        let carriage_return =
+            end > start && end < bytes.len() && bytes.get(end - 1) == Some(&b'\r');
         Some(start..end - usize::from(carriage_return))
     })
 }
@@ -51,14 +61,25 @@ fn below_indented(bytes: &[u8], at: usize) -> Option<usize> {
     let begins = |(before, first): (&u8, &u8)| (*before == b'\n') & (*first != b' ');
     let mut at = at;
     // Most lines are indented: no branch per byte, so that the compiler emits vector instructions.
-    while let Some((before, first)) = bytes.get(at..at + STRIDE).zip(bytes.get(at + 1..at + 1 + STRIDE)) {
-        if before.iter().zip(first).fold(false, |any, pair| any | begins(pair)) {
+    while let Some((before, first)) = bytes
+        .get(at..at + STRIDE)
+        .zip(bytes.get(at + 1..at + 1 + STRIDE))
+    {
+        if before
+            .iter()
+            .zip(first)
+            .fold(false, |any, pair| any | begins(pair))
+        {
             break;
         }
         at += STRIDE;
     }
     let (before, first) = (bytes.get(at..)?, bytes.get(at + 1..)?);
-    before.iter().zip(first).position(begins).map(|found| at + found + 1)
+    before
+        .iter()
+        .zip(first)
+        .position(begins)
+        .map(|found| at + found + 1)
 }
 
 /// A line without indentation, classified.
@@ -83,11 +104,15 @@ pub(crate) fn flush(line: &str) -> Flush<'_> {
     match bytes.first() {
         None | Some(b'#') => Flush::Nothing,
         Some(b'-') if blank(bytes.get(1)) => Flush::Dash,
-        Some(b'-' | b'.') if matches!(bytes.get(..3), Some(b"---" | b"...")) && is_nothing(&line[3..]) => Flush::Marker,
+        Some(b'-' | b'.')
+            if matches!(bytes.get(..3), Some(b"---" | b"...")) && is_nothing(&line[3..]) =>
+        {
+            Flush::Marker
+        }
         Some(byte) if byte.is_ascii_alphanumeric() => {
-            let end = bytes
-                .iter()
-                .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/')));
+            let end = bytes.iter().position(|byte| {
+                !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/'))
+            });
             match end {
                 Some(end) if bytes.get(end) == Some(&b':') && blank(bytes.get(end + 1)) => {
                     Flush::Key(&line[..end], line[end + 1..].trim_matches([' ', '\t']))

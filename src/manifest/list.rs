@@ -69,7 +69,9 @@ impl Cut {
     #[must_use]
     pub fn place(&self, in_envelope: usize) -> usize {
         match (self.items.first(), self.items.last()) {
-            (Some(first), Some(last)) if in_envelope >= first.start => in_envelope + (last.end - first.start),
+            (Some(first), Some(last)) if in_envelope >= first.start => {
+                in_envelope + (last.end - first.start)
+            }
             _ => in_envelope,
         }
     }
@@ -78,7 +80,9 @@ impl Cut {
 /// The only item of an item's text; none if that is not a sequence of one.
 #[must_use]
 pub fn item(tree: &Tree<'_>) -> Option<NodeId> {
-    let root = tree.root().filter(|root| tree.style(*root) == Style::Block)?;
+    let root = tree
+        .root()
+        .filter(|root| tree.style(*root) == Style::Block)?;
     let mut items = tree.items(root);
     items.next().filter(|_| items.next().is_none())
 }
@@ -96,12 +100,20 @@ pub fn cut(document: &str) -> Option<Cut> {
     let mut column = 0;
     let mut state = State::Before;
     for (line, _) in lines(document) {
-        let beginning = bytes.get(line.start..=line.start + column).unwrap_or_default();
+        let beginning = bytes
+            .get(line.start..=line.start + column)
+            .unwrap_or_default();
         // Fast path for nearly every line: deeper than the dashes, it belongs to an item.
-        if state == State::Items && !beginning.is_empty() && beginning.iter().all(|byte| *byte == b' ') {
+        if state == State::Items
+            && !beginning.is_empty()
+            && beginning.iter().all(|byte| *byte == b' ')
+        {
             continue;
         }
-        let indent = bytes[line.clone()].iter().take_while(|byte| **byte == b' ').count();
+        let indent = bytes[line.clone()]
+            .iter()
+            .take_while(|byte| **byte == b' ')
+            .count();
         let content = &document[line.start + indent..line.end];
         // A line of tabs between items may be an error; only the whole document tells.
         if content.starts_with('\t') {
@@ -152,7 +164,11 @@ pub fn cut(document: &str) -> Option<Cut> {
     }
     let (key, first, last) = (key?, items.first()?.start, items.last()?.end);
     let envelope = [&document[..first], &document[last..]].concat();
-    Some(Cut { items, envelope, key })
+    Some(Cut {
+        items,
+        envelope,
+        key,
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -177,7 +193,11 @@ mod tests {
 
     #[test]
     fn lines_of_tabs_between_items_are_left_to_the_whole() {
-        for text in ["items:\n- a: >-\n\n\t\t \n", "items:\n- a: 1\n\t\n- b: 1\n", "\t\nitems:\n- a: 1\n"] {
+        for text in [
+            "items:\n- a: >-\n\n\t\t \n",
+            "items:\n- a: 1\n\t\n- b: 1\n",
+            "\t\nitems:\n- a: 1\n",
+        ] {
             assert_eq!(cut(text), None, "{text:?}");
         }
         assert!(cut("items:\n- a: |\n    x\n    \ty\n- b: 1\n").is_some());

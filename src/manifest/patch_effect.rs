@@ -41,7 +41,10 @@ impl PatchTarget {
 
     /// Returns the target of a patch that kustomize applies after `namePrefix` and `nameSuffix` of its kustomization.
     pub(crate) fn after(self, earlier_affixes: NameAffixes) -> Self {
-        Self { earlier_affixes, ..self }
+        Self {
+            earlier_affixes,
+            ..self
+        }
     }
 
     /// Reads the target that a strategic merge patch names itself.
@@ -49,7 +52,12 @@ impl PatchTarget {
         let metadata = tree.member(root, "metadata")?;
         let api_version = text(tree, root, "apiVersion").unwrap_or_default();
         Some(Self {
-            group: Pattern::of(api_version.split_once('/').map(|(group, _)| group.to_owned()).unwrap_or_default()),
+            group: Pattern::of(
+                api_version
+                    .split_once('/')
+                    .map(|(group, _)| group.to_owned())
+                    .unwrap_or_default(),
+            ),
             version: Pattern::default(),
             kind: Pattern::of(text(tree, root, "kind")?),
             name: Pattern::of(text(tree, metadata, "name")?),
@@ -62,22 +70,36 @@ impl PatchTarget {
     /// Returns true if the patch changes this object on one of the ways to its kustomization. A lower layer may set the namespace
     /// of an object without one.
     pub(crate) fn matches(&self, object: &Identity, ways: &[NameChanges]) -> bool {
-        let (group, version) = object.api_version.split_once('/').unwrap_or(("", &object.api_version));
+        let (group, version) = object
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &object.api_version));
         self.kind.is_match(&object.kind)
             && self.matches_name(&object.name, ways)
             && self.group.is_match(group)
             && self.version.is_match(version)
-            && object.namespace.as_ref().is_none_or(|namespace| self.namespace.is_match(namespace))
+            && object
+                .namespace
+                .as_ref()
+                .is_none_or(|namespace| self.namespace.is_match(namespace))
     }
 
     fn matches_name(&self, original: &str, ways: &[NameChanges]) -> bool {
         let current = |changes: &NameChanges| {
-            let name = changes.last().map_or_else(|| original.to_owned(), |affixes| affixes.around(original));
+            let name = changes
+                .last()
+                .map_or_else(|| original.to_owned(), |affixes| affixes.around(original));
             self.earlier_affixes.around(&name)
         };
         self.name.is_match(original)
-            || ways.iter().any(|changes| self.name.is_match(&current(changes)))
-            || self.by_any_name && ways.iter().flatten().any(|affixes| self.name.is_match(&affixes.around(original)))
+            || ways
+                .iter()
+                .any(|changes| self.name.is_match(&current(changes)))
+            || self.by_any_name
+                && ways
+                    .iter()
+                    .flatten()
+                    .any(|affixes| self.name.is_match(&affixes.around(original)))
     }
 }
 
@@ -93,15 +115,32 @@ impl Pattern {
     /// Compiles the pattern: it is compared with every object.
     fn of(text: String) -> Self {
         // As in Go, `\d` and `\w` are of ASCII.
-        let syntax = regex_automata::util::syntax::Config::new().unicode(false).utf8(false);
-        let is_literal = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        let compile = || Regex::builder().syntax(syntax).build(&format!("^(?:{text})$")).ok();
-        Self { regex: if is_literal { None } else { compile() }, text }
+        let syntax = regex_automata::util::syntax::Config::new()
+            .unicode(false)
+            .utf8(false);
+        let is_literal = text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let compile = || {
+            Regex::builder()
+                .syntax(syntax)
+                .build(&format!("^(?:{text})$"))
+                .ok()
+        };
+        Self {
+            regex: if is_literal { None } else { compile() },
+            text,
+        }
     }
 
     /// Returns true if the pattern is empty or matches the whole value.
     fn is_match(&self, value: &str) -> bool {
-        self.text.is_empty() || self.text == value || self.regex.as_ref().is_some_and(|regex| regex.is_match(value))
+        self.text.is_empty()
+            || self.text == value
+            || self
+                .regex
+                .as_ref()
+                .is_some_and(|regex| regex.is_match(value))
     }
 }
 
@@ -142,17 +181,34 @@ pub(crate) fn effects(patch: &str, target: Option<&PatchTarget>, key: &str) -> V
     let mut found = Vec::new();
     for document in yaml::documents(patch) {
         let base = document.span.start;
-        let Ok(tree) = yaml::read(&patch[document.span]) else { continue };
+        let Ok(tree) = yaml::read(&patch[document.span]) else {
+            continue;
+        };
         let Some(root) = tree.root() else { continue };
         let mut add = |target: &PatchTarget, pointer: String, change: FieldChange, node: NodeId| {
-            found.push(PatchEffect { target: target.clone(), pointer, change, offset: base + tree.span(node).start });
+            found.push(PatchEffect {
+                target: target.clone(),
+                pointer,
+                change,
+                offset: base + tree.span(node).start,
+            });
         };
-        let search = |merges_lists| MergeSearch { tree: &tree, suffix: &suffix, merges_lists, found: Vec::new() };
+        let search = |merges_lists| MergeSearch {
+            tree: &tree,
+            suffix: &suffix,
+            merges_lists,
+            found: Vec::new(),
+        };
         if tree.kind(root) == Kind::Sequence {
             let Some(target) = target else { continue };
             for operation in tree.items(root) {
-                let is_change = matches!(text(&tree, operation, "op").as_deref(), Some("add" | "replace" | "remove"));
-                let Some(path) = text(&tree, operation, "path").filter(|_| is_change) else { continue };
+                let is_change = matches!(
+                    text(&tree, operation, "op").as_deref(),
+                    Some("add" | "replace" | "remove")
+                );
+                let Some(path) = text(&tree, operation, "path").filter(|_| is_change) else {
+                    continue;
+                };
                 let mut set = search(true);
                 if let Some(value) = tree.member(operation, "value") {
                     set.look(value, path.clone());
@@ -165,8 +221,11 @@ pub(crate) fn effects(patch: &str, target: Option<&PatchTarget>, key: &str) -> V
             continue;
         }
         let own = || PatchTarget::of_merge(&tree, root).map(Cow::Owned);
-        let Some(target) = target.map(Cow::Borrowed).or_else(own) else { continue };
-        let merges_lists = text(&tree, root, "apiVersion").is_none_or(|version| is_built_in(&version));
+        let Some(target) = target.map(Cow::Borrowed).or_else(own) else {
+            continue;
+        };
+        let merges_lists =
+            text(&tree, root, "apiVersion").is_none_or(|version| is_built_in(&version));
         let mut search = search(merges_lists);
         search.look(root, String::new());
         for (pointer, change, node) in search.found {
@@ -180,7 +239,10 @@ pub(crate) fn effects(patch: &str, target: Option<&PatchTarget>, key: &str) -> V
 const ANNOTATED_TEMPLATES: [(&str, &str); 3] = [
     ("Pod", ""),
     ("CronJob", "/spec/jobTemplate/spec/template"),
-    ("DaemonSet|Deployment|Job|ReplicaSet|ReplicationController|StatefulSet", "/spec/template"),
+    (
+        "DaemonSet|Deployment|Job|ReplicaSet|ReplicationController|StatefulSet",
+        "/spec/template",
+    ),
 ];
 
 /// Returns the annotations with this key that the `commonAnnotations` of a kustomization set in pod templates.
@@ -188,12 +250,24 @@ pub(crate) fn common_annotations(kustomization: &str, key: &str) -> Vec<PatchEff
     let mut found = Vec::new();
     for document in yaml::documents(kustomization) {
         let base = document.span.start;
-        let Ok(tree) = yaml::read(&kustomization[document.span]) else { continue };
-        let Some(annotations) = tree.root().and_then(|root| tree.member(root, "commonAnnotations")) else { continue };
-        let value = tree.member(annotations, key).zip(text(&tree, annotations, key));
+        let Ok(tree) = yaml::read(&kustomization[document.span]) else {
+            continue;
+        };
+        let Some(annotations) = tree
+            .root()
+            .and_then(|root| tree.member(root, "commonAnnotations"))
+        else {
+            continue;
+        };
+        let value = tree
+            .member(annotations, key)
+            .zip(text(&tree, annotations, key));
         found.extend(value.into_iter().flat_map(|(node, value)| {
             ANNOTATED_TEMPLATES.map(|(kinds, template)| PatchEffect {
-                target: PatchTarget { kind: Pattern::of(kinds.to_owned()), ..PatchTarget::default() },
+                target: PatchTarget {
+                    kind: Pattern::of(kinds.to_owned()),
+                    ..PatchTarget::default()
+                },
                 pointer: format!("{template}/metadata/annotations/{}", escape(key)),
                 change: FieldChange::Set(value.clone()),
                 offset: base + tree.span(node).start,
@@ -205,7 +279,10 @@ pub(crate) fn common_annotations(kustomization: &str, key: &str) -> Vec<PatchEff
 
 /// Returns true for an API version whose lists have merge keys. kustomize replaces the lists of other kinds.
 fn is_built_in(api_version: &str) -> bool {
-    matches!(api_version.split_once('/'), None | Some(("apps" | "batch" | "extensions", _)))
+    matches!(
+        api_version.split_once('/'),
+        None | Some(("apps" | "batch" | "extensions", _))
+    )
 }
 
 struct MergeSearch<'a, 't> {
@@ -220,8 +297,12 @@ impl MergeSearch<'_, '_> {
     fn look(&mut self, node: NodeId, pointer: String) {
         let tree = self.tree;
         let node = tree.alias_target(node);
-        let is_directive =
-            |mapping: NodeId| matches!(text(tree, mapping, "$patch").as_deref(), Some("replace" | "delete"));
+        let is_directive = |mapping: NodeId| {
+            matches!(
+                text(tree, mapping, "$patch").as_deref(),
+                Some("replace" | "delete")
+            )
+        };
         match tree.kind(node) {
             // At the root, kustomize deletes the object, or merges as without the directive.
             Kind::Mapping if is_directive(node) && !pointer.is_empty() => {
@@ -229,14 +310,21 @@ impl MergeSearch<'_, '_> {
             }
             Kind::Mapping => {
                 for (key, value) in tree.entries(node) {
-                    let Some(key) = tree.scalar(key) else { continue };
+                    let Some(key) = tree.scalar(key) else {
+                        continue;
+                    };
                     self.look(value, format!("{pointer}/{}", escape(&key)));
                 }
             }
             Kind::Sequence => {
                 // Within a list, the directive without a name is about the list.
-                let is_whole = |item: &NodeId| is_directive(*item) && tree.member(*item, "name").is_none();
-                if let Some(item) = tree.items(node).map(|item| tree.alias_target(item)).find(is_whole) {
+                let is_whole =
+                    |item: &NodeId| is_directive(*item) && tree.member(*item, "name").is_none();
+                if let Some(item) = tree
+                    .items(node)
+                    .map(|item| tree.alias_target(item))
+                    .find(is_whole)
+                {
                     self.add(pointer, FieldChange::Replaced, item);
                 } else if !self.merges_lists {
                     self.add(pointer, FieldChange::Replaced, node);
@@ -278,9 +366,18 @@ mod tests {
 
     #[test]
     fn what_is_replaced_or_removed_is_found_with_its_place() {
-        let (kind, name) = (Pattern::of("Deployment".to_owned()), Pattern::of("web".to_owned()));
-        let web = PatchTarget { kind, name, ..PatchTarget::default() };
-        let head = |version: &str| format!("apiVersion: {version}\nkind: Deployment\nmetadata: {{name: web}}\n");
+        let (kind, name) = (
+            Pattern::of("Deployment".to_owned()),
+            Pattern::of("web".to_owned()),
+        );
+        let web = PatchTarget {
+            kind,
+            name,
+            ..PatchTarget::default()
+        };
+        let head = |version: &str| {
+            format!("apiVersion: {version}\nkind: Deployment\nmetadata: {{name: web}}\n")
+        };
         for (patch, expected) in [
             (
                 "- {op: add, path: /a/-, value: 1}\n- {op: test, path: /b}\n- op: remove\n  path: /c\n".to_owned(),
@@ -313,10 +410,22 @@ mod tests {
     fn an_item_that_is_deleted_is_found_by_its_name() {
         let patch = "apiVersion: apps/v1\nspec: {a: [{name: b, $patch: delete}, {name: c, $patch: replace}, {$patch: delete}]}\n";
         let found = effects(patch, Some(&PatchTarget::default()), "e");
-        assert!(found.iter().all(|effect| effect.change == FieldChange::Replaced), "the whole list: {found:?}");
-        let found = effects(&patch.replace(", {$patch: delete}", ""), Some(&PatchTarget::default()), "e");
+        assert!(
+            found
+                .iter()
+                .all(|effect| effect.change == FieldChange::Replaced),
+            "the whole list: {found:?}"
+        );
+        let found = effects(
+            &patch.replace(", {$patch: delete}", ""),
+            Some(&PatchTarget::default()),
+            "e",
+        );
         assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!((&*found[0].pointer, &found[0].change), ("/spec/a", &FieldChange::ItemDeleted("b".to_owned())));
+        assert_eq!(
+            (&*found[0].pointer, &found[0].change),
+            ("/spec/a", &FieldChange::ItemDeleted("b".to_owned()))
+        );
     }
 
     #[test]
@@ -325,9 +434,17 @@ mod tests {
         let json = "- {op: add, path: /metadata/annotations/x.io~1a, value: \"no\"}\n";
         let parent = "- {op: add, path: /metadata/annotations, value: {x.io/a: \"no\", b: c}}\n";
         let not_text = "- {op: replace, path: /metadata/annotations/x.io~1a, value: No}\n";
-        for (patch, expected) in [(merge, "no"), (json, "no"), (parent, "no"), (not_text, "No")] {
+        for (patch, expected) in [
+            (merge, "no"),
+            (json, "no"),
+            (parent, "no"),
+            (not_text, "No"),
+        ] {
             let found = effects(patch, Some(&PatchTarget::default()), "x.io/a");
-            let set: Vec<_> = found.iter().filter(|effect| effect.change != FieldChange::Replaced).collect();
+            let set: Vec<_> = found
+                .iter()
+                .filter(|effect| effect.change != FieldChange::Replaced)
+                .collect();
             assert_eq!(set.len(), 1, "{found:?}");
             assert_eq!(set[0].pointer, "/metadata/annotations/x.io~1a");
             assert_eq!(set[0].change, FieldChange::Set(expected.to_owned()));
@@ -357,8 +474,15 @@ mod tests {
         ] {
             let tree = yaml_json_patch::read(target).unwrap();
             let target = PatchTarget::of(&tree, tree.root().unwrap());
-            assert_eq!(target.matches(&object(Some("shop")), &[]), expected, "{target:?}");
-            assert!(target.namespace.text.is_empty() || target.matches(&object(None), &[]), "a lower layer may set it");
+            assert_eq!(
+                target.matches(&object(Some("shop")), &[]),
+                expected,
+                "{target:?}"
+            );
+            assert!(
+                target.namespace.text.is_empty() || target.matches(&object(None), &[]),
+                "a lower layer may set it"
+            );
         }
     }
 }

@@ -35,8 +35,11 @@ pub(crate) enum ContainerList {
 }
 
 impl ContainerList {
-    const ALL: [ContainerList; 3] =
-        [ContainerList::Containers, ContainerList::InitContainers, ContainerList::EphemeralContainers];
+    const ALL: [ContainerList; 3] = [
+        ContainerList::Containers,
+        ContainerList::InitContainers,
+        ContainerList::EphemeralContainers,
+    ];
 
     /// The name of the field in the PodSpec.
     pub(crate) fn field(self) -> &'static str {
@@ -131,7 +134,8 @@ impl PodTemplate {
     pub(crate) fn view(tree: &Tree<'_>, node: NodeId) -> Self {
         let metadata = tree.member(node, "metadata");
         let spec = tree.member(node, "spec");
-        let below = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.member(parent, key));
+        let below =
+            |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.member(parent, key));
         let annotations = annotations_of(tree, below(metadata, "annotations"));
         let containers: Vec<Container> = ContainerList::ALL
             .into_iter()
@@ -174,45 +178,79 @@ impl PodTemplate {
     pub(crate) fn see_token(&mut self, tree: &Tree<'_>) {
         let containers = self.containers.iter();
         let is_mounted = |container: &Container| {
-            let mounts = tree.member(container.node, "volumeMounts").into_iter().flat_map(|mounts| tree.items(mounts));
-            let mut others = mounts.filter(|mount| text(tree, *mount, "name").as_deref() != Some(Volume::Token.name()));
+            let mounts = tree
+                .member(container.node, "volumeMounts")
+                .into_iter()
+                .flat_map(|mounts| tree.items(mounts));
+            let mut others = mounts.filter(|mount| {
+                text(tree, *mount, "name").as_deref() != Some(Volume::Token.name())
+            });
             others.any(|mount| {
-                text(tree, mount, "mountPath").is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
+                text(tree, mount, "mountPath")
+                    .is_some_and(|path| path.trim_end_matches('/') == TOKEN_FOLDER)
             })
         };
-        if !containers.filter(|container| container.list != ContainerList::EphemeralContainers).any(is_mounted) {
+        if !containers
+            .filter(|container| container.list != ContainerList::EphemeralContainers)
+            .any(is_mounted)
+        {
             self.automount = Some(false);
         }
     }
 
     /// Builds the view of a template that was found in its resource.
     pub(crate) fn of_found(tree: &Tree<'_>, found: FoundTemplate) -> Self {
-        let FoundTemplate { node, ancestors, completes, .. } = found;
-        let spec = || tree.member(node, "spec").and_then(|spec| completes_by_policy(tree, spec));
+        let FoundTemplate {
+            node,
+            ancestors,
+            completes,
+            ..
+        } = found;
+        let spec = || {
+            tree.member(node, "spec")
+                .and_then(|spec| completes_by_policy(tree, spec))
+        };
         // Kubeflow's jobs state the policy beside the template, and overwrite the one within it.
-        let policy = ancestors.last().and_then(|holder| completes_by_policy(tree, *holder)).or_else(spec);
-        Self { completes: policy.unwrap_or(completes), ancestors, ..Self::view(tree, node) }
+        let policy = ancestors
+            .last()
+            .and_then(|holder| completes_by_policy(tree, *holder))
+            .or_else(spec);
+        Self {
+            completes: policy.unwrap_or(completes),
+            ancestors,
+            ..Self::view(tree, node)
+        }
     }
 
     /// The first duplicate key in the template, its `metadata` or its `spec` that is refused.
     pub(crate) fn second_key(&self, tree: &Tree<'_>) -> Option<NodeId> {
-        [(Some(self.node), "spec"), (self.metadata, ""), (self.spec, "")]
-            .into_iter()
-            .find_map(|(mapping, step)| second_key(tree, mapping?, step))
+        [
+            (Some(self.node), "spec"),
+            (self.metadata, ""),
+            (self.spec, ""),
+        ]
+        .into_iter()
+        .find_map(|(mapping, step)| second_key(tree, mapping?, step))
     }
 
     /// The annotation with this key, the last one if there are several.
     pub(crate) fn annotation(&self, key: &str) -> Option<&PodAnnotation> {
-        self.annotations.iter().rev().find(|annotation| annotation.key == key)
+        self.annotations
+            .iter()
+            .rev()
+            .find(|annotation| annotation.key == key)
     }
 }
 
 /// Returns true if a container mounts the volume of this name.
 pub(crate) fn mounts(tree: &Tree<'_>, container: &Container, volume: &str) -> bool {
-    ["volumeMounts", "volumeDevices"].into_iter().filter_map(|list| tree.member(container.node, list)).any(|list| {
-        let mut items = tree.items(tree.alias_target(list));
-        items.any(|item| text(tree, item, "name").as_deref() == Some(volume))
-    })
+    ["volumeMounts", "volumeDevices"]
+        .into_iter()
+        .filter_map(|list| tree.member(container.node, list))
+        .any(|list| {
+            let mut items = tree.items(tree.alias_target(list));
+            items.any(|item| text(tree, item, "name").as_deref() == Some(volume))
+        })
 }
 
 /// Returns true if the `restartPolicy` of a mapping lets pods complete, and nothing if there is none of a pod.
@@ -229,7 +267,9 @@ fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodAnnotation> {
         .map(|(key, name, value)| PodAnnotation {
             key: name,
             value: match scalar_value(tree, tree.alias_target(value)) {
-                Ok(ScalarValue::Str(text)) if tree.kind(tree.alias_target(value)) == Kind::Scalar => {
+                Ok(ScalarValue::Str(text))
+                    if tree.kind(tree.alias_target(value)) == Kind::Scalar =>
+                {
                     Some(text.into_owned())
                 }
                 _ => None,
@@ -244,16 +284,27 @@ fn annotations_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodAnnotation> {
 fn labels_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<(String, String)> {
     let node = node.map(|node| tree.alias_target(node));
     entries(tree, node)
-        .filter_map(|(_, key, value)| Some((key, tree.scalar(tree.alias_target(value))?.into_owned())))
+        .filter_map(|(_, key, value)| {
+            Some((key, tree.scalar(tree.alias_target(value))?.into_owned()))
+        })
         .collect()
 }
 
 /// The entries of a mapping whose keys are scalars.
-fn entries<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (NodeId, String, NodeId)> + 'a {
+fn entries<'a>(
+    tree: &'a Tree<'_>,
+    node: Option<NodeId>,
+) -> impl Iterator<Item = (NodeId, String, NodeId)> + 'a {
     node.map(|node| tree.alias_target(node))
         .into_iter()
         .flat_map(|node| tree.entries(node))
-        .filter_map(|(key, value)| Some((key, tree.scalar(tree.alias_target(key))?.into_owned(), value)))
+        .filter_map(|(key, value)| {
+            Some((
+                key,
+                tree.scalar(tree.alias_target(key))?.into_owned(),
+                value,
+            ))
+        })
 }
 
 fn containers_of(tree: &Tree<'_>, node: Option<NodeId>, list: ContainerList) -> Vec<Container> {
@@ -269,19 +320,36 @@ fn containers_of(tree: &Tree<'_>, node: Option<NodeId>, list: ContainerList) -> 
 }
 
 fn volumes_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PodVolume> {
-    items(tree, node).map(|(index, node)| PodVolume { index, name: text(tree, node, "name"), node }).collect()
+    items(tree, node)
+        .map(|(index, node)| PodVolume {
+            index,
+            name: text(tree, node, "name"),
+            node,
+        })
+        .collect()
 }
 
 fn pull_secrets_of(tree: &Tree<'_>, node: Option<NodeId>) -> Vec<PullSecret> {
-    items(tree, node).map(|(index, node)| PullSecret { index, name: text(tree, node, "name") }).collect()
+    items(tree, node)
+        .map(|(index, node)| PullSecret {
+            index,
+            name: text(tree, node, "name"),
+        })
+        .collect()
 }
 
 fn has_entries(tree: &Tree<'_>, node: Option<NodeId>) -> bool {
     entries(tree, node).next().is_some()
 }
 
-fn items<'a>(tree: &'a Tree<'_>, node: Option<NodeId>) -> impl Iterator<Item = (usize, NodeId)> + 'a {
-    node.map(|node| tree.alias_target(node)).into_iter().flat_map(|node| tree.items(node)).enumerate()
+fn items<'a>(
+    tree: &'a Tree<'_>,
+    node: Option<NodeId>,
+) -> impl Iterator<Item = (usize, NodeId)> + 'a {
+    node.map(|node| tree.alias_target(node))
+        .into_iter()
+        .flat_map(|node| tree.items(node))
+        .enumerate()
 }
 
 /// The node labels that name the operating system.
@@ -295,36 +363,62 @@ fn windows(tree: &Tree<'_>, spec: NodeId, containers: &[Container]) -> Option<Sp
         // As scheduler and kubelet compare: no node has the label `Windows`.
         (system == "windows").then_some(SpecField { node, pointer })
     };
-    let by_label = || OS_LABELS.into_iter().find_map(|label| of_system("nodeSelector", label));
+    let by_label = || {
+        OS_LABELS
+            .into_iter()
+            .find_map(|label| of_system("nodeSelector", label))
+    };
     let by_affinity = || {
-        let node = tree.member(spec, "affinity").filter(|_| needs_windows(tree, spec))?;
-        Some(SpecField { node, pointer: "/affinity".to_owned() })
+        let node = tree
+            .member(spec, "affinity")
+            .filter(|_| needs_windows(tree, spec))?;
+        Some(SpecField {
+            node,
+            pointer: "/affinity".to_owned(),
+        })
     };
     let of_pod = || host_process(tree, spec, "");
     let of_container = || {
         containers.iter().find_map(|container| {
-            host_process(tree, container.node, &format!("/{}/{}", container.list.field(), container.index))
+            host_process(
+                tree,
+                container.node,
+                &format!("/{}/{}", container.list.field(), container.index),
+            )
         })
     };
-    of_system("os", "name").or_else(by_label).or_else(by_affinity).or_else(of_pod).or_else(of_container)
+    of_system("os", "name")
+        .or_else(by_label)
+        .or_else(by_affinity)
+        .or_else(of_pod)
+        .or_else(of_container)
 }
 
 /// Returns true if every term of the required node affinity asks for Windows; the scheduler needs only one to match.
 #[cold]
 fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
-    const PATH: [&str; 4] =
-        ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
-    let terms = PATH.iter().try_fold(spec, |node, key| tree.member(node, key));
+    const PATH: [&str; 4] = [
+        "affinity",
+        "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
+    ];
+    let terms = PATH
+        .iter()
+        .try_fold(spec, |node, key| tree.member(node, key));
     let wants = |term: NodeId| {
         items(tree, tree.member(term, "matchExpressions")).any(|(_, expression)| {
-            let is_of_system = text(tree, expression, "key").is_some_and(|key| OS_LABELS.contains(&&*key));
+            let is_of_system =
+                text(tree, expression, "key").is_some_and(|key| OS_LABELS.contains(&&*key));
             let is_in = text(tree, expression, "operator").as_deref() == Some("In");
             let mut values = items(tree, tree.member(expression, "values")).peekable();
             let any = values.peek().is_some();
             is_of_system
                 && is_in
                 && any
-                && values.all(|(_, value)| tree.scalar(tree.alias_target(value)).as_deref() == Some("windows"))
+                && values.all(|(_, value)| {
+                    tree.scalar(tree.alias_target(value)).as_deref() == Some("windows")
+                })
         })
     };
     let mut terms = items(tree, terms).peekable();
@@ -334,7 +428,15 @@ fn needs_windows(tree: &Tree<'_>, spec: NodeId) -> bool {
 /// The `hostProcess: true` of a pod or container. Only Windows nodes support it, and all containers of a pod must agree.
 fn host_process(tree: &Tree<'_>, holder: NodeId, at: &str) -> Option<SpecField> {
     let path = ["securityContext", "windowsOptions", "hostProcess"];
-    let node = path.into_iter().try_fold(holder, |node, key| tree.member(node, key))?;
-    let is_set = matches!(scalar_value(tree, tree.alias_target(node)), Ok(ScalarValue::Bool(true)));
-    is_set.then(|| SpecField { node, pointer: format!("{at}/{}", path.join("/")) })
+    let node = path
+        .into_iter()
+        .try_fold(holder, |node, key| tree.member(node, key))?;
+    let is_set = matches!(
+        scalar_value(tree, tree.alias_target(node)),
+        Ok(ScalarValue::Bool(true))
+    );
+    is_set.then(|| SpecField {
+        node,
+        pointer: format!("{at}/{}", path.join("/")),
+    })
 }

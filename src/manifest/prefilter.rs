@@ -31,8 +31,12 @@ pub enum Prefilter<'t> {
 /// any API group; kinds that end in `List` are always parsed.
 pub fn prefilter(document: &str, holds: impl Fn(&str) -> bool) -> Prefilter<'_> {
     match only_type(document) {
-        Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind) => Prefilter::Skip { kind, api_version },
-        found => Prefilter::Parse { kind: found.map(|(kind, _)| kind) },
+        Some((kind, api_version)) if !kind.ends_with("List") && !holds(kind) => {
+            Prefilter::Skip { kind, api_version }
+        }
+        found => Prefilter::Parse {
+            kind: found.map(|(kind, _)| kind),
+        },
     }
 }
 
@@ -59,7 +63,9 @@ fn only_type(document: &str) -> Option<(&str, Option<&str>)> {
                 kind = Some(plain_kind(value)?);
             }
             Flush::Key("apiVersion", value) => {
-                api_version = word(value, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'/'));
+                api_version = word(value, |byte| {
+                    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'/')
+                });
                 api_versions += 1;
             }
             Flush::Nothing | Flush::Marker | Flush::Dash | Flush::Key(..) => {}
@@ -78,8 +84,12 @@ fn is_indented(document: &str) -> bool {
 /// Returns true if the document has characters that end a line, and so a comment, only in YAML 1.1: NEL, LS, PS.
 fn has_odd_breaks(document: &str) -> bool {
     let bytes = document.as_bytes();
-    memchr::memchr2_iter(0xc2, 0xe2, bytes)
-        .any(|at| matches!(bytes.get(at..), Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..])))
+    memchr::memchr2_iter(0xc2, 0xe2, bytes).any(|at| {
+        matches!(
+            bytes.get(at..),
+            Some([0xc2, 0x85, ..] | [0xe2, 0x80, 0xa8 | 0xa9, ..])
+        )
+    })
 }
 
 /// Returns true if an indented line continues the value of the line that ends at `end`.
@@ -92,7 +102,9 @@ fn goes_on(document: &str, end: usize) -> bool {
 
 /// The lines with more than white space and a comment.
 fn content_lines(text: &str) -> impl Iterator<Item = &str> {
-    lines(text).map(|(line, _)| &text[line]).filter(|line| !is_nothing(line) && flush(line) != Flush::Nothing)
+    lines(text)
+        .map(|(line, _)| &text[line])
+        .filter(|line| !is_nothing(line) && flush(line) != Flush::Nothing)
 }
 
 /// The value of `kind:` if it is one word of letters and digits.
@@ -102,9 +114,13 @@ fn plain_kind(value: &str) -> Option<&str> {
 
 /// The only word of a value, perhaps before a comment; it begins with a letter and has only bytes `is_of_word`.
 fn word(value: &str, is_of_word: impl Fn(u8) -> bool) -> Option<&str> {
-    let end = value.bytes().position(|byte| !is_of_word(byte)).unwrap_or(value.len());
+    let end = value
+        .bytes()
+        .position(|byte| !is_of_word(byte))
+        .unwrap_or(value.len());
     let (word, rest) = value.split_at(end);
-    (word.starts_with(|first: char| first.is_ascii_alphabetic()) && is_nothing(rest)).then_some(word)
+    (word.starts_with(|first: char| first.is_ascii_alphabetic()) && is_nothing(rest))
+        .then_some(word)
 }
 
 #[cfg(test)]
@@ -121,28 +137,55 @@ mod tests {
     #[test]
     fn gives_the_api_version_of_a_simple_line() {
         for (head, expected) in [
-            ("apiVersion: apps/v1 # see https://kubernetes.io\n", Some("apps/v1")),
-            ("# apiVersion: example.com/v1\napiVersion: v1\r\n", Some("v1")),
-            ("metadata:\n  ownerReferences:\n    - apiVersion: example.com/v1\napiVersion: apps/v1\n", Some("apps/v1")),
-            ("apiVersion: networking.k8s.io/v1\n", Some("networking.k8s.io/v1")),
+            (
+                "apiVersion: apps/v1 # see https://kubernetes.io\n",
+                Some("apps/v1"),
+            ),
+            (
+                "# apiVersion: example.com/v1\napiVersion: v1\r\n",
+                Some("v1"),
+            ),
+            (
+                "metadata:\n  ownerReferences:\n    - apiVersion: example.com/v1\napiVersion: apps/v1\n",
+                Some("apps/v1"),
+            ),
+            (
+                "apiVersion: networking.k8s.io/v1\n",
+                Some("networking.k8s.io/v1"),
+            ),
             ("apiVersion: example.com/v1\napiVersion: v1\n", None),
             ("apiVersion: \"v1\"\n", None),
             ("apiVersion:\n  v1\n", None),
             ("", None),
         ] {
             let document = format!("{head}kind: ConfigMap\n");
-            let expected = Prefilter::Skip { kind: "ConfigMap", api_version: expected };
+            let expected = Prefilter::Skip {
+                kind: "ConfigMap",
+                api_version: expected,
+            };
             assert_eq!(prefilter(&document, |_| false), expected, "{document:?}");
         }
     }
 
     #[test]
     fn comments_alone_are_empty() {
-        for document in ["", "\u{feff}---\r\n# \u{1a}\r\n\r\n", "--- # c\n  # d\n\t\n...\n", "# c"] {
+        for document in [
+            "",
+            "\u{feff}---\r\n# \u{1a}\r\n\r\n",
+            "--- # c\n  # d\n\t\n...\n",
+            "# c",
+        ] {
             assert!(is_empty(document), "{document:?}");
         }
-        for document in ["--- a", "a", "# c\rkind: Pod\n", "# c\u{2028}kind: Pod\n", "%YAML 1.1\n---\n", "  a\n", "-\n"]
-        {
+        for document in [
+            "--- a",
+            "a",
+            "# c\rkind: Pod\n",
+            "# c\u{2028}kind: Pod\n",
+            "%YAML 1.1\n---\n",
+            "  a\n",
+            "-\n",
+        ] {
             assert!(!is_empty(document), "{document:?}");
         }
     }

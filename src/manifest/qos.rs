@@ -21,20 +21,33 @@ const MEMORY: &str = "128Mi";
 /// Resources at the pod level decide the class alone; then no container can change it.
 pub(crate) fn is_guaranteed(tree: &Tree<'_>, template: &PodTemplate) -> bool {
     let counts = |list: ContainerList| list != ContainerList::EphemeralContainers;
-    let mut containers = template.containers.iter().filter(|container| counts(container.list)).peekable();
+    let mut containers = template
+        .containers
+        .iter()
+        .filter(|container| counts(container.list))
+        .peekable();
     !template.pod_resources
         && containers.peek().is_some()
         && containers.all(|container| {
             let resources = tree.member(container.node, "resources");
-            let amount = |list: &str, name: &str| nanos(&text(tree, tree.member(resources?, list)?, name)?);
-            DECISIVE.into_iter().all(|name| holds(amount("requests", name), amount("limits", name)))
+            let amount =
+                |list: &str, name: &str| nanos(&text(tree, tree.member(resources?, list)?, name)?);
+            DECISIVE
+                .into_iter()
+                .all(|name| holds(amount("requests", name), amount("limits", name)))
         })
 }
 
 /// Returns true if a pod stays Guaranteed with a container of these resources.
 pub(crate) fn keeps_guaranteed(resources: &ResourceRequirements) -> bool {
-    let amount = |list: &Option<BTreeMap<String, Quantity>>, name: &str| nanos(&list.as_ref()?.get(name)?.0);
-    DECISIVE.into_iter().all(|name| holds(amount(&resources.requests, name), amount(&resources.limits, name)))
+    let amount =
+        |list: &Option<BTreeMap<String, Quantity>>, name: &str| nanos(&list.as_ref()?.get(name)?.0);
+    DECISIVE.into_iter().all(|name| {
+        holds(
+            amount(&resources.requests, name),
+            amount(&resources.limits, name),
+        )
+    })
 }
 
 fn holds(request: Option<i128>, limit: Option<i128>) -> bool {
@@ -47,12 +60,20 @@ pub(crate) fn guaranteed(mut resources: ResourceRequirements) -> ResourceRequire
     let mut limits = resources.limits.take().unwrap_or_default();
     for (name, least) in DECISIVE.into_iter().zip([CPU, MEMORY]) {
         let limit = limits.entry(name.to_owned()).or_insert_with(|| {
-            let request = requests.get(name).filter(|request| nanos(&request.0) > nanos(least));
-            request.cloned().unwrap_or_else(|| Quantity(least.to_owned()))
+            let request = requests
+                .get(name)
+                .filter(|request| nanos(&request.0) > nanos(least));
+            request
+                .cloned()
+                .unwrap_or_else(|| Quantity(least.to_owned()))
         });
         requests.insert(name.to_owned(), limit.clone());
     }
-    ResourceRequirements { requests: Some(requests), limits: Some(limits), ..resources }
+    ResourceRequirements {
+        requests: Some(requests),
+        limits: Some(limits),
+        ..resources
+    }
 }
 
 #[cfg(test)]
@@ -64,25 +85,54 @@ mod tests {
     #[test]
     fn limits_of_every_container_make_a_pod_guaranteed() {
         let full = "resources: {limits: {cpu: 1, memory: 1Gi}}";
-        let equal = "resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 1000m, memory: 1024Mi}}";
+        let equal =
+            "resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 1000m, memory: 1024Mi}}";
         for (containers, init, pod, expected) in [
             (&[full][..], &[][..], "", true),
             (&[equal, full], &[full], "", true),
             (&[full, ""], &[], "", false),
             (&[full], &[""], "", false),
             (&["resources: {limits: {cpu: 1}}"], &[], "", false),
-            (&["resources: {limits: {cpu: 0, memory: 1Gi}}"], &[], "", false),
-            (&["resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 0.5}}"], &[], "", false),
-            (&["resources: {limits: {cpu: 1, memory: lots}}"], &[], "", false),
+            (
+                &["resources: {limits: {cpu: 0, memory: 1Gi}}"],
+                &[],
+                "",
+                false,
+            ),
+            (
+                &["resources: {limits: {cpu: 1, memory: 1Gi}, requests: {cpu: 0.5}}"],
+                &[],
+                "",
+                false,
+            ),
+            (
+                &["resources: {limits: {cpu: 1, memory: lots}}"],
+                &[],
+                "",
+                false,
+            ),
             (&["resources: null"], &[], "", false),
             (&[], &[], "", false),
-            (&[full], &[], "resources: {limits: {cpu: 2, memory: 2Gi}}, ", false),
+            (
+                &[full],
+                &[],
+                "resources: {limits: {cpu: 2, memory: 2Gi}}, ",
+                false,
+            ),
             (&[full], &[], "resources: {}, ", true),
         ] {
-            let list =
-                |items: &[&str]| items.iter().map(|item| format!("{{name: a, {item}}}")).collect::<Vec<_>>().join(", ");
-            let text =
-                format!("{{spec: {{{pod}containers: [{}], initContainers: [{}]}}}}", list(containers), list(init));
+            let list = |items: &[&str]| {
+                items
+                    .iter()
+                    .map(|item| format!("{{name: a, {item}}}"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            let text = format!(
+                "{{spec: {{{pod}containers: [{}], initContainers: [{}]}}}}",
+                list(containers),
+                list(init)
+            );
             let tree = yaml_json_patch::read(&text).unwrap();
             let template = PodTemplate::view(&tree, tree.root().unwrap());
             assert_eq!(is_guaranteed(&tree, &template), expected, "{text}");

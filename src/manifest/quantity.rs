@@ -6,16 +6,24 @@ pub(crate) fn nanos(text: &str) -> Option<i128> {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
-    let digits_end = unsigned.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(unsigned.len());
+    let digits_end = unsigned
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(unsigned.len());
     let (number, suffix) = unsigned.split_at(digits_end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.len() + fraction.len() == 0 || fraction.contains('.') || whole.len() > 30 || fraction.len() > 30 {
+    if whole.len() + fraction.len() == 0
+        || fraction.contains('.')
+        || whole.len() > 30
+        || fraction.len() > 30
+    {
         return None;
     }
     let mantissa: i128 = format!("{whole}{fraction}").parse().ok()?;
     let (factor, exponent) = scale(suffix)?;
     // Billionths, less the digits after the point.
-    let exponent = exponent.checked_add(9)?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
+    let exponent = exponent
+        .checked_add(9)?
+        .checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let value = mantissa.checked_mul(factor)?;
     let power = 10_i128.checked_pow(exponent.unsigned_abs());
     let value = match (exponent >= 0, power) {
@@ -49,7 +57,10 @@ fn scale(suffix: &str) -> Option<(i128, i32)> {
         _ => {
             let exponent = suffix.strip_prefix(['e', 'E'])?;
             let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-            if digits.is_empty() || digits.len() > 3 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            if digits.is_empty()
+                || digits.len() > 3
+                || !digits.bytes().all(|byte| byte.is_ascii_digit())
+            {
                 return None;
             }
             (1, exponent.parse().ok()?)
@@ -87,8 +98,10 @@ mod tests {
 
     #[test]
     fn other_text_is_no_quantity() {
-        for text in ["", "Mi", "1 Mi", "1mi", "1KB", "1..2", "1.2.3", "e3", "1e", "1e+", "0x10", "--1", "1e999", "１"]
-        {
+        for text in [
+            "", "Mi", "1 Mi", "1mi", "1KB", "1..2", "1.2.3", "e3", "1e", "1e+", "0x10", "--1",
+            "1e999", "１",
+        ] {
             assert_eq!(nanos(text), None, "{text}");
         }
     }

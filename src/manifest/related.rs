@@ -42,7 +42,9 @@ impl RelatedKind {
     /// Classifies a kind. The caller checks the group. An ExternalSecret or SealedSecret becomes a Secret in the cluster.
     pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
-            "Secret" | "ExternalSecret" | "SealedSecret" => Some(RelatedKind::Holds(Source::Secret)),
+            "Secret" | "ExternalSecret" | "SealedSecret" => {
+                Some(RelatedKind::Holds(Source::Secret))
+            }
             "ConfigMap" => Some(RelatedKind::Holds(Source::ConfigMap)),
             "ResourceQuota" => Some(RelatedKind::Quota),
             "LimitRange" => Some(RelatedKind::LimitRange),

@@ -18,10 +18,13 @@ pub(crate) fn hook(tree: &Tree<'_>, resource: &Resource) -> Option<String> {
 pub(crate) fn is_replaced(tree: &Tree<'_>, resource: &Resource) -> bool {
     let annotation = |key: &str| resource.annotation_text(tree, key);
     let has = |list: &str, wanted: &str| list.split(',').any(|part| part.trim() == wanted);
-    let is_deleted = |policy: String| has(&policy, "BeforeHookCreation") || has(&policy, "HookSucceeded");
+    let is_deleted =
+        |policy: String| has(&policy, "BeforeHookCreation") || has(&policy, "HookSucceeded");
     let of_argo = || annotation("argocd.argoproj.io/hook-delete-policy").is_none_or(is_deleted);
     annotation(HELM_HOOK).is_some()
         || annotation(ARGO_HOOK).is_some() && of_argo()
-        || annotation("argocd.argoproj.io/sync-options").is_some_and(|options| has(&options, "Force=true"))
-        || annotation("kustomize.toolkit.fluxcd.io/force").is_some_and(|force| force.eq_ignore_ascii_case("enabled"))
+        || annotation("argocd.argoproj.io/sync-options")
+            .is_some_and(|options| has(&options, "Force=true"))
+        || annotation("kustomize.toolkit.fluxcd.io/force")
+            .is_some_and(|force| force.eq_ignore_ascii_case("enabled"))
 }

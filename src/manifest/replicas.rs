@@ -4,8 +4,15 @@ use crate::manifest::resource::{Resource, text};
 use yaml_json_patch::{Kind, Tree};
 
 /// Kinds whose `spec.replicas` is 1 if it is absent.
-const WITH_REPLICAS: [&str; 7] =
-    ["Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "DeploymentConfig", "Rollout", "CloneSet"];
+const WITH_REPLICAS: [&str; 7] = [
+    "Deployment",
+    "StatefulSet",
+    "ReplicaSet",
+    "ReplicationController",
+    "DeploymentConfig",
+    "Rollout",
+    "CloneSet",
+];
 
 /// Returns the number of pods; none if the manifest does not have it, as that of a DaemonSet or CronJob.
 pub(crate) fn replicas(tree: &Tree<'_>, resource: &Resource) -> Option<u64> {

@@ -63,9 +63,13 @@ impl Resource {
         if let Some(known) = self.shared.annotations.borrow().get(key) {
             return *known;
         }
-        let found =
-            ["metadata", "annotations", key].into_iter().try_fold(self.node, |node, key| tree.member(node, key));
-        self.shared.annotations.borrow_mut().insert(key.to_owned(), found);
+        let found = ["metadata", "annotations", key]
+            .into_iter()
+            .try_fold(self.node, |node, key| tree.member(node, key));
+        self.shared
+            .annotations
+            .borrow_mut()
+            .insert(key.to_owned(), found);
         found
     }
 
@@ -79,10 +83,16 @@ impl Resource {
         *self.shared.controller.get_or_init(|| {
             let owners = tree.member(tree.member(self.node, "metadata")?, "ownerReferences")?;
             let controls = |owner: NodeId| {
-                let controller = tree.member(owner, "controller").map(|controller| tree.alias_target(controller));
-                controller.is_some_and(|controller| scalar_value(tree, controller) == Ok(ScalarValue::Bool(true)))
+                let controller = tree
+                    .member(owner, "controller")
+                    .map(|controller| tree.alias_target(controller));
+                controller.is_some_and(|controller| {
+                    scalar_value(tree, controller) == Ok(ScalarValue::Bool(true))
+                })
             };
-            tree.items(tree.alias_target(owners)).enumerate().find(|(_, owner)| controls(*owner))
+            tree.items(tree.alias_target(owners))
+                .enumerate()
+                .find(|(_, owner)| controls(*owner))
         })
     }
 }
@@ -104,7 +114,12 @@ pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> 
 /// Like [`resources`], including those that Kubernetes does not see because of duplicate keys.
 pub(crate) fn with_hidden(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     let mut found = Vec::new();
-    let around = Around { inherited, depth: MAX_LIST_DEPTH, duplicate: None, is_hidden: false };
+    let around = Around {
+        inherited,
+        depth: MAX_LIST_DEPTH,
+        duplicate: None,
+        is_hidden: false,
+    };
     collect(tree, root, String::new(), around, &mut found);
     found
 }
@@ -119,31 +134,71 @@ struct Around<'a> {
     is_hidden: bool,
 }
 
-fn collect(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>, found: &mut Vec<Resource>) {
+fn collect(
+    tree: &Tree<'_>,
+    node: NodeId,
+    pointer: String,
+    around: Around<'_>,
+    found: &mut Vec<Resource>,
+) {
     let mapping = tree.alias_target(node);
     if tree.kind(mapping) != Kind::Mapping {
         return;
     }
     let own = second_key(tree, mapping, "");
-    let around = Around { duplicate: around.duplicate.or(own), ..around };
-    let items = tree.member(mapping, "items").map(|items| tree.alias_target(items));
+    let around = Around {
+        duplicate: around.duplicate.or(own),
+        ..around
+    };
+    let items = tree
+        .member(mapping, "items")
+        .map(|items| tree.alias_target(items));
     let items = items.filter(|items| tree.kind(*items) == Kind::Sequence && around.depth > 0);
     let list = items.and_then(|items| Some((items, item_types(tree, mapping)?)));
     if own.is_some() {
-        hidden(tree, node, &pointer, around, list.as_ref().map(|(items, _)| *items), found);
+        hidden(
+            tree,
+            node,
+            &pointer,
+            around,
+            list.as_ref().map(|(items, _)| *items),
+            found,
+        );
     }
     match list {
-        Some((items, inherited)) => {
-            collect_items(tree, items, &pointer, Around { inherited: &inherited, ..around }, found)
-        }
+        Some((items, inherited)) => collect_items(
+            tree,
+            items,
+            &pointer,
+            Around {
+                inherited: &inherited,
+                ..around
+            },
+            found,
+        ),
         None => found.push(resource(tree, node, pointer, around)),
     }
 }
 
-fn collect_items(tree: &Tree<'_>, items: NodeId, pointer: &str, around: Around<'_>, found: &mut Vec<Resource>) {
-    let around = Around { depth: around.depth - 1, ..around };
+fn collect_items(
+    tree: &Tree<'_>,
+    items: NodeId,
+    pointer: &str,
+    around: Around<'_>,
+    found: &mut Vec<Resource>,
+) {
+    let around = Around {
+        depth: around.depth - 1,
+        ..around
+    };
     for (index, item) in tree.items(items).enumerate() {
-        collect(tree, item, format!("{pointer}/items/{index}"), around, found);
+        collect(
+            tree,
+            item,
+            format!("{pointer}/items/{index}"),
+            around,
+            found,
+        );
     }
 }
 
@@ -158,7 +213,10 @@ fn hidden(
     seen: Option<NodeId>,
     found: &mut Vec<Resource>,
 ) {
-    let around = Around { is_hidden: true, ..around };
+    let around = Around {
+        is_hidden: true,
+        ..around
+    };
     if seen.is_some() {
         found.push(resource(tree, node, pointer.to_owned(), around));
     }
@@ -166,12 +224,23 @@ fn hidden(
         return;
     }
     let inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
-    let Some(holder) = tree.find_member(node, "items").map(|member| member.holder) else { return };
+    let Some(holder) = tree.find_member(node, "items").map(|member| member.holder) else {
+        return;
+    };
     // Several keys may be aliases of one list.
     let mut known: HashSet<NodeId> = seen.into_iter().collect();
     for items in occurrences(tree, holder, "items").map(|items| tree.alias_target(items)) {
         if known.insert(items) {
-            collect_items(tree, items, pointer, Around { inherited: &inherited, ..around }, found);
+            collect_items(
+                tree,
+                items,
+                pointer,
+                Around {
+                    inherited: &inherited,
+                    ..around
+                },
+                found,
+            );
         }
     }
 }
@@ -196,7 +265,8 @@ fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) 
 
 fn types(tree: &Tree<'_>, mapping: NodeId, inherited: &TypeMeta) -> TypeMeta {
     TypeMeta {
-        api_version: text(tree, mapping, "apiVersion").unwrap_or_else(|| inherited.api_version.clone()),
+        api_version: text(tree, mapping, "apiVersion")
+            .unwrap_or_else(|| inherited.api_version.clone()),
         kind: text(tree, mapping, "kind").unwrap_or_else(|| inherited.kind.clone()),
     }
 }
@@ -210,13 +280,20 @@ pub(crate) fn item_types(tree: &Tree<'_>, mapping: NodeId) -> Option<TypeMeta> {
         "List" | "ResourceList" => Some(TypeMeta::default()),
         // No type of Kubernetes is that long, and each item has a copy.
         _ if list.kind.len() + list.api_version.len() > MAX_TYPE => Some(TypeMeta::default()),
-        kind => Some(TypeMeta { kind: kind.strip_suffix("List").unwrap_or_default().to_owned(), ..list }),
+        kind => Some(TypeMeta {
+            kind: kind.strip_suffix("List").unwrap_or_default().to_owned(),
+            ..list
+        }),
     }
 }
 
 fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
     let metadata = tree.member(mapping, "metadata");
-    let field = |key| metadata.and_then(|m| text(tree, m, key)).filter(|value| !value.is_empty());
+    let field = |key| {
+        metadata
+            .and_then(|m| text(tree, m, key))
+            .filter(|value| !value.is_empty())
+    };
     let (name, prefix) = (field("name"), field("generateName"));
     Identity {
         api_version: types.api_version,
@@ -230,9 +307,18 @@ fn identity(tree: &Tree<'_>, mapping: NodeId, types: TypeMeta) -> Identity {
 /// The file and index that the orchestrator of a KRM function read the resource from.
 pub(crate) fn file(tree: &Tree<'_>, resource: NodeId) -> Option<(String, Option<i64>)> {
     let annotations = tree.member(tree.member(resource, "metadata")?, "annotations")?;
-    let annotation = |keys: [&str; 2]| keys.into_iter().find_map(|key| text(tree, annotations, key));
-    let path = annotation(["internal.config.kubernetes.io/path", "config.kubernetes.io/path"])?;
-    let index = annotation(["internal.config.kubernetes.io/index", "config.kubernetes.io/index"]);
+    let annotation = |keys: [&str; 2]| {
+        keys.into_iter()
+            .find_map(|key| text(tree, annotations, key))
+    };
+    let path = annotation([
+        "internal.config.kubernetes.io/path",
+        "config.kubernetes.io/path",
+    ])?;
+    let index = annotation([
+        "internal.config.kubernetes.io/index",
+        "config.kubernetes.io/index",
+    ]);
     Some((path, index.and_then(|index| index.parse().ok())))
 }
 

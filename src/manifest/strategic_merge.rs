@@ -38,18 +38,28 @@ pub(crate) fn evidence<'a>(
             return None;
         }
         // Ephemeral containers are added to running pods, not in manifests.
-        let own = template.containers.iter().filter(|container| container.list != ContainerList::EphemeralContainers);
+        let own = template
+            .containers
+            .iter()
+            .filter(|container| container.list != ContainerList::EphemeralContainers);
         // `image:` without a value is a Helm template with an empty value, and `image: " "` is OpenShift's "by trigger".
         let mut own = own.filter(|container| container.image.is_none());
-        own.find(|container| tree.member(container.node, "image").is_none()).map(PatchEvidence::NoImage)
+        own.find(|container| tree.member(container.node, "image").is_none())
+            .map(PatchEvidence::NoImage)
     };
-    resource.directive.map(PatchEvidence::Directive).or_else(no_image)
+    resource
+        .directive
+        .map(PatchEvidence::Directive)
+        .or_else(no_image)
 }
 
 /// Returns true if OpenShift fills in images: by a DeploymentConfig's triggers, or an annotation on any other kind.
 fn has_image_trigger(tree: &Tree<'_>, resource: &Resource) -> bool {
     let below = |node: NodeId, key: &str| tree.member(node, key);
-    if resource.annotation(tree, "image.openshift.io/triggers").is_some() {
+    if resource
+        .annotation(tree, "image.openshift.io/triggers")
+        .is_some()
+    {
         return true;
     }
     let triggers = below(resource.node, "spec").and_then(|spec| below(spec, "triggers"));

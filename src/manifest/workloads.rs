@@ -48,7 +48,14 @@ impl<'c> Path<'c> {
             Path::BuiltIn(path) => {
                 let path = path.strip_prefix('/')?;
                 let (token, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
-                Some((if token == "*" { PathStep::Each } else { PathStep::Key(token) }, Path::BuiltIn(rest)))
+                Some((
+                    if token == "*" {
+                        PathStep::Each
+                    } else {
+                        PathStep::Key(token)
+                    },
+                    Path::BuiltIn(rest),
+                ))
             }
             Path::Configured(steps) => {
                 let (step, rest) = steps.split_first()?;
@@ -65,17 +72,20 @@ impl<'c> Path<'c> {
 impl<'c> Table<'c> {
     /// Creates the table of the built-in and the `configured` paths.
     pub(crate) fn new(configured: impl IntoIterator<Item = ConfiguredPath<'c>>) -> Self {
-        Self { configured: configured.into_iter().collect() }
+        Self {
+            configured: configured.into_iter().collect(),
+        }
     }
 
     /// Group, kind and path of each, and true if its pods run to completion.
     fn places(&self) -> impl Iterator<Item = (&'c str, &'c str, Path<'c>, bool)> {
-        let built_in =
-            KNOWN_KINDS.iter().map(|(group, kind, path, completes)| (*group, *kind, Path::BuiltIn(path), *completes));
+        let built_in = KNOWN_KINDS
+            .iter()
+            .map(|(group, kind, path, completes)| (*group, *kind, Path::BuiltIn(path), *completes));
         let configured = self.configured.iter();
-        built_in.chain(
-            configured.map(|(group, kind, path, completes)| (*group, *kind, Path::Configured(&path.steps), *completes)),
-        )
+        built_in.chain(configured.map(|(group, kind, path, completes)| {
+            (*group, *kind, Path::Configured(&path.steps), *completes)
+        }))
     }
 
     /// Returns true if a kind of this name holds a pod template in any group. See [`is_list`](crate::manifest::identity::is_list)
@@ -86,7 +96,8 @@ impl<'c> Table<'c> {
 
     /// Returns true if this kind holds a pod template, in this group or, without one, in any.
     pub(crate) fn knows(&self, group: Option<&str>, kind: &str) -> bool {
-        self.kinds().any(|(of, known)| known == kind && group.is_none_or(|group| group == of))
+        self.kinds()
+            .any(|(of, known)| known == kind && group.is_none_or(|group| group == of))
     }
 
     /// Group and kind of every resource that holds a pod template.
@@ -95,7 +106,12 @@ impl<'c> Table<'c> {
     }
 
     /// The pod templates of a resource, of which `is_of` tells group and kind. Places that it does not fill are left out.
-    pub(crate) fn templates(&self, tree: &Tree<'_>, resource: NodeId, is_of: impl Fn(&str, &str) -> bool) -> Templates {
+    pub(crate) fn templates(
+        &self,
+        tree: &Tree<'_>,
+        resource: NodeId,
+        is_of: impl Fn(&str, &str) -> bool,
+    ) -> Templates {
         let mut finder = TemplateFinder::new(tree);
         let mut all: Vec<FoundTemplate> = Vec::new();
         let mut known: HashMap<String, usize> = HashMap::new();
@@ -114,7 +130,10 @@ impl<'c> Table<'c> {
             finder.chosen.clear();
             finder.aliased.clear();
         }
-        Templates { found: all, duplicate: finder.duplicate }
+        Templates {
+            found: all,
+            duplicate: finder.duplicate,
+        }
     }
 }
 
@@ -141,7 +160,9 @@ pub(crate) struct FoundTemplate {
 /// The list of containers, if the mapping has the form of a pod template.
 pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     let list = tree.alias_target(tree.member(tree.member(node, "spec")?, "containers")?);
-    let mut kinds = tree.items(list).map(|item| tree.kind(tree.alias_target(item)));
+    let mut kinds = tree
+        .items(list)
+        .map(|item| tree.kind(tree.alias_target(item)));
     kinds.any(|kind| kind == Kind::Mapping).then_some(list)
 }
 
@@ -179,12 +200,23 @@ impl<'a, 't> TemplateFinder<'a, 't> {
             None => {
                 if tree.kind(tree.alias_target(node)) == Kind::Mapping {
                     let ancestors = self.ancestors.clone();
-                    self.found.push(FoundTemplate { pointer, node, ancestors, completes: false });
+                    self.found.push(FoundTemplate {
+                        pointer,
+                        node,
+                        ancestors,
+                        completes: false,
+                    });
                 }
             }
             Some((PathStep::Key(key), rest)) => {
-                let Some(member) = self.member(node, key, rest) else { return };
-                let value = if member.is_duplicate { self.last_that_leads(&member, key, rest) } else { member.value };
+                let Some(member) = self.member(node, key, rest) else {
+                    return;
+                };
+                let value = if member.is_duplicate {
+                    self.last_that_leads(&member, key, rest)
+                } else {
+                    member.value
+                };
                 self.ancestors.push(node);
                 self.go(value, rest, pointer + "/" + &escape(key));
                 self.ancestors.pop();
@@ -226,7 +258,9 @@ impl<'a, 't> TemplateFinder<'a, 't> {
             return *chosen;
         }
         let mut from_last = occurrences(self.tree, member.holder, key).rev();
-        let chosen = from_last.find(|value| self.leads(*value, rest, false)).unwrap_or(member.value);
+        let chosen = from_last
+            .find(|value| self.leads(*value, rest, false))
+            .unwrap_or(member.value);
         self.chosen.insert(place, chosen);
         chosen
     }
@@ -243,11 +277,13 @@ impl<'a, 't> TemplateFinder<'a, 't> {
             None if in_template => tree.kind(node) == Kind::Mapping,
             None => self.leads(node, CONTAINERS, true),
             Some((PathStep::Key(key), rest)) => tree.find_member(node, key).is_some_and(|member| {
-                occurrences(tree, member.holder, key).any(|value| self.leads(value, rest, in_template))
+                occurrences(tree, member.holder, key)
+                    .any(|value| self.leads(value, rest, in_template))
             }),
-            Some((PathStep::Each, rest)) => {
-                members(tree, node).all.into_iter().any(|(_, member)| self.leads(member, rest, in_template))
-            }
+            Some((PathStep::Each, rest)) => members(tree, node)
+                .all
+                .into_iter()
+                .any(|(_, member)| self.leads(member, rest, in_template)),
         };
         self.leads.insert(place, leads);
         leads
@@ -264,11 +300,20 @@ struct Members {
 
 fn members(tree: &Tree<'_>, node: NodeId) -> Members {
     let node = tree.alias_target(node);
-    let items = tree.items(node).enumerate().map(|(index, item)| (index.to_string(), item)).collect();
-    let mut members = Members { all: items, duplicate: None };
+    let items = tree
+        .items(node)
+        .enumerate()
+        .map(|(index, item)| (index.to_string(), item))
+        .collect();
+    let mut members = Members {
+        all: items,
+        duplicate: None,
+    };
     let mut names = HashSet::new();
     for (key, value) in tree.entries(node) {
-        let Some(name) = tree.scalar(tree.alias_target(key)) else { continue };
+        let Some(name) = tree.scalar(tree.alias_target(key)) else {
+            continue;
+        };
         members.all.push((escape(&name).into_owned(), value));
         if !names.insert(name) {
             members.duplicate = members.duplicate.or(Some(key));

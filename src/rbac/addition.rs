@@ -24,14 +24,22 @@ pub(super) struct Wanted {
 /// Adds the record to an object.
 pub(super) fn recorded(object: &Value, then: Boundary) -> Value {
     let mut object = object.clone();
-    annotate(&mut object, Annotation::Record.key(), RbacRecord { then }.to_string());
+    annotate(
+        &mut object,
+        Annotation::Record.key(),
+        RbacRecord { then }.to_string(),
+    );
     object
 }
 
 /// Sets an annotation.
 pub(super) fn annotate(object: &mut Value, key: &str, value: String) {
-    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
-    let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let annotations = metadata
+        .entry("annotations")
+        .or_insert_with(|| Value::Object(serde_json::Map::new()));
     if let Some(annotations) = annotations.as_object_mut() {
         annotations.insert(key.to_owned(), value.into());
     }
@@ -39,12 +47,20 @@ pub(super) fn annotate(object: &mut Value, key: &str, value: String) {
 
 /// Inserts documents in front of a stream.
 pub(super) fn to_stream(text: &str, wanted: &[Wanted]) -> Vec<Edit> {
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let start = if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    };
     let stream = &text[start..];
     let boundary = Boundary::before(stream);
     let mut added = String::new();
     for (index, Wanted { object, comments }) in wanted.iter().enumerate() {
-        let then = if index + 1 == wanted.len() { boundary } else { Boundary::None };
+        let then = if index + 1 == wanted.len() {
+            boundary
+        } else {
+            Boundary::None
+        };
         added.push_str("---\n");
         added.push_str(&document(&recorded(object, then), comments));
     }
@@ -67,13 +83,17 @@ pub(super) fn to_list(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacEr
     for document in yaml_json_patch::documents(text).map(|document| document.span) {
         let piece = &text[document.clone()];
         if let Some(first) = first_item(piece) {
-            let tree = yaml::read(&piece[first.clone()]).ok().filter(|tree| list::item(tree).is_some());
+            let tree = yaml::read(&piece[first.clone()])
+                .ok()
+                .filter(|tree| list::item(tree).is_some());
             if let Some(tree) = tree {
                 return add(&tree, document.start + first.start, "", wanted);
             }
         }
         let is_list = |tree: &Tree<'_>| {
-            tree.root().is_some_and(|root| item_types(tree, root).is_some() && tree.get(root, "items").is_some())
+            tree.root().is_some_and(|root| {
+                item_types(tree, root).is_some() && tree.get(root, "items").is_some()
+            })
         };
         let tree = yaml::read(piece).ok().filter(is_list);
         if let Some(tree) = tree {
@@ -94,13 +114,26 @@ fn first_item(document: &str) -> Option<Range<usize>> {
 }
 
 /// Inserts the items at index 0 of the list at `pointer`; the text of `tree` begins at `base`.
-fn add(tree: &Tree<'_>, base: usize, pointer: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacError> {
+fn add(
+    tree: &Tree<'_>,
+    base: usize,
+    pointer: &str,
+    wanted: &[Wanted],
+) -> Result<Vec<Edit>, RbacError> {
     let path = PointerBuf::from_tokens(pointer.split('/').skip(1).chain(["0"]));
     let first = |wanted: &Wanted| {
         let value = recorded(&wanted.object, Boundary::None);
-        PatchOperation::Add(AddOperation { path: path.clone(), value })
+        PatchOperation::Add(AddOperation {
+            path: path.clone(),
+            value,
+        })
     };
-    apply(tree, base, wanted.iter().rev().map(first).collect(), |items| commented(items, wanted))
+    apply(
+        tree,
+        base,
+        wanted.iter().rev().map(first).collect(),
+        |items| commented(items, wanted),
+    )
 }
 
 /// Inserts the comments of each item in block style behind its dash: kpt keeps them there, and a removal takes them along.
@@ -114,9 +147,14 @@ fn commented(items: &str, wanted: &[Wanted]) -> String {
     let mut comments = wanted.iter().map(|wanted| &wanted.comments);
     let mut text = String::new();
     for line in items.split_inclusive('\n') {
-        let behind = line.trim_start_matches(' ').strip_prefix('-').map(|rest| rest.trim_start_matches(' '));
+        let behind = line
+            .trim_start_matches(' ')
+            .strip_prefix('-')
+            .map(|rest| rest.trim_start_matches(' '));
         let first = behind.filter(|key| key.starts_with("apiVersion:") && key.len() < line.len());
-        let own = first.and_then(|key| Some((key, comments.next()?))).filter(|(_, comments)| !comments.is_empty());
+        let own = first
+            .and_then(|key| Some((key, comments.next()?)))
+            .filter(|(_, comments)| !comments.is_empty());
         let Some((key, comments)) = own else {
             text.push_str(line);
             continue;

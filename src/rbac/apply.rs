@@ -28,15 +28,33 @@ pub(super) fn apply(
     operations: Vec<PatchOperation>,
     dress: impl Fn(&str) -> String,
 ) -> Result<Vec<Edit>, RbacError> {
-    let fault = |message: String| RbacError::VerifyFailed { message, offset: base };
-    let spliced = splice(tree, operations.into_iter().map(Into::into).collect(), &Cache::default())
-        .map_err(|refused| refused.kind.at(refused.offset + base))?;
-    let edits: Vec<Edit> =
-        spliced.edits.iter().map(|edit| Edit::replace(edit.range.clone(), dress(&edit.text))).collect();
+    let fault = |message: String| RbacError::VerifyFailed {
+        message,
+        offset: base,
+    };
+    let spliced = splice(
+        tree,
+        operations.into_iter().map(Into::into).collect(),
+        &Cache::default(),
+    )
+    .map_err(|refused| refused.kind.at(refused.offset + base))?;
+    let edits: Vec<Edit> = spliced
+        .edits
+        .iter()
+        .map(|edit| Edit::replace(edit.range.clone(), dress(&edit.text)))
+        .collect();
     let text = edit::apply(tree.text(), &edits);
-    let new =
-        yaml::read(&text).map_err(|error| fault(format!("the edited text is not valid YAML: {}", error.message)))?;
-    verify(tree, &spliced, &new, &Cache::default()).map_err(|mismatch| fault(mismatch.to_string()))?;
-    let place = |edit: Edit| Edit { range: edit.range.start + base..edit.range.end + base, ..edit };
+    let new = yaml::read(&text).map_err(|error| {
+        fault(format!(
+            "the edited text is not valid YAML: {}",
+            error.message
+        ))
+    })?;
+    verify(tree, &spliced, &new, &Cache::default())
+        .map_err(|mismatch| fault(mismatch.to_string()))?;
+    let place = |edit: Edit| Edit {
+        range: edit.range.start + base..edit.range.end + base,
+        ..edit
+    };
     Ok(edits.into_iter().map(place).collect())
 }

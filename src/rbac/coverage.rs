@@ -22,7 +22,15 @@ pub(crate) struct RbacCoverage {
 impl RbacCoverage {
     /// Adds the agents of the outcomes.
     pub(crate) fn require<'o>(&mut self, outcomes: impl Iterator<Item = &'o Outcome> + Clone) {
-        let is_unknown = |outcome: &Outcome| matches!(outcome.rbac_subject, Some(RbacSubject { namespace: None, .. }));
+        let is_unknown = |outcome: &Outcome| {
+            matches!(
+                outcome.rbac_subject,
+                Some(RbacSubject {
+                    namespace: None,
+                    ..
+                })
+            )
+        };
         self.has_unknown |= outcomes.clone().any(is_unknown);
         self.grants.take(outcomes);
     }
@@ -30,14 +38,24 @@ impl RbacCoverage {
     /// Adds the objects of an injected text that stay: without `rbac.generate`, a run removes those of an earlier one.
     pub(crate) fn read(&mut self, text: &str, injection: &Injection, config: &Config) {
         // A search of every text would cost more than all else that is done with most of them.
-        if !injection.kinds_without_template.has(GROUP, "ClusterRoleBinding") {
+        if !injection
+            .kinds_without_template
+            .has(GROUP, "ClusterRoleBinding")
+        {
             return;
         }
-        let Existing { managed, unmanaged, .. } = Existing::of(text);
+        let Existing {
+            managed, unmanaged, ..
+        } = Existing::of(text);
         if config.spec.rbac.generate {
-            self.objects.extend(managed.into_iter().map(|managed| managed.value));
+            self.objects
+                .extend(managed.into_iter().map(|managed| managed.value));
         }
-        self.objects.extend(unmanaged.into_iter().filter_map(|unmanaged| unmanaged.value));
+        self.objects.extend(
+            unmanaged
+                .into_iter()
+                .filter_map(|unmanaged| unmanaged.value),
+        );
     }
 
     /// Returns true if the input holds all objects that the agents need.
@@ -54,12 +72,19 @@ fn permits(object: &Value, needed: &Value) -> bool {
     let name = needed["metadata"]["name"].as_str();
     let metadata = &object["metadata"];
     let previous = metadata["annotations"][PREVIOUS_NAMES].as_str();
-    let mut names = metadata["name"].as_str().into_iter().chain(previous.into_iter().flat_map(previous_names));
+    let mut names = metadata["name"]
+        .as_str()
+        .into_iter()
+        .chain(previous.into_iter().flat_map(previous_names));
     let subjects = |object: &Value| object["subjects"].as_array().cloned().unwrap_or_default();
     names.any(|own| Some(own) == name)
-        && ["kind", "rules", "roleRef"].into_iter().all(|field| object.get(field) == needed.get(field))
+        && ["kind", "rules", "roleRef"]
+            .into_iter()
+            .all(|field| object.get(field) == needed.get(field))
         && {
             let there = subjects(object);
-            subjects(needed).iter().all(|subject| there.contains(subject))
+            subjects(needed)
+                .iter()
+                .all(|subject| there.contains(subject))
         }
 }

@@ -50,9 +50,15 @@ pub(super) struct Unmanaged {
 #[derive(Debug)]
 pub(super) enum ObjectLocation {
     /// A document, and the span of its content without the markers, comments and blank lines around.
-    Document { all: Range<usize>, content: Range<usize> },
+    Document {
+        all: Range<usize>,
+        content: Range<usize>,
+    },
     /// An item of a list, somewhere in a document.
-    ListItem { document: Range<usize>, pointer: PointerBuf },
+    ListItem {
+        document: Range<usize>,
+        pointer: PointerBuf,
+    },
 }
 
 impl Existing {
@@ -60,7 +66,9 @@ impl Existing {
     pub(super) fn of(text: &str) -> Self {
         let mut existing = Self::default();
         let may_hold = |text: &str| {
-            [MARK, NAME_PREFIX].iter().any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
+            [MARK, NAME_PREFIX]
+                .iter()
+                .any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
         };
         if !may_hold(text) {
             return existing;
@@ -84,10 +92,14 @@ impl Existing {
         let Some(root) = tree.root() else { return };
         for resource in resources(&tree, root, &TypeMeta::default()) {
             let place = match PointerBuf::parse(resource.pointer.clone()) {
-                Ok(pointer) if !pointer.is_root() => ObjectLocation::ListItem { document: document.clone(), pointer },
+                Ok(pointer) if !pointer.is_root() => ObjectLocation::ListItem {
+                    document: document.clone(),
+                    pointer,
+                },
                 _ => ObjectLocation::Document {
                     all: document.clone(),
-                    content: document.start + tree.outer_start(root)..document.start + tree.span(root).end,
+                    content: document.start + tree.outer_start(root)
+                        ..document.start + tree.span(root).end,
                 },
             };
             self.take(&tree, document.start, &resource, place);
@@ -96,16 +108,30 @@ impl Existing {
 
     fn take(&mut self, tree: &Tree<'_>, base: usize, resource: &Resource, place: ObjectLocation) {
         let is_of_us = |kind: &str| matches!(kind, "ClusterRole" | "ClusterRoleBinding");
-        if !resource.gvk.as_ref().is_some_and(|gvk| gvk.group == GROUP && is_of_us(&gvk.kind)) {
+        if !resource
+            .gvk
+            .as_ref()
+            .is_some_and(|gvk| gvk.group == GROUP && is_of_us(&gvk.kind))
+        {
             return;
         }
         let identity = resource.identity.clone();
         let annotations = || tree.member(tree.member(resource.node, "metadata")?, "annotations");
-        let record = annotations().and_then(|annotations| text(tree, annotations, Annotation::Record.key()));
-        match (record.as_deref().and_then(RbacRecord::parse), to_json(tree, resource.node)) {
+        let record =
+            annotations().and_then(|annotations| text(tree, annotations, Annotation::Record.key()));
+        match (
+            record.as_deref().and_then(RbacRecord::parse),
+            to_json(tree, resource.node),
+        ) {
             (Some(record), Ok(value)) => {
                 let duplicate = resource.duplicate.map(|key| base + tree.span(key).start);
-                self.managed.push(Managed { identity, value, record, place, duplicate });
+                self.managed.push(Managed {
+                    identity,
+                    value,
+                    record,
+                    place,
+                    duplicate,
+                });
             }
             (_, value) => self.unmanaged.push(Unmanaged {
                 identity,

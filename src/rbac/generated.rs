@@ -31,7 +31,9 @@ pub(crate) fn write(
 ) {
     let existing = Existing::of(text);
     let wanted = match options.direction {
-        Direction::Inject if config.spec.rbac.generate => wanted(config, options.permissions, injection, &existing),
+        Direction::Inject if config.spec.rbac.generate => {
+            wanted(config, options.permissions, injection, &existing)
+        }
         Direction::Inject | Direction::Uninject => Vec::new(),
     };
     let wanted = with_still_needed(wanted, &existing, &injection.outcomes);
@@ -39,27 +41,47 @@ pub(crate) fn write(
         return;
     }
     if let Some(offset) = existing.unreadable {
-        let finding = unchanged("a document that may contain RBAC objects cannot be read", offset);
-        injection.findings.push(finding.with_help("correct the document"));
+        let finding = unchanged(
+            "a document that may contain RBAC objects cannot be read",
+            offset,
+        );
+        injection
+            .findings
+            .push(finding.with_help("correct the document"));
         return;
     }
-    match rewritten(text, &existing, &wanted, options.permissions, injection, again) {
+    match rewritten(
+        text,
+        &existing,
+        &wanted,
+        options.permissions,
+        injection,
+        again,
+    ) {
         Ok(edits) => {
             injection.edits = edits;
             injection.permissions = changes(&existing, &wanted);
         }
         Err(RbacError::Uneditable(uneditable)) => {
             let why = format!("{}: {uneditable}", uneditable.kind.word());
-            injection.findings.push(unchanged(&why, uneditable.offset).with_help(uneditable.kind.help()));
+            injection
+                .findings
+                .push(unchanged(&why, uneditable.offset).with_help(uneditable.kind.help()));
         }
         Err(RbacError::SharedDocument { offset }) => {
             let help = "move the object to a separate document";
             injection.findings.push(
-                unchanged("the generated object shares its document with something else", offset).with_help(help),
+                unchanged(
+                    "the generated object shares its document with something else",
+                    offset,
+                )
+                .with_help(help),
             );
         }
         Err(RbacError::VerifyFailed { message, offset }) => {
-            injection.findings.push(Finding::verify_failed(message, offset));
+            injection
+                .findings
+                .push(Finding::verify_failed(message, offset));
         }
     }
 }
@@ -70,14 +92,23 @@ fn unchanged(why: &str, offset: usize) -> Finding {
 }
 
 /// The objects that the outcomes need, without those that exist under the same name unmanaged.
-fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, existing: &Existing) -> Vec<Wanted> {
+fn wanted(
+    config: &Config,
+    permissions: Permissions,
+    injection: &mut Injection,
+    existing: &Existing,
+) -> Vec<Wanted> {
     let mut grants = Grants::default();
     grants.take(&injection.outcomes);
     let mut wanted = Vec::new();
     for grant in grants.iter() {
         let comments = comments(grant, config.spec.kubernetes_version);
         for (object, comments) in objects(grant, config).into_iter().zip(comments) {
-            match existing.unmanaged.iter().find(|other| is_same(&other.identity, &object)) {
+            match existing
+                .unmanaged
+                .iter()
+                .find(|other| is_same(&other.identity, &object))
+            {
                 Some(other) => injection.remarks.push(is_there(other)),
                 None => wanted.push(Wanted { object, comments }),
             }
@@ -88,7 +119,11 @@ fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, 
         // kpt writes items to files by these two annotations; kustomize does not use them.
         for (index, wanted) in wanted.iter_mut().enumerate() {
             let path = format!("mackerel-agent-injector-{}-rbac.yaml", config.name);
-            annotate(&mut wanted.object, "config.kubernetes.io/index", index.to_string());
+            annotate(
+                &mut wanted.object,
+                "config.kubernetes.io/index",
+                index.to_string(),
+            );
             annotate(&mut wanted.object, "config.kubernetes.io/path", path);
         }
     }
@@ -97,9 +132,13 @@ fn wanted(config: &Config, permissions: Permissions, injection: &mut Injection, 
 
 /// The remark on an unmanaged object that has the name of a needed one.
 fn is_there(other: &Unmanaged) -> Remark {
-    let Unmanaged { identity, offset, file, .. } = other;
-    let message =
-        "the object has the name of a generated RBAC object, but this tool did not generate it; it is unchanged";
+    let Unmanaged {
+        identity,
+        offset,
+        file,
+        ..
+    } = other;
+    let message = "the object has the name of a generated RBAC object, but this tool did not generate it; it is unchanged";
     let help = "remove it to have it generated, or set `rbac.generate: false`";
     Remark {
         identity: identity.clone(),
@@ -111,16 +150,34 @@ fn is_there(other: &Unmanaged) -> Remark {
 }
 
 /// Adds all managed objects if an agent stays although it is no longer wanted, or could not be updated: it still reads.
-fn with_still_needed(mut wanted: Vec<Wanted>, existing: &Existing, outcomes: &[Outcome]) -> Vec<Wanted> {
-    let stays = |outcome: &Outcome| outcome.warnings.iter().any(|warning| warning.reason == Reason::StillInjected);
+fn with_still_needed(
+    mut wanted: Vec<Wanted>,
+    existing: &Existing,
+    outcomes: &[Outcome],
+) -> Vec<Wanted> {
+    let stays = |outcome: &Outcome| {
+        outcome
+            .warnings
+            .iter()
+            .any(|warning| warning.reason == Reason::StillInjected)
+    };
     if outcomes.iter().any(stays) {
         for managed in &existing.managed {
-            if !wanted.iter().any(|wanted| is_same(&managed.identity, &wanted.object)) {
+            if !wanted
+                .iter()
+                .any(|wanted| is_same(&managed.identity, &wanted.object))
+            {
                 let mut object = managed.value.clone();
-                if let Some(annotations) = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+                if let Some(annotations) = object
+                    .pointer_mut("/metadata/annotations")
+                    .and_then(Value::as_object_mut)
+                {
                     annotations.shift_remove(Annotation::Record.key());
                 }
-                wanted.push(Wanted { object, comments: Vec::new() });
+                wanted.push(Wanted {
+                    object,
+                    comments: Vec::new(),
+                });
             }
         }
     }
@@ -134,14 +191,19 @@ fn is_same(identity: &Identity, object: &Value) -> bool {
 fn is_said_already(existing: &Existing, wanted: &[Wanted]) -> bool {
     existing.managed.len() == wanted.len()
         && wanted.iter().all(|wanted| {
-            let mut same = existing.managed.iter().filter(|managed| is_same(&managed.identity, &wanted.object));
+            let mut same = existing
+                .managed
+                .iter()
+                .filter(|managed| is_same(&managed.identity, &wanted.object));
             same.any(|managed| permits_the_same(managed, wanted))
         })
 }
 
 /// Compares the permissions only, since other tools add annotations and labels.
 fn permits_the_same(managed: &Managed, wanted: &Wanted) -> bool {
-    ["rules", "roleRef", "subjects"].iter().all(|field| managed.value.get(field) == wanted.object.get(field))
+    ["rules", "roleRef", "subjects"]
+        .iter()
+        .all(|field| managed.value.get(field) == wanted.object.get(field))
 }
 
 /// The edits that remove the managed objects, inject the rest and add the wanted objects.
@@ -171,8 +233,14 @@ fn rewritten(
     let removal = existing.removal(text)?;
     let bare = edit::apply(text, &removal);
     let added = add(&bare)?;
-    let Injection { edits, findings, .. } = again(&bare);
-    injection.findings.extend(findings.into_iter().filter(|finding| finding.reason == Reason::VerifyFailed));
+    let Injection {
+        edits, findings, ..
+    } = again(&bare);
+    injection.findings.extend(
+        findings
+            .into_iter()
+            .filter(|finding| finding.reason == Reason::VerifyFailed),
+    );
     Ok(edit::compose(text, &removal, &both(added, edits)))
 }
 
@@ -189,11 +257,22 @@ fn changes(existing: &Existing, wanted: &[Wanted]) -> Vec<(PermissionChange, Ide
         }
     };
     let before = |wanted: &Wanted| -> Vec<&Managed> {
-        existing.managed.iter().filter(|managed| is_same(&managed.identity, &wanted.object)).collect()
+        existing
+            .managed
+            .iter()
+            .filter(|managed| is_same(&managed.identity, &wanted.object))
+            .collect()
     };
-    let goes = |managed: &&Managed| !wanted.iter().any(|wanted| is_same(&managed.identity, &wanted.object));
-    let removed =
-        existing.managed.iter().filter(goes).map(|managed| (PermissionChange::Removed, managed.identity.clone()));
+    let goes = |managed: &&Managed| {
+        !wanted
+            .iter()
+            .any(|wanted| is_same(&managed.identity, &wanted.object))
+    };
+    let removed = existing
+        .managed
+        .iter()
+        .filter(goes)
+        .map(|managed| (PermissionChange::Removed, managed.identity.clone()));
     let written = wanted.iter().filter_map(|wanted| match before(wanted)[..] {
         [] => Some((PermissionChange::Added, identity(&wanted.object))),
         [managed] if permits_the_same(managed, wanted) => None,

@@ -14,8 +14,7 @@ const HEAD: &str = "\
 # that each namespace can be deployed and deleted separately.
 ";
 
-const SUBJECTS: &str =
-    "the ServiceAccounts of the pods with an agent; any other container in these pods can use the same token";
+const SUBJECTS: &str = "the ServiceAccounts of the pods with an agent; any other container in these pods can use the same token";
 
 /// The output of the command `rbac`: every object of the grants, with comments.
 pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
@@ -26,7 +25,10 @@ pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
         text.push_str(&format!("# {without}.\n"));
     }
     for grant in grants.iter() {
-        for (object, comments) in objects(grant, config).iter().zip(comments(grant, config.spec.kubernetes_version)) {
+        for (object, comments) in objects(grant, config)
+            .iter()
+            .zip(comments(grant, config.spec.kubernetes_version))
+        {
             text.push_str("---\n");
             text.push_str(&document(object, &comments));
         }
@@ -37,9 +39,14 @@ pub(crate) fn manifest(grants: &Grants, config: &Config) -> String {
 /// One object as a document, with its comments above.
 pub(super) fn document(object: &Value, comments: &[String]) -> String {
     let mut text: String = comments.iter().map(|line| format!("# {line}\n")).collect();
-    let whole = PatchOperation::Add(AddOperation { path: PointerBuf::new(), value: object.clone() });
+    let whole = PatchOperation::Add(AddOperation {
+        path: PointerBuf::new(),
+        value: object.clone(),
+    });
     // JSON is YAML, too.
-    text.push_str(&yaml_json_patch::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n")));
+    text.push_str(
+        &yaml_json_patch::apply("", &Patch(vec![whole])).unwrap_or_else(|_| format!("{object}\n")),
+    );
     text
 }
 
@@ -53,13 +60,16 @@ pub(super) fn comments(grant: Grant<'_>, version: KubernetesVersion) -> [Vec<Str
                 "namespace {namespace}: GET /pods (nodes/proxy) and GET /stats/summary (nodes/stats) of the kubelet"
             ),
             permits,
-            "kubelets before Kubernetes 1.33 require it; newer kubelets require nodes/pods only".to_owned(),
+            "kubelets before Kubernetes 1.33 require it; newer kubelets require nodes/pods only"
+                .to_owned(),
         ],
         KubeletAccess::Kubelet => vec![format!(
             "namespace {namespace}: GET /pods (nodes/pods) and GET /stats/summary (nodes/stats) of the kubelet, Kubernetes 1.33 or later"
         )],
         KubeletAccess::ApiServer => vec![
-            format!("namespace {namespace}: GET /pods and GET /stats/summary, through the API server (nodes/proxy)"),
+            format!(
+                "namespace {namespace}: GET /pods and GET /stats/summary, through the API server (nodes/proxy)"
+            ),
             permits,
             "on EKS Fargate it is required".to_owned(),
         ],

@@ -18,7 +18,17 @@ pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// The order of the fields, as people write them.
 const ORDER: &[(&str, &[&str])] = &[
-    ("", &["apiVersion", "kind", "metadata", "rules", "roleRef", "subjects"]),
+    (
+        "",
+        &[
+            "apiVersion",
+            "kind",
+            "metadata",
+            "rules",
+            "roleRef",
+            "subjects",
+        ],
+    ),
     ("metadata", &["name", "annotations"]),
     ("rules", &["apiGroups", "resources", "verbs"]),
     ("roleRef", &["apiGroup", "kind", "name"]),
@@ -28,34 +38,63 @@ const ORDER: &[(&str, &[&str])] = &[
 /// The two objects of a grant, in the order in which they are applied.
 pub(crate) fn objects(grant: Grant<'_>, config: &Config) -> [Value; 2] {
     let name = name(grant, config);
-    let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
+    let metadata = ObjectMeta {
+        name: Some(name.clone()),
+        ..ObjectMeta::default()
+    };
     let rule = PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(
-            grant.access.resources(config.spec.kubernetes_version).iter().map(|r| (*r).to_owned()).collect(),
+            grant
+                .access
+                .resources(config.spec.kubernetes_version)
+                .iter()
+                .map(|r| (*r).to_owned())
+                .collect(),
         ),
         verbs: vec!["get".to_owned()],
         ..PolicyRule::default()
     };
-    let role = ClusterRole { metadata: metadata.clone(), rules: Some(vec![rule]), ..ClusterRole::default() };
+    let role = ClusterRole {
+        metadata: metadata.clone(),
+        rules: Some(vec![rule]),
+        ..ClusterRole::default()
+    };
     let subject = |service_account: &String| Subject {
         kind: "ServiceAccount".to_owned(),
         name: service_account.clone(),
         namespace: Some(grant.namespace.to_owned()),
         ..Subject::default()
     };
-    #[expect(clippy::useless_conversion, reason = "the types of newer Kubernetes versions have it optional")]
+    #[expect(
+        clippy::useless_conversion,
+        reason = "the types of newer Kubernetes versions have it optional"
+    )]
     let api_group = GROUP.to_owned().into();
     let binding = ClusterRoleBinding {
         metadata,
-        role_ref: RoleRef { api_group, kind: "ClusterRole".to_owned(), name },
+        role_ref: RoleRef {
+            api_group,
+            kind: "ClusterRole".to_owned(),
+            name,
+        },
         subjects: Some(grant.service_accounts.iter().map(subject).collect()),
     };
     // Serialising typed Kubernetes values cannot fail: their maps have string keys.
-    [serde_json::to_value(role), serde_json::to_value(binding)].map(|object| arrange(object.unwrap_or_default(), ORDER))
+    [serde_json::to_value(role), serde_json::to_value(binding)]
+        .map(|object| arrange(object.unwrap_or_default(), ORDER))
 }
 
 /// No part can hold a colon, so that names are unique.
-fn name(Grant { access, namespace, .. }: Grant<'_>, config: &Config) -> String {
-    format!("{NAME_PREFIX}{}:{namespace}:{}", config.name, access.suffix())
+fn name(
+    Grant {
+        access, namespace, ..
+    }: Grant<'_>,
+    config: &Config,
+) -> String {
+    format!(
+        "{NAME_PREFIX}{}:{namespace}:{}",
+        config.name,
+        access.suffix()
+    )
 }

@@ -39,7 +39,8 @@ impl Boundary {
         if stream.strip_prefix("---").is_some_and(begins) {
             return Boundary::None;
         }
-        let is_content = |line: &&str| !line.trim_start().is_empty() && !line.trim_start().starts_with('#');
+        let is_content =
+            |line: &&str| !line.trim_start().is_empty() && !line.trim_start().starts_with('#');
         match stream.split(['\n', '\r']).find(is_content) {
             Some(directive) if directive.starts_with('%') => Boundary::End,
             _ => Boundary::Separator,
@@ -70,7 +71,9 @@ impl RbacRecord {
             "" => Boundary::None,
             rest => {
                 let line = rest.strip_prefix(";then=")?;
-                [Boundary::Separator, Boundary::End].into_iter().find(|boundary| boundary.line() == Some(line))?
+                [Boundary::Separator, Boundary::End]
+                    .into_iter()
+                    .find(|boundary| boundary.line() == Some(line))?
             }
         };
         Some(Self { then })
@@ -84,9 +87,18 @@ mod tests {
     #[test]
     fn a_record_reads_back_as_it_was_written() {
         for then in [Boundary::None, Boundary::Separator, Boundary::End] {
-            assert_eq!(RbacRecord::parse(&RbacRecord { then }.to_string()), Some(RbacRecord { then }));
+            assert_eq!(
+                RbacRecord::parse(&RbacRecord { then }.to_string()),
+                Some(RbacRecord { then })
+            );
         }
-        for other in ["", "v1;agent=container", "v1;rbacs", "v2;rbac", "v1;rbac;then=x"] {
+        for other in [
+            "",
+            "v1;agent=container",
+            "v1;rbacs",
+            "v2;rbac",
+            "v1;rbac;then=x",
+        ] {
             assert_eq!(RbacRecord::parse(other), None, "{other}");
         }
     }

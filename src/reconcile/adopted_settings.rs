@@ -22,20 +22,31 @@ pub(crate) struct AgentContainer<'a>(pub(crate) &'a Value);
 impl<'a> AgentContainer<'a> {
     fn variable(self, name: &str) -> Option<&'a Value> {
         let variables = self.0.get("env")?.as_array()?;
-        variables.iter().rev().find(|variable| variable.get("name").and_then(Value::as_str) == Some(name))
+        variables
+            .iter()
+            .rev()
+            .find(|variable| variable.get("name").and_then(Value::as_str) == Some(name))
     }
 
     /// Returns the value of a variable. The agent takes an empty one for none.
     fn value(self, name: &str) -> Option<&'a str> {
-        self.variable(name)?.get("value")?.as_str().filter(|value| !value.is_empty())
+        self.variable(name)?
+            .get("value")?
+            .as_str()
+            .filter(|value| !value.is_empty())
     }
 
     fn image(self) -> &'a str {
-        self.0.get("image").and_then(Value::as_str).unwrap_or_default()
+        self.0
+            .get("image")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 
     fn secret(self, field: &str) -> Option<&'a str> {
-        self.variable(API_KEY)?.pointer(&format!("/valueFrom/secretKeyRef/{field}"))?.as_str()
+        self.variable(API_KEY)?
+            .pointer(&format!("/valueFrom/secretKeyRef/{field}"))?
+            .as_str()
     }
 
     fn amount(self, list: &str, resource: &str) -> Option<String> {
@@ -56,7 +67,9 @@ impl<'a> AgentContainer<'a> {
         let port = |name: &str, default: u16| match self.variable(name) {
             None => Some(default),
             Some(variable) if variable.get("valueFrom").is_some() => None,
-            Some(_) => self.value(name).map_or(Some(default), |port| port.parse().ok()),
+            Some(_) => self
+                .value(name)
+                .map_or(Some(default), |port| port.parse().ok()),
         };
         if self.value(PLATFORM) == Some("eks_fargate") {
             return Some(KubeletConnection::ApiServer);
@@ -64,9 +77,13 @@ impl<'a> AgentContainer<'a> {
         match port(read_only, 10255)? {
             0 => {
                 let insecure = self.variable(insecure).is_some_and(|variable| {
-                    variable.get("valueFrom").is_some() || variable.get("value").and_then(Value::as_str) != Some("")
+                    variable.get("valueFrom").is_some()
+                        || variable.get("value").and_then(Value::as_str) != Some("")
                 });
-                Some(KubeletConnection::Tls { port: port(tls, 10250)?, insecure })
+                Some(KubeletConnection::Tls {
+                    port: port(tls, 10250)?,
+                    insecure,
+                })
             }
             port => Some(KubeletConnection::ReadOnly { port }),
         }
@@ -77,9 +94,19 @@ impl<'a> AgentContainer<'a> {
         let pattern = self.value("MACKEREL_IGNORE_CONTAINER")?;
         let own = format!("^{CONTAINER}$");
         let pattern = pattern.strip_prefix(&format!("{own}|")).unwrap_or(pattern);
-        let name = self.0.get("name").and_then(Value::as_str).unwrap_or(CONTAINER);
+        let name = self
+            .0
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or(CONTAINER);
         let is_own = [name, CONTAINER].iter().any(|name| {
-            [(*name).to_owned(), format!("^{name}$"), format!("\\A{name}\\z")].iter().any(|own| own == pattern)
+            [
+                (*name).to_owned(),
+                format!("^{name}$"),
+                format!("\\A{name}\\z"),
+            ]
+            .iter()
+            .any(|own| own == pattern)
         });
         // In a variable's value, `$$` is a dollar sign.
         (!is_own).then(|| pattern.replace("$$", "$"))
@@ -89,21 +116,35 @@ impl<'a> AgentContainer<'a> {
     fn config_map(self, volumes: &'a [Value]) -> Option<MountedConfigMap<'a>> {
         let text = |value: &'a Value, field: &str| value.get(field).and_then(Value::as_str);
         let path = self.value("MACKEREL_AGENT_CONFIG")?;
-        self.0.get("volumeMounts")?.as_array()?.iter().find_map(|mount| {
-            let below = path.strip_prefix(text(mount, "mountPath")?.trim_end_matches('/'))?;
-            let file = match (text(mount, "subPath"), below.strip_prefix('/')) {
-                (Some(file), None) if below.is_empty() => file,
-                (None, Some(file)) => file,
-                _ => return None,
-            };
-            let volume = text(mount, "name")?;
-            let config_map = volumes.iter().find(|other| text(other, "name") == Some(volume))?.get("configMap")?;
-            let key = match config_map.get("items").and_then(Value::as_array) {
-                Some(items) => text(items.iter().find(|item| text(item, "path") == Some(file))?, "key")?,
-                None => file,
-            };
-            Some(MountedConfigMap { name: text(config_map, "name")?, key, volume })
-        })
+        self.0
+            .get("volumeMounts")?
+            .as_array()?
+            .iter()
+            .find_map(|mount| {
+                let below = path.strip_prefix(text(mount, "mountPath")?.trim_end_matches('/'))?;
+                let file = match (text(mount, "subPath"), below.strip_prefix('/')) {
+                    (Some(file), None) if below.is_empty() => file,
+                    (None, Some(file)) => file,
+                    _ => return None,
+                };
+                let volume = text(mount, "name")?;
+                let config_map = volumes
+                    .iter()
+                    .find(|other| text(other, "name") == Some(volume))?
+                    .get("configMap")?;
+                let key = match config_map.get("items").and_then(Value::as_array) {
+                    Some(items) => text(
+                        items.iter().find(|item| text(item, "path") == Some(file))?,
+                        "key",
+                    )?,
+                    None => file,
+                };
+                Some(MountedConfigMap {
+                    name: text(config_map, "name")?,
+                    key,
+                    volume,
+                })
+            })
     }
 }
 
@@ -133,8 +174,10 @@ impl Replacement<'_> {
         let mut kept = self.wanted();
         kept.retain(|(annotation, _)| self.config.allows(*annotation));
         let is_valid = |kept: &[(Annotation, String)]| {
-            let given: Vec<Given<'_>> =
-                kept.iter().map(|(annotation, value)| (annotation.key(), &**value, 0)).collect();
+            let given: Vec<Given<'_>> = kept
+                .iter()
+                .map(|(annotation, value)| (annotation.key(), &**value, 0))
+                .collect();
             overlay(self.config, &given).is_ok()
         };
         if !is_valid(&kept) {
@@ -147,8 +190,17 @@ impl Replacement<'_> {
     pub(crate) fn not_allowed(&self) -> Vec<String> {
         let mut wanted = self.wanted();
         wanted.retain(|(annotation, _)| !self.config.allows(*annotation));
-        let named = |annotation: Annotation| Some(format!("{} (`{}`)", annotation.name(), annotation.setting()?));
-        wanted.into_iter().filter_map(|(annotation, _)| named(annotation)).collect()
+        let named = |annotation: Annotation| {
+            Some(format!(
+                "{} (`{}`)",
+                annotation.name(),
+                annotation.setting()?
+            ))
+        };
+        wanted
+            .into_iter()
+            .filter_map(|(annotation, _)| named(annotation))
+            .collect()
     }
 
     fn wanted(&self) -> Vec<(Annotation, String)> {
@@ -164,7 +216,8 @@ impl Replacement<'_> {
         }
         let is_given = |annotation| {
             let mut given = self.template.annotations.iter();
-            self.config.allows(annotation) && given.any(|given| Annotation::of(&given.key) == Some(annotation))
+            self.config.allows(annotation)
+                && given.any(|given| Annotation::of(&given.key) == Some(annotation))
         };
         kept.retain(|(annotation, _)| !is_given(*annotation));
         kept.sort_by_key(|(annotation, _)| *annotation);
@@ -172,25 +225,49 @@ impl Replacement<'_> {
     }
 
     fn texts(&self) -> Vec<(Annotation, String)> {
-        let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
+        let (old, new) = (
+            AgentContainer(self.old),
+            AgentContainer(&self.agent.container),
+        );
         let mut kept = Vec::new();
         let mut keep = |annotation, old: Option<String>, new: Option<String>| {
-            kept.extend(old.filter(|value| Some(value) != new.as_ref()).map(|value| (annotation, value)));
+            kept.extend(
+                old.filter(|value| Some(value) != new.as_ref())
+                    .map(|value| (annotation, value)),
+            );
         };
         for (annotation, variable) in [
             (Annotation::DisplayName, "MACKEREL_DISPLAY_NAME"),
             (Annotation::Memo, "MACKEREL_MEMO"),
-            (Annotation::HostStatusOnStart, "MACKEREL_HOST_STATUS_ON_START"),
+            (
+                Annotation::HostStatusOnStart,
+                "MACKEREL_HOST_STATUS_ON_START",
+            ),
             (Annotation::LogLevel, "MACKEREL_LOG_LEVEL"),
         ] {
-            keep(annotation, old.value(variable).map(str::to_owned), new.value(variable).map(str::to_owned));
+            keep(
+                annotation,
+                old.value(variable).map(str::to_owned),
+                new.value(variable).map(str::to_owned),
+            );
         }
-        for (annotation, field) in [(Annotation::ApiKeySecretName, "name"), (Annotation::ApiKeySecretKey, "key")] {
-            keep(annotation, old.secret(field).map(str::to_owned), new.secret(field).map(str::to_owned));
+        for (annotation, field) in [
+            (Annotation::ApiKeySecretName, "name"),
+            (Annotation::ApiKeySecretKey, "key"),
+        ] {
+            keep(
+                annotation,
+                old.secret(field).map(str::to_owned),
+                new.secret(field).map(str::to_owned),
+            );
         }
         keep(Annotation::IgnoreContainer, old.ignored(), new.ignored());
         if old.roles() != new.roles() {
-            keep(Annotation::Roles, old.value("MACKEREL_ROLES").map(str::to_owned), None);
+            keep(
+                Annotation::Roles,
+                old.value("MACKEREL_ROLES").map(str::to_owned),
+                None,
+            );
         }
         if repository(old.image()) != repository(new.image()) {
             keep(Annotation::Image, Some(old.image().to_owned()), None);
@@ -199,12 +276,20 @@ impl Replacement<'_> {
     }
 
     fn agent_config(&self) -> Vec<(Annotation, String)> {
-        let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
+        let (old, new) = (
+            AgentContainer(self.old),
+            AgentContainer(&self.agent.container),
+        );
         let configured = &self.config.spec.agent.config;
         let mut kept = Vec::new();
-        match (old.config_map(self.volumes), old.value("MACKEREL_AGENT_CONFIG")) {
+        match (
+            old.config_map(self.volumes),
+            old.value("MACKEREL_AGENT_CONFIG"),
+        ) {
             (Some(there), _) => {
-                if configured.location.is_some() || configured.config_map_key_ref.name.as_deref() != Some(there.name) {
+                if configured.location.is_some()
+                    || configured.config_map_key_ref.name.as_deref() != Some(there.name)
+                {
                     kept.push((Annotation::AgentConfigMapName, there.name.to_owned()));
                 }
                 if configured.config_map_key_ref.key != there.key {
@@ -221,13 +306,23 @@ impl Replacement<'_> {
 
     fn kubelet(&self) -> Vec<(Annotation, String)> {
         let configured = self.config.spec.kubelet_connection();
-        let Some(old) = AgentContainer(self.old).kubelet().filter(|old| *old != configured) else { return Vec::new() };
+        let Some(old) = AgentContainer(self.old)
+            .kubelet()
+            .filter(|old| *old != configured)
+        else {
+            return Vec::new();
+        };
         let is_on_fargate = configured == KubeletConnection::ApiServer;
-        let platform = is_on_fargate.then(|| (Annotation::Platform, Platform::Kubernetes.to_string()));
+        let platform =
+            is_on_fargate.then(|| (Annotation::Platform, Platform::Kubernetes.to_string()));
         let mut kept: Vec<_> = platform.into_iter().collect();
         match old {
-            KubeletConnection::ApiServer => kept.push((Annotation::Platform, Platform::EksFargate.to_string())),
-            KubeletConnection::ReadOnly { port } => kept.push((Annotation::KubeletReadOnlyPort, port.to_string())),
+            KubeletConnection::ApiServer => {
+                kept.push((Annotation::Platform, Platform::EksFargate.to_string()))
+            }
+            KubeletConnection::ReadOnly { port } => {
+                kept.push((Annotation::KubeletReadOnlyPort, port.to_string()))
+            }
             KubeletConnection::Tls { port, insecure } => {
                 let (configured_port, configured_insecure) = match configured {
                     KubeletConnection::Tls { port, insecure } => (Some(port), insecure),
@@ -248,35 +343,56 @@ impl Replacement<'_> {
     /// Returns the read-only port of an old agent that sets INSECURE_TLS too: that port has no TLS.
     pub(crate) fn read_only_port_beside_tls(&self) -> Option<u16> {
         let old = AgentContainer(self.old);
-        match old.kubelet().filter(|_| old.variable(INSECURE_TLS).is_some())? {
+        match old
+            .kubelet()
+            .filter(|_| old.variable(INSECURE_TLS).is_some())?
+        {
             KubeletConnection::ReadOnly { port } => Some(port),
             KubeletConnection::Tls { .. } | KubeletConnection::ApiServer => None,
         }
     }
 
     fn resources(&self) -> Vec<(Annotation, String)> {
-        let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
+        let (old, new) = (
+            AgentContainer(self.old),
+            AgentContainer(&self.agent.container),
+        );
         let mut kept = Vec::new();
         for (resource, annotations) in [
             ("cpu", [Annotation::CpuRequest, Annotation::CpuLimit]),
-            ("memory", [Annotation::MemoryRequest, Annotation::MemoryLimit]),
+            (
+                "memory",
+                [Annotation::MemoryRequest, Annotation::MemoryLimit],
+            ),
         ] {
-            let of =
-                |container: AgentContainer<'_>| ["requests", "limits"].map(|list| container.amount(list, resource));
+            let of = |container: AgentContainer<'_>| {
+                ["requests", "limits"].map(|list| container.amount(list, resource))
+            };
             let (there, wanted) = (of(old), of(new));
-            let amounts =
-                [&there, &wanted].map(|amounts| amounts.clone().map(|amount| amount.as_deref().and_then(nanos)));
+            let amounts = [&there, &wanted].map(|amounts| {
+                amounts
+                    .clone()
+                    .map(|amount| amount.as_deref().and_then(nanos))
+            });
             for (index, annotation) in annotations.into_iter().enumerate() {
                 let [there_amount, wanted_amount] = [amounts[0][index], amounts[1][index]];
                 match &there[index] {
-                    Some(amount) if there_amount != wanted_amount => kept.push((annotation, amount.clone())),
+                    Some(amount) if there_amount != wanted_amount => {
+                        kept.push((annotation, amount.clone()))
+                    }
                     Some(_) => {}
                     // A default must not contradict what is kept: a request is no more than its limit.
                     None => {
                         let kept_amount = amounts[0][1 - index];
-                        let (request, limit) =
-                            if index == 0 { (wanted_amount, kept_amount) } else { (kept_amount, wanted_amount) };
-                        if request.zip(limit).is_some_and(|(request, limit)| request > limit) {
+                        let (request, limit) = if index == 0 {
+                            (wanted_amount, kept_amount)
+                        } else {
+                            (kept_amount, wanted_amount)
+                        };
+                        if request
+                            .zip(limit)
+                            .is_some_and(|(request, limit)| request > limit)
+                        {
                             kept.push((annotation, "null".to_owned()));
                         }
                     }
@@ -295,7 +411,10 @@ impl Replacement<'_> {
 
     /// Returns variables, and volumes of mounts, that differ in form only.
     fn equal_in_meaning(&self) -> Vec<&str> {
-        let (old, new) = (AgentContainer(self.old), AgentContainer(&self.agent.container));
+        let (old, new) = (
+            AgentContainer(self.old),
+            AgentContainer(&self.agent.container),
+        );
         let mut equal = Vec::new();
         if old.kubelet().is_some() && old.kubelet() == new.kubelet() {
             equal.extend(KUBELET_VARIABLES);
@@ -309,7 +428,12 @@ impl Replacement<'_> {
         {
             equal.push("MACKEREL_IGNORE_CONTAINER");
         }
-        let injected: Vec<Value> = self.agent.volumes.iter().map(|(_, volume)| Value::clone(volume)).collect();
+        let injected: Vec<Value> = self
+            .agent
+            .volumes
+            .iter()
+            .map(|(_, volume)| Value::clone(volume))
+            .collect();
         if let (Some(old), Some(new)) = (old.config_map(self.volumes), new.config_map(&injected))
             && (old.name, old.key) == (new.name, new.key)
         {
@@ -319,8 +443,11 @@ impl Replacement<'_> {
     }
 }
 
-const KUBELET_VARIABLES: [&str; 3] =
-    ["MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "MACKEREL_KUBERNETES_KUBELET_PORT", INSECURE_TLS];
+const KUBELET_VARIABLES: [&str; 3] = [
+    "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT",
+    "MACKEREL_KUBERNETES_KUBELET_PORT",
+    INSECURE_TLS,
+];
 
 pub(crate) const INSECURE_TLS: &str = "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS";
 
@@ -343,9 +470,17 @@ const FIELDS: [(&str, &str); 4] = [
 
 /// Removes the fields that depend on the container's list.
 fn without_list_fields(mut container: Value) -> Value {
-    let variables = container.get_mut("env").and_then(Value::as_array_mut).into_iter().flatten();
-    let sources = variables.filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
-    for reference in sources.flat_map(|source| source.values_mut()).filter_map(Value::as_object_mut) {
+    let variables = container
+        .get_mut("env")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
+    let sources = variables
+        .filter_map(|variable| variable.get_mut("valueFrom").and_then(Value::as_object_mut));
+    for reference in sources
+        .flat_map(|source| source.values_mut())
+        .filter_map(Value::as_object_mut)
+    {
         reference.shift_remove("optional");
     }
     if let Some(fields) = container.as_object_mut() {
@@ -391,7 +526,10 @@ impl AdoptionDifferences {
                 }
                 [top, ..] => {
                     // Lists are replaced as a whole.
-                    let fields = tokens.iter().copied().take_while(|token| token.parse::<usize>().is_err());
+                    let fields = tokens
+                        .iter()
+                        .copied()
+                        .take_while(|token| token.parse::<usize>().is_err());
                     let path = fields.collect::<Vec<_>>().join(".");
                     match FIELDS.iter().find(|(field, _)| *field == top) {
                         Some((_, setting)) => (format!("{path} (`{setting}`)"), false),
@@ -403,7 +541,11 @@ impl AdoptionDifferences {
             if kind == DifferenceKind::New && !is_inside {
                 continue;
             }
-            let list = if label.starts_with("image") { &mut found.image } else { &mut found.lost };
+            let list = if label.starts_with("image") {
+                &mut found.image
+            } else {
+                &mut found.lost
+            };
             if !list.contains(&label) {
                 list.push(label);
             }
@@ -451,7 +593,10 @@ mod tests {
                 "the mount at /b",
             ]
         );
-        assert_eq!(AdoptionDifferences::of(&new, &new, &[]), AdoptionDifferences::default());
+        assert_eq!(
+            AdoptionDifferences::of(&new, &new, &[]),
+            AdoptionDifferences::default()
+        );
     }
 
     #[test]
@@ -459,7 +604,9 @@ mod tests {
         let key = |optional: bool| json!({"secretKeyRef": {"name": "a", "key": "b", "optional": optional}});
         let [native, container] = [(true, "Always"), (false, "")].map(|(optional, policy)| {
             let env = json!([{"name": "MACKEREL_APIKEY", "valueFrom": key(optional)}]);
-            canonicalize(&without_list_fields(json!({"name": "agent", "restartPolicy": policy, "env": env})))
+            canonicalize(&without_list_fields(
+                json!({"name": "agent", "restartPolicy": policy, "env": env}),
+            ))
         });
         assert_eq!(native, container);
     }
@@ -467,9 +614,18 @@ mod tests {
     #[test]
     fn every_setting_that_is_named_exists() {
         let mut config = TemplateConfig::new(&Config::default());
-        for path in VARIABLES.map(|variable| variable.setting).into_iter().chain(FIELDS.map(|(_, setting)| setting)) {
+        for path in VARIABLES
+            .map(|variable| variable.setting)
+            .into_iter()
+            .chain(FIELDS.map(|(_, setting)| setting))
+        {
             let violations = config.set(path, "", "key", 0);
-            assert!(violations.iter().all(|violation| !violation.what.contains("unknown setting")), "{path}");
+            assert!(
+                violations
+                    .iter()
+                    .all(|violation| !violation.what.contains("unknown setting")),
+                "{path}"
+            );
         }
     }
 
@@ -477,26 +633,53 @@ mod tests {
     fn a_connection_is_read_as_the_agent_reads_it() {
         let env = |variables: &[(&str, &str)]| {
             let name = |name: &str| format!("MACKEREL_KUBERNETES_KUBELET_{name}");
-            let variables = variables.iter().map(|(of, value)| json!({"name": name(of), "value": value}));
+            let variables = variables
+                .iter()
+                .map(|(of, value)| json!({"name": name(of), "value": value}));
             json!({"env": variables.collect::<Vec<_>>()})
         };
         for (variables, expected) in [
             (&[][..], Some(KubeletConnection::ReadOnly { port: 10255 })),
-            (&[("READ_ONLY_PORT", ""), ("INSECURE_TLS", "true")], Some(KubeletConnection::ReadOnly { port: 10255 })),
-            (&[("READ_ONLY_PORT", "0")], Some(KubeletConnection::Tls { port: 10250, insecure: false })),
             (
-                &[("READ_ONLY_PORT", "0"), ("PORT", "1"), ("INSECURE_TLS", "false")],
-                Some(KubeletConnection::Tls { port: 1, insecure: true }),
+                &[("READ_ONLY_PORT", ""), ("INSECURE_TLS", "true")],
+                Some(KubeletConnection::ReadOnly { port: 10255 }),
+            ),
+            (
+                &[("READ_ONLY_PORT", "0")],
+                Some(KubeletConnection::Tls {
+                    port: 10250,
+                    insecure: false,
+                }),
+            ),
+            (
+                &[
+                    ("READ_ONLY_PORT", "0"),
+                    ("PORT", "1"),
+                    ("INSECURE_TLS", "false"),
+                ],
+                Some(KubeletConnection::Tls {
+                    port: 1,
+                    insecure: true,
+                }),
             ),
             (&[("READ_ONLY_PORT", "x")], None),
         ] {
-            assert_eq!(AgentContainer(&env(variables)).kubelet(), expected, "{variables:?}");
+            assert_eq!(
+                AgentContainer(&env(variables)).kubelet(),
+                expected,
+                "{variables:?}"
+            );
         }
     }
 
     #[test]
     fn a_repository_is_an_image_without_tag_and_digest() {
-        for image in ["r:5000/a/b:v1@sha256:00", "r:5000/a/b:v1", "r:5000/a/b@sha256:00", "r:5000/a/b"] {
+        for image in [
+            "r:5000/a/b:v1@sha256:00",
+            "r:5000/a/b:v1",
+            "r:5000/a/b@sha256:00",
+            "r:5000/a/b",
+        ] {
             assert_eq!(repository(image), "r:5000/a/b");
         }
     }

@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use yaml_json_patch::edit::{self, Edit};
 use yaml_json_patch::{
-    self as yaml, Buffer, Cache, ErrorKind, Kind, NodeId, Operation, SpliceError, Tree, Uneditable, splice, verify,
+    self as yaml, Buffer, Cache, ErrorKind, Kind, NodeId, Operation, SpliceError, Tree, Uneditable,
+    splice, verify,
 };
 
 /// The action for one template, in two steps.
@@ -90,7 +91,10 @@ pub(crate) fn apply_changes(
     cache: &Cache,
     records: &RecordCache,
 ) -> Result<AppliedChanges, ApplyError> {
-    let first: Vec<TemplatePatch> = changes.iter().map(|change| change.action.first.clone()).collect();
+    let first: Vec<TemplatePatch> = changes
+        .iter()
+        .map(|change| change.action.first.clone())
+        .collect();
     let (removed, intermediate) = splice_and_verify(tree, changes, first, cache)?;
     let intermediate = match &intermediate {
         Some(text) => Some(reread(text, &mut Buffer::default())?),
@@ -131,12 +135,24 @@ pub(crate) fn apply_changes(
 
 /// Replaces offsets in the intermediate text, which the user never sees, by those of the templates.
 fn in_original(failure: ApplyError, tree: &Tree<'_>, changes: &[PlannedChange]) -> ApplyError {
-    let start = |change: usize| changes.get(change).map_or(0, |change| tree.span(change.view.node).start);
+    let start = |change: usize| {
+        changes
+            .get(change)
+            .map_or(0, |change| tree.span(change.view.node).start)
+    };
     match failure {
         ApplyError::Refused(refused) => ApplyError::Refused(
             refused
                 .into_iter()
-                .map(|(change, refusal)| (change, UneditableChange { offset: start(change), ..refusal }))
+                .map(|(change, refusal)| {
+                    (
+                        change,
+                        UneditableChange {
+                            offset: start(change),
+                            ..refusal
+                        },
+                    )
+                })
                 .collect(),
         ),
         fault @ ApplyError::Fault { .. } => fault,
@@ -150,7 +166,9 @@ fn insertion_for(
     change: &PlannedChange,
     records: &RecordCache,
 ) -> Result<TemplatePatch, UneditableChange> {
-    let Some((plan, places)) = &change.action.then else { return Ok(TemplatePatch::default()) };
+    let Some((plan, places)) = &change.action.then else {
+        return Ok(TemplatePatch::default());
+    };
     let path = change.path();
     let is_intermediate = intermediate.is_some();
     let inserted = match intermediate {
@@ -158,25 +176,47 @@ fn insertion_for(
         Some(intermediate) => {
             let gone = || UneditableChange {
                 message: "the pod template is missing".to_owned(),
-                help: "this is a bug in mackerel-agent-injector; please report it with the document".to_owned(),
+                help:
+                    "this is a bug in mackerel-agent-injector; please report it with the document"
+                        .to_owned(),
                 offset: 0,
             };
             let node = intermediate.node(&path).ok_or_else(gone)?;
-            insertion(intermediate.tree, &PodTemplate::view(intermediate.tree, node), &path, plan, *places, records)
+            insertion(
+                intermediate.tree,
+                &PodTemplate::view(intermediate.tree, node),
+                &path,
+                plan,
+                *places,
+                records,
+            )
         }
     };
     inserted.map_err(|error| {
-        let offset = if is_intermediate { tree.span(change.view.node).start } else { error.offset };
-        let line = tree.text().get(offset..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        let offset = if is_intermediate {
+            tree.span(change.view.node).start
+        } else {
+            error.offset
+        };
+        let line = tree
+            .text()
+            .get(offset..)
+            .and_then(|rest| rest.lines().next())
+            .unwrap_or_default();
         // A mapping with `key:value` as its only line is a string to YAML.
         let lacks_blank = line.split_once(':').is_some_and(|(key, value)| {
-            !key.contains(['"', '\'', ' ']) && value.starts_with(|next: char| !next.is_ascii_whitespace())
+            !key.contains(['"', '\'', ' '])
+                && value.starts_with(|next: char| !next.is_ascii_whitespace())
         });
         let help = match error.wanted {
             Kind::Mapping if lacks_blank => "write a blank after the `:`",
             _ => "correct the field; the API server rejects it as well",
         };
-        let wanted = if error.wanted == Kind::Sequence { "list" } else { "mapping" };
+        let wanted = if error.wanted == Kind::Sequence {
+            "list"
+        } else {
+            "mapping"
+        };
         UneditableChange {
             message: format!("expected `{}` to be a {wanted}", error.parent),
             help: help.to_owned(),
@@ -195,19 +235,29 @@ struct Nodes<'a, 't> {
 
 impl<'a, 't> Nodes<'a, 't> {
     fn of(tree: &'a Tree<'t>) -> Self {
-        Self { tree, items: ItemCache::default(), again: HashMap::new() }
+        Self {
+            tree,
+            items: ItemCache::default(),
+            again: HashMap::new(),
+        }
     }
 
     fn node(&mut self, pointer: &str) -> Option<NodeId> {
         let Self { tree, items, .. } = self;
-        pointer.split('/').skip(1).try_fold(tree.root()?, |node, token| items.child(tree, node, token))
+        pointer
+            .split('/')
+            .skip(1)
+            .try_fold(tree.root()?, |node, token| items.child(tree, node, token))
     }
 
     fn refusal(&mut self, uneditable: &SpliceError) -> UneditableChange {
         let text = self.tree.text();
         let again = uneditable.next_occurrence.map(|next| {
             let places = (uneditable.offset, next);
-            *self.again.entry(places).or_insert_with(|| NextOccurrence::of(text, uneditable.offset, next))
+            *self
+                .again
+                .entry(places)
+                .or_insert_with(|| NextOccurrence::of(text, uneditable.offset, next))
         });
         refusal(uneditable, again)
     }
@@ -220,17 +270,23 @@ fn splice_and_verify(
     patches: Vec<TemplatePatch>,
     cache: &Cache,
 ) -> Result<(Vec<Edit>, Option<String>), ApplyError> {
-    let operations: Vec<Operation> = patches.iter().flat_map(|patch| patch.operations.iter().cloned()).collect();
+    let operations: Vec<Operation> = patches
+        .iter()
+        .flat_map(|patch| patch.operations.iter().cloned())
+        .collect();
     if operations.is_empty() {
         return Ok((Vec::new(), None));
     }
     let spliced = splice(tree, operations, cache);
-    let spliced = spliced
-        .map_err(|uneditable| ApplyError::Refused(find_uneditable(tree, changes, patches, &uneditable, cache)))?;
+    let spliced = spliced.map_err(|uneditable| {
+        ApplyError::Refused(find_uneditable(tree, changes, patches, &uneditable, cache))
+    })?;
     let text = edit::apply(tree.text(), &spliced.edits);
     let mut buffer = cache.buffer();
     let new = reread(&text, &mut buffer)?;
-    verify(tree, &spliced, &new, cache).map_err(|mismatch| ApplyError::Fault { message: mismatch.to_string() })?;
+    verify(tree, &spliced, &new, cache).map_err(|mismatch| ApplyError::Fault {
+        message: mismatch.to_string(),
+    })?;
     let tabs = edit::origins(&spliced.edits, &yaml::misplaced_tabs(&new));
     if !tabs.is_empty() {
         return Err(ApplyError::Refused(above_tabs(&tabs, tree, changes)));
@@ -250,11 +306,15 @@ fn find_uneditable(
     let mut nodes = Nodes::of(tree);
     let starts = TemplateStarts::of(&mut nodes, changes);
     let mut refused = BTreeMap::new();
-    for Uneditable { patch, error, .. } in
-        yaml::find_uneditable(tree, patches.into_iter().map(|patch| patch.operations).collect(), cache)
-    {
+    for Uneditable { patch, error, .. } in yaml::find_uneditable(
+        tree,
+        patches.into_iter().map(|patch| patch.operations).collect(),
+        cache,
+    ) {
         let index = patch.unwrap_or_else(|| starts.template_above(error.offset));
-        refused.entry(index).or_insert_with(|| nodes.refusal(&error));
+        refused
+            .entry(index)
+            .or_insert_with(|| nodes.refusal(&error));
     }
     if refused.is_empty() {
         refused.insert(0, nodes.refusal(together));
@@ -264,12 +324,18 @@ fn find_uneditable(
 
 /// Returns, for each template above tabs that the edits have made unreadable, the first such tab. White space belongs to the
 /// value above it, which now is another one and may be indented deeper.
-fn above_tabs(tabs: &[usize], tree: &Tree<'_>, changes: &[PlannedChange]) -> Vec<(usize, UneditableChange)> {
+fn above_tabs(
+    tabs: &[usize],
+    tree: &Tree<'_>,
+    changes: &[PlannedChange],
+) -> Vec<(usize, UneditableChange)> {
     let starts = TemplateStarts::of(&mut Nodes::of(tree), changes);
     let mut refused = BTreeMap::new();
     for tab in tabs {
         let index = starts.template_above(*tab);
-        refused.entry(index).or_insert_with(|| refusal(&ErrorKind::Tabs.at(*tab), None));
+        refused
+            .entry(index)
+            .or_insert_with(|| refusal(&ErrorKind::Tabs.at(*tab), None));
     }
     refused.into_iter().collect()
 }
@@ -279,14 +345,26 @@ struct TemplateStarts(BTreeMap<usize, usize>);
 
 impl TemplateStarts {
     fn of(nodes: &mut Nodes<'_, '_>, changes: &[PlannedChange]) -> Self {
-        let mut start =
-            |change: &PlannedChange| nodes.node(&change.path()).map(|template| nodes.tree.span(template).start);
-        Self(changes.iter().enumerate().filter_map(|(index, change)| Some((start(change)?, index))).collect())
+        let mut start = |change: &PlannedChange| {
+            nodes
+                .node(&change.path())
+                .map(|template| nodes.tree.span(template).start)
+        };
+        Self(
+            changes
+                .iter()
+                .enumerate()
+                .filter_map(|(index, change)| Some((start(change)?, index)))
+                .collect(),
+        )
     }
 
     /// The template that holds the offset, or the one above it.
     fn template_above(&self, offset: usize) -> usize {
-        self.0.range(..=offset).next_back().map_or(0, |(_, index)| *index)
+        self.0
+            .range(..=offset)
+            .next_back()
+            .map_or(0, |(_, index)| *index)
     }
 }
 
@@ -300,6 +378,7 @@ fn refusal(uneditable: &SpliceError, again: Option<NextOccurrence>) -> Uneditabl
 }
 
 fn reread<'t>(text: &'t str, buffer: &mut Buffer) -> Result<Tree<'t>, ApplyError> {
-    yaml::read_into(text, buffer)
-        .map_err(|error| ApplyError::Fault { message: format!("the edited text is not valid YAML: {}", error.message) })
+    yaml::read_into(text, buffer).map_err(|error| ApplyError::Fault {
+        message: format!("the edited text is not valid YAML: {}", error.message),
+    })
 }

@@ -40,19 +40,36 @@ impl<'a> CurrentState<'a> {
     /// True if everything is at the position that an injection would choose.
     pub(crate) fn is_at_default_position(self) -> bool {
         let Self { template, existing } = self;
-        let containers = [ContainerList::Containers, ContainerList::InitContainers].into_iter().all(|list| {
-            self.containers_before(list).is_none_or(|in_front| {
-                let last = existing.containers().filter(|container| container.list == list).map(|it| it.index).max();
-                let default_index = self.default_index(list);
-                // No other container is between them either.
-                in_front == default_index
-                    && others(template, list).filter(|other| Some(*other) < last).count() == default_index
+        let containers = [ContainerList::Containers, ContainerList::InitContainers]
+            .into_iter()
+            .all(|list| {
+                self.containers_before(list).is_none_or(|in_front| {
+                    let last = existing
+                        .containers()
+                        .filter(|container| container.list == list)
+                        .map(|it| it.index)
+                        .max();
+                    let default_index = self.default_index(list);
+                    // No other container is between them either.
+                    in_front == default_index
+                        && others(template, list)
+                            .filter(|other| Some(*other) < last)
+                            .count()
+                            == default_index
+                })
+            });
+        let volumes = existing.volumes.iter().all(|(_, volume)| {
+            volume.as_ref().is_some_and(|volume| {
+                template
+                    .volumes
+                    .iter()
+                    .all(|other| other.index < volume.index)
             })
         });
-        let volumes = existing.volumes.iter().all(|(_, volume)| {
-            volume.as_ref().is_some_and(|volume| template.volumes.iter().all(|other| other.index < volume.index))
-        });
-        let annotations = template.annotations.iter().all(|annotation| annotation.offset < existing.offset);
+        let annotations = template
+            .annotations
+            .iter()
+            .all(|annotation| annotation.offset < existing.offset);
         self.has_containers() && containers && volumes && annotations
     }
 
@@ -64,9 +81,16 @@ impl<'a> CurrentState<'a> {
 
     /// Returns the number of other containers before the first injected one.
     fn containers_before(self, list: ContainerList) -> Option<usize> {
-        let of_list = self.existing.containers().filter(|container| container.list == list);
+        let of_list = self
+            .existing
+            .containers()
+            .filter(|container| container.list == list);
         let first = of_list.map(|container| container.index).min()?;
-        Some(others(self.template, list).filter(|other| *other < first).count())
+        Some(
+            others(self.template, list)
+                .filter(|other| *other < first)
+                .count(),
+        )
     }
 
     /// Returns the number of other containers that an injection would leave before its own.
@@ -79,7 +103,10 @@ impl<'a> CurrentState<'a> {
 
     /// Returns the recorded position of the init containers; after the others if the record cannot be read.
     fn position(self) -> WaitForPosition {
-        self.existing.record.as_ref().map_or(WaitForPosition::Last, Record::position)
+        self.existing
+            .record
+            .as_ref()
+            .map_or(WaitForPosition::Last, Record::position)
     }
 
     /// Returns the record if new components can replace the old ones one by one.
@@ -87,28 +114,48 @@ impl<'a> CurrentState<'a> {
         let existing = self.existing;
         let record = existing.record.as_ref().ok()?;
         let agent = both(record.components.agent(), plan.agent(), |record, agent| {
-            let same_volumes = record.volumes.iter().eq(agent.volumes.iter().map(|(volume, _)| volume));
-            (existing.status || !record.status_is_added) && same_volumes && record.sidecar == agent.sidecar
+            let same_volumes = record
+                .volumes
+                .iter()
+                .eq(agent.volumes.iter().map(|(volume, _)| volume));
+            (existing.status || !record.status_is_added)
+                && same_volumes
+                && record.sidecar == agent.sidecar
         });
-        let wait_for = both(record.components.wait_for(), plan.wait_for(), |record, wait_for| {
-            record.position == wait_for.position
-        });
-        let pulled = record.pull_secrets.as_ref().map_or(&[][..], |existing| &existing.names);
-        let is_complete = self.has_containers() && existing.volumes.iter().all(|(_, volume)| volume.is_some());
+        let wait_for = both(
+            record.components.wait_for(),
+            plan.wait_for(),
+            |record, wait_for| record.position == wait_for.position,
+        );
+        let pulled = record
+            .pull_secrets
+            .as_ref()
+            .map_or(&[][..], |existing| &existing.names);
+        let is_complete =
+            self.has_containers() && existing.volumes.iter().all(|(_, volume)| volume.is_some());
         (is_complete && agent && wait_for && *pulled == *plan.pull_secrets()).then_some(record)
     }
 
     /// True if an injection would add byte for byte what the record says, and image, Secret and ConfigMap have the wanted
     /// names.
     pub(crate) fn is_current(self, plan: &Plan) -> bool {
-        let Ok(Record { components, .. }) = &self.existing.record else { return false };
-        both(components.agent(), plan.agent(), |_, agent| self.is_current_agent(agent))
-            && both(components.wait_for(), plan.wait_for(), |_, wait_for| self.is_current_wait_for(wait_for))
+        let Ok(Record { components, .. }) = &self.existing.record else {
+            return false;
+        };
+        both(components.agent(), plan.agent(), |_, agent| {
+            self.is_current_agent(agent)
+        }) && both(components.wait_for(), plan.wait_for(), |_, wait_for| {
+            self.is_current_wait_for(wait_for)
+        })
     }
 
     fn is_current_agent(self, agent: &Agent) -> bool {
         let existing = self.existing;
-        let record = existing.record.as_ref().ok().and_then(|record| record.components.agent());
+        let record = existing
+            .record
+            .as_ref()
+            .ok()
+            .and_then(|record| record.components.agent());
         record.is_some_and(|record| {
             record.plan == agent.record().plan
                 && (existing.status || !record.status_is_added)
@@ -117,18 +164,38 @@ impl<'a> CurrentState<'a> {
     }
 
     fn is_current_wait_for(self, wait_for: &WaitFor) -> bool {
-        let record = self.existing.record.as_ref().ok().and_then(|record| record.components.wait_for());
-        let image = self.existing.wait_for_value.as_ref().and_then(|(_, image)| image.as_deref());
-        record.is_some_and(|record| record.plan == wait_for.record().plan && image == Some(wait_for.image()))
+        let record = self
+            .existing
+            .record
+            .as_ref()
+            .ok()
+            .and_then(|record| record.components.wait_for());
+        let image = self
+            .existing
+            .wait_for_value
+            .as_ref()
+            .and_then(|(_, image)| image.as_deref());
+        record.is_some_and(|record| {
+            record.plan == wait_for.record().plan && image == Some(wait_for.image())
+        })
     }
 
     /// Describes an update: `wait-for was added, the agent was taken out: the template asks to be left alone`.
-    pub(crate) fn describe_update(self, tense: Tense, plan: &Plan, no_agent: Option<&Finding>) -> String {
+    pub(crate) fn describe_update(
+        self,
+        tense: Tense,
+        plan: &Plan,
+        no_agent: Option<&Finding>,
+    ) -> String {
         let was = self.existing.component_set();
-        let agent = ComponentChange::of(was.agent().is_some(), plan.agent().map(|agent| self.is_current_agent(agent)));
+        let agent = ComponentChange::of(
+            was.agent().is_some(),
+            plan.agent().map(|agent| self.is_current_agent(agent)),
+        );
         let wait_for = ComponentChange::of(
             was.wait_for().is_some(),
-            plan.wait_for().map(|wait_for| self.is_current_wait_for(wait_for)),
+            plan.wait_for()
+                .map(|wait_for| self.is_current_wait_for(wait_for)),
         );
         let changes = [
             (ComponentChange::Added, "added"),
@@ -137,11 +204,17 @@ impl<'a> CurrentState<'a> {
         ]
         .into_iter()
         .filter_map(|(fate, done)| {
-            let components = Components::of((agent == fate).then_some(()), (wait_for == fate).then_some(()))?;
+            let components = Components::of(
+                (agent == fate).then_some(()),
+                (wait_for == fate).then_some(()),
+            )?;
             Some(components.passive(tense, done))
         });
         let changes: Vec<String> = changes.collect();
-        match (changes.is_empty(), no_agent.filter(|_| agent == ComponentChange::Gone)) {
+        match (
+            changes.is_empty(),
+            no_agent.filter(|_| agent == ComponentChange::Gone),
+        ) {
             // `--force` overwrites drift, which the record does not show.
             (true, _) => was.passive(tense, "updated"),
             (false, Some(skip)) => format!("{}: {}", changes.join(", "), skip.message),
@@ -176,12 +249,17 @@ impl ComponentChange {
 
 /// Returns the position of a plan's init containers. An agent alone goes after the others.
 fn position(plan: &Plan) -> WaitForPosition {
-    plan.wait_for().map_or(WaitForPosition::Last, |wait_for| wait_for.position)
+    plan.wait_for()
+        .map_or(WaitForPosition::Last, |wait_for| wait_for.position)
 }
 
 /// Returns the indices of the containers that are not part of the injection.
 pub(crate) fn others(template: &PodTemplate, list: ContainerList) -> impl Iterator<Item = usize> {
-    template.containers.iter().filter(move |other| other.list == list).map(|other| other.index)
+    template
+        .containers
+        .iter()
+        .filter(move |other| other.list == list)
+        .map(|other| other.index)
 }
 
 /// True if both are absent, or if both are present and `holds` is true for them.

@@ -49,7 +49,14 @@ pub(crate) struct DriftDescription {
 
 impl DriftDescription {
     fn new(message: String, offset: usize, pointer: String) -> Self {
-        Self { message, offset, pointer, settings: Vec::new(), others: 0, is_same_plan: false }
+        Self {
+            message,
+            offset,
+            pointer,
+            settings: Vec::new(),
+            others: 0,
+            is_same_plan: false,
+        }
     }
 }
 
@@ -73,15 +80,21 @@ impl Drift {
         };
         let differs = |part: ComponentSet, recorded: Digest, value: Option<&Value>| match value {
             None => Some(Drift::Gone),
-            Some(value) => (Digest::of(&value.to_string()) != recorded).then_some(Drift::Changed(part)),
+            Some(value) => {
+                (Digest::of(&value.to_string()) != recorded).then_some(Drift::Changed(part))
+            }
         };
         let agent = record.components.agent();
-        let agent = agent.and_then(|agent| differs(Components::Agent(()), agent.value, existing.value.as_ref()));
+        let agent = agent
+            .and_then(|agent| differs(Components::Agent(()), agent.value, existing.value.as_ref()));
         let wait_for = record.components.wait_for().and_then(|wait_for| {
             let value = existing.wait_for_value.as_ref().map(|(value, _)| value);
             differs(Components::WaitFor(()), wait_for.value, value)
         });
-        let is_complete = existing.pull_secrets.iter().all(|(_, secret)| secret.is_some());
+        let is_complete = existing
+            .pull_secrets
+            .iter()
+            .all(|(_, secret)| secret.is_some());
         // First: a change may be what the configuration wants, and must not hide that something is absent.
         let is_gone = !is_complete || [agent, wait_for].contains(&Some(Drift::Gone));
         is_gone.then_some(Drift::Gone).or(agent).or(wait_for)
@@ -100,9 +113,9 @@ impl Drift {
             DriftDescription::new(message, existing.offset, pointer)
         };
         match self {
-            Drift::NewerRecord => {
-                at_record("the agent was injected by a newer version of mackerel-agent-injector".to_owned())
-            }
+            Drift::NewerRecord => at_record(
+                "the agent was injected by a newer version of mackerel-agent-injector".to_owned(),
+            ),
             Drift::BrokenRecord => at_record("the `record` annotation cannot be read".to_owned()),
             Drift::Gone => at_record(match gone(existing) {
                 Some(part) => format!("{part}, but the `record` annotation still lists it"),
@@ -110,9 +123,14 @@ impl Drift {
             }),
             Drift::Changed(part) => changed(tree, existing, part, wanted).unwrap_or_else(|| {
                 let message = format!("{} was modified after injection", part.subject());
-                match part.agent().and(existing.agent.as_ref()).or(existing.wait_for.as_ref()) {
+                match part
+                    .agent()
+                    .and(existing.agent.as_ref())
+                    .or(existing.wait_for.as_ref())
+                {
                     Some(container) => {
-                        let pointer = format!("/spec/{}/{}", container.list.field(), container.index);
+                        let pointer =
+                            format!("/spec/{}/{}", container.list.field(), container.index);
                         DriftDescription::new(message, tree.span(container.node).start, pointer)
                     }
                     None => at_record(message),
@@ -124,44 +142,69 @@ impl Drift {
     /// Returns true if the edited components are what the plan adds: an annotation or setting keeps the edit. The order of
     /// variables does not count: a user adds one anywhere.
     pub(crate) fn is_wanted(self, existing: &ExistingInjection, plan: &Plan) -> bool {
-        let (Drift::Changed(_), Ok(record)) = (self, &existing.record) else { return false };
+        let (Drift::Changed(_), Ok(record)) = (self, &existing.record) else {
+            return false;
+        };
         let is_one_of = |value: Option<&Value>, recorded: Option<Digest>, wanted: Option<Value>| {
             let is_same = |value: &Value, wanted: &Value| {
                 differences(wanted, value).is_empty() && differences(value, wanted).is_empty()
             };
             value.is_none_or(|value| {
-                recorded == Some(Digest::of(&value.to_string())) || wanted.is_some_and(|wanted| is_same(value, &wanted))
+                recorded == Some(Digest::of(&value.to_string()))
+                    || wanted.is_some_and(|wanted| is_same(value, &wanted))
             })
         };
         let (agent, wait_for) = (record.components.agent(), record.components.wait_for());
-        is_one_of(existing.value.as_ref(), agent.map(|agent| agent.value), plan.agent().map(|agent| agent.canonical()))
-            && is_one_of(
-                existing.wait_for_value.as_ref().map(|(value, _)| value),
-                wait_for.map(|wait_for| wait_for.value),
-                plan.wait_for().map(|wait_for| wait_for.canonical()),
-            )
+        is_one_of(
+            existing.value.as_ref(),
+            agent.map(|agent| agent.value),
+            plan.agent().map(|agent| agent.canonical()),
+        ) && is_one_of(
+            existing.wait_for_value.as_ref().map(|(value, _)| value),
+            wait_for.map(|wait_for| wait_for.value),
+            plan.wait_for().map(|wait_for| wait_for.canonical()),
+        )
     }
 
     /// Returns the differences between an edited component and the plan's.
-    pub(crate) fn differences(self, existing: &ExistingInjection, plan: &Plan) -> Option<Vec<Difference>> {
-        let Drift::Changed(part) = self else { return None };
+    pub(crate) fn differences(
+        self,
+        existing: &ExistingInjection,
+        plan: &Plan,
+    ) -> Option<Vec<Difference>> {
+        let Drift::Changed(part) = self else {
+            return None;
+        };
         let (canonical, is) = match part.agent() {
             Some(()) => (plan.agent()?.canonical(), existing.value.as_ref()?),
-            None => (plan.wait_for()?.canonical(), &existing.wait_for_value.as_ref()?.0),
+            None => (
+                plan.wait_for()?.canonical(),
+                &existing.wait_for_value.as_ref()?.0,
+            ),
         };
         Some(differences(&canonical, is))
     }
 
     /// Returns the advice.
-    pub(crate) fn help(self, direction: Direction, template: &PodTemplate, keep: Keep<'_>, config: &Config) -> String {
+    pub(crate) fn help(
+        self,
+        direction: Direction,
+        template: &PodTemplate,
+        keep: Keep<'_>,
+        config: &Config,
+    ) -> String {
         let steps = |settings: &[EditedSetting], between: &str| {
-            let steps: Vec<String> = settings.iter().map(|setting| setting.advice(template, config)).collect();
+            let steps: Vec<String> = settings
+                .iter()
+                .map(|setting| setting.advice(template, config))
+                .collect();
             steps.join(between)
         };
         match (self, direction, keep) {
             (Drift::NewerRecord, ..) => "use that version or a newer one".to_owned(),
             (_, Direction::Uninject, _) => {
-                "undo the edit, or run `uninject --force` on the file to remove the agent".to_owned()
+                "undo the edit, or run `uninject --force` on the file to remove the agent"
+                    .to_owned()
             }
             (_, Direction::Inject, Keep::Nothing) => {
                 "undo the edit, or run `inject --force` on the file to overwrite it".to_owned()
@@ -187,15 +230,30 @@ fn gone(existing: &ExistingInjection) -> Option<String> {
     let components = existing.component_set();
     let containers = [
         (components.agent().is_some(), &existing.agent, CONTAINER),
-        (components.wait_for().is_some(), &existing.wait_for, wait_for::CONTAINER),
+        (
+            components.wait_for().is_some(),
+            &existing.wait_for,
+            wait_for::CONTAINER,
+        ),
     ];
-    if let Some((.., name)) = containers.into_iter().find(|(is_named, found, _)| *is_named && found.is_none()) {
-        return Some(format!("the container `{name}` was removed, renamed or moved"));
+    if let Some((.., name)) = containers
+        .into_iter()
+        .find(|(is_named, found, _)| *is_named && found.is_none())
+    {
+        return Some(format!(
+            "the container `{name}` was removed, renamed or moved"
+        ));
     }
     if let Some((volume, _)) = existing.volumes.iter().find(|(_, volume)| volume.is_none()) {
-        return Some(format!("the volume `{}` was removed or renamed", volume.name()));
+        return Some(format!(
+            "the volume `{}` was removed or renamed",
+            volume.name()
+        ));
     }
-    let (name, _) = existing.pull_secrets.iter().find(|(_, secret)| secret.is_none())?;
+    let (name, _) = existing
+        .pull_secrets
+        .iter()
+        .find(|(_, secret)| secret.is_none())?;
     Some(format!("the pull secret `{name}` was removed or renamed"))
 }
 
@@ -210,14 +268,24 @@ struct Part<'a> {
 impl<'a> Part<'a> {
     /// Returns the container or, from 1 on, a volume.
     fn of(existing: &'a ExistingInjection, edited: ComponentSet, number: usize) -> Option<Self> {
-        let container = |name, it: &Container| Self { name, list: it.list.field(), index: it.index, node: it.node };
+        let container = |name, it: &Container| Self {
+            name,
+            list: it.list.field(),
+            index: it.index,
+            node: it.node,
+        };
         match (number.checked_sub(1), edited.agent()) {
             (None, Some(())) => Some(container(CONTAINER, existing.agent.as_ref()?)),
             (None, None) => Some(container(wait_for::CONTAINER, existing.wait_for.as_ref()?)),
             (Some(volume), _) => {
                 let (volume, there) = existing.volumes.get(volume)?;
                 let there = there.as_ref()?;
-                Some(Self { name: volume.name(), list: "volumes", index: there.index, node: there.node })
+                Some(Self {
+                    name: volume.name(),
+                    list: "volumes",
+                    index: there.index,
+                    node: there.node,
+                })
             }
         }
     }
@@ -237,7 +305,12 @@ impl<'a> Comparison<'a> {
         match (number.checked_sub(1), self.edited.agent()) {
             (None, Some(())) => Some((CONTAINER, &self.wanted.agent()?.container)),
             (None, None) => Some((wait_for::CONTAINER, &self.wanted.wait_for()?.container)),
-            (Some(volume), _) => self.wanted.agent()?.volumes.get(volume).map(|(volume, it)| (volume.name(), &**it)),
+            (Some(volume), _) => self
+                .wanted
+                .agent()?
+                .volumes
+                .get(volume)
+                .map(|(volume, it)| (volume.name(), &**it)),
         }
     }
 
@@ -247,8 +320,9 @@ impl<'a> Comparison<'a> {
             DifferenceKind::Gone => {
                 split(old).and_then(|(number, field)| Some((self.wanted_part(number)?.0, field)))?
             }
-            _ => split(new)
-                .and_then(|(number, field)| Some((Part::of(self.existing, self.edited, number)?.name, field)))?,
+            _ => split(new).and_then(|(number, field)| {
+                Some((Part::of(self.existing, self.edited, number)?.name, field))
+            })?,
         };
         Some(field_path(&format!("/{name}{field}")))
     }
@@ -256,17 +330,33 @@ impl<'a> Comparison<'a> {
     /// Returns the same in backticks; a variable with its name.
     fn named_field(self, tree: &Tree<'_>, difference: &Difference) -> Option<String> {
         let name = |value: &Value| value.get("name").map(brief);
-        let is_variable = |field: &str| field.strip_prefix("/env/").is_some_and(|index| !index.contains('/'));
+        let is_variable = |field: &str| {
+            field
+                .strip_prefix("/env/")
+                .is_some_and(|index| !index.contains('/'))
+        };
         let variable = match difference.kind {
             DifferenceKind::Gone => split(&difference.old)
                 .filter(|(_, field)| is_variable(field))
                 .and_then(|(number, field)| name(self.wanted_part(number)?.1.pointer(field)?)),
-            _ => split(&difference.new).filter(|(_, field)| is_variable(field)).and_then(|(number, field)| {
-                name(&find(tree, Part::of(self.existing, self.edited, number)?.node, field).0?)
-            }),
+            _ => split(&difference.new)
+                .filter(|(_, field)| is_variable(field))
+                .and_then(|(number, field)| {
+                    name(
+                        &find(
+                            tree,
+                            Part::of(self.existing, self.edited, number)?.node,
+                            field,
+                        )
+                        .0?,
+                    )
+                }),
         };
         let field = self.field(difference)?;
-        Some(variable.map_or_else(|| format!("`{field}`"), |variable| format!("`{field}: {variable}`")))
+        Some(variable.map_or_else(
+            || format!("`{field}`"),
+            |variable| format!("`{field}: {variable}`"),
+        ))
     }
 }
 
@@ -290,20 +380,31 @@ fn changed(
         None => (record.wait_for()?.value, wanted.wait_for()?.canonical()),
     };
     let is_same_plan = recorded == Digest::of(&canonical.to_string());
-    let comparison = Comparison { existing, wanted, edited };
+    let comparison = Comparison {
+        existing,
+        wanted,
+        edited,
+    };
     let differences = Drift::Changed(edited).differences(existing, wanted)?;
     // With another configuration, what is absent may be new in it: any other field is more likely an edit.
-    let is_edit = |difference: &&Difference| is_same_plan || difference.kind != DifferenceKind::Gone;
+    let is_edit =
+        |difference: &&Difference| is_same_plan || difference.kind != DifferenceKind::Gone;
     let first = differences.iter().find(is_edit).or(differences.first())?;
     let was = split(&first.old);
     // The init container has settings of its own.
-    let parts = edited.agent().into_iter().flat_map(|()| (0..).map_while(|number| Part::of(existing, edited, number)));
-    let parts: Vec<Value> = parts.filter_map(|part| to_json(tree, part.node).ok()).collect();
+    let parts = edited
+        .agent()
+        .into_iter()
+        .flat_map(|()| (0..).map_while(|number| Part::of(existing, edited, number)));
+    let parts: Vec<Value> = parts
+        .filter_map(|part| to_json(tree, part.node).ok())
+        .collect();
     let (settings, others) = edited_settings(&differences, &parts);
     // A volume that is not there has no place: the container has mounted it.
     let (number, there) = split(&first.new).unwrap_or_default();
-    let field =
-        was.filter(|_| first.kind == DifferenceKind::Gone && !first.new.is_empty()).map_or(there, |(_, field)| field);
+    let field = was
+        .filter(|_| first.kind == DifferenceKind::Gone && !first.new.is_empty())
+        .map_or(there, |(_, field)| field);
     let part = Part::of(existing, edited, number)?;
     let (is, nearest) = find(tree, part.node, field);
     let fields: Vec<String> = differences
@@ -311,8 +412,17 @@ fn changed(
         .skip(usize::from(is_same_plan))
         .filter_map(|difference| comparison.named_field(tree, difference))
         .collect();
-    let mut fields_shown = fields.iter().take(MAX_FIELDS).cloned().collect::<Vec<_>>().join(", ");
-    if let Some(more) = fields.len().checked_sub(MAX_FIELDS).filter(|more| *more > 0) {
+    let mut fields_shown = fields
+        .iter()
+        .take(MAX_FIELDS)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if let Some(more) = fields
+        .len()
+        .checked_sub(MAX_FIELDS)
+        .filter(|more| *more > 0)
+    {
         fields_shown += &format!(" and {more} more");
     }
     let message = if is_same_plan {
@@ -320,10 +430,16 @@ fn changed(
         let is = is.as_ref().filter(|_| first.kind != DifferenceKind::Gone);
         let was = was.filter(|_| first.kind != DifferenceKind::New);
         let edit = describe_edit(&comparison.field(first)?, field, is, was);
-        if fields.is_empty() { edit } else { format!("{edit}; also modified: {fields_shown}") }
+        if fields.is_empty() {
+            edit
+        } else {
+            format!("{edit}; also modified: {fields_shown}")
+        }
     } else {
         let subject = edited.subject();
-        format!("{subject} was modified after injection, and differs from the configuration in {fields_shown}")
+        format!(
+            "{subject} was modified after injection, and differs from the configuration in {fields_shown}"
+        )
     };
     Some(DriftDescription {
         message,
@@ -338,13 +454,18 @@ fn changed(
 /// Describes the edit of one field with its old and new values.
 fn describe_edit(shown: &str, field: &str, is: Option<&Value>, was: Option<&Value>) -> String {
     // A variable's value may be secret, and messages end in logs.
-    let printed = |value: &Value| match field.strip_prefix("/env").map(|inner| inner.trim_start_matches('/')) {
+    let printed = |value: &Value| match field
+        .strip_prefix("/env")
+        .map(|inner| inner.trim_start_matches('/'))
+    {
         Some(inner) if inner.is_empty() || inner.ends_with("/value") => None,
         Some(inner) if !inner.contains('/') => value.get("name").map(brief),
         _ => Some(brief(value)),
     };
     match (is.and_then(printed), was.and_then(printed)) {
-        (Some(is), Some(was)) => format!("`{shown}` was changed from `{was}` to `{is}` after injection"),
+        (Some(is), Some(was)) => {
+            format!("`{shown}` was changed from `{was}` to `{is}` after injection")
+        }
         (Some(is), None) => format!("`{shown}: {is}` was added after injection"),
         (None, Some(was)) => format!("`{shown}: {was}` was removed after injection"),
         (None, None) => format!("`{shown}` was modified after injection"),
@@ -365,7 +486,9 @@ fn find(tree: &Tree<'_>, node: NodeId, pointer: &str) -> (Option<Value>, NodeId)
 
 /// Shortens a value for a message.
 fn brief(value: &Value) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     if text.chars().count() <= MAX_VALUE_CHARS {
         text
     } else {

@@ -28,7 +28,10 @@ pub(crate) struct EditedSetting {
 
 /// Returns the settings of the edited fields, and the number of fields that no setting gives exactly. `parts` are the container and
 /// its volumes as they are.
-pub(crate) fn edited_settings(differences: &[Difference], parts: &[Value]) -> (Vec<EditedSetting>, usize) {
+pub(crate) fn edited_settings(
+    differences: &[Difference],
+    parts: &[Value],
+) -> (Vec<EditedSetting>, usize) {
     let mut settings: Vec<EditedSetting> = Vec::new();
     let mut others = 0;
     for difference in differences {
@@ -48,54 +51,86 @@ impl EditedSetting {
             return Self::of_variable(part.get("env")?.get(variable.parse::<usize>().ok()?)?);
         }
         // A list is set as a whole.
-        let fields: Vec<&str> = tokens.iter().copied().take_while(|token| token.parse::<usize>().is_err()).collect();
+        let fields: Vec<&str> = tokens
+            .iter()
+            .copied()
+            .take_while(|token| token.parse::<usize>().is_err())
+            .collect();
         let path = match fields[..] {
             // What is gone has no value to set.
             _ if difference.kind == DifferenceKind::Gone => return None,
             ["emptyDir", "sizeLimit"] => "agent.tmp.sizeLimit".to_owned(),
-            ["imagePullPolicy" | "resources" | "securityContext", ..] => fields
-                .iter()
-                .fold("agent".to_owned(), |path, field| path + "." + &dotted_path::escape(&unescape(field))),
+            ["imagePullPolicy" | "resources" | "securityContext", ..] => {
+                fields.iter().fold("agent".to_owned(), |path, field| {
+                    path + "." + &dotted_path::escape(&unescape(field))
+                })
+            }
             _ => return None,
         };
-        let value = part.pointer(&fields.iter().map(|field| format!("/{field}")).collect::<String>())?;
-        Some(Self { path, value: value.clone(), is_exact: true })
+        let value = part.pointer(
+            &fields
+                .iter()
+                .map(|field| format!("/{field}"))
+                .collect::<String>(),
+        )?;
+        Some(Self {
+            path,
+            value: value.clone(),
+            is_exact: true,
+        })
     }
 
     fn of_variable(variable: &Value) -> Option<Self> {
         let name = variable.get("name")?.as_str()?;
-        let known = VARIABLES.iter().find(|known| known.name == name && known.env_override != EnvOverride::Allowed);
+        let known = VARIABLES
+            .iter()
+            .find(|known| known.name == name && known.env_override != EnvOverride::Allowed);
         let (path, value) = match (known.map(|known| known.setting), variable.get("value")) {
             // Never the key itself.
-            (Some(_), _) if name == API_KEY => {
-                ("apiKey.secretKeyRef.key", variable.pointer("/valueFrom/secretKeyRef/key")?)
-            }
+            (Some(_), _) if name == API_KEY => (
+                "apiKey.secretKeyRef.key",
+                variable.pointer("/valueFrom/secretKeyRef/key")?,
+            ),
             // Any value means true to the agent.
             (Some(setting @ INSECURE_TLS), Some(value)) if value != "true" => {
-                return Some(Self { path: setting.to_owned(), value: true.into(), is_exact: false });
+                return Some(Self {
+                    path: setting.to_owned(),
+                    value: true.into(),
+                    is_exact: false,
+                });
             }
             (Some("agent.config"), Some(value)) => ("agent.config.location", value),
             (Some(setting), Some(value)) => (setting, value),
             _ => (ENV, variable),
         };
-        Some(Self { path: path.to_owned(), value: value.clone(), is_exact: true })
+        Some(Self {
+            path: path.to_owned(),
+            value: value.clone(),
+            is_exact: true,
+        })
     }
 
     fn annotation(&self, config: &Config) -> Option<Annotation> {
-        let is_it = |annotation: &Annotation| annotation.setting() == Some(&self.path) && config.allows(*annotation);
+        let is_it = |annotation: &Annotation| {
+            annotation.setting() == Some(&self.path) && config.allows(*annotation)
+        };
         Annotation::ALL.iter().copied().find(is_it)
     }
 
     /// Returns the value as an annotation or `--set` has it.
     fn text(&self) -> String {
-        self.value.as_str().map_or_else(|| self.value.to_string(), str::to_owned)
+        self.value
+            .as_str()
+            .map_or_else(|| self.value.to_string(), str::to_owned)
     }
 
     /// Sets it as the advice says: by an annotation of the template, or in the configuration. Returns none if the configuration is
     /// then invalid.
     pub(crate) fn set(&self, template: &mut PodTemplate, config: Config) -> Option<Config> {
         if let Some(annotation) = self.annotation(&config) {
-            template.annotations.retain(|given| Annotation::of(&given.key) != Some(annotation));
+            template
+                .annotations
+                .retain(|given| Annotation::of(&given.key) != Some(annotation));
             template.annotations.push(PodAnnotation {
                 key: annotation.key().to_owned(),
                 value: Some(self.text()),
@@ -107,10 +142,22 @@ impl EditedSetting {
         }
         if self.path != ENV {
             let text = self.text();
-            return config.with(&self.path, &if self.path == "agent.roles" { role_list(&text) } else { text });
+            return config.with(
+                &self.path,
+                &if self.path == "agent.roles" {
+                    role_list(&text)
+                } else {
+                    text
+                },
+            );
         }
-        let Some(Value::Array(mut variables)) = config.value(ENV) else { return None };
-        match variables.iter_mut().find(|other| other.get("name") == self.value.get("name")) {
+        let Some(Value::Array(mut variables)) = config.value(ENV) else {
+            return None;
+        };
+        match variables
+            .iter_mut()
+            .find(|other| other.get("name") == self.value.get("name"))
+        {
             Some(other) => *other = self.value.clone(),
             None => variables.push(self.value.clone()),
         }
@@ -119,12 +166,23 @@ impl EditedSetting {
 
     /// Returns the advice. An annotation that the template has under another name keeps it: two names with two values are refused.
     pub(crate) fn advice(&self, template: &PodTemplate, config: &Config) -> String {
-        let what = match (self.annotation(config), self.value.get("name").and_then(Value::as_str)) {
+        let what = match (
+            self.annotation(config),
+            self.value.get("name").and_then(Value::as_str),
+        ) {
             (Some(annotation), _) => {
-                let given = template.annotations.iter().find(|given| Annotation::of(&given.key) == Some(annotation));
-                format!("annotation `{}`", given.map_or(annotation.key(), |given| &given.key))
+                let given = template
+                    .annotations
+                    .iter()
+                    .find(|given| Annotation::of(&given.key) == Some(annotation));
+                format!(
+                    "annotation `{}`",
+                    given.map_or(annotation.key(), |given| &given.key)
+                )
             }
-            (None, Some(variable)) if self.path == ENV => format!("{variable} in `{ENV}` of the configuration"),
+            (None, Some(variable)) if self.path == ENV => {
+                format!("{variable} in `{ENV}` of the configuration")
+            }
             (None, _) => format!("`{}` in the configuration", self.path),
         };
         match self.is_exact {

@@ -49,11 +49,17 @@ impl RecordCache {
 
 impl OwnAnnotations {
     pub(super) fn of(each: Vec<(&'static str, Value)>) -> Self {
-        let mapping: Map<String, Value> = each.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let mapping: Map<String, Value> = each
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.clone()))
+            .collect();
         Self {
             metadata: Rc::new(json!({ "annotations": mapping })),
             mapping: Rc::new(Value::Object(mapping)),
-            each: each.into_iter().map(|(key, value)| (key, Rc::new(value))).collect(),
+            each: each
+                .into_iter()
+                .map(|(key, value)| (key, Rc::new(value)))
+                .collect(),
         }
     }
 }
@@ -66,5 +72,8 @@ fn of_record(record: &Record, text: String) -> Vec<(&'static str, Value)> {
 
 /// True if `status` was added. It goes with an agent: the original injector then leaves the pod alone.
 pub(super) fn status_is_added(record: &Record) -> bool {
-    record.components.agent().is_some_and(|agent| agent.status_is_added)
+    record
+        .components
+        .agent()
+        .is_some_and(|agent| agent.status_is_added)
 }

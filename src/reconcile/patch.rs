@@ -20,7 +20,9 @@ use json_patch::jsonptr::PointerBuf;
 use serde_json::{Value, json};
 use std::rc::Rc;
 use yaml_json_patch::pointer::escape;
-use yaml_json_patch::{Kind, NodeId, Operation, ScalarValue, Style, Tree, null_source, scalar_value};
+use yaml_json_patch::{
+    Kind, NodeId, Operation, ScalarValue, Style, Tree, null_source, scalar_value,
+};
 
 /// Operations on one template.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -39,18 +41,37 @@ impl TemplatePatch {
 
     /// Makes the pointers relative to the resource at `prefix`.
     pub(crate) fn seen_from(self, prefix: &str) -> Patch {
-        let near = |path: PointerBuf| pointer(path.as_str().strip_prefix(prefix).unwrap_or(path.as_str()));
-        let operations = self.operations.into_iter().map(|operation| match operation {
-            Operation::Add { path, value } => Operation::Add { path: near(path), value },
-            Operation::InsertBefore { path, value, before } => {
-                Operation::InsertBefore { path: near(path), value, before }
-            }
-            Operation::Remove { path } => Operation::Remove { path: near(path) },
-            Operation::Replace { path, value } => Operation::Replace { path: near(path), value },
-            Operation::RestoreNull { path, source } => Operation::RestoreNull { path: near(path), source },
-            // Nothing here moves, copies or tests.
-            other => other,
-        });
+        let near =
+            |path: PointerBuf| pointer(path.as_str().strip_prefix(prefix).unwrap_or(path.as_str()));
+        let operations = self
+            .operations
+            .into_iter()
+            .map(|operation| match operation {
+                Operation::Add { path, value } => Operation::Add {
+                    path: near(path),
+                    value,
+                },
+                Operation::InsertBefore {
+                    path,
+                    value,
+                    before,
+                } => Operation::InsertBefore {
+                    path: near(path),
+                    value,
+                    before,
+                },
+                Operation::Remove { path } => Operation::Remove { path: near(path) },
+                Operation::Replace { path, value } => Operation::Replace {
+                    path: near(path),
+                    value,
+                },
+                Operation::RestoreNull { path, source } => Operation::RestoreNull {
+                    path: near(path),
+                    source,
+                },
+                // Nothing here moves, copies or tests.
+                other => other,
+            });
         Patch(operations.map(Into::into).collect())
     }
 }
@@ -138,10 +159,23 @@ pub(crate) fn completion(
     records: &RecordCache,
 ) -> Result<TemplatePatch, WrongKind> {
     // Together, a native agent stands before the init container.
-    let before = existing.wait_for.as_ref().map_or(ListPosition::Default, |there| ListPosition::At(there.index));
-    let places = ListPositions { init_containers: before, ..ListPositions::default() };
+    let before = existing
+        .wait_for
+        .as_ref()
+        .map_or(ListPosition::Default, |there| ListPosition::At(there.index));
+    let places = ListPositions {
+        init_containers: before,
+        ..ListPositions::default()
+    };
     let plan = Components::Agent(Rc::clone(agent));
-    insertion_beside(tree, pod, "", (&plan, existing.record.as_ref().ok()), places, records)
+    insertion_beside(
+        tree,
+        pod,
+        "",
+        (&plan, existing.record.as_ref().ok()),
+        places,
+        records,
+    )
 }
 
 /// Adds the components of a plan beside those of another record.
@@ -154,13 +188,20 @@ fn insertion_beside(
     records: &RecordCache,
 ) -> Result<TemplatePatch, WrongKind> {
     // The `status` of an adopted agent goes on to be true of the injected one.
-    let status_is_added = places.adopted.is_some() || template.annotation(Annotation::Status.key()).is_none();
+    let status_is_added =
+        places.adopted.is_some() || template.annotation(Annotation::Status.key()).is_none();
     let mut record = record(plan, status_is_added);
     if let Some(there) = there {
         record = beside(record, there);
     }
-    let mut builder = PatchBuilder { tree, at, patch: TemplatePatch::default() };
-    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.alias_target(parent), key));
+    let mut builder = PatchBuilder {
+        tree,
+        at,
+        patch: TemplatePatch::default(),
+    };
+    let child = |parent: Option<NodeId>, key: &str| {
+        parent.and_then(|parent| tree.get(tree.alias_target(parent), key))
+    };
     let note = |record: &mut Record, parent: Parent, found: &ParentState| match found {
         ParentState::Collection { raw: None } => {}
         ParentState::Null { raw } if raw.is_empty() => {}
@@ -176,26 +217,46 @@ fn insertion_beside(
     // Annotations that are only the adopted agent's `status` are removed with it.
     let only_status = places.adopted.is_some()
         && matches!(&template.annotations[..], [status] if status.key == Annotation::Status.key());
-    record.created.extend(only_status.then_some(Parent::Annotations));
+    record
+        .created
+        .extend(only_status.then_some(Parent::Annotations));
 
-    let listed = |list: ContainerList| template.containers.iter().filter(|container| container.list == list).count();
+    let listed = |list: ContainerList| {
+        template
+            .containers
+            .iter()
+            .filter(|container| container.list == list)
+            .count()
+    };
     let mut lists = Vec::with_capacity(2);
-    for (list, place) in
-        [(ContainerList::Containers, places.containers), (ContainerList::InitContainers, places.init_containers)]
-    {
+    for (list, place) in [
+        (ContainerList::Containers, places.containers),
+        (ContainerList::InitContainers, places.init_containers),
+    ] {
         let containers = plan.containers(list.field());
-        let old = places.adopted.filter(|old| old.list == list).map(|old| old.index);
+        let old = places
+            .adopted
+            .filter(|old| old.list == list)
+            .map(|old| old.index);
         if containers.is_empty() && old.is_none() {
             continue;
         }
-        let found = builder.state(template.spec, child(template.spec, list.field()), Kind::Sequence, list.field())?;
+        let found = builder.state(
+            template.spec,
+            child(template.spec, list.field()),
+            Kind::Sequence,
+            list.field(),
+        )?;
         if list == ContainerList::InitContainers {
             note(&mut record, Parent::InitContainers, &found);
             // A list that then has only injected containers is removed with them.
             let only_injected = old.is_some() && listed(list) == 1 && !containers.is_empty();
-            record.created.extend(only_injected.then_some(Parent::InitContainers));
+            record
+                .created
+                .extend(only_injected.then_some(Parent::InitContainers));
         }
-        let is_first = list == ContainerList::InitContainers && record.position() == WaitForPosition::First;
+        let is_first =
+            list == ContainerList::InitContainers && record.position() == WaitForPosition::First;
         let first = match place {
             ListPosition::At(index) => Some(index),
             ListPosition::Default => is_first.then_some(0),
@@ -205,21 +266,45 @@ fn insertion_beside(
     let agent = plan.agent();
     let volumes = match agent {
         Some(agent) => {
-            let found = builder.state(template.spec, child(template.spec, "volumes"), Kind::Sequence, "volumes")?;
+            let found = builder.state(
+                template.spec,
+                child(template.spec, "volumes"),
+                Kind::Sequence,
+                "volumes",
+            )?;
             note(&mut record, Parent::Volumes, &found);
-            let taken =
-                agent.volumes.iter().filter(|(volume, _)| replaced_volume(template, places, *volume).is_some()).count();
+            let taken = agent
+                .volumes
+                .iter()
+                .filter(|(volume, _)| replaced_volume(template, places, *volume).is_some())
+                .count();
             let only_injected = taken > 0 && taken == template.volumes.len();
-            record.created.extend(only_injected.then_some(Parent::Volumes));
+            record
+                .created
+                .extend(only_injected.then_some(Parent::Volumes));
             Some(found)
         }
         None => None,
     };
-    let known = record.pull_secrets.take().map_or_else(Vec::new, |known| known.names);
-    let pull_secrets: Vec<&String> = plan.pull_secrets().iter().filter(|name| !known.contains(name)).collect();
+    let known = record
+        .pull_secrets
+        .take()
+        .map_or_else(Vec::new, |known| known.names);
+    let pull_secrets: Vec<&String> = plan
+        .pull_secrets()
+        .iter()
+        .filter(|name| !known.contains(name))
+        .collect();
     if !(known.is_empty() && pull_secrets.is_empty()) {
-        let names = known.iter().chain(pull_secrets.iter().copied()).cloned().collect();
-        record.pull_secrets = Some(PullSecrets { behind: template.pull_secrets.len(), names });
+        let names = known
+            .iter()
+            .chain(pull_secrets.iter().copied())
+            .cloned()
+            .collect();
+        record.pull_secrets = Some(PullSecrets {
+            behind: template.pull_secrets.len(),
+            names,
+        });
     }
 
     builder.add_annotations(&metadata, &annotations, &records.annotations(record));
@@ -251,7 +336,9 @@ fn insertion_beside(
         (Some(agent), Some(ParentState::Collection { .. })) => {
             for (volume, value) in &agent.volumes {
                 match replaced_volume(template, places, *volume) {
-                    Some(old) => builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(value)),
+                    Some(old) => {
+                        builder.replace(&format!("/spec/volumes/{}", old.index), Rc::clone(value))
+                    }
                     None => builder.add("/spec/volumes/-", Rc::clone(value)),
                 }
             }
@@ -266,30 +353,55 @@ fn insertion_beside(
 }
 
 /// Returns the volume of the same name that an adopted agent brought along.
-fn replaced_volume(template: &PodTemplate, places: ListPositions, volume: Volume) -> Option<&PodVolume> {
-    let mut named = template.volumes.iter().filter(|other| other.name.as_deref() == Some(volume.name()));
+fn replaced_volume(
+    template: &PodTemplate,
+    places: ListPositions,
+    volume: Volume,
+) -> Option<&PodVolume> {
+    let mut named = template
+        .volumes
+        .iter()
+        .filter(|other| other.name.as_deref() == Some(volume.name()));
     named.next().filter(|_| places.adopted.is_some())
 }
 
 /// Returns the record of a plan, as yet without pull secrets and parents.
 fn record(plan: &Plan, status_is_added: bool) -> Record {
-    let agent = |agent: &Rc<Agent>| AgentRecord { status_is_added, ..agent.record() };
+    let agent = |agent: &Rc<Agent>| AgentRecord {
+        status_is_added,
+        ..agent.record()
+    };
     let components = match plan {
         Components::Agent(one) => Components::Agent(agent(one)),
         Components::WaitFor(wait_for) => Components::WaitFor(wait_for.record()),
         Components::Both(one, wait_for) => Components::Both(agent(one), wait_for.record()),
     };
-    Record { components, pull_secrets: None, created: Vec::new(), was: Vec::new() }
+    Record {
+        components,
+        pull_secrets: None,
+        created: Vec::new(),
+        was: Vec::new(),
+    }
 }
 
 /// Returns the record of an agent beside that of an init container which is there.
 fn beside(agent: Record, there: &Record) -> Record {
-    let Record { components, pull_secrets, created, was } = there.clone();
+    let Record {
+        components,
+        pull_secrets,
+        created,
+        was,
+    } = there.clone();
     let components = match (agent.components.agent(), components.wait_for()) {
         (Some(agent), Some(wait_for)) => Components::Both(agent.clone(), *wait_for),
         _ => agent.components,
     };
-    Record { components, pull_secrets, created, was }
+    Record {
+        components,
+        pull_secrets,
+        created,
+        was,
+    }
 }
 
 /// Adds annotations that are the user's from then on: no record names them. A parent of the wrong kind is refused later, where the
@@ -300,11 +412,18 @@ pub(crate) fn kept_annotations(
     at: &str,
     kept: &[(Annotation, String)],
 ) -> TemplatePatch {
-    let mut builder = PatchBuilder { tree, at, patch: TemplatePatch::default() };
+    let mut builder = PatchBuilder {
+        tree,
+        at,
+        patch: TemplatePatch::default(),
+    };
     if let Ok((metadata, annotations)) = builder.parents_of_annotations(template)
         && !kept.is_empty()
     {
-        let each = kept.iter().map(|(annotation, value)| (annotation.key(), Value::from(value.as_str()))).collect();
+        let each = kept
+            .iter()
+            .map(|(annotation, value)| (annotation.key(), Value::from(value.as_str())))
+            .collect();
         builder.add_annotations(&metadata, &annotations, &OwnAnnotations::of(each));
     }
     builder.patch
@@ -328,9 +447,15 @@ pub(crate) fn removal_beside(
     existing: &ExistingInjection,
     added: &[(Annotation, String)],
 ) -> TemplatePatch {
-    let mut builder = PatchBuilder { tree, at, patch: TemplatePatch::default() };
+    let mut builder = PatchBuilder {
+        tree,
+        at,
+        patch: TemplatePatch::default(),
+    };
     let record = existing.record.as_ref().ok();
-    let child = |parent: Option<NodeId>, key: &str| parent.and_then(|parent| tree.get(tree.alias_target(parent), key));
+    let child = |parent: Option<NodeId>, key: &str| {
+        parent.and_then(|parent| tree.get(tree.alias_target(parent), key))
+    };
 
     let annotations = child(template.metadata, "annotations");
     let keys: Vec<&str> = [Annotation::Status.key(), Annotation::Record.key()]
@@ -338,9 +463,12 @@ pub(crate) fn removal_beside(
         .filter(|key| *key == Annotation::Record.key() || record.is_some_and(status_is_added))
         .filter(|key| child(annotations, key).is_some())
         .collect();
-    let members = |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.alias_target(node)).count());
+    let members =
+        |node: Option<NodeId>| node.map_or(0, |node| tree.entries(tree.alias_target(node)).count());
     let only_injected = members(annotations) == keys.len() && added.is_empty();
-    let whole_metadata = only_injected && members(template.metadata) == 1 && has_created(record, Parent::Annotations);
+    let whole_metadata = only_injected
+        && members(template.metadata) == 1
+        && has_created(record, Parent::Annotations);
     let restored = (whole_metadata && builder.restore(Parent::Metadata, template.metadata, record))
         || (only_injected && builder.restore(Parent::Annotations, annotations, record));
     if !restored {
@@ -350,15 +478,35 @@ pub(crate) fn removal_beside(
     }
 
     for list in [ContainerList::Containers, ContainerList::InitContainers] {
-        let of_list = existing.containers().filter(|container| container.list == list);
+        let of_list = existing
+            .containers()
+            .filter(|container| container.list == list);
         let parent = (list == ContainerList::InitContainers).then_some(Parent::InitContainers);
         let node = child(template.spec, list.field());
-        builder.remove_items(list.field(), of_list.map(|container| container.index), node, parent, record);
+        builder.remove_items(
+            list.field(),
+            of_list.map(|container| container.index),
+            node,
+            parent,
+            record,
+        );
     }
-    let volumes = existing.volumes.iter().filter_map(|(_, volume)| Some(volume.as_ref()?.index));
-    builder.remove_items("volumes", volumes, child(template.spec, "volumes"), Some(Parent::Volumes), record);
-    let mut pull_secrets =
-        existing.pull_secrets.iter().filter_map(|(_, secret)| Some(secret.as_ref()?.index)).peekable();
+    let volumes = existing
+        .volumes
+        .iter()
+        .filter_map(|(_, volume)| Some(volume.as_ref()?.index));
+    builder.remove_items(
+        "volumes",
+        volumes,
+        child(template.spec, "volumes"),
+        Some(Parent::Volumes),
+        record,
+    );
+    let mut pull_secrets = existing
+        .pull_secrets
+        .iter()
+        .filter_map(|(_, secret)| Some(secret.as_ref()?.index))
+        .peekable();
     // At the injection there were others before them; if a user has removed those since, the list goes.
     if pull_secrets.peek().is_some() && template.pull_secrets.is_empty() {
         builder.remove("/spec/imagePullSecrets");
@@ -369,28 +517,58 @@ pub(crate) fn removal_beside(
 }
 
 /// Replaces an existing injection at its positions: for a plan with the same components, lists, volumes and pull secrets.
-pub(crate) fn replacement(at: &str, existing: &ExistingInjection, old: &Record, plan: &Plan) -> TemplatePatch {
+pub(crate) fn replacement(
+    at: &str,
+    existing: &ExistingInjection,
+    old: &Record,
+    plan: &Plan,
+) -> TemplatePatch {
     let record = Record {
         pull_secrets: old.pull_secrets.clone(),
         created: old.created.clone(),
         was: old.was.clone(),
         ..record(plan, status_is_added(old))
     };
-    let replace = |path: String, value: Rc<Value>| Operation::Replace { path: pointer(&format!("{at}{path}")), value };
+    let replace = |path: String, value: Rc<Value>| Operation::Replace {
+        path: pointer(&format!("{at}{path}")),
+        value,
+    };
     let annotation = replace(
         format!("/metadata/annotations/{}", escape(Annotation::Record.key())),
         Rc::new(Value::String(record.to_string())),
     );
-    let agent = existing.agent.iter().zip(plan.agent()).map(|(old, new)| (old, &new.container));
-    let wait_for = existing.wait_for.iter().zip(plan.wait_for()).map(|(old, new)| (old, &new.container));
-    let containers = agent
-        .chain(wait_for)
-        .map(|(old, new)| replace(format!("/spec/{}/{}", old.list.field(), old.index), Rc::clone(new)));
-    let volumes = existing.volumes.iter().zip(plan.agent().into_iter().flat_map(|agent| &agent.volumes));
-    let volumes = volumes.filter_map(|((_, old), (_, new))| {
-        Some(replace(format!("/spec/volumes/{}", old.as_ref()?.index), Rc::clone(new)))
+    let agent = existing
+        .agent
+        .iter()
+        .zip(plan.agent())
+        .map(|(old, new)| (old, &new.container));
+    let wait_for = existing
+        .wait_for
+        .iter()
+        .zip(plan.wait_for())
+        .map(|(old, new)| (old, &new.container));
+    let containers = agent.chain(wait_for).map(|(old, new)| {
+        replace(
+            format!("/spec/{}/{}", old.list.field(), old.index),
+            Rc::clone(new),
+        )
     });
-    TemplatePatch { operations: std::iter::once(annotation).chain(containers).chain(volumes).collect() }
+    let volumes = existing
+        .volumes
+        .iter()
+        .zip(plan.agent().into_iter().flat_map(|agent| &agent.volumes));
+    let volumes = volumes.filter_map(|((_, old), (_, new))| {
+        Some(replace(
+            format!("/spec/volumes/{}", old.as_ref()?.index),
+            Rc::clone(new),
+        ))
+    });
+    TemplatePatch {
+        operations: std::iter::once(annotation)
+            .chain(containers)
+            .chain(volumes)
+            .collect(),
+    }
 }
 
 fn has_created(record: Option<&Record>, parent: Parent) -> bool {
@@ -399,12 +577,25 @@ fn has_created(record: Option<&Record>, parent: Parent) -> bool {
 
 impl PatchBuilder<'_, '_> {
     /// Returns the states of `metadata` and of `annotations` in it.
-    fn parents_of_annotations(&self, template: &PodTemplate) -> Result<(ParentState, ParentState), WrongKind> {
-        let metadata = self.state(Some(template.node), template.metadata, Kind::Mapping, "metadata")?;
+    fn parents_of_annotations(
+        &self,
+        template: &PodTemplate,
+    ) -> Result<(ParentState, ParentState), WrongKind> {
+        let metadata = self.state(
+            Some(template.node),
+            template.metadata,
+            Kind::Mapping,
+            "metadata",
+        )?;
         let annotations = match (&metadata, template.metadata) {
             (ParentState::Collection { .. }, Some(node)) => {
                 let annotations = self.tree.get(self.tree.alias_target(node), "annotations");
-                self.state(template.metadata, annotations, Kind::Mapping, "metadata.annotations")?
+                self.state(
+                    template.metadata,
+                    annotations,
+                    Kind::Mapping,
+                    "metadata.annotations",
+                )?
             }
             _ => ParentState::Missing,
         };
@@ -419,16 +610,26 @@ impl PatchBuilder<'_, '_> {
         kind: Kind,
         parent: &'static str,
     ) -> Result<ParentState, WrongKind> {
-        let (Some(holder), Some(node)) = (holder, node) else { return Ok(ParentState::Missing) };
+        let (Some(holder), Some(node)) = (holder, node) else {
+            return Ok(ParentState::Missing);
+        };
         let value = self.tree.alias_target(node);
         let raw = || null_source(self.tree, self.tree.alias_target(holder), node);
         if self.tree.kind(value) == kind {
             let is_empty = self.tree.span(value).len() == "{}".len();
-            return Ok(ParentState::Collection { raw: is_empty.then(raw).filter(|raw| opens_into_lines(raw)) });
+            return Ok(ParentState::Collection {
+                raw: is_empty.then(raw).filter(|raw| opens_into_lines(raw)),
+            });
         }
         match scalar_value(self.tree, value) {
-            Ok(ScalarValue::Null) if self.tree.kind(value) == Kind::Scalar => Ok(ParentState::Null { raw: raw() }),
-            _ => Err(WrongKind { parent, wanted: kind, offset: self.tree.span(node).start }),
+            Ok(ScalarValue::Null) if self.tree.kind(value) == Kind::Scalar => {
+                Ok(ParentState::Null { raw: raw() })
+            }
+            _ => Err(WrongKind {
+                parent,
+                wanted: kind,
+                offset: self.tree.span(node).start,
+            }),
         }
     }
 
@@ -439,7 +640,9 @@ impl PatchBuilder<'_, '_> {
 
     fn replace(&mut self, path: &str, value: Rc<Value>) {
         let path = pointer(&[self.at, path].concat());
-        self.patch.operations.push(Operation::Replace { path, value });
+        self.patch
+            .operations
+            .push(Operation::Replace { path, value });
     }
 
     fn remove(&mut self, path: &str) {
@@ -458,7 +661,9 @@ impl PatchBuilder<'_, '_> {
     ) {
         let mut indices: Vec<usize> = indices.collect();
         indices.sort_unstable_by(|a, b| b.cmp(a));
-        let items = node.map_or(0, |node| self.tree.items(self.tree.alias_target(node)).count());
+        let items = node.map_or(0, |node| {
+            self.tree.items(self.tree.alias_target(node)).count()
+        });
         let is_whole = !indices.is_empty() && items == indices.len();
         if !is_whole || !parent.is_some_and(|parent| self.restore(parent, node, record)) {
             for index in indices {
@@ -491,25 +696,47 @@ impl PatchBuilder<'_, '_> {
                 // Most templates get the agent alone: its list exists already.
                 let list = match plan {
                     Components::Agent(agent) => Rc::clone(&agent.container_list),
-                    _ => Rc::new(containers.iter().map(|container| Value::clone(container)).collect()),
+                    _ => Rc::new(
+                        containers
+                            .iter()
+                            .map(|container| Value::clone(container))
+                            .collect(),
+                    ),
                 };
                 self.add(&format!("/spec/{field}"), list);
             }
         }
     }
 
-    fn add_annotations(&mut self, metadata: &ParentState, annotations: &ParentState, existing: &OwnAnnotations) {
+    fn add_annotations(
+        &mut self,
+        metadata: &ParentState,
+        annotations: &ParentState,
+        existing: &OwnAnnotations,
+    ) {
         match (metadata, annotations) {
             (ParentState::Collection { .. }, ParentState::Collection { .. }) => {
                 for (key, value) in &existing.each {
-                    self.add(&format!("/metadata/annotations/{}", escape(key)), Rc::clone(value));
+                    self.add(
+                        &format!("/metadata/annotations/{}", escape(key)),
+                        Rc::clone(value),
+                    );
                 }
             }
-            (ParentState::Collection { .. }, _) => self.add("/metadata/annotations", Rc::clone(&existing.mapping)),
+            (ParentState::Collection { .. }, _) => {
+                self.add("/metadata/annotations", Rc::clone(&existing.mapping))
+            }
             // Metadata are expected before the spec.
             _ => {
-                let (path, value) = (pointer(&[self.at, "/metadata"].concat()), Rc::clone(&existing.metadata));
-                self.patch.operations.push(Operation::InsertBefore { path, value, before: "spec" });
+                let (path, value) = (
+                    pointer(&[self.at, "/metadata"].concat()),
+                    Rc::clone(&existing.metadata),
+                );
+                self.patch.operations.push(Operation::InsertBefore {
+                    path,
+                    value,
+                    before: "spec",
+                });
             }
         }
     }
@@ -523,13 +750,16 @@ impl PatchBuilder<'_, '_> {
             return true;
         }
         let was = record.and_then(|record| record.was.iter().find(|(was, _)| *was == parent));
-        let is_flow = node.is_some_and(|node| self.tree.style(self.tree.alias_target(node)) == Style::Flow);
+        let is_flow =
+            node.is_some_and(|node| self.tree.style(self.tree.alias_target(node)) == Style::Flow);
         if was.map_or(is_flow, |(_, raw)| opens_into_lines(raw)) {
             return false;
         }
         let path = pointer(&[self.at, path].concat());
         let source = was.map(|(_, raw)| raw.clone()).unwrap_or_default();
-        self.patch.operations.push(Operation::RestoreNull { path, source });
+        self.patch
+            .operations
+            .push(Operation::RestoreNull { path, source });
         true
     }
 }

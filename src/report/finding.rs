@@ -25,14 +25,29 @@ pub struct Finding {
 
 impl Finding {
     /// Returns a finding about a field of a resource, or about the whole, without help.
-    pub(crate) fn new(reason: Reason, message: impl Into<String>, offset: usize, pointer: &str) -> Self {
+    pub(crate) fn new(
+        reason: Reason,
+        message: impl Into<String>,
+        offset: usize,
+        pointer: &str,
+    ) -> Self {
         let (message, pointer) = (message.into(), pointer.to_owned());
-        Self { reason, message, help: None, offset: Some(offset), pointer, acknowledged: false }
+        Self {
+            reason,
+            message,
+            help: None,
+            offset: Some(offset),
+            pointer,
+            acknowledged: false,
+        }
     }
 
     /// Returns a finding about an input as a whole.
     pub(crate) fn about_input(reason: Reason, message: impl Into<String>) -> Self {
-        Self { offset: None, ..Self::new(reason, message, 0, "") }
+        Self {
+            offset: None,
+            ..Self::new(reason, message, 0, "")
+        }
     }
 
     /// Returns the finding about a result that failed verification.
@@ -56,22 +71,34 @@ impl Finding {
     fn said(&self) -> (Reason, String) {
         // An acknowledged warning does not hide another one.
         let help = self.help.as_deref().unwrap_or_default();
-        (self.reason, format!("{}; {help}; {}", self.message, self.acknowledged))
+        (
+            self.reason,
+            format!("{}; {help}; {}", self.message, self.acknowledged),
+        )
     }
 
     /// Moves the offset by `base`, from a piece of the text to the whole.
     pub(crate) fn shifted(self, base: usize) -> Self {
-        Self { offset: self.offset.map(|offset| offset + base), ..self }
+        Self {
+            offset: self.offset.map(|offset| offset + base),
+            ..self
+        }
     }
 
     /// Marks the warning as acknowledged, or not.
     pub(crate) fn acknowledged_if(self, acknowledged: bool) -> Self {
-        Self { acknowledged, ..self }
+        Self {
+            acknowledged,
+            ..self
+        }
     }
 
     /// Sets the help.
     pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
-        Self { help: Some(help.into()), ..self }
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
     }
 }
 
@@ -134,7 +161,9 @@ impl<'t> Diagnostic<'t> {
             severity,
             id: Some(finding.reason.id()),
             message: finding.message.clone(),
-            place: finding.offset.map(|offset| Place::of_lines(name, text, range(offset))),
+            place: finding
+                .offset
+                .map(|offset| Place::of_lines(name, text, range(offset))),
             notes: Vec::new(),
             help: finding.help.clone(),
         }

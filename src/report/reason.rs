@@ -146,7 +146,10 @@ impl Reason {
 
     /// Returns true for a warning that is reported once per run, since it is the same for every template.
     pub(crate) fn is_said_once(self) -> bool {
-        matches!(self, Reason::InsecureTls | Reason::KnativeFeatures | Reason::NodesProxy)
+        matches!(
+            self,
+            Reason::InsecureTls | Reason::KnativeFeatures | Reason::NodesProxy
+        )
     }
 }
 
@@ -154,7 +157,8 @@ impl Reason {
     /// Returns true for a warning that users may acknowledge. What stays injected against their will, and what is lost for good,
     /// are none of these.
     pub(crate) fn may_be_ignored(self) -> bool {
-        self.class() == Class::Warning && !matches!(self, Reason::StillInjected | Reason::AdoptLosesSettings)
+        self.class() == Class::Warning
+            && !matches!(self, Reason::StillInjected | Reason::AdoptLosesSettings)
     }
 }
 
@@ -162,7 +166,10 @@ impl Reason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ReasonSet(u128);
 
-const _: () = assert!(Reason::ALL.len() <= 128, "a ReasonSet has one bit for each reason");
+const _: () = assert!(
+    Reason::ALL.len() <= 128,
+    "a ReasonSet has one bit for each reason"
+);
 
 impl ReasonSet {
     pub(crate) fn contains(self, reason: Reason) -> bool {
@@ -172,7 +179,11 @@ impl ReasonSet {
 
 impl FromIterator<Reason> for ReasonSet {
     fn from_iter<T: IntoIterator<Item = Reason>>(reasons: T) -> Self {
-        Self(reasons.into_iter().fold(0, |set, reason| set | (1 << reason as u32)))
+        Self(
+            reasons
+                .into_iter()
+                .fold(0, |set, reason| set | (1 << reason as u32)),
+        )
     }
 }
 

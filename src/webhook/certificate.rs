@@ -68,7 +68,10 @@ pub(crate) enum Unusable {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NotValid {
     /// Its names do not fit the one by which the server is called.
-    Misnamed { found: Vec<String>, wanted: ServerName<'static> },
+    Misnamed {
+        found: Vec<String>,
+        wanted: ServerName<'static>,
+    },
     /// It expired this many seconds ago.
     Expired(i64),
     /// It becomes valid in this many seconds.
@@ -79,7 +82,12 @@ impl fmt::Display for NotValid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             NotValid::Misnamed { found, wanted } => {
-                write!(f, "is for [{}], not for {}", found.join(", "), wanted.to_str())
+                write!(
+                    f,
+                    "is for [{}], not for {}",
+                    found.join(", "),
+                    wanted.to_str()
+                )
             }
             NotValid::Expired(seconds) => write!(f, "expired {seconds} s ago"),
             NotValid::NotYet(seconds) => write!(f, "becomes valid in {seconds} s"),
@@ -91,11 +99,18 @@ impl Validity {
     /// # Errors
     /// [`NotValid`] outside the dates.
     pub(crate) fn check(self, now: SystemTime) -> Result<(), NotValid> {
-        let now =
-            now.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(0);
+        let now = now
+            .duration_since(UNIX_EPOCH)
+            .ok()
+            .and_then(|since| i64::try_from(since.as_secs()).ok())
+            .unwrap_or(0);
         match self {
-            Validity { not_before, .. } if now < not_before => Err(NotValid::NotYet(not_before - now)),
-            Validity { not_after, .. } if now > not_after => Err(NotValid::Expired(now - not_after)),
+            Validity { not_before, .. } if now < not_before => {
+                Err(NotValid::NotYet(not_before - now))
+            }
+            Validity { not_after, .. } if now > not_after => {
+                Err(NotValid::Expired(now - not_after))
+            }
             _ => Ok(()),
         }
     }
@@ -109,16 +124,24 @@ impl Certificate {
     pub(crate) fn read(pem: &Pem, name: Option<&ServerName<'static>>) -> Result<Self, Unusable> {
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem.chain).collect();
         let chain = chain.map_err(Unusable::Chain)?;
-        let leaf = X509Fields::read(chain.first().ok_or(Unusable::NoCertificate)?).map_err(Unusable::NotX509)?;
+        let leaf = X509Fields::read(chain.first().ok_or(Unusable::NoCertificate)?)
+            .map_err(Unusable::NotX509)?;
         let key = PrivateKeyDer::from_pem_slice(&pem.key).map_err(Unusable::Key)?;
         // The file's other parts may be anything.
         let authorities = CertificateDer::pem_slice_iter(&pem.authorities).map_while(Result::ok);
-        let known = authorities.chain(chain.iter().skip(1).cloned()).filter_map(|known| X509Fields::read(&known).ok());
-        let issuers = known.filter(|known| known.subject == leaf.issuer).map(|known| known.validity);
+        let known = authorities
+            .chain(chain.iter().skip(1).cloned())
+            .filter_map(|known| X509Fields::read(&known).ok());
+        let issuers = known
+            .filter(|known| known.subject == leaf.issuer)
+            .map(|known| known.validity);
         // After a renewal there are two of one name, and the new one lasts longer.
         let authority = issuers.max_by_key(|validity| validity.not_after);
         let misnamed = name.and_then(|name| misnamed(&chain[0], name));
-        let clients = pem.client_ca.as_deref().map_or_else(|| Ok(WebPkiClientVerifier::no_client_auth()), verifier)?;
+        let clients = pem
+            .client_ca
+            .as_deref()
+            .map_or_else(|| Ok(WebPkiClientVerifier::no_client_auth()), verifier)?;
         let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .map_err(Unusable::Tls)?
@@ -129,24 +152,40 @@ impl Certificate {
             error => Unusable::Tls(error),
         })?;
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Self { tls: Arc::new(tls), validity: leaf.validity, authority, misnamed })
+        Ok(Self {
+            tls: Arc::new(tls),
+            validity: leaf.validity,
+            authority,
+            misnamed,
+        })
     }
 
     /// # Errors
     /// [`NotValid`] if it has another name, or is outside its dates.
     pub(crate) fn check(&self, now: SystemTime) -> Result<(), NotValid> {
-        self.misnamed.clone().map_or_else(|| self.validity.check(now), Err)
+        self.misnamed
+            .clone()
+            .map_or_else(|| self.validity.check(now), Err)
     }
 }
 
 /// Looks at the names as clients do: at the alternative ones, with their wildcards, and not at the common name.
 fn misnamed(certificate: &CertificateDer<'_>, name: &ServerName<'static>) -> Option<NotValid> {
     let parsed = ParsedCertificate::try_from(certificate);
-    let found = match parsed.and_then(|parsed| verify_server_name(&parsed, name)).err()? {
-        rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }) => presented,
+    let found = match parsed
+        .and_then(|parsed| verify_server_name(&parsed, name))
+        .err()?
+    {
+        rustls::Error::InvalidCertificate(CertificateError::NotValidForNameContext {
+            presented,
+            ..
+        }) => presented,
         error => vec![error.to_string()],
     };
-    Some(NotValid::Misnamed { found, wanted: name.clone() })
+    Some(NotValid::Misnamed {
+        found,
+        wanted: name.clone(),
+    })
 }
 
 /// Returns the verifier of clients that need a certificate of these authorities.
@@ -154,7 +193,9 @@ fn verifier(client_ca: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, Unusable> {
     let unusable = |error: &dyn fmt::Display| Unusable::ClientCa(error.to_string());
     let mut roots = RootCertStore::empty();
     for authority in CertificateDer::pem_slice_iter(client_ca) {
-        roots.add(authority.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))?;
+        roots
+            .add(authority.map_err(|error| unusable(&error))?)
+            .map_err(|error| unusable(&error))?;
     }
     let provider = Arc::new(ring::default_provider());
     let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
@@ -168,7 +209,9 @@ fn verifier(client_ca: &[u8]) -> Result<Arc<dyn ClientCertVerifier>, Unusable> {
 pub(crate) fn check_authorities(pem: &[u8]) -> Result<(), Unusable> {
     let authorities: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
     let authorities = authorities.map_err(Unusable::Chain)?;
-    let read = authorities.iter().map(|authority| X509Fields::read(authority).map_err(Unusable::NotX509));
+    let read = authorities
+        .iter()
+        .map(|authority| X509Fields::read(authority).map_err(Unusable::NotX509));
     match read.collect::<Result<Vec<_>, _>>()?.is_empty() {
         true => Err(Unusable::NoCertificate),
         false => Ok(()),
@@ -188,22 +231,33 @@ impl X509Fields {
             reader.read_sequence(|certificate| {
                 let fields = certificate.next().read_sequence(|fields| {
                     // The version.
-                    fields.read_optional(|reader| reader.read_tagged(Tag::context(0), |reader| reader.read_u8()))?;
+                    fields.read_optional(|reader| {
+                        reader.read_tagged(Tag::context(0), |reader| reader.read_u8())
+                    })?;
                     // The serial number; the algorithm of the signature.
                     fields.next().read_der()?;
                     fields.next().read_der()?;
                     let issuer = fields.next().read_der()?;
                     let validity = fields.next().read_sequence(|dates| {
-                        Ok(Validity { not_before: seconds(dates.next())?, not_after: seconds(dates.next())? })
+                        Ok(Validity {
+                            not_before: seconds(dates.next())?,
+                            not_after: seconds(dates.next())?,
+                        })
                     })?;
                     let subject = fields.next().read_der()?;
                     while fields.read_optional(|reader| reader.read_der())?.is_some() {}
-                    Ok(X509Fields { issuer, validity, subject })
+                    Ok(X509Fields {
+                        issuer,
+                        validity,
+                        subject,
+                    })
                 })?;
                 // The algorithm of the signature again; the signature.
                 certificate.next().read_sequence(|algorithm| {
                     let _: ObjectIdentifier = algorithm.next().read_oid()?;
-                    algorithm.read_optional(|reader| reader.read_der()).map(drop)
+                    algorithm
+                        .read_optional(|reader| reader.read_der())
+                        .map(drop)
                 })?;
                 certificate.next().read_der()?;
                 Ok(fields)
@@ -230,7 +284,13 @@ mod tests {
     }
 
     fn issued_for(service: &str) -> Issued {
-        issue(&CertificateRequest { service, namespace: "mackerel", days: 1, now: SystemTime::now() }).unwrap()
+        issue(&CertificateRequest {
+            service,
+            namespace: "mackerel",
+            days: 1,
+            now: SystemTime::now(),
+        })
+        .unwrap()
     }
 
     fn pem(issued: &Issued) -> Pem {
@@ -248,10 +308,22 @@ mod tests {
         let now = SystemTime::now();
         let day = |days: u64| Duration::from_secs(86_400 * days);
         assert_eq!(certificate.validity.check(now), Ok(()));
-        assert!(matches!(certificate.validity.check(now + day(2)), Err(NotValid::Expired(_))));
-        assert!(matches!(certificate.validity.check(now - day(2)), Err(NotValid::NotYet(_))));
-        assert_eq!(certificate.authority.unwrap().not_after, certificate.validity.not_after);
-        let alone = Pem { authorities: Vec::new(), ..pem(&issued()) };
+        assert!(matches!(
+            certificate.validity.check(now + day(2)),
+            Err(NotValid::Expired(_))
+        ));
+        assert!(matches!(
+            certificate.validity.check(now - day(2)),
+            Err(NotValid::NotYet(_))
+        ));
+        assert_eq!(
+            certificate.authority.unwrap().not_after,
+            certificate.validity.not_after
+        );
+        let alone = Pem {
+            authorities: Vec::new(),
+            ..pem(&issued())
+        };
         assert_eq!(Certificate::read(&alone, None).unwrap().authority, None);
     }
 
@@ -268,7 +340,11 @@ mod tests {
         ] {
             let wanted = ServerName::try_from(name).unwrap();
             let certificate = Certificate::read(&pem(&issued_for(service)), Some(&wanted)).unwrap();
-            assert_eq!(certificate.check(SystemTime::now()).is_ok(), fits, "{service} {name}");
+            assert_eq!(
+                certificate.check(SystemTime::now()).is_ok(),
+                fits,
+                "{service} {name}"
+            );
         }
     }
 
@@ -276,15 +352,48 @@ mod tests {
     fn a_certificate_that_cannot_be_served_says_why() {
         let (one, other) = (pem(&issued()), pem(&issued()));
         let error = |pem: Pem| Certificate::read(&pem, None).unwrap_err().to_string();
-        assert_eq!(error(Pem { key: other.key, ..one.clone() }), "the key does not match the certificate");
-        assert_eq!(error(Pem { chain: Vec::new(), ..one.clone() }), "the certificate file has no certificate");
+        assert_eq!(
+            error(Pem {
+                key: other.key,
+                ..one.clone()
+            }),
+            "the key does not match the certificate"
+        );
+        assert_eq!(
+            error(Pem {
+                chain: Vec::new(),
+                ..one.clone()
+            }),
+            "the certificate file has no certificate"
+        );
         let half = one.chain[..one.chain.len() / 2].to_vec();
-        assert!(error(Pem { chain: half, ..one.clone() }).starts_with("the certificate file is not valid PEM"));
+        assert!(
+            error(Pem {
+                chain: half,
+                ..one.clone()
+            })
+            .starts_with("the certificate file is not valid PEM")
+        );
         let no = b"-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n";
-        assert!(error(Pem { chain: no.to_vec(), ..one.clone() }).starts_with("the certificate is not X.509"));
-        assert!(error(Pem { key: Vec::new(), ..one.clone() }).starts_with("the key file is not valid PEM"));
+        assert!(
+            error(Pem {
+                chain: no.to_vec(),
+                ..one.clone()
+            })
+            .starts_with("the certificate is not X.509")
+        );
+        assert!(
+            error(Pem {
+                key: Vec::new(),
+                ..one.clone()
+            })
+            .starts_with("the key file is not valid PEM")
+        );
         for client_ca in [b"".as_slice(), b"-----BEGIN CERTIFICATE-----\n", no] {
-            let of_clients = Pem { client_ca: Some(client_ca.to_vec()), ..one.clone() };
+            let of_clients = Pem {
+                client_ca: Some(client_ca.to_vec()),
+                ..one.clone()
+            };
             assert!(error(of_clients).starts_with("the client CA cannot be used: "));
         }
     }

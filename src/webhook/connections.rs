@@ -74,8 +74,17 @@ pub(crate) struct Connection {
 
 impl Connection {
     fn new(phase: Phase) -> Self {
-        let state = ConnectionState { phase, since: Instant::now(), has_served: false, is_evicted: false };
-        Self { state: Mutex::new(state), close: Notify::new(), evict: Notify::new() }
+        let state = ConnectionState {
+            phase,
+            since: Instant::now(),
+            has_served: false,
+            is_evicted: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            close: Notify::new(),
+            evict: Notify::new(),
+        }
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
@@ -95,7 +104,12 @@ impl Connection {
     pub(crate) fn flushed(&self) {
         let mut state = lock(&self.state);
         if state.phase == Phase::Answer {
-            *state = ConnectionState { phase: Phase::Idle, since: Instant::now(), has_served: true, ..*state };
+            *state = ConnectionState {
+                phase: Phase::Idle,
+                since: Instant::now(),
+                has_served: true,
+                ..*state
+            };
         }
     }
 
@@ -115,14 +129,21 @@ impl Connection {
 
     /// Returns the place in the order in which connections close; none if it must not.
     fn eviction(&self) -> Option<(Eviction, Instant)> {
-        let ConnectionState { phase, since, has_served, is_evicted } = *lock(&self.state);
+        let ConnectionState {
+            phase,
+            since,
+            has_served,
+            is_evicted,
+        } = *lock(&self.state);
         let eviction = match phase {
             _ if is_evicted => return None,
             Phase::Review => return None,
             Phase::Answer if since.elapsed() < MAX_ANSWER_TIME_WHEN_FULL => return None,
             Phase::Answer => Eviction::Unread,
             Phase::Waiting => Eviction::Waiting,
-            Phase::Handshake | Phase::Idle | Phase::Head | Phase::Body if !has_served => Eviction::NeverServed,
+            Phase::Handshake | Phase::Idle | Phase::Head | Phase::Body if !has_served => {
+                Eviction::NeverServed
+            }
             Phase::Handshake | Phase::Idle => Eviction::Idle,
             Phase::Head | Phase::Body => Eviction::Incomplete,
         };
@@ -177,7 +198,10 @@ pub(crate) enum Opened {
 
 impl Connections {
     pub(crate) fn new(max: usize) -> Arc<Self> {
-        Arc::new(Self { max, open: Mutex::default() })
+        Arc::new(Self {
+            max,
+            open: Mutex::default(),
+        })
     }
 
     /// Counts a new connection. Where there are too many, the one that has waited longest for its client closes.
@@ -186,8 +210,10 @@ impl Connections {
         let is_full = open.connections.len() >= self.max && open.count() >= self.max;
         if is_full {
             let connections = open.connections.values();
-            let evictable = connections.filter_map(|connection| Some((connection.eviction()?, connection)));
-            let Some(((eviction, _), connection)) = evictable.min_by_key(|(order, _)| *order) else {
+            let evictable =
+                connections.filter_map(|connection| Some((connection.eviction()?, connection)));
+            let Some(((eviction, _), connection)) = evictable.min_by_key(|(order, _)| *order)
+            else {
                 return Opened::Full;
             };
             connection.evict(eviction);
@@ -195,13 +221,25 @@ impl Connections {
         let (number, connection) = (open.next, Arc::new(Connection::new(phase)));
         open.next += 1;
         open.connections.insert(number, Arc::clone(&connection));
-        let opened = OpenConnection { number, connection, connections: Arc::clone(self) };
-        if is_full { Opened::InPlaceOfAnother(opened) } else { Opened::Open(opened) }
+        let opened = OpenConnection {
+            number,
+            connection,
+            connections: Arc::clone(self),
+        };
+        if is_full {
+            Opened::InPlaceOfAnother(opened)
+        } else {
+            Opened::Open(opened)
+        }
     }
 
     /// Closes the connections whose phase takes too long.
     pub(crate) fn close_overdue(&self) {
-        for connection in lock(&self.open).connections.values().filter(|connection| connection.is_over()) {
+        for connection in lock(&self.open)
+            .connections
+            .values()
+            .filter(|connection| connection.is_over())
+        {
             connection.close.notify_one();
         }
     }
@@ -214,7 +252,10 @@ impl Connections {
 impl OpenConnections {
     /// The connections that stay.
     fn count(&self) -> usize {
-        self.connections.values().filter(|connection| !connection.is_evicted()).count()
+        self.connections
+            .values()
+            .filter(|connection| !connection.is_evicted())
+            .count()
     }
 }
 
@@ -226,7 +267,9 @@ impl OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        lock(&self.connections.open).connections.remove(&self.number);
+        lock(&self.connections.open)
+            .connections
+            .remove(&self.number);
     }
 }
 
@@ -293,11 +336,17 @@ mod tests {
         unread.connection.enter(Phase::Answer);
         lock(&unread.connection.state).since = long_ago(2 * MAX_ANSWER_TIME_WHEN_FULL);
         let new = opened(&connections);
-        assert_eq!([&waiting, &unread].map(|one| one.connection.is_evicted()), [false, true]);
+        assert_eq!(
+            [&waiting, &unread].map(|one| one.connection.is_evicted()),
+            [false, true]
+        );
         // An answer that the client has had no time to read stays.
         new.connection.enter(Phase::Answer);
         let newer = opened(&connections);
-        assert_eq!([&waiting, &new].map(|one| one.connection.is_evicted()), [true, false]);
+        assert_eq!(
+            [&waiting, &new].map(|one| one.connection.is_evicted()),
+            [true, false]
+        );
         assert!(!is_closing(&waiting), "it is answered first");
         newer.connection.enter(Phase::Review);
         assert!(matches!(connections.open(Phase::Handshake), Opened::Full));
@@ -314,7 +363,11 @@ mod tests {
         let since = lock(&opened.connection.state).since;
         opened.connection.received();
         assert_eq!(lock(&opened.connection.state).since, since);
-        let long_ago = |limit: Duration| Instant::now().checked_sub(limit + Duration::from_secs(1)).unwrap();
+        let long_ago = |limit: Duration| {
+            Instant::now()
+                .checked_sub(limit + Duration::from_secs(1))
+                .unwrap()
+        };
         lock(&opened.connection.state).since = long_ago(MAX_HEAD_TIME);
         assert!(opened.connection.is_over());
         connections.close_overdue();

@@ -2,7 +2,9 @@
 
 use crate::admission::{self, Answer, Hook, Malformed, Reviewer, Subject};
 use crate::config::Config;
-use crate::webhook::limits::{Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, SMALL_THREADS, Size};
+use crate::webhook::limits::{
+    Body, LARGE_THREADS, MAX_WAIT_TIME, ORDINARY_THREADS, SMALL_THREADS, Size,
+};
 use crate::webhook::log;
 use crate::webhook::metrics::InFlight;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -122,7 +124,9 @@ impl Engine {
             Size::Large | Size::TooLarge => &self.large,
         };
         let permit = timeout(MAX_WAIT_TIME, Arc::clone(&threads.free).acquire_owned()).await;
-        let permit = permit.map_err(|_| Unanswered::Busy)?.map_err(|_| Unanswered::Lost)?;
+        let permit = permit
+            .map_err(|_| Unanswered::Busy)?
+            .map_err(|_| Unanswered::Lost)?;
         Ok(Turn { threads, permit })
     }
 }
@@ -134,9 +138,16 @@ impl Turn<'_> {
     /// [`Unanswered`].
     pub(crate) async fn review(self, review: Review) -> Result<Reply, Unanswered> {
         let (reply, answered) = oneshot::channel();
-        let job = Job { review, permit: self.permit, reply };
+        let job = Job {
+            review,
+            permit: self.permit,
+            reply,
+        };
         self.threads.jobs.send(job).map_err(|_| Unanswered::Lost)?;
-        answered.await.map_err(|_| Unanswered::Lost)?.map_err(Unanswered::Malformed)
+        answered
+            .await
+            .map_err(|_| Unanswered::Lost)?
+            .map_err(Unanswered::Malformed)
     }
 }
 
@@ -149,21 +160,36 @@ impl Threads {
             let work = move || Worker::new(config, decide).work(&queue);
             thread::Builder::new().stack_size(STACK).spawn(work)?;
         }
-        Ok(Self { free: Arc::new(Semaphore::new(count)), jobs })
+        Ok(Self {
+            free: Arc::new(Semaphore::new(count)),
+            jobs,
+        })
     }
 }
 
 impl Worker {
     fn new(config: Arc<CurrentConfig>, decide: Decide) -> Self {
         let reviewer = Reviewer::new(config.get());
-        Self { config, decide, reviewer, left: MAX_SHARED_REVIEWS }
+        Self {
+            config,
+            decide,
+            reviewer,
+            left: MAX_SHARED_REVIEWS,
+        }
     }
 
     /// Answers reviews until the server ends.
     fn work(&mut self, queue: &Mutex<Receiver<Job>>) {
         loop {
             let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(Job { review, permit, reply }) = job else { return };
+            let Ok(Job {
+                review,
+                permit,
+                reply,
+            }) = job
+            else {
+                return;
+            };
             if reply.is_closed() {
                 continue;
             }
@@ -198,9 +224,19 @@ impl Worker {
                 admission::fault(body, format!("panic at {place}"))
             }
         };
-        let Answer { body, decision, subject, message, is_fault } = answer?;
+        let Answer {
+            body,
+            decision,
+            subject,
+            message,
+            is_fault,
+        } = answer?;
         log_decision(hook, decision, &subject, &message, is_fault);
-        Ok(Reply { body, decision, is_dry_run: subject.is_dry_run })
+        Ok(Reply {
+            body,
+            decision,
+            is_dry_run: subject.is_dry_run,
+        })
     }
 
     fn forget(&mut self, config: Arc<Config>) {
@@ -213,21 +249,33 @@ fn log_decision(hook: Hook, decision: &str, subject: &Subject, reason: &str, is_
     /// As long as Kubernetes allows a name.
     const MAX_NAME: usize = 253;
     const MAX_REASON: usize = 1000;
-    let Subject { kind, namespace, name, is_dry_run } = subject;
+    let Subject {
+        kind,
+        namespace,
+        name,
+        is_dry_run,
+    } = subject;
     let (hook, dry_run) = (hook.name(), is_dry_run);
     let [kind, name] = [kind, name].map(|name| short(name, MAX_NAME));
     let namespace = short(namespace.as_deref().unwrap_or_default(), MAX_NAME);
     let reason = short(reason, MAX_REASON);
     if is_fault {
-        tracing::error!(hook, decision, kind, namespace, name, dry_run, reason, "reviewed");
+        tracing::error!(
+            hook, decision, kind, namespace, name, dry_run, reason, "reviewed"
+        );
     } else {
-        tracing::info!(hook, decision, kind, namespace, name, dry_run, reason, "reviewed");
+        tracing::info!(
+            hook, decision, kind, namespace, name, dry_run, reason, "reviewed"
+        );
     }
 }
 
 /// At most so many characters of a text: callers may send anything.
 fn short(text: &str, max: usize) -> &str {
-    text.char_indices().nth(max).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+    text.char_indices()
+        .nth(max)
+        .and_then(|(end, _)| text.get(..end))
+        .unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -242,7 +290,10 @@ mod tests {
         "namespace":"shop","object":{"metadata":{"generateName":"web-"},"spec":{"containers":[{"name":"web","image":"PLANTED"}]}}}}"#;
 
     fn planted(reviewer: &Reviewer, hook: Hook, body: &[u8]) -> Result<Answer, Malformed> {
-        assert!(!body.windows(7).any(|window| window == b"PLANTED"), "a panic that quotes a password");
+        assert!(
+            !body.windows(7).any(|window| window == b"PLANTED"),
+            "a panic that quotes a password"
+        );
         reviewer.answer(hook, body)
     }
 
@@ -256,7 +307,11 @@ mod tests {
     fn review(text: &str) -> Review {
         let mut body = Body::new(None, &Arc::default());
         body.extend(text.as_bytes()).unwrap();
-        Review { hook: Hook::Mutate, body, _in_flight: Metrics::new().in_flight() }
+        Review {
+            hook: Hook::Mutate,
+            body,
+            _in_flight: Metrics::new().in_flight(),
+        }
     }
 
     /// A review of this size.
@@ -280,7 +335,11 @@ mod tests {
     }
 
     fn block_on<T>(future: impl Future<Output = T>) -> T {
-        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+            .block_on(future)
     }
 
     #[test]
@@ -291,11 +350,18 @@ mod tests {
                 let reply = answer(&engine, padded(REVIEW, size)).await.unwrap();
                 let body: serde_json::Value = serde_json::from_slice(&reply.body).unwrap();
                 assert_eq!(reply.decision, "internal-error");
-                assert_eq!((&body["response"]["allowed"], &body["response"]["uid"]), (&true.into(), &"7".into()));
-                assert_eq!(body["response"]["auditAnnotations"]["decision"], "internal-error");
+                assert_eq!(
+                    (&body["response"]["allowed"], &body["response"]["uid"]),
+                    (&true.into(), &"7".into())
+                );
+                assert_eq!(
+                    body["response"]["auditAnnotations"]["decision"],
+                    "internal-error"
+                );
                 assert!(body["response"].get("patch").is_none());
                 assert!(!body.to_string().contains("password"));
-                let reply = answer(&engine, padded(&REVIEW.replace("PLANTED", "web:1"), size)).await;
+                let reply =
+                    answer(&engine, padded(&REVIEW.replace("PLANTED", "web:1"), size)).await;
                 assert_eq!(reply.unwrap().decision, "injected");
             }
         });
@@ -311,9 +377,15 @@ mod tests {
                 let engine = Rc::clone(&engine);
                 tokio::task::spawn_local(async move { answer(&engine, review).await })
             };
-            let (busy, late) = (start(padded(REVIEW, Size::Large)), start(padded(&plain, Size::Large)));
+            let (busy, late) = (
+                start(padded(REVIEW, Size::Large)),
+                start(padded(&plain, Size::Large)),
+            );
             for size in [Size::Small, Size::Ordinary] {
-                assert_eq!(start(padded(&plain, size)).await.unwrap().unwrap().decision, "injected");
+                assert_eq!(
+                    start(padded(&plain, size)).await.unwrap().unwrap().decision,
+                    "injected"
+                );
             }
             assert!(!busy.is_finished());
             assert!(matches!(late.await.unwrap(), Err(Unanswered::Busy)));
@@ -327,11 +399,21 @@ mod tests {
         let (engine, metrics) = (engine(slow), Metrics::new());
         let in_flight = || metrics.text().contains("requests_in_flight 1");
         block_on(async {
-            let review = Review { _in_flight: metrics.in_flight(), ..padded(REVIEW, Size::Large) };
+            let review = Review {
+                _in_flight: metrics.in_flight(),
+                ..padded(REVIEW, Size::Large)
+            };
             let left = timeout(Duration::from_millis(200), answer(&engine, review)).await;
             assert!(left.is_err() && in_flight());
-            assert!(matches!(answer(&engine, padded(REVIEW, Size::Large)).await, Err(Unanswered::Busy)));
-            let next = answer(&engine, padded(&REVIEW.replace("PLANTED", "web:1"), Size::Large)).await;
+            assert!(matches!(
+                answer(&engine, padded(REVIEW, Size::Large)).await,
+                Err(Unanswered::Busy)
+            ));
+            let next = answer(
+                &engine,
+                padded(&REVIEW.replace("PLANTED", "web:1"), Size::Large),
+            )
+            .await;
             assert_eq!(next.unwrap().decision, "injected");
             assert!(!in_flight());
         });
@@ -340,7 +422,8 @@ mod tests {
     #[test]
     fn a_changed_configuration_holds_from_the_next_review_on() {
         let current = Arc::new(CurrentConfig::new(Config::default()));
-        let engine = Engine::start(&current, |reviewer, hook, body| reviewer.answer(hook, body)).unwrap();
+        let engine =
+            Engine::start(&current, |reviewer, hook, body| reviewer.answer(hook, body)).unwrap();
         let decision = || block_on(answer(&engine, review(REVIEW))).unwrap().decision;
         assert_eq!(decision(), "injected");
         let mut config = Config::default();

@@ -20,10 +20,17 @@ pub(crate) struct Health {
 
 impl Health {
     /// Answers one request.
-    pub(crate) fn respond(&self, request: &Request<Incoming>, connection: &Connection) -> Response<Full<Bytes>> {
+    pub(crate) fn respond(
+        &self,
+        request: &Request<Incoming>,
+        connection: &Connection,
+    ) -> Response<Full<Bytes>> {
         connection.enter(Phase::Answer);
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
-            return plain(StatusCode::METHOD_NOT_ALLOWED, "only GET is supported on this port".to_owned());
+            return plain(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "only GET is supported on this port".to_owned(),
+            );
         }
         match request.uri().path() {
             "/livez" => plain(StatusCode::OK, "ok".to_owned()),
@@ -32,7 +39,10 @@ impl Health {
                 Some(reason) => plain(StatusCode::SERVICE_UNAVAILABLE, reason),
             },
             "/metrics" => with_content_type(self.metrics.text().into(), metrics::CONTENT_TYPE),
-            _ => plain(StatusCode::NOT_FOUND, "the paths of this port are /livez, /readyz and /metrics".to_owned()),
+            _ => plain(
+                StatusCode::NOT_FOUND,
+                "the paths of this port are /livez, /readyz and /metrics".to_owned(),
+            ),
         }
     }
 

@@ -4,8 +4,8 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
 };
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
@@ -42,13 +42,20 @@ pub(crate) struct Issued {
 /// # Errors
 /// Returns the errors of rcgen: the name is no DNS name, or the system has no randomness.
 pub(crate) fn issue(request: &CertificateRequest<'_>) -> Result<Issued, rcgen::Error> {
-    let CertificateRequest { service, namespace, days, now } = *request;
+    let CertificateRequest {
+        service,
+        namespace,
+        days,
+        now,
+    } = *request;
     let name = format!("{service}.{namespace}.svc");
     let not_after = OffsetDateTime::from(now) + DAY * days;
     let dated = |common_name: &str, names: Vec<String>| {
         let mut certificate = CertificateParams::new(names)?;
         certificate.distinguished_name = DistinguishedName::new();
-        certificate.distinguished_name.push(DnType::CommonName, common_name);
+        certificate
+            .distinguished_name
+            .push(DnType::CommonName, common_name);
         (certificate.not_before, certificate.not_after) = ((now - CLOCK_SKEW).into(), not_after);
         Ok::<_, rcgen::Error>(certificate)
     };
@@ -56,7 +63,11 @@ pub(crate) fn issue(request: &CertificateRequest<'_>) -> Result<Issued, rcgen::E
     let mut authority = dated("mackerel-agent-injector CA", Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
-    let names = vec![name.clone(), format!("{name}.cluster.local"), format!("{service}.{namespace}")];
+    let names = vec![
+        name.clone(),
+        format!("{name}.cluster.local"),
+        format!("{service}.{namespace}"),
+    ];
     let mut server = dated("mackerel-agent-injector", names)?;
     server.use_authority_key_identifier_extension = true;
     server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -65,15 +76,25 @@ pub(crate) fn issue(request: &CertificateRequest<'_>) -> Result<Issued, rcgen::E
     let (authority_key, key) = (KeyPair::generate()?, KeyPair::generate()?);
     let authority_certificate = authority.self_signed(&authority_key)?;
     let certificate = server.signed_by(&key, &Issuer::from_params(&authority, &authority_key))?;
-    Ok(Issued { certificate: certificate.pem(), key: key.serialize_pem(), authority: authority_certificate.pem() })
+    Ok(Issued {
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+        authority: authority_certificate.pem(),
+    })
 }
 
 /// Writes a Secret for the server, and the `caBundle` of its webhook configuration: the new authority, then those of before.
 ///
 /// # Errors
 /// Fails if the Secret cannot be written as YAML.
-pub(crate) fn manifest(request: &CertificateRequest<'_>, issued: Issued, old: &str) -> anyhow::Result<String> {
-    let CertificateRequest { service, namespace, .. } = *request;
+pub(crate) fn manifest(
+    request: &CertificateRequest<'_>,
+    issued: Issued,
+    old: &str,
+) -> anyhow::Result<String> {
+    let CertificateRequest {
+        service, namespace, ..
+    } = *request;
     let bundle = ByteString([&*issued.authority, old].concat().into_bytes());
     let data = [
         (AUTHORITY_KEY, bundle.clone()),

@@ -115,7 +115,13 @@ impl Body {
     pub(crate) fn new(content_length: Option<usize>, traffic: &Arc<Traffic>) -> Self {
         // The caller may promise bytes and send none: memory is taken as they come.
         let bytes = Vec::with_capacity(content_length.unwrap_or_default().min(MAX_SMALL_BODY));
-        Self { bytes, items: 0, is_cut: false, counted: 0, traffic: Arc::clone(traffic) }
+        Self {
+            bytes,
+            items: 0,
+            is_cut: false,
+            counted: 0,
+            traffic: Arc::clone(traffic),
+        }
     }
 
     /// Returns the size of the review, before anything of it is read.
@@ -153,11 +159,18 @@ impl Body {
             return Ok(());
         }
         if length > MAX_SMALL_BODY {
-            let limit = if length > MAX_ORDINARY_BODY { MAX_LARGE_BODIES } else { MAX_BODIES };
+            let limit = if length > MAX_ORDINARY_BODY {
+                MAX_LARGE_BODIES
+            } else {
+                MAX_BODIES
+            };
             take(&self.traffic.bodies, length - self.counted, limit)?;
             self.counted = length;
         }
-        self.items += bytes.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
+        self.items += bytes
+            .iter()
+            .filter(|byte| matches!(byte, b'{' | b'[' | b','))
+            .count();
         self.bytes.extend_from_slice(bytes);
         Ok(())
     }
@@ -174,15 +187,25 @@ impl Body {
 
 impl Drop for Body {
     fn drop(&mut self) {
-        self.traffic.bodies.fetch_sub(self.counted, Ordering::Relaxed);
+        self.traffic
+            .bodies
+            .fetch_sub(self.counted, Ordering::Relaxed);
     }
 }
 
 impl UnreadAnswer {
     pub(crate) fn new(bytes: Vec<u8>, traffic: &Arc<Traffic>) -> Result<Self, NoRoom> {
-        let counted = if bytes.len() > MAX_SMALL_ANSWER { bytes.len() } else { 0 };
+        let counted = if bytes.len() > MAX_SMALL_ANSWER {
+            bytes.len()
+        } else {
+            0
+        };
         take(&traffic.answers, counted, MAX_ANSWERS)?;
-        Ok(Self { bytes, counted, traffic: Arc::clone(traffic) })
+        Ok(Self {
+            bytes,
+            counted,
+            traffic: Arc::clone(traffic),
+        })
     }
 }
 
@@ -194,14 +217,19 @@ impl AsRef<[u8]> for UnreadAnswer {
 
 impl Drop for UnreadAnswer {
     fn drop(&mut self) {
-        self.traffic.answers.fetch_sub(self.counted, Ordering::Relaxed);
+        self.traffic
+            .answers
+            .fetch_sub(self.counted, Ordering::Relaxed);
     }
 }
 
 /// Counts more bytes, up to a limit.
 fn take(bytes: &AtomicUsize, more: usize, limit: usize) -> Result<(), NoRoom> {
     let with_more = |taken: usize| taken.checked_add(more).filter(|taken| *taken <= limit);
-    bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_more).map(|_| ()).map_err(|_| NoRoom)
+    bytes
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_more)
+        .map(|_| ())
+        .map_err(|_| NoRoom)
 }
 
 /// Raises the limit of open files to what the system allows, as Go's runtime does, and returns how many connections it leaves
@@ -212,9 +240,20 @@ pub(crate) fn connections() -> usize {
     const OTHER_FILES: usize = 64;
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     // Where it may not be raised, the limit that there is holds.
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
-    let files = getrlimit(Resource::Nofile).current.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
-    files.saturating_sub(OTHER_FILES + MAX_PLAIN_CONNECTIONS).clamp(1, MAX_CONNECTIONS)
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    );
+    let files = getrlimit(Resource::Nofile)
+        .current
+        .and_then(|files| usize::try_from(files).ok())
+        .unwrap_or(usize::MAX);
+    files
+        .saturating_sub(OTHER_FILES + MAX_PLAIN_CONNECTIONS)
+        .clamp(1, MAX_CONNECTIONS)
 }
 
 #[cfg(test)]
@@ -229,7 +268,12 @@ mod tests {
     #[test]
     fn bytes_are_counted_until_they_are_dropped() {
         let traffic = Arc::new(Traffic::default());
-        let counted = || (traffic.bodies.load(Ordering::Relaxed), traffic.answers.load(Ordering::Relaxed));
+        let counted = || {
+            (
+                traffic.bodies.load(Ordering::Relaxed),
+                traffic.answers.load(Ordering::Relaxed),
+            )
+        };
         let small = body(&[0; MAX_SMALL_BODY], &traffic);
         assert_eq!(counted(), (0, 0));
         let mut ordinary = body(&[0; MAX_SMALL_BODY], &traffic).unwrap();
@@ -244,7 +288,9 @@ mod tests {
     fn large_bodies_leave_room_for_ordinary_ones_and_all_for_small_ones() {
         let traffic = Arc::new(Traffic::default());
         let mebibyte = vec![0; 1 << 20];
-        let mut bodies: Vec<_> = (0..12).map(|_| body(&mebibyte, &traffic).unwrap()).collect();
+        let mut bodies: Vec<_> = (0..12)
+            .map(|_| body(&mebibyte, &traffic).unwrap())
+            .collect();
         assert!(body(&mebibyte, &traffic).is_err());
         bodies.extend((0..8).map(|_| body(&[0; 512 << 10], &traffic).unwrap()));
         assert!(body(&[0; MAX_SMALL_BODY + 1], &traffic).is_err());
@@ -260,7 +306,10 @@ mod tests {
         assert!(!body.is_cut());
         for _ in 0..3 {
             assert_eq!(body.extend(&[b' '; 1 << 20]), Ok(()));
-            assert_eq!((body.is_cut(), body.size(), body.bytes().len()), (true, Size::TooLarge, MAX_BEGINNING));
+            assert_eq!(
+                (body.is_cut(), body.size(), body.bytes().len()),
+                (true, Size::TooLarge, MAX_BEGINNING)
+            );
             assert_eq!(traffic.bodies.load(Ordering::Relaxed), MAX_BEGINNING);
         }
         drop(body);

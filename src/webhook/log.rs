@@ -28,15 +28,27 @@ static DROPPED: OnceLock<ErrorCounter> = OnceLock::new();
 /// Writes events from here on, on a thread of its own, until the guard is dropped; panics by their place alone: their messages may
 /// quote values of a pod.
 pub(crate) fn init(format: LogFormat) -> WorkerGuard {
-    let (writer, guard) = NonBlockingBuilder::default().buffered_lines_limit(MAX_LINES).finish(io::stderr());
+    let (writer, guard) = NonBlockingBuilder::default()
+        .buffered_lines_limit(MAX_LINES)
+        .finish(io::stderr());
     let _ = DROPPED.set(writer.error_counter());
-    let builder = fmt().with_target(false).with_ansi(false).with_writer(writer);
+    let builder = fmt()
+        .with_target(false)
+        .with_ansi(false)
+        .with_writer(writer);
     match format {
-        LogFormat::Json => builder.json().flatten_event(true).with_current_span(false).with_span_list(false).init(),
+        LogFormat::Json => builder
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .with_span_list(false)
+            .init(),
         LogFormat::Text => builder.init(),
     }
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+        let place = panic
+            .location()
+            .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
         tracing::error!(place, "panic");
         PANIC.set(Some(place));
     }));
@@ -58,7 +70,10 @@ impl Throttle {
     const WINDOW: Duration = Duration::from_secs(10);
 
     pub(crate) const fn new() -> Self {
-        Self(Mutex::new(LastLine { at: None, left_out: 0 }))
+        Self(Mutex::new(LastLine {
+            at: None,
+            left_out: 0,
+        }))
     }
 
     /// Returns the number of lines that were left out before this one; none if this one is left out too.
@@ -68,18 +83,29 @@ impl Throttle {
 
     fn left_out_at(&self, now: Instant) -> Option<u64> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.at.is_some_and(|at| now.duration_since(at) < Self::WINDOW) {
+        if last
+            .at
+            .is_some_and(|at| now.duration_since(at) < Self::WINDOW)
+        {
             last.left_out += 1;
             return None;
         }
-        let before = std::mem::replace(&mut *last, LastLine { at: Some(now), left_out: 0 });
+        let before = std::mem::replace(
+            &mut *last,
+            LastLine {
+                at: Some(now),
+                left_out: 0,
+            },
+        );
         Some(before.left_out)
     }
 }
 
 /// The number of lines dropped so far.
 pub(crate) fn dropped_lines() -> u64 {
-    DROPPED.get().map_or(0, |dropped| dropped.dropped_lines() as u64)
+    DROPPED
+        .get()
+        .map_or(0, |dropped| dropped.dropped_lines() as u64)
 }
 
 /// The place of this thread's last panic.
@@ -96,6 +122,9 @@ mod tests {
         let (throttle, start) = (Throttle::new(), Instant::now());
         let at = |milliseconds| throttle.left_out_at(start + Duration::from_millis(milliseconds));
         let lines = [0, 1, 9_999, 10_000, 10_001, 20_000, 30_000].map(at);
-        assert_eq!(lines, [Some(0), None, None, Some(2), None, Some(1), Some(0)]);
+        assert_eq!(
+            lines,
+            [Some(0), None, None, Some(2), None, Some(1), Some(0)]
+        );
     }
 }

@@ -17,8 +17,10 @@ use std::time::Duration;
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Upper bounds in seconds: 50 µs to 1 s.
-const BUCKETS: [f64; 14] =
-    [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0];
+const BUCKETS: [f64; 14] = [
+    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
+    1.0,
+];
 
 type Labels<const N: usize> = [(&'static str, &'static str); N];
 
@@ -86,11 +88,17 @@ pub(crate) enum HandshakeFailure {
 }
 
 impl HandshakeFailure {
-    const ALL: [Self; 3] = [Self::CertificateRefused, Self::ClientCertificate, Self::Other];
+    const ALL: [Self; 3] = [
+        Self::CertificateRefused,
+        Self::ClientCertificate,
+        Self::Other,
+    ];
 
     pub(crate) fn of(error: Option<&rustls::Error>) -> Self {
         match error {
-            Some(rustls::Error::AlertReceived(alert)) if is_about_certificate(*alert) => Self::CertificateRefused,
+            Some(rustls::Error::AlertReceived(alert)) if is_about_certificate(*alert) => {
+                Self::CertificateRefused
+            }
             Some(rustls::Error::NoCertificatesPresented | rustls::Error::InvalidCertificate(_)) => {
                 Self::ClientCertificate
             }
@@ -153,27 +161,64 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("mackerel_agent_injector");
         let requests = Family::default();
-        registry.register("requests", "Reviews answered, by hook, decision and dry run", requests.clone());
+        registry.register(
+            "requests",
+            "Reviews answered, by hook, decision and dry run",
+            requests.clone(),
+        );
         let refused = Family::default();
-        registry.register("refused", "HTTP requests answered without a review, by status", refused.clone());
+        registry.register(
+            "refused",
+            "HTTP requests answered without a review, by status",
+            refused.clone(),
+        );
         let shed = Family::default();
-        registry.register("shed", "Requests and connections refused at a limit", shed.clone());
-        let duration = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
-        registry.register("request_duration_seconds", "From a request's head to its answer", duration.clone());
+        registry.register(
+            "shed",
+            "Requests and connections refused at a limit",
+            shed.clone(),
+        );
+        let duration =
+            Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        registry.register(
+            "request_duration_seconds",
+            "From a request's head to its answer",
+            duration.clone(),
+        );
         let in_flight = Gauge::default();
-        registry.register("requests_in_flight", "Reviews that wait or run", in_flight.clone());
+        registry.register(
+            "requests_in_flight",
+            "Reviews that wait or run",
+            in_flight.clone(),
+        );
         let connections = Gauge::default();
-        registry.register("connections", "Open connections to the hooks", connections.clone());
+        registry.register(
+            "connections",
+            "Open connections to the hooks",
+            connections.clone(),
+        );
         let handshake_failures = Family::default();
-        registry.register("handshake_failures", "TLS handshakes that failed, by reason", handshake_failures.clone());
+        registry.register(
+            "handshake_failures",
+            "TLS handshakes that failed, by reason",
+            handshake_failures.clone(),
+        );
         let reloads = Family::default();
-        registry.register("reloads", "Changed files that were read again, by source and result", reloads.clone());
+        registry.register(
+            "reloads",
+            "Changed files that were read again, by source and result",
+            reloads.clone(),
+        );
         let reload_failing = Family::default();
         let help = "1 while a file's content cannot be used and what was read before it is in use";
         registry.register("reload_failing", help, reload_failing.clone());
         let certificate_expiry = Gauge::default();
         let help = "Seconds since 1970 at which the serving certificate expires";
-        registry.register("certificate_expiry_timestamp_seconds", help, certificate_expiry.clone());
+        registry.register(
+            "certificate_expiry_timestamp_seconds",
+            help,
+            certificate_expiry.clone(),
+        );
         let ca_expiry = Gauge::default();
         let help = "Seconds since 1970 at which the authority that issued it expires; 0: unknown";
         registry.register("ca_expiry_timestamp_seconds", help, ca_expiry.clone());
@@ -194,7 +239,12 @@ impl Metrics {
         for failure in HandshakeFailure::ALL {
             drop(handshake_failures.get_or_create(&[("reason", failure.name())]));
         }
-        for limit in [Limit::Bodies, Limit::Answers, Limit::Reviews, Limit::Connections] {
+        for limit in [
+            Limit::Bodies,
+            Limit::Answers,
+            Limit::Reviews,
+            Limit::Connections,
+        ] {
             drop(shed.get_or_create(&[("limit", limit.name())]));
         }
         Self {
@@ -215,10 +265,20 @@ impl Metrics {
     }
 
     /// Counts an answered review.
-    pub(crate) fn reviewed(&self, hook: &'static str, decision: &'static str, is_dry_run: bool, duration: Duration) {
+    pub(crate) fn reviewed(
+        &self,
+        hook: &'static str,
+        decision: &'static str,
+        is_dry_run: bool,
+        duration: Duration,
+    ) {
         let dry_run = if is_dry_run { "true" } else { "false" };
-        self.requests.get_or_create(&[("hook", hook), ("decision", decision), ("dry_run", dry_run)]).inc();
-        self.duration.get_or_create(&[("hook", hook)]).observe(duration.as_secs_f64());
+        self.requests
+            .get_or_create(&[("hook", hook), ("decision", decision), ("dry_run", dry_run)])
+            .inc();
+        self.duration
+            .get_or_create(&[("hook", hook)])
+            .observe(duration.as_secs_f64());
     }
 
     /// Counts a review that waits or runs.
@@ -233,7 +293,9 @@ impl Metrics {
     }
 
     pub(crate) fn handshake_failed(&self, failure: HandshakeFailure) {
-        self.handshake_failures.get_or_create(&[("reason", failure.name())]).inc();
+        self.handshake_failures
+            .get_or_create(&[("reason", failure.name())])
+            .inc();
     }
 
     pub(crate) fn shed(&self, limit: Limit) {
@@ -243,18 +305,27 @@ impl Metrics {
     /// Counts a changed file that was, or could not be, put to use.
     pub(crate) fn reloaded(&self, source: ReloadSource, is_done: bool) {
         let result = if is_done { "done" } else { "failed" };
-        self.reloads.get_or_create(&[("source", source.name()), ("result", result)]).inc();
+        self.reloads
+            .get_or_create(&[("source", source.name()), ("result", result)])
+            .inc();
     }
 
     pub(crate) fn reload_failing(&self, source: ReloadSource, is_failing: bool) {
-        self.reload_failing.get_or_create(&[("source", source.name())]).set(i64::from(is_failing));
+        self.reload_failing
+            .get_or_create(&[("source", source.name())])
+            .set(i64::from(is_failing));
     }
 
     /// All metrics.
     pub(crate) fn text(&self) -> String {
-        self.dropped_lines.inner().store(log::dropped_lines(), Ordering::Relaxed);
+        self.dropped_lines
+            .inner()
+            .store(log::dropped_lines(), Ordering::Relaxed);
         let mut text = String::new();
-        let registry = self.registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let registry = self
+            .registry
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &registry);
         text

@@ -62,28 +62,43 @@ impl CertificateFiles {
     /// # Errors
     /// The first file that cannot be read.
     pub(crate) fn read(&self) -> Result<Pem, String> {
-        let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+        let read =
+            |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
         // cert-manager, the chart and `webhook certificate` put it there; it is for a metric alone.
         let authorities = fs::read(self.certificate.with_file_name("ca.crt")).unwrap_or_default();
         let client_ca = self.client_ca.as_deref().map(read).transpose()?;
-        Ok(Pem { chain: read(&self.certificate)?, key: read(&self.key)?, authorities, client_ca })
+        Ok(Pem {
+            chain: read(&self.certificate)?,
+            key: read(&self.key)?,
+            authorities,
+            client_ca,
+        })
     }
 }
 
 impl ConfigurationFile {
     fn read(&self) -> Result<String, String> {
-        let bytes = fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
-        String::from_utf8(bytes).map_err(|_| format!("{}: the file is not UTF-8", self.path.display()))
+        let bytes =
+            fs::read(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        String::from_utf8(bytes)
+            .map_err(|_| format!("{}: the file is not UTF-8", self.path.display()))
     }
 
     fn load(&self, text: &str) -> Result<Config, String> {
         let name = self.path.display().to_string();
         let base = Base::Text { name: &name, text };
         let namespace = self.namespace.as_deref();
-        let loaded = load(&Sources { base, set: &self.set, namespace, reader: ConfigReader::Webhook });
+        let loaded = load(&Sources {
+            base,
+            set: &self.set,
+            namespace,
+            reader: ConfigReader::Webhook,
+        });
         loaded.map_err(|diagnostics| {
             let mut renderer = Renderer::new(Colour::Never);
-            let lines = diagnostics.iter().map(|diagnostic| renderer.line(diagnostic));
+            let lines = diagnostics
+                .iter()
+                .map(|diagnostic| renderer.line(diagnostic));
             lines.collect::<Vec<_>>().join("; ")
         })
     }
@@ -110,13 +125,24 @@ impl Reload {
             let mut configuration = Seen::new(ReloadSource::Configuration, None);
             loop {
                 thread::sleep(INTERVAL);
-                certificate.look(&self.metrics, || self.certificate_files.read(), |pem| self.take_certificate(pem));
+                certificate.look(
+                    &self.metrics,
+                    || self.certificate_files.read(),
+                    |pem| self.take_certificate(pem),
+                );
                 if let Some(file) = &self.configuration_file {
-                    configuration.look(&self.metrics, || file.read(), |text| self.take_configuration(file, text));
+                    configuration.look(
+                        &self.metrics,
+                        || file.read(),
+                        |text| self.take_configuration(file, text),
+                    );
                 }
             }
         };
-        thread::Builder::new().name("reload".to_owned()).spawn(work).map(drop)
+        thread::Builder::new()
+            .name("reload".to_owned())
+            .spawn(work)
+            .map(drop)
     }
 
     fn take_certificate(&self, pem: &Pem) -> Result<bool, String> {
@@ -140,8 +166,14 @@ impl Reload {
 
     fn show_expiry(&self) {
         let certificate = self.certificate.get();
-        self.metrics.certificate_expiry.set(certificate.validity.not_after);
-        self.metrics.ca_expiry.set(certificate.authority.map_or(0, |authority| authority.not_after));
+        self.metrics
+            .certificate_expiry
+            .set(certificate.validity.not_after);
+        self.metrics.ca_expiry.set(
+            certificate
+                .authority
+                .map_or(0, |authority| authority.not_after),
+        );
     }
 }
 
@@ -155,7 +187,11 @@ struct Seen<C> {
 
 impl<C: PartialEq> Seen<C> {
     fn new(source: ReloadSource, content: Option<C>) -> Self {
-        Self { source, content, error: None }
+        Self {
+            source,
+            content,
+            error: None,
+        }
     }
 
     /// Looks at the file, and takes a changed content, or tries again one that was of no use: a certificate becomes valid with
@@ -173,7 +209,8 @@ impl<C: PartialEq> Seen<C> {
             Ok((content, is_new))
         };
         // After a panic the thread goes on: without it the certificate would expire.
-        let attempt = || panic::catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(fault()));
+        let attempt =
+            || panic::catch_unwind(AssertUnwindSafe(attempt)).unwrap_or_else(|_| Err(fault()));
         let taken = attempt().or_else(|_| {
             thread::sleep(SECOND_LOOK);
             attempt()
@@ -191,7 +228,11 @@ impl<C: PartialEq> Seen<C> {
             Err(error) => {
                 if self.error.as_ref() != Some(&error) {
                     metrics.reloaded(self.source, false);
-                    tracing::error!(source, error, "cannot reload; the previous content stays in use");
+                    tracing::error!(
+                        source,
+                        error,
+                        "cannot reload; the previous content stays in use"
+                    );
                 }
                 self.error = Some(error);
             }
@@ -200,7 +241,10 @@ impl<C: PartialEq> Seen<C> {
 }
 
 fn fault() -> String {
-    format!("panic at {}", log::panic_place().as_deref().unwrap_or("an unknown place"))
+    format!(
+        "panic at {}",
+        log::panic_place().as_deref().unwrap_or("an unknown place")
+    )
 }
 
 #[cfg(test)]
@@ -209,16 +253,33 @@ mod tests {
     use crate::webhook::issue::{CertificateRequest, issue};
 
     fn pem(now: SystemTime) -> Pem {
-        let issued = issue(&CertificateRequest { service: "injector", namespace: "mackerel", days: 1, now }).unwrap();
-        let [chain, key, authorities] = [issued.certificate, issued.key, issued.authority].map(String::into_bytes);
-        Pem { chain, key, authorities, client_ca: None }
+        let issued = issue(&CertificateRequest {
+            service: "injector",
+            namespace: "mackerel",
+            days: 1,
+            now,
+        })
+        .unwrap();
+        let [chain, key, authorities] =
+            [issued.certificate, issued.key, issued.authority].map(String::into_bytes);
+        Pem {
+            chain,
+            key,
+            authorities,
+            client_ca: None,
+        }
     }
 
     #[test]
     fn an_expired_certificate_is_not_taken_and_one_of_tomorrow_is_taken_tomorrow() {
         let (now, days) = (SystemTime::now(), Duration::from_secs(2 * 86_400));
         let [certificate, key] = ["tls.crt", "tls.key"].map(PathBuf::from);
-        let files = CertificateFiles { certificate, key, server_name: None, client_ca: None };
+        let files = CertificateFiles {
+            certificate,
+            key,
+            server_name: None,
+            client_ca: None,
+        };
         let first = Certificate::read(&pem(now), None).unwrap();
         let not_after = first.validity.not_after;
         let reload = Reload {
@@ -229,17 +290,34 @@ mod tests {
             metrics: Arc::new(Metrics::new()),
         };
         let mut seen = Seen::new(ReloadSource::Certificate, None);
-        let mut look = |pem: Pem| seen.look(&reload.metrics, || Ok(pem.clone()), |pem| reload.take_certificate(pem));
+        let mut look = |pem: Pem| {
+            seen.look(
+                &reload.metrics,
+                || Ok(pem.clone()),
+                |pem| reload.take_certificate(pem),
+            )
+        };
         for unusable in [pem(now - days), pem(now + days)] {
             look(unusable);
             assert_eq!(reload.certificate.get().validity.not_after, not_after);
-            assert!(reload.metrics.text().contains("reload_failing{source=\"certificate\"} 1\n"));
+            assert!(
+                reload
+                    .metrics
+                    .text()
+                    .contains("reload_failing{source=\"certificate\"} 1\n")
+            );
         }
         look(pem(now + Duration::from_secs(60)));
         assert!(reload.certificate.get().validity.not_after > not_after);
         let text = reload.metrics.text();
-        assert!(text.contains("reload_failing{source=\"certificate\"} 0\n"), "{text}");
-        assert!(text.contains(&format!("ca_expiry_timestamp_seconds {}\n", not_after + 60)), "{text}");
+        assert!(
+            text.contains("reload_failing{source=\"certificate\"} 0\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains(&format!("ca_expiry_timestamp_seconds {}\n", not_after + 60)),
+            "{text}"
+        );
     }
 
     #[test]
@@ -248,11 +326,25 @@ mod tests {
         let mut seen = Seen::new(ReloadSource::Configuration, None);
         seen.look(&metrics, || Ok(7), |_| panic!("planted"));
         let text = metrics.text();
-        assert!(text.contains("reload_failing{source=\"configuration\"} 1\n"), "{text}");
-        assert!(text.contains("reloads_total{source=\"configuration\",result=\"failed\"} 1\n"), "{text}");
+        assert!(
+            text.contains("reload_failing{source=\"configuration\"} 1\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("reloads_total{source=\"configuration\",result=\"failed\"} 1\n"),
+            "{text}"
+        );
         seen.look(&metrics, || Ok(7), |_| Ok(true));
-        assert!(metrics.text().contains("reload_failing{source=\"configuration\"} 0\n"));
+        assert!(
+            metrics
+                .text()
+                .contains("reload_failing{source=\"configuration\"} 0\n")
+        );
         seen.look(&metrics, || panic!("planted"), |_| Ok(true));
-        assert!(metrics.text().contains("reload_failing{source=\"configuration\"} 1\n"));
+        assert!(
+            metrics
+                .text()
+                .contains("reload_failing{source=\"configuration\"} 1\n")
+        );
     }
 }

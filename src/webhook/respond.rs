@@ -7,7 +7,10 @@ use crate::webhook::limits::{Body, MAX_BODY_TIME, NoRoom, Traffic, UnreadAnswer}
 use crate::webhook::metrics::{Limit, Metrics};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{
+    ALLOW, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    RETRY_AFTER,
+};
 use hyper::{Method, Request, Response, StatusCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,14 +61,18 @@ impl RequestError {
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             RequestError::NotPost => Some((ALLOW, HeaderValue::from_static("POST"))),
-            RequestError::Busy(_) | RequestError::Lost => Some((RETRY_AFTER, HeaderValue::from_static("1"))),
+            RequestError::Busy(_) | RequestError::Lost => {
+                Some((RETRY_AFTER, HeaderValue::from_static("1")))
+            }
             _ => None,
         }
     }
 
     fn sentence(self) -> String {
         match self {
-            RequestError::NotFound => "unknown path; the hooks are /mutate, /warn and /wait-for".to_owned(),
+            RequestError::NotFound => {
+                "unknown path; the hooks are /mutate, /warn and /wait-for".to_owned()
+            }
             RequestError::NotPost => "hooks support POST only".to_owned(),
             RequestError::NotJson => "hooks require the content type application/json".to_owned(),
             RequestError::TooLong => {
@@ -82,7 +89,11 @@ impl RequestError {
 
 impl Responder {
     /// Answers one request.
-    pub(crate) async fn respond(&self, request: Request<Incoming>, connection: &Connection) -> Response<Full<Bytes>> {
+    pub(crate) async fn respond(
+        &self,
+        request: Request<Incoming>,
+        connection: &Connection,
+    ) -> Response<Full<Bytes>> {
         let started = Instant::now();
         connection.enter(Phase::Body);
         let mut response = match self.review(request, connection, started).await {
@@ -99,7 +110,9 @@ impl Responder {
             }
         };
         if self.is_draining.load(Ordering::Relaxed) || connection.is_evicted() {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            response
+                .headers_mut()
+                .insert(CONNECTION, HeaderValue::from_static("close"));
         }
         connection.enter(Phase::Answer);
         response
@@ -111,8 +124,10 @@ impl Responder {
         connection: &Connection,
         started: Instant,
     ) -> Result<Bytes, RequestError> {
-        let hook =
-            Hook::ALL.into_iter().find(|hook| hook.path() == request.uri().path()).ok_or(RequestError::NotFound)?;
+        let hook = Hook::ALL
+            .into_iter()
+            .find(|hook| hook.path() == request.uri().path())
+            .ok_or(RequestError::NotFound)?;
         if request.method() != Method::POST {
             return Err(RequestError::NotPost);
         }
@@ -120,33 +135,55 @@ impl Responder {
             return Err(RequestError::NotJson);
         }
         let length = content_length(request.headers());
-        let body =
-            timeout(MAX_BODY_TIME, self.read(request.into_body(), length)).await.map_err(|_| RequestError::Slow)??;
+        let body = timeout(MAX_BODY_TIME, self.read(request.into_body(), length))
+            .await
+            .map_err(|_| RequestError::Slow)??;
         connection.enter(Phase::Waiting);
         let is_cut = body.is_cut();
-        let review = Review { hook, body, _in_flight: self.metrics.in_flight() };
+        let review = Review {
+            hook,
+            body,
+            _in_flight: self.metrics.in_flight(),
+        };
         let turn = tokio::select! {
             turn = self.engine.turn(review.body.size()) => turn?,
             () = connection.evicted() => return Err(RequestError::Busy(Limit::Connections)),
         };
         connection.enter(Phase::Review);
-        let reply = turn.review(review).await.map_err(|unanswered| match unanswered {
-            Unanswered::Malformed(_) if is_cut => RequestError::TooLong,
-            other => other.into(),
-        })?;
+        let reply = turn
+            .review(review)
+            .await
+            .map_err(|unanswered| match unanswered {
+                Unanswered::Malformed(_) if is_cut => RequestError::TooLong,
+                other => other.into(),
+            })?;
         let answer = UnreadAnswer::new(reply.body, &self.traffic);
         let answer = answer.map_err(|NoRoom| RequestError::Busy(Limit::Answers))?;
-        self.metrics.reviewed(hook.name(), reply.decision, reply.is_dry_run, started.elapsed());
+        self.metrics.reviewed(
+            hook.name(),
+            reply.decision,
+            reply.is_dry_run,
+            started.elapsed(),
+        );
         Ok(Bytes::from_owner(answer))
     }
 
-    async fn read(&self, mut incoming: Incoming, promised: Option<usize>) -> Result<Body, RequestError> {
+    async fn read(
+        &self,
+        mut incoming: Incoming,
+        promised: Option<usize>,
+    ) -> Result<Body, RequestError> {
         let mut body = Some(Body::new(promised, &self.traffic));
         while let Some(frame) = incoming.frame().await {
-            let Ok(data) = frame.map_err(|_| RequestError::Broken)?.into_data() else { continue };
+            let Ok(data) = frame.map_err(|_| RequestError::Broken)?.into_data() else {
+                continue;
+            };
             // The rest is read all the same: closing a connection with unread bytes resets it, and the API server would see
             // that instead of the status after which it tries again.
-            if body.as_mut().is_some_and(|body| body.extend(&data).is_err()) {
+            if body
+                .as_mut()
+                .is_some_and(|body| body.extend(&data).is_err())
+            {
                 body = None;
             }
         }
@@ -170,8 +207,14 @@ fn content_length(headers: &HeaderMap) -> Option<usize> {
 
 /// `application/json`, with or without parameters such as the charset.
 fn is_json(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    content_type.split(';').next().is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
+    let content_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    content_type
+        .split(';')
+        .next()
+        .is_some_and(|media| media.trim().eq_ignore_ascii_case("application/json"))
 }
 
 fn json(body: Bytes) -> Response<Full<Bytes>> {
@@ -196,7 +239,9 @@ pub(crate) fn plain(status: StatusCode, sentence: String) -> Response<Full<Bytes
 
 pub(crate) fn with_content_type(body: Bytes, content_type: &'static str) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 
@@ -206,11 +251,22 @@ mod tests {
 
     #[test]
     fn json_may_have_parameters() {
-        let with = |value: &'static str| HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))]);
-        for value in ["application/json", "application/json; charset=utf-8", "Application/JSON ;a=b"] {
+        let with = |value: &'static str| {
+            HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(value))])
+        };
+        for value in [
+            "application/json",
+            "application/json; charset=utf-8",
+            "Application/JSON ;a=b",
+        ] {
             assert!(is_json(&with(value)), "{value}");
         }
-        for value in ["", "application/yaml", "application/json-patch+json", "text/plain; application/json"] {
+        for value in [
+            "",
+            "application/yaml",
+            "application/json-patch+json",
+            "text/plain; application/json",
+        ] {
             assert!(!is_json(&with(value)), "{value}");
         }
         assert!(!is_json(&HeaderMap::new()));

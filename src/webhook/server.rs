@@ -5,7 +5,9 @@ use crate::webhook::certificate::Certificate;
 use crate::webhook::connections::{Connection, Connections, OpenConnection, Opened, Phase};
 use crate::webhook::engine::{CurrentConfig, Engine};
 use crate::webhook::health::Health;
-use crate::webhook::limits::{MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, MAX_TLS_BUFFER, connections};
+use crate::webhook::limits::{
+    MAX_FINISH_TIME, MAX_HEAD, MAX_PLAIN_CONNECTIONS, MAX_TLS_BUFFER, connections,
+};
 use crate::webhook::log::Throttle;
 use crate::webhook::metrics::{HandshakeFailure, Limit, Metrics};
 use crate::webhook::reload::{CertificateFiles, ConfigurationFile, CurrentCertificate, Reload};
@@ -54,14 +56,24 @@ pub(crate) struct Settings {
 /// # Errors
 /// Fails if the certificate cannot be used, or a port cannot be opened.
 pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
-    let Settings { listen, metrics_listen, certificate_files, config, configuration_file, drain } = settings;
+    let Settings {
+        listen,
+        metrics_listen,
+        certificate_files,
+        config,
+        configuration_file,
+        drain,
+    } = settings;
     let pem = certificate_files.read().map_err(anyhow::Error::msg)?;
     let read = Certificate::read(&pem, certificate_files.server_name.as_ref());
     let read = read.with_context(|| certificate_files.certificate.display().to_string())?;
     if let Err(invalid) = read.check(SystemTime::now()) {
         tracing::error!("the certificate {invalid}; not ready until there is another one");
     }
-    let (certificate, config) = (Arc::new(CurrentCertificate::new(read)), Arc::new(CurrentConfig::new(config)));
+    let (certificate, config) = (
+        Arc::new(CurrentCertificate::new(read)),
+        Arc::new(CurrentConfig::new(config)),
+    );
     let (metrics, is_draining) = (Arc::new(Metrics::new()), Arc::new(AtomicBool::new(false)));
     let engine = Engine::start(&config, |reviewer, hook, body| reviewer.answer(hook, body))?;
     let reload = Reload {
@@ -77,17 +89,31 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
         metrics: Arc::clone(&metrics),
         is_draining: Arc::clone(&is_draining),
     };
-    let responder = Responder { engine, traffic: Arc::default(), metrics, is_draining };
+    let responder = Responder {
+        engine,
+        traffic: Arc::default(),
+        metrics,
+        is_draining,
+    };
     // The kubelet ends a server whose plain port is silent, so no work of the other port may delay it.
     let (runtime, plain_runtime) = (io_thread()?, io_thread()?);
     let listener = runtime.block_on(bind(listen))?;
     let plain_listener = plain_runtime.block_on(bind(metrics_listen))?;
     let (address, plain_address) = (listener.local_addr()?, plain_listener.local_addr()?);
-    let plain_port = PlainPort { health, connections: Connections::new(MAX_PLAIN_CONNECTIONS) };
-    thread::Builder::new().spawn(move || plain_runtime.block_on(Arc::new(plain_port).serve(plain_listener)))?;
+    let plain_port = PlainPort {
+        health,
+        connections: Connections::new(MAX_PLAIN_CONNECTIONS),
+    };
+    thread::Builder::new()
+        .spawn(move || plain_runtime.block_on(Arc::new(plain_port).serve(plain_listener)))?;
     runtime.block_on(async {
         let (finish, finished) = watch::channel(());
-        let port = Port { responder, certificate, connections: Connections::new(connections()), finished };
+        let port = Port {
+            responder,
+            certificate,
+            connections: Connections::new(connections()),
+            finished,
+        };
         tracing::info!(address = %address, plain_address = %plain_address, "listening");
         Arc::new(port).serve(listener, drain).await?;
         // Closed once every connection has dropped its end.
@@ -102,11 +128,15 @@ pub(crate) fn serve(settings: Settings) -> anyhow::Result<()> {
 
 /// Returns the runtime of a port on the thread that calls it. That thread reads and writes; what takes longer has other threads.
 fn io_thread() -> io::Result<Runtime> {
-    tokio::runtime::Builder::new_current_thread().enable_all().build()
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
 }
 
 async fn bind(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}"))
 }
 
 /// The TLS port with the hooks.
@@ -146,7 +176,10 @@ impl Port {
     }
 
     fn show_connections(&self) {
-        self.responder.metrics.connections.set(i64::try_from(self.connections.count()).unwrap_or(i64::MAX));
+        self.responder
+            .metrics
+            .connections
+            .set(i64::try_from(self.connections.count()).unwrap_or(i64::MAX));
     }
 
     fn take(self: &Arc<Self>, stream: TcpStream) {
@@ -162,7 +195,12 @@ impl Port {
         tokio::spawn(port.connection(stream, opened, finished));
     }
 
-    async fn connection(self: Arc<Self>, stream: TcpStream, opened: OpenConnection, finished: watch::Receiver<()>) {
+    async fn connection(
+        self: Arc<Self>,
+        stream: TcpStream,
+        opened: OpenConnection,
+        finished: watch::Receiver<()>,
+    ) {
         let connection = opened.connection();
         let acceptor = TlsAcceptor::from(Arc::clone(&self.certificate.get().tls));
         let handshake = tokio::select! {
@@ -184,7 +222,9 @@ impl Port {
     fn handshake_failed(&self, error: Option<&io::Error>) {
         static CERTIFICATE_REFUSED: Throttle = Throttle::new();
         static CLIENT_CERTIFICATE: Throttle = Throttle::new();
-        let error = error.and_then(|error| error.get_ref()).and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        let error = error
+            .and_then(|error| error.get_ref())
+            .and_then(|inner| inner.downcast_ref::<rustls::Error>());
         let failure = HandshakeFailure::of(error);
         self.responder.metrics.handshake_failed(failure);
         // Lines about scanners must not hide those about the certificate.
@@ -218,13 +258,16 @@ impl PlainPort {
                     continue;
                 }
             };
-            let (Opened::Open(opened) | Opened::InPlaceOfAnother(opened)) = self.connections.open(Phase::Idle) else {
+            let (Opened::Open(opened) | Opened::InPlaceOfAnother(opened)) =
+                self.connections.open(Phase::Idle)
+            else {
                 continue;
             };
             let port = Arc::clone(&self);
             tokio::spawn(async move {
                 let connection = opened.connection();
-                let respond = |request: Request<Incoming>| ready(port.health.respond(&request, connection));
+                let respond =
+                    |request: Request<Incoming>| ready(port.health.respond(&request, connection));
                 serve_requests(stream, connection, respond, watch::channel(()).1).await;
             });
         }
@@ -249,8 +292,12 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 }
 
 /// Serves the requests of one connection until it is closed, overdue or finished.
-async fn serve_requests<S, R, F>(stream: S, connection: &Arc<Connection>, respond: R, mut finished: watch::Receiver<()>)
-where
+async fn serve_requests<S, R, F>(
+    stream: S,
+    connection: &Arc<Connection>,
+    respond: R,
+    mut finished: watch::Receiver<()>,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
     R: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<Full<Bytes>>>,
@@ -260,7 +307,11 @@ where
         async move { Ok::<_, Infallible>(response.await) }
     });
     let stream = TokioIo::new(ObservedStream::new(stream, Arc::clone(connection)));
-    let mut served = std::pin::pin!(http1::Builder::new().max_buf_size(MAX_HEAD).serve_connection(stream, service));
+    let mut served = std::pin::pin!(
+        http1::Builder::new()
+            .max_buf_size(MAX_HEAD)
+            .serve_connection(stream, service)
+    );
     let mut is_finishing = false;
     loop {
         tokio::select! {

@@ -22,14 +22,27 @@ fn an_acknowledged_warning_shows_under_v_and_does_not_fail_strict() {
     );
     let folder = Folder::with(&[("pod.yaml", POD), ("annotated.yaml", &annotated)]);
     let run = |more: &[&str]| folder.run(&[&["inject", "--diff"], more].concat());
-    let says = |ran: &Ran, severity: &str| ran.stderr.contains(&format!("{severity}[host-network]: "));
+    let says =
+        |ran: &Ran, severity: &str| ran.stderr.contains(&format!("{severity}[host-network]: "));
     let plain = run(&["pod.yaml"]);
-    assert!(says(&plain, "warning") && plain.stderr.contains("2 warnings"), "{plain:?}");
+    assert!(
+        says(&plain, "warning") && plain.stderr.contains("2 warnings"),
+        "{plain:?}"
+    );
     assert_eq!(run(&["--strict", "pod.yaml"]).code, Some(2));
-    for acknowledged in [&["annotated.yaml"][..], &["--set", "warnings.ignore=[host-network, qos-changed]", "pod.yaml"]]
-    {
+    for acknowledged in [
+        &["annotated.yaml"][..],
+        &[
+            "--set",
+            "warnings.ignore=[host-network, qos-changed]",
+            "pod.yaml",
+        ],
+    ] {
         let ran = run(acknowledged);
-        assert!(!ran.stderr.contains("host-network") && !ran.stderr.contains("warning"), "{ran:?}");
+        assert!(
+            !ran.stderr.contains("host-network") && !ran.stderr.contains("warning"),
+            "{ran:?}"
+        );
         assert_eq!(run(&[&["--strict"], acknowledged].concat()).code, Some(0));
         let ran = run(&[&["-v"], acknowledged].concat());
         assert!(says(&ran, "info"), "{ran:?}");
@@ -40,23 +53,45 @@ fn an_acknowledged_warning_shows_under_v_and_does_not_fail_strict() {
 #[test]
 fn a_file_that_was_passed_over_may_be_acknowledged() {
     let folder = Folder::with(&[("pod.yaml", POD), ("notes.yaml", "a: [\n")]);
-    let run = |more: &[&str]| folder.run(&[&["inject", "--diff", "--set", "qos=allow", "."], more].concat());
+    let run = |more: &[&str]| {
+        folder.run(&[&["inject", "--diff", "--set", "qos=allow", "."], more].concat())
+    };
     assert!(run(&[]).stderr.contains("warning[unreadable-file]: "));
     let ignored = ["--set", "warnings.ignore=[unreadable-file, host-network]"];
     let ran = run(&[&ignored[..], &["--strict"]].concat());
-    assert_eq!((ran.code, ran.stderr.contains("unreadable-file")), (Some(0), false), "{ran:?}");
-    assert!(run(&[&ignored[..], &["-v"]].concat()).stderr.contains("info[unreadable-file]: "));
+    assert_eq!(
+        (ran.code, ran.stderr.contains("unreadable-file")),
+        (Some(0), false),
+        "{ran:?}"
+    );
+    assert!(
+        run(&[&ignored[..], &["-v"]].concat())
+            .stderr
+            .contains("info[unreadable-file]: ")
+    );
 }
 
 /// On Kubernetes 1.31 the generated permissions take `nodes/proxy`, which the configuration allows.
 #[test]
 fn what_the_configuration_allows_is_no_warning() {
     let plain = POD.replace("      hostNetwork: true\n", "");
-    let set = ["kubernetesVersion=1.31", "rbac.generate=true", "rbac.allowNodesProxy=true", "kubelet.insecureTLS=true"];
-    let set = set.into_iter().chain(["qos=allow", "namespace=shop"]).flat_map(|set| ["--set", set]);
+    let set = [
+        "kubernetesVersion=1.31",
+        "rbac.generate=true",
+        "rbac.allowNodesProxy=true",
+        "kubelet.insecureTLS=true",
+    ];
+    let set = set
+        .into_iter()
+        .chain(["qos=allow", "namespace=shop"])
+        .flat_map(|set| ["--set", set]);
     let args: Vec<&str> = ["inject", "-", "--strict"].into_iter().chain(set).collect();
     let ran = Folder::with(&[]).run_with(&args, &plain);
-    assert_eq!((ran.code, ran.stderr.contains("warning")), (Some(0), false), "{ran:?}");
+    assert_eq!(
+        (ran.code, ran.stderr.contains("warning")),
+        (Some(0), false),
+        "{ran:?}"
+    );
     assert!(ran.stdout.contains("nodes/proxy"));
 }
 
@@ -69,16 +104,38 @@ fn an_annotation_that_is_not_allowed_is_ignored_by_the_configuration_alone() {
     );
     let folder = Folder::with(&[("pod.yaml", &annotated)]);
     let run = |more: &[&str]| {
-        folder.run(&[&["inject", "--diff", "--set", "annotations.allow=[]"], more, &["pod.yaml"]].concat())
+        folder.run(
+            &[
+                &["inject", "--diff", "--set", "annotations.allow=[]"],
+                more,
+                &["pod.yaml"],
+            ]
+            .concat(),
+        )
     };
     let plain = run(&["--set", "onError=skip"]);
     assert_eq!(plain.code, Some(0), "{plain:?}");
     assert!(
-        plain.stderr.contains("warning[annotation-not-allowed]: ") && plain.stderr.contains("1 warning"),
+        plain.stderr.contains("warning[annotation-not-allowed]: ")
+            && plain.stderr.contains("1 warning"),
         "{plain:?}"
     );
     let strict = run(&["--strict"]);
-    assert!(strict.code == Some(2) && strict.stderr.contains("error[annotation-not-allowed]: "), "{strict:?}");
-    let ignored = run(&["--strict", "--set", "warnings.ignore=[annotation-not-allowed]"]);
-    assert_eq!((ignored.code, ignored.stderr.contains("annotation-not-allowed")), (Some(0), false), "{ignored:?}");
+    assert!(
+        strict.code == Some(2) && strict.stderr.contains("error[annotation-not-allowed]: "),
+        "{strict:?}"
+    );
+    let ignored = run(&[
+        "--strict",
+        "--set",
+        "warnings.ignore=[annotation-not-allowed]",
+    ]);
+    assert_eq!(
+        (
+            ignored.code,
+            ignored.stderr.contains("annotation-not-allowed")
+        ),
+        (Some(0), false),
+        "{ignored:?}"
+    );
 }

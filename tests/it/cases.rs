@@ -55,21 +55,33 @@ pub(crate) fn all() -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let mut names: Vec<String> = folders(&root)
         .into_iter()
-        .flat_map(|topic| folders(&root.join(&topic)).into_iter().map(move |situation| format!("{topic}/{situation}")))
+        .flat_map(|topic| {
+            folders(&root.join(&topic))
+                .into_iter()
+                .map(move |situation| format!("{topic}/{situation}"))
+        })
         .collect();
     names.sort();
-    names.into_iter().map(|name| Case::read(root.join(&name), name)).collect()
+    names
+        .into_iter()
+        .map(|name| Case::read(root.join(&name), name))
+        .collect()
 }
 
 fn folders(root: &Path) -> Vec<String> {
-    fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
 }
 
 impl Case {
     fn read(folder: PathBuf, name: String) -> Self {
         let files = ["input.yaml", "input.json"];
         let file = files.into_iter().find(|file| folder.join(file).is_file());
-        let file = file.unwrap_or_else(|| panic!("{name}: there is neither {} nor {}", files[0], files[1])).to_owned();
+        let file = file
+            .unwrap_or_else(|| panic!("{name}: there is neither {} nor {}", files[0], files[1]))
+            .to_owned();
         let text = fs::read_to_string(folder.join(&file)).unwrap();
         let optional = |file: &str| fs::read_to_string(folder.join(file)).ok();
         let mut options = laws::placed(&text, laws::INJECT);
@@ -78,7 +90,12 @@ impl Case {
         let command = optional("command").unwrap_or_default();
         let mut words = command.split_whitespace();
         while let Some(word) = words.next() {
-            let mut value = || words.next().unwrap_or_else(|| panic!("{name}: {word} wants a value")).to_owned();
+            let mut value = || {
+                words
+                    .next()
+                    .unwrap_or_else(|| panic!("{name}: {word} wants a value"))
+                    .to_owned()
+            };
             match word {
                 "uninject" => options.direction = Direction::Uninject,
                 "--adopt" => options.foreign_agents = ForeignAgents::Adopt,
@@ -89,19 +106,43 @@ impl Case {
             }
         }
         let file_of_configuration = optional("config.yaml");
-        let mut config = configuration(file_of_configuration.as_deref(), &sets, namespace.as_deref());
+        let mut config = configuration(
+            file_of_configuration.as_deref(),
+            &sets,
+            namespace.as_deref(),
+        );
         if !name.starts_with(AGENT) && config.explicit().all(|(path, _)| path != "agent.image") {
             sets.push(IMAGE.to_owned());
-            config = configuration(file_of_configuration.as_deref(), &sets, namespace.as_deref());
+            config = configuration(
+                file_of_configuration.as_deref(),
+                &sets,
+                namespace.as_deref(),
+            );
         }
         let configuration = file_of_configuration;
-        Self { name, folder, file, text, configuration, command, sets, namespace, config, options }
+        Self {
+            name,
+            folder,
+            file,
+            text,
+            configuration,
+            command,
+            sets,
+            namespace,
+            config,
+            options,
+        }
     }
 
     /// Its configuration with one setting more; none where the two contradict each other.
     pub(crate) fn config_with(&self, set: &str) -> Option<Config> {
         let sets = [&*self.sets, &[set.to_owned()]].concat();
-        laws::consistent(self.configuration.as_deref(), &sets, self.namespace.as_deref()).ok()
+        laws::consistent(
+            self.configuration.as_deref(),
+            &sets,
+            self.namespace.as_deref(),
+        )
+        .ok()
     }
 
     fn expect(&self, file: &str, seen: &str, wrong: &mut String) {
@@ -114,11 +155,17 @@ impl Case {
             fs::write(path, seen).unwrap();
             return;
         }
-        let difference = similar::TextDiff::from_lines(visible(&expected).as_str(), visible(seen).as_str())
-            .unified_diff()
-            .context_radius(2)
-            .to_string();
-        writeln!(wrong, "== {}/{file} (`-` expected, `+` seen)\n{difference}", self.name).unwrap();
+        let difference =
+            similar::TextDiff::from_lines(visible(&expected).as_str(), visible(seen).as_str())
+                .unified_diff()
+                .context_radius(2)
+                .to_string();
+        writeln!(
+            wrong,
+            "== {}/{file} (`-` expected, `+` seen)\n{difference}",
+            self.name
+        )
+        .unwrap();
     }
 }
 
@@ -140,13 +187,19 @@ fn visible(text: &str) -> String {
         shown.push_str(cr);
         shown.push_str(end);
     }
-    shown.replace('\t', "␉").replace('\r', "␍").replace('\u{feff}', "⟦BOM⟧")
+    shown
+        .replace('\t', "␉")
+        .replace('\r', "␍")
+        .replace('\u{feff}', "⟦BOM⟧")
 }
 
 /// The diff as `git apply` takes it.
 fn diff(file: &str, before: &str, after: &str) -> String {
     let diff = similar::TextDiff::from_lines(before, after);
-    diff.unified_diff().context_radius(3).header(&format!("a/{file}"), &format!("b/{file}")).to_string()
+    diff.unified_diff()
+        .context_radius(3)
+        .header(&format!("a/{file}"), &format!("b/{file}"))
+        .to_string()
 }
 
 /// A block of YAML with lists inside of it that are indented by 2, as lines: `- name: …` first.
@@ -155,15 +208,30 @@ type AgentLines = Vec<String>;
 /// The agents of the topic, by situation, and with the image that the other cases have.
 fn agents(cases: &[Case]) -> Vec<(&str, AgentLines)> {
     let of = |case: &Case| {
-        let text = laws::made(&case.text, &case.config_with(IMAGE)?).ok()?.lawful.text;
+        let text = laws::made(&case.text, &case.config_with(IMAGE)?)
+            .ok()?
+            .lawful
+            .text;
         let name = text.find("- name: mackerel-container-agent\n")?;
         let indent = name - text[..name].rfind('\n')? - 1;
         let mut lines = text[name..].lines().map(|line| line.to_owned());
         let first = lines.next()?;
         let is_inside = |line: &String| line.len() - line.trim_start().len() > indent;
-        Some([first].into_iter().chain(lines.take_while(is_inside).map(|line| line[indent..].to_owned())).collect())
+        Some(
+            [first]
+                .into_iter()
+                .chain(
+                    lines
+                        .take_while(is_inside)
+                        .map(|line| line[indent..].to_owned()),
+                )
+                .collect(),
+        )
     };
-    cases.iter().filter_map(|case| Some((case.name.strip_prefix(AGENT)?, of(case)?))).collect()
+    cases
+        .iter()
+        .filter_map(|case| Some((case.name.strip_prefix(AGENT)?, of(case)?)))
+        .collect()
 }
 
 /// The agent behind `margin`, with the lists inside of it indented by `lists`, or those of words in brackets.
@@ -174,9 +242,10 @@ fn laid_out(agent: &AgentLines, margin: &str, lists: usize, in_brackets: bool) -
     for line in agent {
         let content = line.trim_start();
         let indent = line.len() - content.len();
-        list = list
-            .filter(|dashes| indent >= *dashes)
-            .or(content.starts_with("- ").then_some(indent).filter(|at| *at > 0));
+        list = list.filter(|dashes| indent >= *dashes).or(content
+            .starts_with("- ")
+            .then_some(indent)
+            .filter(|at| *at > 0));
         match content.strip_prefix("- ") {
             Some(word) if in_brackets && !word.contains(": ") => {
                 let brackets = if text.ends_with(":\n") { " [" } else { ", " };
@@ -184,7 +253,11 @@ fn laid_out(agent: &AgentLines, margin: &str, lists: usize, in_brackets: bool) -
                 writeln!(text, "{brackets}{word}]").unwrap();
             }
             _ => {
-                let indent = if list.is_some() { indent - 2 + lists } else { indent };
+                let indent = if list.is_some() {
+                    indent - 2 + lists
+                } else {
+                    indent
+                };
                 writeln!(text, "{margin}{:indent$}{content}", "").unwrap();
             }
         }
@@ -198,11 +271,21 @@ fn folded(diff: &str, agents: &[(&str, AgentLines)]) -> String {
     let mut rest = diff;
     'lines: while let Some(end) = rest.find('\n') {
         let line = &rest[..=end];
-        if let Some(margin) = line.find("- name: mackerel").map(|at| &line[..at]).filter(|margin| margin.len() > 1) {
-            for (lists, layout) in [(2, ""), (0, ", lists not indented"), (4, ", lists indented by 4")] {
+        if let Some(margin) = line
+            .find("- name: mackerel")
+            .map(|at| &line[..at])
+            .filter(|margin| margin.len() > 1)
+        {
+            for (lists, layout) in [
+                (2, ""),
+                (0, ", lists not indented"),
+                (4, ", lists indented by 4"),
+            ] {
                 for (in_brackets, words) in [(false, ""), (true, ", words in brackets")] {
                     for (name, agent) in agents {
-                        if let Some(behind) = rest.strip_prefix(&laid_out(agent, margin, lists, in_brackets)) {
+                        if let Some(behind) =
+                            rest.strip_prefix(&laid_out(agent, margin, lists, in_brackets))
+                        {
                             writeln!(folded, "{margin}⟨agent: {name}{layout}{words}⟩").unwrap();
                             rest = behind;
                             continue 'lines;
@@ -225,7 +308,11 @@ fn report(text: &str, injection: &Injection) -> String {
     diagnostics.sort_by_key(|reported| reported.resource.is_none());
     for reported in diagnostics {
         let (finding, class) = (reported.finding, reported.finding.reason.class());
-        let indent = if reported.outcome.is_some() && !reported.is_decision() { "  " } else { "" };
+        let indent = if reported.outcome.is_some() && !reported.is_decision() {
+            "  "
+        } else {
+            ""
+        };
         let label = match class {
             Class::Note => "note ",
             _ if reported.is_acknowledged => "acknowledged ",
@@ -233,17 +320,32 @@ fn report(text: &str, injection: &Injection) -> String {
             _ => "",
         };
         let is_one_of_several = |one: &&Outcome| {
-            let of_resource = injection.outcomes.iter().filter(|other| other.offset == one.offset);
+            let of_resource = injection
+                .outcomes
+                .iter()
+                .filter(|other| other.offset == one.offset);
             of_resource.count() > 1
         };
         let template = reported.outcome.filter(is_one_of_several);
-        let template = template.map(|outcome| format!(" {}", outcome.template)).unwrap_or_default();
-        let subject = reported.resource.map(|resource| format!(" {}{template}", named(resource.identity)));
+        let template = template
+            .map(|outcome| format!(" {}", outcome.template))
+            .unwrap_or_default();
+        let subject = reported
+            .resource
+            .map(|resource| format!(" {}{template}", named(resource.identity)));
         let subject = subject.filter(|_| indent.is_empty()).unwrap_or_default();
         let offset = finding.offset.filter(|_| class != Class::Done);
         let place = offset.map(|offset| lines.position(text.as_bytes(), offset));
-        let place = place.map(|at| format!(" ({}:{})", at.line, at.column)).unwrap_or_default();
-        writeln!(report, "{indent}{label}{}{subject}: {}{place}", finding.reason.id(), finding.message).unwrap();
+        let place = place
+            .map(|at| format!(" ({}:{})", at.line, at.column))
+            .unwrap_or_default();
+        writeln!(
+            report,
+            "{indent}{label}{}{subject}: {}{place}",
+            finding.reason.id(),
+            finding.message
+        )
+        .unwrap();
         if let Some(help) = &finding.help {
             writeln!(report, "{indent}  help: {help}").unwrap();
         }
@@ -274,10 +376,23 @@ fn cases_give_what_they_say_within_the_laws() {
             }
         };
         let diff = diff(&case.file, &case.text, &lawful.text);
-        let diff = if case.name.starts_with(AGENT) { diff } else { folded(&diff, &agents) };
+        let diff = if case.name.starts_with(AGENT) {
+            diff
+        } else {
+            folded(&diff, &agents)
+        };
         case.expect("expected.diff", &diff, &mut wrong);
-        case.expect("expected.report", &report(&case.text, &lawful.injection), &mut wrong);
-        seen.extend(lawful.injection.diagnostics().map(|reported| reported.finding.reason));
+        case.expect(
+            "expected.report",
+            &report(&case.text, &lawful.injection),
+            &mut wrong,
+        );
+        seen.extend(
+            lawful
+                .injection
+                .diagnostics()
+                .map(|reported| reported.finding.reason),
+        );
     }
     let missing: Vec<&str> = Reason::ALL
         .iter()
@@ -291,11 +406,14 @@ fn cases_give_what_they_say_within_the_laws() {
 /// Without a case, a kind of the table could have its templates elsewhere.
 #[test]
 fn every_known_kind_has_a_case() {
-    let mut without: BTreeSet<(String, String)> =
-        built_in_kinds().map(|(group, kind)| (group.to_owned(), kind.to_owned())).collect();
+    let mut without: BTreeSet<(String, String)> = built_in_kinds()
+        .map(|(group, kind)| (group.to_owned(), kind.to_owned()))
+        .collect();
     for case in all() {
         for outcome in inject(&case.text, &case.config, case.options).outcomes {
-            let Identity { api_version, kind, .. } = outcome.identity;
+            let Identity {
+                api_version, kind, ..
+            } = outcome.identity;
             let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
             without.remove(&(group.to_owned(), kind));
         }
@@ -310,15 +428,25 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
     for case in all() {
         let remarks = inject(&case.text, &case.config, case.options).remarks;
         let is_unknown = |reason| matches!(reason, Reason::UnknownKind | Reason::UnknownTemplate);
-        for remark in remarks.into_iter().filter(|remark| is_unknown(remark.finding.reason)) {
+        for remark in remarks
+            .into_iter()
+            .filter(|remark| is_unknown(remark.finding.reason))
+        {
             let help = remark.finding.help.unwrap();
-            let Some((_, line)) = help.split_once('`').filter(|(_, line)| line.starts_with("podTemplates")) else {
+            let Some((_, line)) = help
+                .split_once('`')
+                .filter(|(_, line)| line.starts_with("podTemplates"))
+            else {
                 continue;
             };
             let config = laws::of_spec(line.trim_end_matches('`'));
             let injection = inject(&case.text, &config, case.options);
             let is_it = |outcome: &&Outcome| outcome.identity == remark.identity;
-            let decision = injection.outcomes.iter().find(is_it).map(|outcome| &outcome.decision);
+            let decision = injection
+                .outcomes
+                .iter()
+                .find(is_it)
+                .map(|outcome| &outcome.decision);
             // The line says nothing of the image that waits, and is no help against an alias, which is refused by name.
             let is_looked_at = decision.is_some_and(|decision| match decision.reason {
                 Reason::Injected | Reason::WaitForImage => true,
@@ -356,12 +484,19 @@ const ELSEWHERE: [Reason; 7] = [
 fn cases_converge_under_another_configuration() {
     let mut wrong = String::new();
     let others = others();
-    for Case { name, text, config, .. } in all() {
+    for Case {
+        name, text, config, ..
+    } in all()
+    {
         let here = laws::made(&text, &config);
         for other in &others {
             let converge = || {
-                let (here, there) = (here.as_ref().map_err(Clone::clone)?, laws::made(&text, other)?);
-                laws::converges(&text, here, &there).and_then(|()| laws::converges(&text, &there, here))
+                let (here, there) = (
+                    here.as_ref().map_err(Clone::clone)?,
+                    laws::made(&text, other)?,
+                );
+                laws::converges(&text, here, &there)
+                    .and_then(|()| laws::converges(&text, &there, here))
             };
             if let Err(broken) = converge() {
                 writeln!(wrong, "== {name}: {broken}").unwrap();
@@ -373,15 +508,25 @@ fn cases_converge_under_another_configuration() {
 
 #[test]
 fn uninject_says_where_there_is_nothing_to_take_out() {
-    let case = all().into_iter().find(|case| case.name == "agent/default").unwrap();
+    let case = all()
+        .into_iter()
+        .find(|case| case.name == "agent/default")
+        .unwrap();
     let lawful = laws::check(&case.text, &case.config, laws::UNINJECT).unwrap();
     assert_eq!(lawful.text, case.text);
-    let reasons: Vec<Reason> = lawful.injection.outcomes.iter().map(|outcome| outcome.decision.reason).collect();
+    let reasons: Vec<Reason> = lawful
+        .injection
+        .outcomes
+        .iter()
+        .map(|outcome| outcome.decision.reason)
+        .collect();
     assert_eq!(reasons, [Reason::NotInjected]);
 }
 
 /// The seeds of the fuzz target, so that it is replayed wherever tests run.
 #[test]
 fn cases_obey_the_laws_as_seeds_of_the_fuzz_target() {
-    all().iter().for_each(|case| laws::hold_for_any_text(&case.text));
+    all()
+        .iter()
+        .for_each(|case| laws::hold_for_any_text(&case.text));
 }

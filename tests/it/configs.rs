@@ -3,7 +3,9 @@
 
 use crate::json_schema::broken;
 use mackerel_agent_injector::annotations::{self, Annotation};
-use mackerel_agent_injector::config::{API_VERSION, Config, KIND, Origin, Sources, example, load, schema};
+use mackerel_agent_injector::config::{
+    API_VERSION, Config, KIND, Origin, Sources, example, load, schema,
+};
 use mackerel_agent_injector::diagnostic::{Colour, Renderer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,12 +15,23 @@ use yaml_json_patch as yaml;
 
 /// The configurations of a folder, by name.
 fn configurations(folder: &str) -> Vec<(String, PathBuf)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configs").join(folder);
-    let mut found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/configs")
+        .join(folder);
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    found.retain(|path| {
+        path.extension()
+            .is_some_and(|extension| extension == "yaml")
+    });
     found.sort();
     assert!(found.len() > 10);
-    found.into_iter().map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect()
+    found
+        .into_iter()
+        .map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path))
+        .collect()
 }
 
 /// Compares with the file beside the configuration; returns its name when they differ.
@@ -28,7 +41,12 @@ fn differs(path: &Path, actual: &str) -> Option<String> {
         fs::write(&expected, actual).unwrap();
     }
     let wanted = fs::read_to_string(&expected).unwrap_or_default();
-    (wanted != actual).then(|| format!("{}\n--- expected\n{wanted}\n--- actual\n{actual}", expected.display()))
+    (wanted != actual).then(|| {
+        format!(
+            "{}\n--- expected\n{wanted}\n--- actual\n{actual}",
+            expected.display()
+        )
+    })
 }
 
 #[test]
@@ -38,7 +56,10 @@ fn each_invalid_configuration_says_what_is_wrong_and_where() {
         let text = fs::read_to_string(&path).unwrap();
         let diagnostics = load(&Sources::of_text(&name, &text)).expect_err(&name);
         let mut renderer = Renderer::new(Colour::Never);
-        let shown: Vec<String> = diagnostics.iter().map(|diagnostic| renderer.picture(diagnostic)).collect();
+        let shown: Vec<String> = diagnostics
+            .iter()
+            .map(|diagnostic| renderer.picture(diagnostic))
+            .collect();
         wrong.extend(differs(&path, &shown.join("\n")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -49,10 +70,14 @@ fn each_valid_configuration_sets_what_it_says() {
     let mut wrong = Vec::new();
     for (name, path) in configurations("valid") {
         let text = fs::read_to_string(&path).unwrap();
-        let config = load(&Sources::of_text(&name, &text)).unwrap_or_else(|errors| panic!("{name}: {errors:#?}"));
-        let settings = config
-            .explicit()
-            .map(|(path, origin)| format!("{path} = {} ({origin})\n", config.value(path).unwrap_or_default()));
+        let config = load(&Sources::of_text(&name, &text))
+            .unwrap_or_else(|errors| panic!("{name}: {errors:#?}"));
+        let settings = config.explicit().map(|(path, origin)| {
+            format!(
+                "{path} = {} ({origin})\n",
+                config.value(path).unwrap_or_default()
+            )
+        });
         let mut shown = format!("name = {}\n", config.name());
         shown.extend(settings);
         wrong.extend(differs(&path, &shown));
@@ -61,26 +86,39 @@ fn each_valid_configuration_sets_what_it_says() {
 }
 
 fn from_yaml(name: &str, text: &str) -> Config {
-    load(&Sources::of_text(name, text)).unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{text}"))
+    load(&Sources::of_text(name, text))
+        .unwrap_or_else(|errors| panic!("{name}: {errors:#?}\n{text}"))
 }
 
 /// Every setting by its path.
 pub(crate) fn values(config: &Config) -> Vec<(String, Value)> {
-    config.settings().into_iter().map(|(path, value, _)| (path, value)).collect()
+    config
+        .settings()
+        .into_iter()
+        .map(|(path, value, _)| (path, value))
+        .collect()
 }
 
 /// The configuration that a function call brings along.
 fn from_call(configuration: &str) -> Config {
-    let indented: String = configuration.lines().map(|line| format!("  {line}\n")).collect();
-    let text =
-        format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}");
+    let indented: String = configuration
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect();
+    let text = format!(
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems: []\nfunctionConfig:\n{indented}"
+    );
     let tree = yaml::read(&text).unwrap();
     let node = tree.get(tree.root().unwrap(), "functionConfig").unwrap();
-    load(&Sources::of_node("<stdin>", &text, 0, &tree, node)).unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
+    load(&Sources::of_node("<stdin>", &text, 0, &tree, node))
+        .unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
 }
 
 fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
-    let set: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
+    let set: Vec<String> = arguments
+        .iter()
+        .map(|argument| (*argument).to_owned())
+        .collect();
     load(&Sources::default().with_set(&set)).map_err(|errors| {
         let mut renderer = Renderer::new(Colour::Never);
         errors.iter().map(|error| renderer.line(error)).collect()
@@ -88,57 +126,202 @@ fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
 }
 
 /// One setting by every source: its path, the value as text, the same in a configuration file, and by annotation if there is one.
-pub(crate) type Door = (&'static str, &'static str, &'static str, Option<(&'static str, &'static str)>);
+pub(crate) type Door = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<(&'static str, &'static str)>,
+);
 
 pub(crate) const DOORS: &[Door] = &[
     ("injection", "annotated", "{injection: annotated}", None),
     ("onError", "skip", "{onError: skip}", None),
     ("qos", "allow", "{qos: allow}", None),
-    ("warnings.ignore", "[host-network, quota]", "{warnings: {ignore: [host-network, quota]}}", None),
-    ("annotations.allow", "[roles, memo]", "{annotations: {allow: [roles, memo]}}", None),
-    ("annotations.allow", "roles", "{annotations: {allow: [roles]}}", None),
-    ("annotations.allow", "[]", "{annotations: {allow: []}}", None),
+    (
+        "warnings.ignore",
+        "[host-network, quota]",
+        "{warnings: {ignore: [host-network, quota]}}",
+        None,
+    ),
+    (
+        "annotations.allow",
+        "[roles, memo]",
+        "{annotations: {allow: [roles, memo]}}",
+        None,
+    ),
+    (
+        "annotations.allow",
+        "roles",
+        "{annotations: {allow: [roles]}}",
+        None,
+    ),
+    (
+        "annotations.allow",
+        "[]",
+        "{annotations: {allow: []}}",
+        None,
+    ),
     ("namespace", "shop", "{namespace: shop}", None),
-    ("select.kinds", "[Job, apps/Deployment]", "{select: {kinds: [Job, apps/Deployment]}}", None),
-    ("select.namespaces", "[a, 'b']", "{select: {namespaces: [a, b]}}", None),
-    ("select.excludeNamespaces", "[sh*]", "{select: {excludeNamespaces: ['sh*']}}", None),
-    ("select.systemNamespaces", "true", "{select: {systemNamespaces: true}}", None),
-    ("select.namespaces", "shop", "{select: {namespaces: [shop]}}", None),
-    ("select.podSelector.matchLabels", "{a.b/c: d}", "{select: {podSelector: {matchLabels: {a.b/c: d}}}}", None),
-    ("select.podSelector.matchLabels.a\\.b/c", "1.30", "{select: {podSelector: {matchLabels: {a.b/c: '1.30'}}}}", None),
+    (
+        "select.kinds",
+        "[Job, apps/Deployment]",
+        "{select: {kinds: [Job, apps/Deployment]}}",
+        None,
+    ),
+    (
+        "select.namespaces",
+        "[a, 'b']",
+        "{select: {namespaces: [a, b]}}",
+        None,
+    ),
+    (
+        "select.excludeNamespaces",
+        "[sh*]",
+        "{select: {excludeNamespaces: ['sh*']}}",
+        None,
+    ),
+    (
+        "select.systemNamespaces",
+        "true",
+        "{select: {systemNamespaces: true}}",
+        None,
+    ),
+    (
+        "select.namespaces",
+        "shop",
+        "{select: {namespaces: [shop]}}",
+        None,
+    ),
+    (
+        "select.podSelector.matchLabels",
+        "{a.b/c: d}",
+        "{select: {podSelector: {matchLabels: {a.b/c: d}}}}",
+        None,
+    ),
+    (
+        "select.podSelector.matchLabels.a\\.b/c",
+        "1.30",
+        "{select: {podSelector: {matchLabels: {a.b/c: '1.30'}}}}",
+        None,
+    ),
     (
         "select.podSelector.matchExpressions",
         "[{key: tier, operator: In, values: [x]}]",
         "{select: {podSelector: {matchExpressions: [{key: tier, operator: In, values: [x]}]}}}",
         None,
     ),
-    ("select.exclude", "[{kind: Job, name: x}]", "{select: {exclude: [{kind: Job, name: x}]}}", None),
+    (
+        "select.exclude",
+        "[{kind: Job, name: x}]",
+        "{select: {exclude: [{kind: Job, name: x}]}}",
+        None,
+    ),
     ("hooks", "inject", "{hooks: inject}", None),
-    ("sidecar", "auto", "{sidecar: auto}", Some(("sidecar", "auto"))),
-    ("sidecar", "native", "{sidecar: native}", Some(("sidecar", "native"))),
-    ("sidecar", "container", "{sidecar: container}", Some(("sidecar", "container"))),
-    ("kubernetesVersion", "1.30", "{kubernetesVersion: '1.30'}", None),
-    ("platform", "kubernetes", "{platform: kubernetes}", Some(("platform", "kubernetes"))),
-    ("platform", "eks-fargate", "{platform: eks-fargate}", Some(("platform", "eks-fargate"))),
+    (
+        "sidecar",
+        "auto",
+        "{sidecar: auto}",
+        Some(("sidecar", "auto")),
+    ),
+    (
+        "sidecar",
+        "native",
+        "{sidecar: native}",
+        Some(("sidecar", "native")),
+    ),
+    (
+        "sidecar",
+        "container",
+        "{sidecar: container}",
+        Some(("sidecar", "container")),
+    ),
+    (
+        "kubernetesVersion",
+        "1.30",
+        "{kubernetesVersion: '1.30'}",
+        None,
+    ),
+    (
+        "platform",
+        "kubernetes",
+        "{platform: kubernetes}",
+        Some(("platform", "kubernetes")),
+    ),
+    (
+        "platform",
+        "eks-fargate",
+        "{platform: eks-fargate}",
+        Some(("platform", "eks-fargate")),
+    ),
     ("qos", "warn", "{qos: warn}", None),
     ("qos", "keep", "{qos: keep}", None),
     ("qos", "refuse", "{qos: refuse}", None),
-    ("agent.imagePullSecrets", "[a, b.c]", "{agent: {imagePullSecrets: [a, b.c]}}", None),
-    ("kubelet.port", "1250", "{kubelet: {port: 1250}}", Some(("kubelet-port", "1250"))),
-    ("kubelet.insecureTLS", "true", "{kubelet: {insecureTLS: true}}", Some(("kubelet-insecure-tls", "TRUE"))),
-    ("kubelet.readOnlyPort", "10255", "{kubelet: {readOnlyPort: 10255}}", Some(("kubelet-read-only-port", "10255"))),
-    ("kubelet", "{readOnlyPort: 10255}", "{kubelet: {readOnlyPort: 10255}}", Some(("kubelet-read-only-port", "10255"))),
-    ("apiKey.secretKeyRef.name", "a", "{apiKey: {secretKeyRef: {name: a}}}", Some(("api-key-secret-name", "a"))),
-    ("apiKey.secretKeyRef.key", "007", "{apiKey: {secretKeyRef: {key: '007'}}}", Some(("api-key-secret-key", "007"))),
-    ("agent.image", "r:5000/a:1.0", "{agent: {image: 'r:5000/a:1.0'}}", Some(("image", "r:5000/a:1.0"))),
-    ("agent.imagePullPolicy", "Never", "{agent: {imagePullPolicy: Never}}", None),
+    (
+        "agent.imagePullSecrets",
+        "[a, b.c]",
+        "{agent: {imagePullSecrets: [a, b.c]}}",
+        None,
+    ),
+    (
+        "kubelet.port",
+        "1250",
+        "{kubelet: {port: 1250}}",
+        Some(("kubelet-port", "1250")),
+    ),
+    (
+        "kubelet.insecureTLS",
+        "true",
+        "{kubelet: {insecureTLS: true}}",
+        Some(("kubelet-insecure-tls", "TRUE")),
+    ),
+    (
+        "kubelet.readOnlyPort",
+        "10255",
+        "{kubelet: {readOnlyPort: 10255}}",
+        Some(("kubelet-read-only-port", "10255")),
+    ),
+    (
+        "kubelet",
+        "{readOnlyPort: 10255}",
+        "{kubelet: {readOnlyPort: 10255}}",
+        Some(("kubelet-read-only-port", "10255")),
+    ),
+    (
+        "apiKey.secretKeyRef.name",
+        "a",
+        "{apiKey: {secretKeyRef: {name: a}}}",
+        Some(("api-key-secret-name", "a")),
+    ),
+    (
+        "apiKey.secretKeyRef.key",
+        "007",
+        "{apiKey: {secretKeyRef: {key: '007'}}}",
+        Some(("api-key-secret-key", "007")),
+    ),
+    (
+        "agent.image",
+        "r:5000/a:1.0",
+        "{agent: {image: 'r:5000/a:1.0'}}",
+        Some(("image", "r:5000/a:1.0")),
+    ),
+    (
+        "agent.imagePullPolicy",
+        "Never",
+        "{agent: {imagePullPolicy: Never}}",
+        None,
+    ),
     (
         "agent.roles",
         "[shop:web, shop:db]",
         "{agent: {roles: ['shop:web', 'shop:db']}}",
         Some(("roles", "shop:web,shop:db")),
     ),
-    ("agent.roles", "shop:web", "{agent: {roles: ['shop:web']}}", Some(("roles", "shop:web"))),
+    (
+        "agent.roles",
+        "shop:web",
+        "{agent: {roles: ['shop:web']}}",
+        Some(("roles", "shop:web")),
+    ),
     (
         "agent.config.configMapKeyRef.name",
         "a",
@@ -157,9 +340,24 @@ pub(crate) const DOORS: &[Door] = &[
         "{agent: {config: {location: s3://a/b}}}",
         Some(("agent-config-location", "s3://a/b")),
     ),
-    ("agent.config.pollingMinutes", "5", "{agent: {config: {pollingMinutes: 5}}}", None),
-    ("agent.displayName", "売り場 1", "{agent: {displayName: 売り場 1}}", Some(("display-name", "売り場 1"))),
-    ("agent.memo", "yes: # 1", "{agent: {memo: 'yes: # 1'}}", Some(("memo", "yes: # 1"))),
+    (
+        "agent.config.pollingMinutes",
+        "5",
+        "{agent: {config: {pollingMinutes: 5}}}",
+        None,
+    ),
+    (
+        "agent.displayName",
+        "売り場 1",
+        "{agent: {displayName: 売り場 1}}",
+        Some(("display-name", "売り場 1")),
+    ),
+    (
+        "agent.memo",
+        "yes: # 1",
+        "{agent: {memo: 'yes: # 1'}}",
+        Some(("memo", "yes: # 1")),
+    ),
     (
         "agent.hostStatusOnStart",
         "standby",
@@ -172,14 +370,54 @@ pub(crate) const DOORS: &[Door] = &[
         "{agent: {ignoreContainer: '^(istio-proxy|\\Qa\\E)$'}}",
         Some(("ignore-container", "^(istio-proxy|\\Qa\\E)$")),
     ),
-    ("agent.logLevel", "DEBUG", "{agent: {logLevel: DEBUG}}", Some(("log-level", "DEBUG"))),
-    ("agent.apiBase", "https://a.b/", "{agent: {apiBase: 'https://a.b/'}}", None),
-    ("agent.hostIdStore", "memory", "{agent: {hostIdStore: memory}}", None),
-    ("agent.env", "[{name: A, value: b=c}]", "{agent: {env: [{name: A, value: b=c}]}}", None),
-    ("agent.resources", "{limits: {cpu: 1}}", "{agent: {resources: {limits: {cpu: '1'}}}}", Some(("cpu-limit", "1"))),
-    ("agent.resources", "null", "{agent: {resources: null}}", None),
-    ("agent.securityContext", "null", "{agent: {securityContext: null}}", None),
-    ("agent.resources.limits", "null", "{agent: {resources: {limits: null}}}", None),
+    (
+        "agent.logLevel",
+        "DEBUG",
+        "{agent: {logLevel: DEBUG}}",
+        Some(("log-level", "DEBUG")),
+    ),
+    (
+        "agent.apiBase",
+        "https://a.b/",
+        "{agent: {apiBase: 'https://a.b/'}}",
+        None,
+    ),
+    (
+        "agent.hostIdStore",
+        "memory",
+        "{agent: {hostIdStore: memory}}",
+        None,
+    ),
+    (
+        "agent.env",
+        "[{name: A, value: b=c}]",
+        "{agent: {env: [{name: A, value: b=c}]}}",
+        None,
+    ),
+    (
+        "agent.resources",
+        "{limits: {cpu: 1}}",
+        "{agent: {resources: {limits: {cpu: '1'}}}}",
+        Some(("cpu-limit", "1")),
+    ),
+    (
+        "agent.resources",
+        "null",
+        "{agent: {resources: null}}",
+        None,
+    ),
+    (
+        "agent.securityContext",
+        "null",
+        "{agent: {securityContext: null}}",
+        None,
+    ),
+    (
+        "agent.resources.limits",
+        "null",
+        "{agent: {resources: {limits: null}}}",
+        None,
+    ),
     (
         "agent.resources.limits.memory",
         "1Gi",
@@ -198,11 +436,36 @@ pub(crate) const DOORS: &[Door] = &[
         "{agent: {resources: {requests: {memory: 1}}}}",
         Some(("memory-request", "1")),
     ),
-    ("agent.resources.limits.memory", "null", "{agent: {resources: {limits: {memory: null}}}}", None),
-    ("agent.resources.limits", "{memory: null}", "{agent: {resources: {limits: {memory: null}}}}", None),
-    ("agent.resources.limits.nvidia\\.com/gpu", "1", "{agent: {resources: {limits: {nvidia.com/gpu: 1}}}}", None),
-    ("agent.securityContext.runAsUser", "null", "{agent: {securityContext: {runAsUser: null}}}", None),
-    ("agent.securityContext.runAsUser", "1000", "{agent: {securityContext: {runAsUser: 1000}}}", None),
+    (
+        "agent.resources.limits.memory",
+        "null",
+        "{agent: {resources: {limits: {memory: null}}}}",
+        None,
+    ),
+    (
+        "agent.resources.limits",
+        "{memory: null}",
+        "{agent: {resources: {limits: {memory: null}}}}",
+        None,
+    ),
+    (
+        "agent.resources.limits.nvidia\\.com/gpu",
+        "1",
+        "{agent: {resources: {limits: {nvidia.com/gpu: 1}}}}",
+        None,
+    ),
+    (
+        "agent.securityContext.runAsUser",
+        "null",
+        "{agent: {securityContext: {runAsUser: null}}}",
+        None,
+    ),
+    (
+        "agent.securityContext.runAsUser",
+        "1000",
+        "{agent: {securityContext: {runAsUser: 1000}}}",
+        None,
+    ),
     (
         "agent.securityContext.capabilities.drop",
         "[NET_RAW]",
@@ -215,13 +478,48 @@ pub(crate) const DOORS: &[Door] = &[
         "{agent: {securityContext: {seccompProfile: {localhostProfile: a}}}}",
         None,
     ),
-    ("agent.token.mount", "always", "{agent: {token: {mount: always}}}", None),
-    ("agent.token.expirationSeconds", "86400", "{agent: {token: {expirationSeconds: 86400}}}", None),
-    ("agent.tmp.sizeLimit", "null", "{agent: {tmp: {sizeLimit: null}}}", None),
-    ("agent.tmp.sizeLimit", "1Gi", "{agent: {tmp: {sizeLimit: 1Gi}}}", None),
-    ("waitFor.image", "r:5000/a:1.0", "{waitFor: {image: 'r:5000/a:1.0'}}", None),
-    ("waitFor.timeoutSeconds", "30", "{waitFor: {timeoutSeconds: 30}}", None),
-    ("waitFor.position", "first", "{waitFor: {position: first}}", None),
+    (
+        "agent.token.mount",
+        "always",
+        "{agent: {token: {mount: always}}}",
+        None,
+    ),
+    (
+        "agent.token.expirationSeconds",
+        "86400",
+        "{agent: {token: {expirationSeconds: 86400}}}",
+        None,
+    ),
+    (
+        "agent.tmp.sizeLimit",
+        "null",
+        "{agent: {tmp: {sizeLimit: null}}}",
+        None,
+    ),
+    (
+        "agent.tmp.sizeLimit",
+        "1Gi",
+        "{agent: {tmp: {sizeLimit: 1Gi}}}",
+        None,
+    ),
+    (
+        "waitFor.image",
+        "r:5000/a:1.0",
+        "{waitFor: {image: 'r:5000/a:1.0'}}",
+        None,
+    ),
+    (
+        "waitFor.timeoutSeconds",
+        "30",
+        "{waitFor: {timeoutSeconds: 30}}",
+        None,
+    ),
+    (
+        "waitFor.position",
+        "first",
+        "{waitFor: {position: first}}",
+        None,
+    ),
     (
         "waitFor.annotations",
         "[com.baeldung/wait-for-it, a]",
@@ -229,8 +527,18 @@ pub(crate) const DOORS: &[Door] = &[
         None,
     ),
     ("rbac.generate", "true", "{rbac: {generate: true}}", None),
-    ("rbac.allowNodesProxy", "true", "{rbac: {allowNodesProxy: true}}", None),
-    ("podTemplates", "[{group: a.b, kind: C, path: d.*}]", "{podTemplates: [{group: a.b, kind: C, path: /d/*}]}", None),
+    (
+        "rbac.allowNodesProxy",
+        "true",
+        "{rbac: {allowNodesProxy: true}}",
+        None,
+    ),
+    (
+        "podTemplates",
+        "[{group: a.b, kind: C, path: d.*}]",
+        "{podTemplates: [{group: a.b, kind: C, path: /d/*}]}",
+        None,
+    ),
 ];
 
 #[test]
@@ -240,15 +548,27 @@ fn a_setting_means_the_same_by_every_door() {
         let wanted = values(&from_yaml("file.yaml", &file));
 
         let argument = format!("{path}={value}");
-        let given = from_arguments(&[&argument]).unwrap_or_else(|errors| panic!("{argument}: {errors:#?}"));
+        let given =
+            from_arguments(&[&argument]).unwrap_or_else(|errors| panic!("{argument}: {errors:#?}"));
         assert_eq!(values(&given), wanted, "--set {argument}");
-        assert_eq!(given.origin(path).to_string(), "--set #1", "--set {argument}");
+        assert_eq!(
+            given.origin(path).to_string(),
+            "--set #1",
+            "--set {argument}"
+        );
 
         let quoted = value.replace('\'', "''");
         let data = format!("apiVersion: v1\nkind: ConfigMap\ndata:\n  {path}: '{quoted}'\n");
-        assert_eq!(values(&from_yaml("config-map.yaml", &data)), wanted, "ConfigMap {path}");
+        assert_eq!(
+            values(&from_yaml("config-map.yaml", &data)),
+            wanted,
+            "ConfigMap {path}"
+        );
 
-        for (door, of_call) in [("functionConfig", &file), ("ConfigMap as functionConfig", &data)] {
+        for (door, of_call) in [
+            ("functionConfig", &file),
+            ("ConfigMap as functionConfig", &data),
+        ] {
             assert_eq!(values(&from_call(of_call)), wanted, "{door} {path}");
         }
 
@@ -257,13 +577,17 @@ fn a_setting_means_the_same_by_every_door() {
             // A key needs a ConfigMap, which another setting names.
             let named = |key: &str| from_yaml("named.yaml", &file.replace("{key: a}", key));
             let (base, wanted) = match *path {
-                "agent.config.configMapKeyRef.key" => (named("{name: b}"), values(&named("{name: b, key: a}"))),
+                "agent.config.configMapKeyRef.key" => {
+                    (named("{name: b}"), values(&named("{name: b, key: a}")))
+                }
                 _ => (Config::default(), wanted),
             };
             let annotated = annotations::overlay(&base, &[(&key, value, 7)]).unwrap();
             assert_eq!(values(&annotated), wanted, "annotation {name}");
             let leaf = Annotation::of(&key).unwrap().setting().unwrap();
-            assert!(matches!(annotated.origin(leaf), Origin::Annotation { key: of, offset: 7, .. } if *of == key));
+            assert!(
+                matches!(annotated.origin(leaf), Origin::Annotation { key: of, offset: 7, .. } if *of == key)
+            );
         }
     }
 }
@@ -271,7 +595,11 @@ fn a_setting_means_the_same_by_every_door() {
 #[test]
 fn every_setting_is_tried_by_every_door() {
     let default = Config::default();
-    let tried = |path: &str| DOORS.iter().any(|(door, ..)| *door == path || door.starts_with(&format!("{path}.")));
+    let tried = |path: &str| {
+        DOORS
+            .iter()
+            .any(|(door, ..)| *door == path || door.starts_with(&format!("{path}.")))
+    };
     let missing: Vec<String> = settings(&schema()["properties"]["spec"], "")
         .into_iter()
         .filter(|path| default.value(path).is_some() && !tried(path))
@@ -285,13 +613,17 @@ fn every_setting_is_tried_by_every_door() {
     let paths: BTreeSet<&str> = DOORS.iter().map(|(path, ..)| *path).collect();
     let idle: Vec<&&str> = paths
         .iter()
-        .filter(|path| !DOORS.iter().any(|(door, _, in_file, _)| door == *path && changes(in_file)))
+        .filter(|path| {
+            !DOORS
+                .iter()
+                .any(|(door, _, in_file, _)| door == *path && changes(in_file))
+        })
         .collect();
     assert!(idle.is_empty(), "{idle:?}");
     let by_annotation = |annotation: &Annotation| {
-        DOORS
-            .iter()
-            .any(|(_, _, in_file, door)| door.is_some_and(|(name, _)| name == annotation.name()) && changes(in_file))
+        DOORS.iter().any(|(_, _, in_file, door)| {
+            door.is_some_and(|(name, _)| name == annotation.name()) && changes(in_file)
+        })
     };
     let unasked: Vec<&Annotation> = Annotation::ALL
         .iter()
@@ -316,23 +648,56 @@ fn settings(schema: &serde_json::Value, inside: &str) -> Vec<String> {
 #[test]
 fn a_bad_argument_is_named_with_its_number() {
     for (arguments, expected) in [
-        (&["agent.image"][..], "--set #1: error: `--set` requires a path and a value"),
-        (&["agent.image="], "--set #1: error: `agent.image` must not be empty"),
-        (&["injection=always", "agent.imag=a"], "--set #2: error: unknown setting `agent.imag`"),
+        (
+            &["agent.image"][..],
+            "--set #1: error: `--set` requires a path and a value",
+        ),
+        (
+            &["agent.image="],
+            "--set #1: error: `agent.image` must not be empty",
+        ),
+        (
+            &["injection=always", "agent.imag=a"],
+            "--set #2: error: unknown setting `agent.imag`",
+        ),
         (&["=a"], "--set #1: error: unknown setting ``"),
-        (&["agent=a"], "--set #1: error: `agent` must be a mapping, found a string"),
+        (
+            &["agent=a"],
+            "--set #1: error: `agent` must be a mapping, found a string",
+        ),
         (&["agent="], "--set #1: error: `agent` has no value"),
-        (&["agent.roles=aa:bb,cc:dd"], "--set #1: error: `agent.roles` must be a list, found a string"),
-        (&["agent.roles=[aa:bb, web]"], "--set #1: error: `agent.roles[1]` must be a role, found `web`"),
-        (&["agent.roles=[aa:bb"], "--set #1: error: `agent.roles` is not valid YAML: this bracket is never closed"),
-        (&["annotations.allow="], "--set #1: error: `annotations.allow` has no value"),
+        (
+            &["agent.roles=aa:bb,cc:dd"],
+            "--set #1: error: `agent.roles` must be a list, found a string",
+        ),
+        (
+            &["agent.roles=[aa:bb, web]"],
+            "--set #1: error: `agent.roles[1]` must be a role, found `web`",
+        ),
+        (
+            &["agent.roles=[aa:bb"],
+            "--set #1: error: `agent.roles` is not valid YAML: this bracket is never closed",
+        ),
+        (
+            &["annotations.allow="],
+            "--set #1: error: `annotations.allow` has no value",
+        ),
         (
             &["annotations.allow=[roles, imgae]"],
             "--set #1: error: `annotations.allow[1]` must be the name of an annotation, found `imgae`",
         ),
-        (&["kubelet.port=many"], "--set #1: error: `kubelet.port` must be a whole number up to 65535, found `many`"),
-        (&["agent.env=[{name: A, valeu: b}]"], "--set #1: error: `agent.env[0]` has no field `valeu`"),
-        (&["agent.securityContext.runAsUsr=1"], "--set #1: error: `agent.securityContext` has no field `runAsUsr`"),
+        (
+            &["kubelet.port=many"],
+            "--set #1: error: `kubelet.port` must be a whole number up to 65535, found `many`",
+        ),
+        (
+            &["agent.env=[{name: A, valeu: b}]"],
+            "--set #1: error: `agent.env[0]` has no field `valeu`",
+        ),
+        (
+            &["agent.securityContext.runAsUsr=1"],
+            "--set #1: error: `agent.securityContext` has no field `runAsUsr`",
+        ),
         (
             &["agent.securityContext.runAsUser.a=1"],
             "--set #1: error: `agent.securityContext.runAsUser` is a single value and has no field `a`",
@@ -341,22 +706,35 @@ fn a_bad_argument_is_named_with_its_number() {
             &["kubelet.port=1", "kubelet.readOnlyPort=2"],
             "--set #2: error: `kubelet.readOnlyPort` and `kubelet.port` cannot be combined: the read-only port has no TLS",
         ),
-        (&["waitFor.timeoutSeconds=0"], "--set #1: error: `waitFor.timeoutSeconds` must be at least 1, found `0`"),
         (
-            &["agent.env=[{name: MACKEREL_MEMO, value: a}]", "agent.memo=b"],
+            &["waitFor.timeoutSeconds=0"],
+            "--set #1: error: `waitFor.timeoutSeconds` must be at least 1, found `0`",
+        ),
+        (
+            &[
+                "agent.env=[{name: MACKEREL_MEMO, value: a}]",
+                "agent.memo=b",
+            ],
             "--set #2: error: `agent.memo` has no effect because `agent.env[0]` sets MACKEREL_MEMO",
         ),
         (
             &["waitFor.image=a/mackerel-container-agent:1"],
             "--set #1: error: `waitFor.image` must be an image of mackerel-agent-injector, but `a/mackerel-container-agent:1` is the agent",
         ),
-        (&["agent.tmp.sizeLimit=64m"], "--set #1: error: `agent.tmp.sizeLimit` is not a whole number of bytes: `64m`"),
+        (
+            &["agent.tmp.sizeLimit=64m"],
+            "--set #1: error: `agent.tmp.sizeLimit` is not a whole number of bytes: `64m`",
+        ),
         (
             &["agent.resources.limits.memroy=1Gi"],
             "--set #1: error: `agent.resources.limits.memroy` is not a resource name of Kubernetes",
         ),
     ] {
-        assert_eq!(from_arguments(arguments).unwrap_err(), [expected], "{arguments:?}");
+        assert_eq!(
+            from_arguments(arguments).unwrap_err(),
+            [expected],
+            "{arguments:?}"
+        );
     }
 }
 
@@ -365,22 +743,50 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     let file = format!(
         "{{apiVersion: {API_VERSION}, kind: {KIND}, spec: {{namespace: a, agent: {{image: a, roles: [aa:aa]}}}}}}"
     );
-    let set = ["agent.image=b", "namespace=b", "agent.image=c", "agent.roles=[bb:bb]"].map(str::to_owned);
+    let set = [
+        "agent.image=b",
+        "namespace=b",
+        "agent.image=c",
+        "agent.roles=[bb:bb]",
+    ]
+    .map(str::to_owned);
     let sources = Sources::of_text("c.yaml", &file);
     let config = load(&sources.with_set(&set).with_namespace("c")).unwrap();
     assert_eq!(config.value("agent.image"), Some("c".into()));
     assert_eq!(config.value("namespace"), Some("c".into()));
     assert_eq!(config.value("agent.roles"), Some(json!(["bb:bb"])));
-    assert!(matches!(config.origin("agent.image"), Origin::Argument { number: 3, .. }));
+    assert!(matches!(
+        config.origin("agent.image"),
+        Origin::Argument { number: 3, .. }
+    ));
     assert_eq!(*config.origin("namespace"), Origin::Namespace);
     assert_eq!(*config.origin("agent.memo"), Origin::Default);
-    assert!(config.is_explicit("agent") && config.is_explicit("agent.roles") && !config.is_explicit("agent.resources"));
+    assert!(
+        config.is_explicit("agent")
+            && config.is_explicit("agent.roles")
+            && !config.is_explicit("agent.resources")
+    );
 
-    let wholes = ["select.podSelector", "select.kinds", "select", "agent", "rbac.generate", "sidecar", "kubelet.port"];
+    let wholes = [
+        "select.podSelector",
+        "select.kinds",
+        "select",
+        "agent",
+        "rbac.generate",
+        "sidecar",
+        "kubelet.port",
+    ];
     for whole in wholes.into_iter().chain(["annotations.allow"]) {
-        let set = ["select.podSelector.matchLabels.a=b", "agent.image=a", "annotations.allow=[]"];
+        let set = [
+            "select.podSelector.matchLabels.a=b",
+            "agent.image=a",
+            "annotations.allow=[]",
+        ];
         let config = from_arguments(&[&set[..], &[&format!("{whole}=null")]].concat()).unwrap();
-        assert!(!config.is_explicit(whole), "null goes back to the default: {whole}");
+        assert!(
+            !config.is_explicit(whole),
+            "null goes back to the default: {whole}"
+        );
     }
 
     let replaced = ["a=b", "={c: d}", "e=f"].map(|rest| {
@@ -389,7 +795,13 @@ fn arguments_come_in_their_order_on_the_one_base_and_the_namespace_last() {
     });
     let replaced = from_arguments(&replaced.each_ref().map(String::as_str)).unwrap();
     let paths: Vec<&str> = replaced.explicit().map(|(path, _)| path).collect();
-    assert_eq!(paths, ["select.podSelector.matchLabels", "select.podSelector.matchLabels.e"]);
+    assert_eq!(
+        paths,
+        [
+            "select.podSelector.matchLabels",
+            "select.podSelector.matchLabels.e"
+        ]
+    );
 
     let unset = load(&sources.with_namespace("")).unwrap();
     assert_eq!(unset.value("namespace"), Some(json!(null)));
@@ -409,7 +821,10 @@ fn settings_that_the_webhook_cannot_follow_are_refused_for_it_and_null_resets_th
     assert!(load(&sources).is_ok());
     let lines = |sources: &Sources<'_>| {
         let errors = load(sources).map(|_| ()).unwrap_err();
-        errors.iter().map(|error| Renderer::new(Colour::Never).line(error)).collect::<Vec<_>>()
+        errors
+            .iter()
+            .map(|error| Renderer::new(Colour::Never).line(error))
+            .collect::<Vec<_>>()
     };
     let refused = lines(&sources.for_webhook());
     let places = ["6:12", "11:7", "12:7", "14:7", "4:20"]
@@ -418,18 +833,38 @@ fn settings_that_the_webhook_cannot_follow_are_refused_for_it_and_null_resets_th
     for (line, place) in refused.iter().zip(places) {
         assert!(line.starts_with(&place), "{line}");
     }
-    assert!(refused[0].contains("`select.kinds`: a pod does not show the kind of its workload"), "{}", refused[0]);
+    assert!(
+        refused[0].contains("`select.kinds`: a pod does not show the kind of its workload"),
+        "{}",
+        refused[0]
+    );
 
-    let set = ["select.kinds=null", "select.exclude=null", "rbac.generate=null"].map(str::to_owned);
+    let set = [
+        "select.kinds=null",
+        "select.exclude=null",
+        "rbac.generate=null",
+    ]
+    .map(str::to_owned);
     let config = load(&sources.with_set(&set).for_webhook()).unwrap();
     assert_eq!(config.explicit().count(), 0);
-    let null =
-        text.replace("[Deployment]", "null").replace("true", "null").split_once("    exclude").unwrap().0.to_owned();
+    let null = text
+        .replace("[Deployment]", "null")
+        .replace("true", "null")
+        .split_once("    exclude")
+        .unwrap()
+        .0
+        .to_owned();
     assert!(load(&Sources::of_text("shared.yaml", &null).for_webhook()).is_ok());
     let value = serde_yaml::from_str(&null).unwrap();
-    assert_eq!(crate::json_schema::broken(&schema(), &value, ""), Vec::<String>::new());
+    assert_eq!(
+        crate::json_schema::broken(&schema(), &value, ""),
+        Vec::<String>::new()
+    );
     let argument = ["select.kinds=[Job]".to_owned()];
-    assert!(lines(&Sources::default().with_set(&argument).for_webhook())[0].starts_with("--set #1: error: "));
+    assert!(
+        lines(&Sources::default().with_set(&argument).for_webhook())[0]
+            .starts_with("--set #1: error: ")
+    );
 }
 
 #[test]
@@ -488,9 +923,12 @@ fn the_schema_refuses_what_it_can_describe() {
         "value-of-no-choice",
         "wrong-type",
     ] {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/configs/invalid").join(name).with_extension("yaml");
-        let value: serde_json::Value = serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/configs/invalid")
+            .join(name)
+            .with_extension("yaml");
+        let value: serde_json::Value =
+            serde_yaml::from_str(&fs::read_to_string(path).unwrap()).unwrap();
         assert!(!broken(&schema, &value, "").is_empty(), "{name}");
     }
 }
@@ -506,6 +944,10 @@ fn the_documentation_holds_this_schema_and_this_example() {
             fs::write(&path, &wanted).unwrap();
         }
         let written = fs::read_to_string(&path).unwrap_or_default();
-        assert!(written == wanted, "{} is out of date: run this test with UPDATE_EXPECTED=1", path.display());
+        assert!(
+            written == wanted,
+            "{} is out of date: run this test with UPDATE_EXPECTED=1",
+            path.display()
+        );
     }
 }

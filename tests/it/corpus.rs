@@ -37,12 +37,21 @@ impl Files {
                 if path.is_dir() {
                     folders.push(path);
                 } else {
-                    names.push(path.strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+                    names.push(
+                        path.strip_prefix(root)
+                            .unwrap()
+                            .to_str()
+                            .unwrap()
+                            .to_owned(),
+                    );
                 }
             }
         }
         names.sort();
-        Self { root: root.to_path_buf(), names: names.into_iter() }
+        Self {
+            root: root.to_path_buf(),
+            names: names.into_iter(),
+        }
     }
 }
 
@@ -62,31 +71,55 @@ static UNPACKING: Mutex<()> = Mutex::new(());
 fn unpacked(archive: &str, test: &str) -> Option<PathBuf> {
     let given = std::env::var_os("MACKEREL_CORPUS").map(PathBuf::from);
     let beside = |root: &Path| Some(root.parent()?.join("shared/corpus"));
-    let roots = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().filter(|root| root.join("Cargo.lock").is_file());
-    let source = given.or_else(|| roots.filter_map(beside).next()).unwrap_or_default();
+    let roots = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .filter(|root| root.join("Cargo.lock").is_file());
+    let source = given
+        .or_else(|| roots.filter_map(beside).next())
+        .unwrap_or_default();
     let packed = source.join(format!("{archive}.tar.xz"));
     if !packed.is_file() {
         let count = SKIPPED.fetch_add(1, Ordering::Relaxed) + 1;
         let place = packed.display();
         // Not `eprintln`, which the test harness keeps to itself.
-        let line = format!("SKIPPED ({count} so far): {test}: there is no {place}; set MACKEREL_CORPUS\n");
+        let line =
+            format!("SKIPPED ({count} so far): {test}: there is no {place}; set MACKEREL_CORPUS\n");
         std::io::stderr().write_all(line.as_bytes()).unwrap();
         return None;
     }
-    let _one_at_a_time = UNPACKING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("corpus");
+    let _one_at_a_time = UNPACKING
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .unwrap()
+        .join("corpus");
     let folder = target.join(archive);
     if !folder.is_dir() {
         fs::create_dir_all(&target).unwrap();
         // Another process may be at it too: each unpacks on its own, one of them puts its folder in place.
         let own = tempfile::tempdir_in(&target).unwrap();
-        let unpack = Command::new("tar").arg("-xJf").arg(&packed).arg("-C").arg(own.path()).status().unwrap();
-        assert!(unpack.success(), "tar could not unpack {}", packed.display());
+        let unpack = Command::new("tar")
+            .arg("-xJf")
+            .arg(&packed)
+            .arg("-C")
+            .arg(own.path())
+            .status()
+            .unwrap();
+        assert!(
+            unpack.success(),
+            "tar could not unpack {}",
+            packed.display()
+        );
         if fs::rename(own.path(), &folder).is_ok() {
             // The folder now has another name; there is nothing left to remove.
             let _ = own.keep();
         }
-        assert!(folder.is_dir(), "{} could not be put in place", folder.display());
+        assert!(
+            folder.is_dir(),
+            "{} could not be put in place",
+            folder.display()
+        );
     }
     Some(folder)
 }

@@ -49,11 +49,20 @@ impl LawCensus {
     }
 
     fn count(&self, beginning: &str) -> usize {
-        self.decided.iter().filter(|(decision, _)| decision.starts_with(beginning)).map(|(_, count)| count).sum()
+        self.decided
+            .iter()
+            .filter(|(decision, _)| decision.starts_with(beginning))
+            .map(|(_, count)| count)
+            .sum()
     }
 
     fn write(&self, way: &str, out: &mut String) {
-        writeln!(out, "## {way}\ntexts: {}\ntemplates: {}", self.texts, self.templates).unwrap();
+        writeln!(
+            out,
+            "## {way}\ntexts: {}\ntemplates: {}",
+            self.texts, self.templates
+        )
+        .unwrap();
         writeln!(out, "  of these whole, no patches: {}", self.whole).unwrap();
         for (decision, count) in &self.decided {
             writeln!(out, "  {decision}: {count}").unwrap();
@@ -72,7 +81,10 @@ pub(crate) struct CorpusText {
 }
 
 fn examine(subject: &CorpusText, config: &Config, pairs: &[Config]) -> LawCensus {
-    let mut census = LawCensus { texts: 1, ..LawCensus::default() };
+    let mut census = LawCensus {
+        texts: 1,
+        ..LawCensus::default()
+    };
     let CorpusText { name, text } = subject;
     let checked = catch_unwind(AssertUnwindSafe(|| laws::check(text, config, laws::INJECT)));
     let lawful = match checked {
@@ -86,8 +98,10 @@ fn examine(subject: &CorpusText, config: &Config, pairs: &[Config]) -> LawCensus
             return census;
         }
     };
-    let documents: Vec<ReadDocument<'_>> =
-        independent_reader::documents(text).into_iter().map(ReadDocument::read).collect();
+    let documents: Vec<ReadDocument<'_>> = independent_reader::documents(text)
+        .into_iter()
+        .map(ReadDocument::read)
+        .collect();
     take_count(name, &documents, &lawful.injection, &mut census);
     let here = laws::Made { by: config, lawful };
     if !here.lawful.injection.outcomes.is_empty() {
@@ -97,7 +111,11 @@ fn examine(subject: &CorpusText, config: &Config, pairs: &[Config]) -> LawCensus
         if let Some(other) = pairs.get(turn) {
             let converges = || {
                 let there = laws::made(text, other)?;
-                let (first, second) = if turns % 2 == 0 { (&here, &there) } else { (&there, &here) };
+                let (first, second) = if turns % 2 == 0 {
+                    (&here, &there)
+                } else {
+                    (&there, &here)
+                };
                 laws::converges(text, first, second)
             };
             match catch_unwind(AssertUnwindSafe(converges)) {
@@ -123,22 +141,39 @@ impl<'t> ReadDocument<'t> {
     fn read(text: &'t str) -> Self {
         let may_hold = independent_reader::may_hold_templates(text);
         let value = may_hold.then(|| independent_reader::read(text)).flatten();
-        Self { text, is_readable: !may_hold || value.is_some(), value }
+        Self {
+            text,
+            is_readable: !may_hold || value.is_some(),
+            value,
+        }
     }
 }
 
 /// Compares the injector's templates with those of the independent reader, and counts the decisions.
-fn take_count(name: &str, documents: &[ReadDocument<'_>], injection: &Injection, census: &mut LawCensus) {
+fn take_count(
+    name: &str,
+    documents: &[ReadDocument<'_>],
+    injection: &Injection,
+    census: &mut LawCensus,
+) {
     let readable = documents.iter().all(|document| document.is_readable);
-    let found = documents.iter().filter_map(|document| document.value.as_ref()).flat_map(independent_reader::wholes);
+    let found = documents
+        .iter()
+        .filter_map(|document| document.value.as_ref())
+        .flat_map(independent_reader::wholes);
     let (expected, wholes): (Vec<Template>, Vec<Whole>) = found.unzip();
     let seen: Vec<Template> = injection
         .outcomes
         .iter()
-        .map(|outcome| Template { kind: outcome.identity.kind.clone(), pointer: outcome.template.clone() })
+        .map(|outcome| Template {
+            kind: outcome.identity.kind.clone(),
+            pointer: outcome.template.clone(),
+        })
         .collect();
     if readable && injection.findings.is_empty() && seen != expected {
-        census.wrong.push(format!("{name}: libyaml sees the templates {expected:?}, we see {seen:?}"));
+        census.wrong.push(format!(
+            "{name}: libyaml sees the templates {expected:?}, we see {seen:?}"
+        ));
     }
     if readable && injection.findings.is_empty() && seen == expected {
         for (outcome, whole) in injection.outcomes.iter().zip(&wholes) {
@@ -148,17 +183,25 @@ fn take_count(name: &str, documents: &[ReadDocument<'_>], injection: &Injection,
                 reason => reason.class() == Class::Skipped || *whole == Whole::Whole,
             };
             if !fits {
-                let Outcome { identity, decision, .. } = outcome;
+                let Outcome {
+                    identity, decision, ..
+                } = outcome;
                 census.wrong.push(format!(
                     "{name}: {identity:?} is {}, and {whole:?} to the other reader",
                     decision.reason.id()
                 ));
             }
         }
-        census.whole += wholes.iter().filter(|whole| **whole == Whole::Whole).count();
+        census.whole += wholes
+            .iter()
+            .filter(|whole| **whole == Whole::Whole)
+            .count();
     }
     if !readable {
-        *census.decided.entry("(texts with a document that libyaml does not read)".to_owned()).or_default() += 1;
+        *census
+            .decided
+            .entry("(texts with a document that libyaml does not read)".to_owned())
+            .or_default() += 1;
     }
     census.templates += expected.len();
     for outcome in &injection.outcomes {
@@ -171,7 +214,10 @@ fn take_count(name: &str, documents: &[ReadDocument<'_>], injection: &Injection,
         *census.decided.entry(told).or_default() += 1;
         if reason.class() == Class::Refused {
             let identity = &outcome.identity;
-            census.refused.push(format!("{name}: {} {}: {}", identity.kind, identity.name, decision.message));
+            census.refused.push(format!(
+                "{name}: {} {}: {}",
+                identity.kind, identity.name, decision.message
+            ));
         }
     }
     for finding in &injection.findings {
@@ -182,48 +228,86 @@ fn take_count(name: &str, documents: &[ReadDocument<'_>], injection: &Injection,
                 end += document.text.len();
                 offset < end
             });
-            document.and_then(|document| independent_reader::read(document.text)).is_none()
+            document
+                .and_then(|document| independent_reader::read(document.text))
+                .is_none()
         });
-        let who = if nobody_reads { "document that nobody reads" } else { "document that libyaml reads" };
-        let told = format!("{who}, {}: {}", finding.reason.id(), general(&finding.message));
+        let who = if nobody_reads {
+            "document that nobody reads"
+        } else {
+            "document that libyaml reads"
+        };
+        let told = format!(
+            "{who}, {}: {}",
+            finding.reason.id(),
+            general(&finding.message)
+        );
         *census.decided.entry(told).or_default() += 1;
-        census.refused.push(format!("{name}: {who}: {}", finding.message));
+        census
+            .refused
+            .push(format!("{name}: {who}: {}", finding.message));
     }
 }
 
 /// A message without what is particular to the manifest.
 fn general(message: &str) -> String {
-    message.split('`').enumerate().map(|(index, part)| if index % 2 == 0 { part } else { "…" }).collect()
+    message
+        .split('`')
+        .enumerate()
+        .map(|(index, part)| if index % 2 == 0 { part } else { "…" })
+        .collect()
 }
 
 /// Checks law 3 by libyaml's reading of both texts. libyaml reads scalars by YAML 1.2, which makes no difference to the law.
-fn independent_third_law(name: &str, before: Vec<ReadDocument<'_>>, lawful: &laws::Lawful, census: &mut LawCensus) {
+fn independent_third_law(
+    name: &str,
+    before: Vec<ReadDocument<'_>>,
+    lawful: &laws::Lawful,
+    census: &mut LawCensus,
+) {
     let after = independent_reader::documents(&lawful.text);
     if before.len() != after.len() {
-        census.wrong.push(format!("{name}: libyaml sees {} documents become {}", before.len(), after.len()));
+        census.wrong.push(format!(
+            "{name}: libyaml sees {} documents become {}",
+            before.len(),
+            after.len()
+        ));
         return;
     }
     let mut start = 0;
     for (before, after) in before.into_iter().zip(after) {
         let here = start..start + before.text.len();
         start = here.end;
-        let outcomes = lawful.injection.outcomes.iter().filter(|outcome| here.contains(&outcome.offset));
-        let outcomes: Vec<_> = outcomes.filter(|outcome| !outcome.patch.is_empty()).collect();
+        let outcomes = lawful
+            .injection
+            .outcomes
+            .iter()
+            .filter(|outcome| here.contains(&outcome.offset));
+        let outcomes: Vec<_> = outcomes
+            .filter(|outcome| !outcome.patch.is_empty())
+            .collect();
         // In a list, whose resources would have to be found first, the laws' own check is enough.
-        let (Some(mut value), [outcome]) = (before.value, &outcomes[..]) else { continue };
+        let (Some(mut value), [outcome]) = (before.value, &outcomes[..]) else {
+            continue;
+        };
         if value.get("items").is_some() {
             continue;
         }
         let fits = json_patch::patch(&mut value, &outcome.patch).is_ok();
         if !fits || independent_reader::read(after).as_ref() != Some(&value) {
-            census.wrong.push(format!("{name}: libyaml reads something else than the patch says\n{after}"));
+            census.wrong.push(format!(
+                "{name}: libyaml reads something else than the patch says\n{after}"
+            ));
         }
     }
 }
 
 /// The four ways in which a manifest is tested.
 fn as_it_is(name: &str, text: &str) -> Option<CorpusText> {
-    Some(CorpusText { name: name.to_owned(), text: text.to_owned() })
+    Some(CorpusText {
+        name: name.to_owned(),
+        text: text.to_owned(),
+    })
 }
 
 /// Adds the annotation for the agent to every other template.
@@ -234,7 +318,10 @@ fn asking(name: &str, text: &str) -> Option<CorpusText> {
         let document = &text[document.span];
         out.push_str(&annotate(document, &mut count).unwrap_or_else(|| document.to_owned()));
     }
-    (out != text).then(|| CorpusText { name: name.to_owned(), text: out })
+    (out != text).then(|| CorpusText {
+        name: name.to_owned(),
+        text: out,
+    })
 }
 
 fn annotate(document: &str, count: &mut usize) -> Option<String> {
@@ -260,9 +347,16 @@ fn annotate(document: &str, count: &mut usize) -> Option<String> {
 
 fn ask(resource: &Value, template: &str) -> PatchOperation {
     let inject = "agent-injector.contrib.mackerel.io/inject";
-    let holds = |path: &str| resource.pointer(&format!("{template}{path}")).is_some_and(Value::is_object);
+    let holds = |path: &str| {
+        resource
+            .pointer(&format!("{template}{path}"))
+            .is_some_and(Value::is_object)
+    };
     let (path, value) = if holds("/metadata/annotations") {
-        ("/metadata/annotations/agent-injector.contrib.mackerel.io~1inject", json!("true"))
+        (
+            "/metadata/annotations/agent-injector.contrib.mackerel.io~1inject",
+            json!("true"),
+        )
     } else if holds("/metadata") {
         ("/metadata/annotations", json!({inject: "true"}))
     } else {
@@ -278,13 +372,25 @@ pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<CorpusText> {
     if text.replace("\r\n", "").contains('\r') {
         return None;
     }
-    let version = if name.len().is_multiple_of(2) { "v1" } else { "v1beta1" };
-    let dash = if name.len().is_multiple_of(3) { "  - " } else { "- " };
-    let mut list = format!("apiVersion: config.kubernetes.io/{version}\nkind: ResourceList\nitems:\n");
+    let version = if name.len().is_multiple_of(2) {
+        "v1"
+    } else {
+        "v1beta1"
+    };
+    let dash = if name.len().is_multiple_of(3) {
+        "  - "
+    } else {
+        "- "
+    };
+    let mut list =
+        format!("apiVersion: config.kubernetes.io/{version}\nkind: ResourceList\nitems:\n");
     let mut any = false;
     for document in independent_reader::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
         // What a directive or a marker's own line says has no place inside a list.
-        let mut lines = document.split_inclusive('\n').skip_while(|line| line.trim_end() == "---").peekable();
+        let mut lines = document
+            .split_inclusive('\n')
+            .skip_while(|line| line.trim_end() == "---")
+            .peekable();
         if document.starts_with('%') || lines.peek().is_some_and(|line| line.starts_with("---")) {
             return None;
         }
@@ -306,7 +412,10 @@ pub(crate) fn as_resource_list(name: &str, text: &str) -> Option<CorpusText> {
         }
         any |= begun;
     }
-    any.then(|| CorpusText { name: name.to_owned(), text: list })
+    any.then(|| CorpusText {
+        name: name.to_owned(),
+        text: list,
+    })
 }
 
 /// One file's part of the stream that Helm prints for its repository.
@@ -314,12 +423,18 @@ fn as_helm_prints(name: &str, text: &str) -> Option<String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut stream = String::new();
     for document in independent_reader::documents(text) {
-        let body = document.strip_prefix("---\r\n").or_else(|| document.strip_prefix("---\n")).unwrap_or(document);
+        let body = document
+            .strip_prefix("---\r\n")
+            .or_else(|| document.strip_prefix("---\n"))
+            .unwrap_or(document);
         if body.starts_with('%') || body.starts_with("---") {
             return None;
         }
         let body = body.trim_end().strip_suffix("\n...").unwrap_or(body);
-        if body.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        if body
+            .lines()
+            .all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+        {
             continue;
         }
         let end = if body.ends_with('\n') { "" } else { "\n" };
@@ -332,7 +447,12 @@ fn as_helm_prints(name: &str, text: &str) -> Option<String> {
 fn census_of(subjects: &[CorpusText], config: &Config, pairs: &[Config]) -> LawCensus {
     let half = |odd: usize| {
         move || -> Vec<LawCensus> {
-            subjects.iter().skip(odd).step_by(2).map(|subject| examine(subject, config, pairs)).collect()
+            subjects
+                .iter()
+                .skip(odd)
+                .step_by(2)
+                .map(|subject| examine(subject, config, pairs))
+                .collect()
         }
     };
     let (even, mut odd) = std::thread::scope(|scope| {
@@ -350,8 +470,11 @@ fn census_of(subjects: &[CorpusText], config: &Config, pairs: &[Config]) -> LawC
 
 #[test]
 fn corpus_laws_hold_and_the_census_is_as_it_was() {
-    let Some(files) = corpus::manifests("corpus_laws") else { return };
-    let (mut plain, mut wants, mut lists, mut streams) = (Vec::new(), Vec::new(), Vec::new(), Vec::<CorpusText>::new());
+    let Some(files) = corpus::manifests("corpus_laws") else {
+        return;
+    };
+    let (mut plain, mut wants, mut lists, mut streams) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::<CorpusText>::new());
     let mut not_text = 0;
     for (name, bytes) in files {
         let Ok(text) = String::from_utf8(bytes) else {
@@ -362,9 +485,15 @@ fn corpus_laws_hold_and_the_census_is_as_it_was() {
         lists.extend(as_resource_list(&name, &text));
         if let Some(part) = as_helm_prints(&name, &text) {
             let repository = name.split('/').next().unwrap_or_default();
-            match streams.last_mut().filter(|stream| stream.name == repository) {
+            match streams
+                .last_mut()
+                .filter(|stream| stream.name == repository)
+            {
                 Some(stream) => stream.text.push_str(&part),
-                None => streams.push(CorpusText { name: repository.to_owned(), text: part }),
+                None => streams.push(CorpusText {
+                    name: repository.to_owned(),
+                    text: part,
+                }),
             }
         }
         plain.extend(as_it_is(&name, &text));
@@ -374,9 +503,19 @@ fn corpus_laws_hold_and_the_census_is_as_it_was() {
     let annotated = of_spec("injection: annotated");
     let ways = [
         ("as they are", &plain, &always, others()),
-        ("every other template asks, injection: annotated", &wants, &annotated, Vec::new()),
+        (
+            "every other template asks, injection: annotated",
+            &wants,
+            &annotated,
+            Vec::new(),
+        ),
         ("as a ResourceList", &lists, &always, Vec::new()),
-        ("as the stream that Helm prints, a repository at a time", &streams, &always, Vec::new()),
+        (
+            "as the stream that Helm prints, a repository at a time",
+            &streams,
+            &always,
+            Vec::new(),
+        ),
     ];
     let mut seen = format!("files that are not UTF-8: {not_text}\n\n");
     let mut wrong = Vec::new();
@@ -392,16 +531,28 @@ fn corpus_laws_hold_and_the_census_is_as_it_was() {
             ));
         }
         fewer.push((way, census.count("injected")));
-        wrong.extend(census.wrong.into_iter().map(|line| format!("{way}: {line}")));
+        wrong.extend(
+            census
+                .wrong
+                .into_iter()
+                .map(|line| format!("{way}: {line}")),
+        );
     }
     compare(&seen, &fewer, &mut wrong);
     let shown: Vec<&str> = wrong.iter().take(40).map(|line| cut(line)).collect();
-    assert!(wrong.is_empty(), "{} wrong, of these:\n{}", wrong.len(), shown.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong, of these:\n{}",
+        wrong.len(),
+        shown.join("\n")
+    );
 }
 
 /// The beginning of a long text.
 fn cut(text: &str) -> &str {
-    text.char_indices().nth(4000).map_or(text, |(at, _)| &text[..at])
+    text.char_indices()
+        .nth(4000)
+        .map_or(text, |(at, _)| &text[..at])
 }
 
 /// Compares the census with `tests/census.txt`.
@@ -414,15 +565,29 @@ fn compare(seen: &str, injected: &[(&str, usize)], wrong: &mut Vec<String>) {
     if std::env::var_os("UPDATE_CENSUS").is_some() {
         std::fs::write(&path, seen).unwrap();
     } else {
-        let diff = similar::TextDiff::from_lines(&expected, seen).unified_diff().context_radius(2).to_string();
+        let diff = similar::TextDiff::from_lines(&expected, seen)
+            .unified_diff()
+            .context_radius(2)
+            .to_string();
         wrong.insert(0, format!("the census changed:\n{diff}"));
     }
     for (way, injected) in injected {
-        let before = expected.split("## ").find_map(|part| part.strip_prefix(way)).and_then(|part| {
-            part.lines().find_map(|line| line.strip_prefix("  injected: ")).and_then(|count| count.parse().ok())
-        });
+        let before = expected
+            .split("## ")
+            .find_map(|part| part.strip_prefix(way))
+            .and_then(|part| {
+                part.lines()
+                    .find_map(|line| line.strip_prefix("  injected: "))
+                    .and_then(|count| count.parse().ok())
+            });
         if before.is_some_and(|before: usize| *injected < before) {
-            wrong.insert(0, format!("FEWER templates are injected {way}: {injected}, not {}", before.unwrap_or(0)));
+            wrong.insert(
+                0,
+                format!(
+                    "FEWER templates are injected {way}: {injected}, not {}",
+                    before.unwrap_or(0)
+                ),
+            );
         }
     }
 }

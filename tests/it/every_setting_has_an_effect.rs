@@ -62,7 +62,10 @@ const ELSEWHERE: [&str; 3] = ["onError", "kubernetesVersion", "warnings.ignore"]
 fn given(config: &Config) -> String {
     let injection = inject(PODS, config, INJECT);
     let text = edit::apply(PODS, &injection.edits);
-    format!("{text}\n{:#?}\n{:#?}\n{:#?}", injection.outcomes, injection.remarks, injection.requirements)
+    format!(
+        "{text}\n{:#?}\n{:#?}\n{:#?}",
+        injection.outcomes, injection.remarks, injection.requirements
+    )
 }
 
 #[test]
@@ -79,7 +82,10 @@ fn every_setting_has_an_effect() {
             before.push("namespace=shop".to_owned());
         }
         let of = |set: &[String]| load(&Sources::default().with_set(set)).unwrap();
-        let (base, changed) = (of(&before), of(&[before.clone(), vec![format!("{path}={value}")]].concat()));
+        let (base, changed) = (
+            of(&before),
+            of(&[before.clone(), vec![format!("{path}={value}")]].concat()),
+        );
         if values(&base) == values(&changed) {
             continue;
         }

@@ -63,7 +63,11 @@ fn explained(folder: &Folder, more: &[&str]) -> Ran {
 }
 
 fn folder() -> Folder {
-    Folder::with(&[("config.yaml", CONFIG), ("deploy/a shop.yaml", SHOP), ("deploy/job.yaml", BROKEN)])
+    Folder::with(&[
+        ("config.yaml", CONFIG),
+        ("deploy/a shop.yaml", SHOP),
+        ("deploy/job.yaml", BROKEN),
+    ])
 }
 
 #[test]
@@ -97,14 +101,21 @@ required permissions (`mackerel-agent-injector rbac` prints them); without them 
 Mackerel hosts: 1, one for each replica
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
-    assert_eq!((ran.code, &*ran.stderr), (Some(2), ""), "what would be refused is trouble");
+    assert_eq!(
+        (ran.code, &*ran.stderr),
+        (Some(2), ""),
+        "what would be refused is trouble"
+    );
 }
 
 #[test]
 fn one_resource_comes_with_every_setting_and_where_it_was_set() {
     let folder = folder();
     for resource in ["web", "deployment/web", "Deployment/shop/web"] {
-        let ran = explained(&folder, &["deploy", "--resource", resource, "--set", "agent.memo=x"]);
+        let ran = explained(
+            &folder,
+            &["deploy", "--resource", resource, "--set", "agent.memo=x"],
+        );
         assert_eq!(ran.code, Some(0), "{ran:?}");
         for line in [
             "agent.roles                                     [\"shop:web\"]",
@@ -115,20 +126,33 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
             assert!(ran.stdout.contains(line), "{line}:\n{}", ran.stdout);
         }
         let origin = |path: &str| {
-            let line = ran.stdout.lines().find(|line| line.trim_start().starts_with(&format!("{path} "))).unwrap();
+            let line = ran
+                .stdout
+                .lines()
+                .find(|line| line.trim_start().starts_with(&format!("{path} ")))
+                .unwrap();
             line.rsplit("  ").next().unwrap().to_owned()
         };
         assert_eq!(origin("agent.roles"), "config.yaml:8:12");
         assert_eq!(origin("agent.memo"), "--set #1");
-        assert_eq!(origin("agent.resources.limits.memory"), "annotation memory-limit at deploy/a shop.yaml:9:58");
+        assert_eq!(
+            origin("agent.resources.limits.memory"),
+            "annotation memory-limit at deploy/a shop.yaml:9:58"
+        );
         assert_eq!(origin("agent.resources.requests.memory"), "default");
-        assert!(ran.stdout.contains("settings of the agent in spec.template.spec.containers"), "{}", ran.stdout);
+        assert!(
+            ran.stdout
+                .contains("settings of the agent in spec.template.spec.containers"),
+            "{}",
+            ran.stdout
+        );
         assert!(!ran.stdout.contains("migrate") && !ran.stdout.contains("StatefulSet"));
     }
     let none = explained(&folder, &["deploy", "--resource", "Deployment/nobody"]);
     assert_eq!((none.code, &*none.stdout), (Some(2), ""));
     assert!(
-        none.stderr.contains("no resource Deployment/nobody with a pod template; use for example"),
+        none.stderr
+            .contains("no resource Deployment/nobody with a pod template; use for example"),
         "{}",
         none.stderr
     );
@@ -137,10 +161,16 @@ fn one_resource_comes_with_every_setting_and_where_it_was_set() {
 #[test]
 fn a_resource_that_names_no_namespace_is_asked_for_by_the_one_that_it_gets() {
     let folder = Folder::with(&[("web.yaml", WEB)]);
-    let asked = |more: &[&str]| folder.run(&[&["explain", "web.yaml", "--resource"], more].concat());
+    let asked =
+        |more: &[&str]| folder.run(&[&["explain", "web.yaml", "--resource"], more].concat());
     let found = asked(&["Deployment/shop/web", "--namespace", "shop"]);
     assert_eq!(found.code, Some(0), "{found:?}");
-    assert!(found.stdout.contains("  Deployment/web spec.template  would be injected"), "{found:?}");
+    assert!(
+        found
+            .stdout
+            .contains("  Deployment/web spec.template  would be injected"),
+        "{found:?}"
+    );
     assert_eq!(asked(&["Deployment/shop/web"]).code, Some(2));
 }
 
@@ -155,13 +185,34 @@ spec: {containers: [{name: web, image: web}]}
 ";
     let folder = Folder::with(&[("web.yaml", annotated)]);
     let env = |variables: &str| {
-        let ran = folder.run(&["explain", "--set", &format!("agent.env=[{variables}]"), "web.yaml"]);
-        let line = ran.stdout.lines().find(|line| line.trim_start().starts_with("agent.env ")).unwrap();
-        line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")
+        let ran = folder.run(&[
+            "explain",
+            "--set",
+            &format!("agent.env=[{variables}]"),
+            "web.yaml",
+        ]);
+        let line = ran
+            .stdout
+            .lines()
+            .find(|line| line.trim_start().starts_with("agent.env "))
+            .unwrap();
+        line.split_whitespace()
+            .skip(1)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
-    let [log_level, memo] = ["{name: MACKEREL_LOG_LEVEL, value: DEBUG}", "{name: MACKEREL_MEMO, value: x}"];
-    assert_eq!(env("{name: A, value: b}"), r#"[{"name":"A","value":"b"}] --set #1"#);
-    assert_eq!(env(memo), "[] --set #1, without MACKEREL_MEMO, which an annotation sets");
+    let [log_level, memo] = [
+        "{name: MACKEREL_LOG_LEVEL, value: DEBUG}",
+        "{name: MACKEREL_MEMO, value: x}",
+    ];
+    assert_eq!(
+        env("{name: A, value: b}"),
+        r#"[{"name":"A","value":"b"}] --set #1"#
+    );
+    assert_eq!(
+        env(memo),
+        "[] --set #1, without MACKEREL_MEMO, which an annotation sets"
+    );
     assert_eq!(
         env(&format!("{log_level}, {memo}")),
         "[] --set #1, without MACKEREL_LOG_LEVEL and MACKEREL_MEMO, which annotations set"
@@ -172,19 +223,43 @@ spec: {containers: [{name: web, image: web}]}
 fn programs_get_the_same_as_json() {
     let ran = explained(&folder(), &["deploy", "--output", "json"]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let ids: Vec<&Value> = told["templates"].as_array().unwrap().iter().map(|one| &one["decision"]["id"]).collect();
-    assert_eq!(ids, ["injected", "not-requested", "not-selected", "invalid-annotation"]);
+    let ids: Vec<&Value> = told["templates"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["decision"]["id"])
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            "injected",
+            "not-requested",
+            "not-selected",
+            "invalid-annotation"
+        ]
+    );
     let quiet = &told["templates"][1];
-    assert_eq!(quiet["because"], json!({"rule": "injection", "value": "annotated", "origin": "config.yaml:4:14"}));
-    assert_eq!(quiet["place"], json!({"file": "deploy/a shop.yaml", "line": 13, "column": 1}));
+    assert_eq!(
+        quiet["because"],
+        json!({"rule": "injection", "value": "annotated", "origin": "config.yaml:4:14"})
+    );
+    assert_eq!(
+        quiet["place"],
+        json!({"file": "deploy/a shop.yaml", "line": 13, "column": 1})
+    );
     assert_eq!(quiet["warnings"][0]["id"], "misplaced-annotation");
     assert_eq!(told["needed"][0]["place"]["file"], "deploy/job.yaml");
     assert_eq!(told["withoutPodTemplate"], 1);
     assert!(told["templates"][0].get("agent").is_none());
-    let one = explained(&folder(), &["deploy", "--output", "json", "--resource", "web"]);
+    let one = explained(
+        &folder(),
+        &["deploy", "--output", "json", "--resource", "web"],
+    );
     let one: Value = serde_json::from_str(&one.stdout).unwrap();
     let settings = one["templates"][0]["agent"]["settings"].as_array().unwrap();
-    assert!(settings.contains(&json!({"path": "agent.roles", "value": ["shop:web"], "origin": "config.yaml:8:12"})));
+    assert!(settings.contains(
+        &json!({"path": "agent.roles", "value": ["shop:web"], "origin": "config.yaml:8:12"})
+    ));
 }
 
 #[test]
@@ -193,22 +268,45 @@ fn tools_of_code_review_get_what_is_to_be_looked_at() {
     let log: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
-    let rules: Vec<&Value> =
-        run["tool"]["driver"]["rules"].as_array().unwrap().iter().map(|rule| &rule["id"]).collect();
-    assert_eq!(rules, ["agent-missing", "misplaced-annotation", "invalid-annotation"]);
-    assert_eq!(run["tool"]["driver"]["rules"][0]["shortDescription"]["text"], "the agent is missing");
+    let rules: Vec<&Value> = run["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|rule| &rule["id"])
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            "agent-missing",
+            "misplaced-annotation",
+            "invalid-annotation"
+        ]
+    );
+    assert_eq!(
+        run["tool"]["driver"]["rules"][0]["shortDescription"]["text"],
+        "the agent is missing"
+    );
     let results = run["results"].as_array().unwrap();
     assert_eq!(results.len(), 3);
     for (index, result) in results.iter().enumerate() {
-        assert_eq!((&result["ruleId"], &result["ruleIndex"]), (rules[index], &json!(index)));
+        assert_eq!(
+            (&result["ruleId"], &result["ruleIndex"]),
+            (rules[index], &json!(index))
+        );
     }
     let levels: Vec<&Value> = results.iter().map(|result| &result["level"]).collect();
     assert_eq!(levels, ["note", "warning", "error"]);
     assert_eq!(results[0]["message"]["text"], "the agent would be added");
-    assert_eq!(results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"], "Deployment/shop/web");
+    assert_eq!(
+        results[0]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"],
+        "Deployment/shop/web"
+    );
     let physical = &results[1]["locations"][0]["physicalLocation"];
     assert_eq!(physical["artifactLocation"]["uri"], "deploy/a%20shop.yaml");
-    assert_eq!(physical["region"], json!({"startLine": 18, "startColumn": 5}));
+    assert_eq!(
+        physical["region"],
+        json!({"startLine": 18, "startColumn": 5})
+    );
 }
 
 /// Each finding has its place.
@@ -238,19 +336,37 @@ fn a_check_says_which_workload_lacks_its_agent() {
     let log: Value = serde_json::from_str(&ran.stdout).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
     assert_eq!((ran.code, results.len()), (Some(1), 1), "{}", ran.stderr);
-    assert_eq!((&results[0]["level"], &results[0]["ruleId"]), (&json!("error"), &json!("agent-missing")));
+    assert_eq!(
+        (&results[0]["level"], &results[0]["ruleId"]),
+        (&json!("error"), &json!("agent-missing"))
+    );
 
     // A file that is refused does not hide the others, and a Secret without the key is a finding as well.
     let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: mackerel-container-agent}\ndata: {x: eA==}\n";
-    let refused = WEB
-        .replace("name: web\nspec", "name: bad\nspec")
-        .replace("labels:", "annotations: {agent-injector.contrib.mackerel.io/inject: maybe}\n      labels:");
+    let refused = WEB.replace("name: web\nspec", "name: bad\nspec").replace(
+        "labels:",
+        "annotations: {agent-injector.contrib.mackerel.io/inject: maybe}\n      labels:",
+    );
     folder.write("bad.yaml", &refused);
     folder.write("secret.yaml", secret);
     let ran = folder.run(&["inject", "--check", "-o", "github", "."]);
-    let commands: Vec<&str> = ran.stdout.lines().map(|line| line.split(',').next().unwrap()).collect();
-    let expected = ["::error file=bad.yaml", "::error file=web.yaml", "::warning file=secret.yaml"];
-    assert_eq!((ran.code, &*commands), (Some(2), &expected[..]), "{}{}", ran.stdout, ran.stderr);
+    let commands: Vec<&str> = ran
+        .stdout
+        .lines()
+        .map(|line| line.split(',').next().unwrap())
+        .collect();
+    let expected = [
+        "::error file=bad.yaml",
+        "::error file=web.yaml",
+        "::warning file=secret.yaml",
+    ];
+    assert_eq!(
+        (ran.code, &*commands),
+        (Some(2), &expected[..]),
+        "{}{}",
+        ran.stdout,
+        ran.stderr
+    );
     std::fs::remove_file(folder.path("bad.yaml")).unwrap();
 
     assert_eq!(folder.run(&["inject", "-i", "web.yaml"]).code, Some(0));
@@ -259,12 +375,20 @@ fn a_check_says_which_workload_lacks_its_agent() {
     let ran = folder.run(&["uninject", "--check", "-o", "github", "web.yaml"]);
     assert_eq!(
         (ran.code, &*ran.stdout),
-        (Some(1), &*lacks.replace("agent-missing", "agent-not-wanted").replace("added", "removed"))
+        (
+            Some(1),
+            &*lacks
+                .replace("agent-missing", "agent-not-wanted")
+                .replace("added", "removed")
+        )
     );
 
     for (arguments, error) in [
         (&["--output", "github"][..], "--check"),
-        (&["--check", "--output", "patch"], "`--check` cannot be used with `--output patch`"),
+        (
+            &["--check", "--output", "patch"],
+            "`--check` cannot be used with `--output patch`",
+        ),
     ] {
         let ran = folder.run(&[&["inject", "web.yaml"], arguments].concat());
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
@@ -277,48 +401,77 @@ fn a_stream_is_explained_as_files_are_and_strict_takes_warnings_for_errors() {
     let folder = folder();
     let ran = folder.run_with(&["explain", "--config", "config.yaml", "-"], SHOP);
     assert_eq!(ran.code, Some(0));
-    assert!(ran.stdout.starts_with("<stdin>\n  line 1   Deployment/shop/web"), "{}", ran.stdout);
-    let strict = folder.run_with(&["explain", "--strict", "--config", "config.yaml", "-"], SHOP);
+    assert!(
+        ran.stdout
+            .starts_with("<stdin>\n  line 1   Deployment/shop/web"),
+        "{}",
+        ran.stdout
+    );
+    let strict = folder.run_with(
+        &["explain", "--strict", "--config", "config.yaml", "-"],
+        SHOP,
+    );
     assert_eq!(strict.code, Some(2));
-    assert!(strict.stdout.contains("error[misplaced-annotation]"), "{}", strict.stdout);
+    assert!(
+        strict.stdout.contains("error[misplaced-annotation]"),
+        "{}",
+        strict.stdout
+    );
     let nothing = folder.run(&["explain", "no-such-file.yaml"]);
     assert_eq!((nothing.code, &*nothing.stdout), (Some(2), ""));
-    assert!(nothing.stderr.contains("no such file"), "{}", nothing.stderr);
+    assert!(
+        nothing.stderr.contains("no such file"),
+        "{}",
+        nothing.stderr
+    );
 }
 
 /// The Secret may be in another file than the pods.
 #[test]
 fn what_surrounds_the_pods_is_looked_for_in_every_file() {
     let web = SHOP.split("---").next().unwrap();
-    let secret =
-        "apiVersion: v1\nkind: Secret\nmetadata: {name: mackerel-container-agent, namespace: shop}\ndata: {x: eA==}\n";
+    let secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: mackerel-container-agent, namespace: shop}\ndata: {x: eA==}\n";
     let folder = Folder::with(&[("a/secret.yaml", secret), ("b/web.yaml", web)]);
     let ran = folder.run(&["inject", "--diff", "."]);
     assert!(
         ran.stderr.contains("warning[missing-key]: ")
             && ran.stderr.contains(" --> a/secret.yaml:1:1\n")
-            && ran.stderr.contains(" = note: in v1/Secret/shop/mackerel-container-agent\n"),
+            && ran
+                .stderr
+                .contains(" = note: in v1/Secret/shop/mackerel-container-agent\n"),
         "{}",
         ran.stderr
     );
-    assert!(ran.stderr.contains("(in the input, without that key)\n"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("(in the input, without that key)\n"),
+        "{}",
+        ran.stderr
+    );
     let strict = folder.run(&["inject", "--strict", "-i", "."]);
-    assert_eq!((strict.code, folder.read("b/web.yaml").as_str()), (Some(2), web), "{}", strict.stderr);
+    assert_eq!(
+        (strict.code, folder.read("b/web.yaml").as_str()),
+        (Some(2), web),
+        "{}",
+        strict.stderr
+    );
 }
 
 /// The manifest of a CronJob does not say how many pods there will be.
 #[test]
 fn hosts_are_counted_by_replicas() {
     let three = WEB.replace("spec:\n  template", "spec:\n  replicas: 3\n  template");
-    let scaler =
-        "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {minReplicas: 5}\n";
+    let scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\nspec: {minReplicas: 5}\n";
     let report = WEB.replace("Deployment", "DaemonSet");
-    let none = WEB
-        .replace("name: web\nspec", "name: off\nspec")
-        .replace("labels:", "annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:");
+    let none = WEB.replace("name: web\nspec", "name: off\nspec").replace(
+        "labels:",
+        "annotations: {agent-injector.contrib.mackerel.io/inject: \"false\"}\n      labels:",
+    );
     for (texts, hosts) in [
         (&[WEB][..], "Mackerel hosts: 1, one for each replica\n"),
-        (&[WEB, &three, &none], "Mackerel hosts: 4, one for each replica\n"),
+        (
+            &[WEB, &three, &none],
+            "Mackerel hosts: 4, one for each replica\n",
+        ),
         (
             &[&three, &report],
             "Mackerel hosts: at least 3, one for each replica; unknown for 1 template without a number of replicas\n",
@@ -332,7 +485,10 @@ fn hosts_are_counted_by_replicas() {
             "Mackerel hosts: 3, one for each replica; the autoscalers of the input may change that number; \
              unknown for 1 template without a number of replicas\n",
         ),
-        (&[&report], "Mackerel hosts: unknown for 1 template without a number of replicas\n"),
+        (
+            &[&report],
+            "Mackerel hosts: unknown for 1 template without a number of replicas\n",
+        ),
     ] {
         let stream = texts.join("---\n");
         let ran = Folder::with(&[]).run_with(&["explain", "-"], &stream);
@@ -340,9 +496,15 @@ fn hosts_are_counted_by_replicas() {
     }
     let off = Folder::with(&[]).run_with(&["explain", "-"], &none);
     assert!(!off.stdout.contains("Mackerel hosts"), "{}", off.stdout);
-    let json = Folder::with(&[]).run_with(&["explain", "-o", "json", "-"], format!("{three}---\n{report}"));
+    let json = Folder::with(&[]).run_with(
+        &["explain", "-o", "json", "-"],
+        format!("{three}---\n{report}"),
+    );
     let json: Value = serde_json::from_str(&json.stdout).unwrap();
-    assert_eq!(json["mackerel"], json!({"hosts": 3, "hasAutoscalers": false, "unknownTemplates": 1}));
+    assert_eq!(
+        json["mackerel"],
+        json!({"hosts": 3, "hasAutoscalers": false, "unknownTemplates": 1})
+    );
 }
 
 #[test]
@@ -360,17 +522,32 @@ fn an_external_or_sealed_secret_of_the_input_counts_as_the_secret() {
             "apiVersion: external-secrets.io/v1\nkind: ExternalSecret\nmetadata: {name: mackerel-container-agent}\nspec: {target: {name: another}}\n",
             false,
         ),
-        ("apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: mackerel-container-agent}\n", true),
+        (
+            "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: mackerel-container-agent}\n",
+            true,
+        ),
         (
             "apiVersion: bitnami.com/v1alpha1\nkind: SealedSecret\nmetadata: {name: key}\nspec: {template: {metadata: {name: mackerel-container-agent}}}\n",
             true,
         ),
-        ("apiVersion: example.com/v1\nkind: SealedSecret\nmetadata: {name: mackerel-container-agent}\n", false),
+        (
+            "apiVersion: example.com/v1\nkind: SealedSecret\nmetadata: {name: mackerel-container-agent}\n",
+            false,
+        ),
     ] {
         let folder = Folder::with(&[("key.yaml", source), ("web.yaml", WEB)]);
         let ran = folder.run(&["inject", "--check", "."]);
-        assert_eq!(!ran.stderr.contains("(not in the input)"), is_there, "{source}{}", ran.stderr);
-        assert!(!ran.stderr.contains("missing-key"), "{source}{}", ran.stderr);
+        assert_eq!(
+            !ran.stderr.contains("(not in the input)"),
+            is_there,
+            "{source}{}",
+            ran.stderr
+        );
+        assert!(
+            !ran.stderr.contains("missing-key"),
+            "{source}{}",
+            ran.stderr
+        );
     }
 }
 
@@ -379,12 +556,28 @@ fn an_external_or_sealed_secret_of_the_input_counts_as_the_secret() {
 fn amounts_are_those_of_the_pod() {
     let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: a, image: a, resources: {limits: {cpu: 1, memory: 1Gi}}}]}\n";
     let folder = Folder::with(&[("pod.yaml", pod)]);
-    let ran = folder.run(&["explain", "pod.yaml", "--set", "qos=keep", "--output", "json"]);
+    let ran = folder.run(&[
+        "explain", "pod.yaml", "--set", "qos=keep", "--output", "json",
+    ]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
-    let settings = told["templates"][0]["agent"]["settings"].as_array().unwrap().iter();
+    let settings = told["templates"][0]["agent"]["settings"]
+        .as_array()
+        .unwrap()
+        .iter();
     let amounts: Vec<String> = settings
-        .filter(|setting| setting["path"].as_str().unwrap().starts_with("agent.resources."))
-        .map(|setting| format!("{} {} {}", setting["path"], setting["value"], setting["origin"]).replace('"', ""))
+        .filter(|setting| {
+            setting["path"]
+                .as_str()
+                .unwrap()
+                .starts_with("agent.resources.")
+        })
+        .map(|setting| {
+            format!(
+                "{} {} {}",
+                setting["path"], setting["value"], setting["origin"]
+            )
+            .replace('"', "")
+        })
         .collect();
     let expected = [
         "agent.resources.limits.memory 128Mi default",
@@ -405,15 +598,33 @@ fn what_to_do_is_said_at_the_first_of_many() {
     let folder = Folder::with(&[("a.yaml", &job("a")), ("b.yaml", &job("b"))]);
     let ran = folder.run(&["explain", "a.yaml", "b.yaml"]);
     let of = |what: &str| ran.stdout.matches(what).count();
-    assert_eq!((of("warning[immutable-template]: "), of(" = help: delete the existing")), (1, 1), "{}", ran.stdout);
-    assert_eq!(of("      warning[immutable-template] at line 4:18"), 1, "{}", ran.stdout);
+    assert_eq!(
+        (
+            of("warning[immutable-template]: "),
+            of(" = help: delete the existing")
+        ),
+        (1, 1),
+        "{}",
+        ran.stdout
+    );
+    assert_eq!(
+        of("      warning[immutable-template] at line 4:18"),
+        1,
+        "{}",
+        ran.stdout
+    );
 }
 
 /// A pod that only waits shows the hosts and settings of its init container, and no permissions.
 #[test]
 fn wait_for_comes_with_its_hosts_and_settings() {
     let folder = Folder::with(&[("web.yaml", WAITS)]);
-    let set = ["--set", "injection=annotated", "--set", "waitFor.image=example/wait:1"];
+    let set = [
+        "--set",
+        "injection=annotated",
+        "--set",
+        "waitFor.image=example/wait:1",
+    ];
     let ran = folder.run(&[&["explain", "web.yaml"][..], &set].concat());
     let expected = "\
 web.yaml
@@ -439,13 +650,30 @@ web.yaml
 1 would be injected
 ";
     assert_eq!(ran.stdout, expected, "{}", ran.stderr);
-    let both = folder.run(&["explain", "web.yaml", "--output", "json", "--set", "waitFor.image=example/wait:1"]);
+    let both = folder.run(&[
+        "explain",
+        "web.yaml",
+        "--output",
+        "json",
+        "--set",
+        "waitFor.image=example/wait:1",
+    ]);
     let both: Value = serde_json::from_str(&both.stdout).unwrap();
     let waits = &both["templates"][0]["waitFor"];
     assert_eq!(waits["standsIn"], "spec.template.spec.initContainers");
-    let paths: Vec<&Value> = waits["settings"].as_array().unwrap().iter().map(|setting| &setting["path"]).collect();
-    let expected =
-        ["annotation wait-for", "waitFor.image", "waitFor.timeoutSeconds", "waitFor.position", "waitFor.annotations"];
+    let paths: Vec<&Value> = waits["settings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|setting| &setting["path"])
+        .collect();
+    let expected = [
+        "annotation wait-for",
+        "waitFor.image",
+        "waitFor.timeoutSeconds",
+        "waitFor.position",
+        "waitFor.annotations",
+    ];
     assert_eq!(paths, expected);
 }
 
@@ -466,7 +694,11 @@ fn permissions_are_listed_by_namespace() {
             "apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}{namespace}}}\nspec: {{serviceAccountName: {account}, containers: [{{name: a, image: a}}]}}\n"
         )
     };
-    let pods = [pod("a", ", namespace: shop", "web"), pod("b", ", namespace: shop", "db"), pod("c", "", "web")];
+    let pods = [
+        pod("a", ", namespace: shop", "web"),
+        pod("b", ", namespace: shop", "db"),
+        pod("c", "", "web"),
+    ];
     let folder = Folder::with(&[("pods.yaml", &pods.join("---\n"))]);
     let permitted = |set: &[&str]| {
         let ran = folder.run(&[&["explain", "pods.yaml"], set].concat());
@@ -483,22 +715,54 @@ fn permissions_are_listed_by_namespace() {
     let proxy = "  nodes/proxy: it allows running commands in any container on any node";
     let less = "; if all clusters are 1.33 or later, set `kubernetesVersion: \"1.33\"` to use `nodes/pods` instead";
     let in_each = |get: &str| {
-        [("s", "db, web in shop"), ("", "web in the namespace of the other pods")]
-            .map(|(plural, accounts)| format!("  get {get}: ServiceAccount{plural} {accounts}"))
-            .to_vec()
+        [
+            ("s", "db, web in shop"),
+            ("", "web in the namespace of the other pods"),
+        ]
+        .map(|(plural, accounts)| format!("  get {get}: ServiceAccount{plural} {accounts}"))
+        .to_vec()
     };
-    assert_eq!(permitted(&[]), Some([in_each("nodes/proxy and nodes/stats"), vec![format!("{proxy}{less}")]].concat()));
-    assert_eq!(permitted(&["--set", "kubernetesVersion=1.33"]), Some(in_each("nodes/pods and nodes/stats")));
+    assert_eq!(
+        permitted(&[]),
+        Some(
+            [
+                in_each("nodes/proxy and nodes/stats"),
+                vec![format!("{proxy}{less}")]
+            ]
+            .concat()
+        )
+    );
+    assert_eq!(
+        permitted(&["--set", "kubernetesVersion=1.33"]),
+        Some(in_each("nodes/pods and nodes/stats"))
+    );
     let fargate = [in_each("nodes/proxy"), vec![proxy.to_owned()]].concat();
     assert_eq!(permitted(&["--set", "platform=eks-fargate"]), Some(fargate));
     assert_eq!(permitted(&["--set", "kubelet.readOnlyPort=10255"]), None);
-    let generated = ["--namespace", "shop", "--set", "rbac={generate: true, allowNodesProxy: true}"];
+    let generated = [
+        "--namespace",
+        "shop",
+        "--set",
+        "rbac={generate: true, allowNodesProxy: true}",
+    ];
     let ran = folder.run(&[&["explain", "pods.yaml"][..], &generated].concat());
-    assert!(ran.stdout.contains("required permissions (`rbac.generate` writes them); "), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains("required permissions (`rbac.generate` writes them); "),
+        "{}",
+        ran.stdout
+    );
     let ran = folder.run(&["explain", "pods.yaml"]);
     let needed = "  Secret mackerel-container-agent in shop, the namespace of the other pods, key MACKEREL_APIKEY: not in the input\n";
     assert!(ran.stdout.contains(needed), "{}", ran.stdout);
-    let ran = folder.run(&["explain", "pods.yaml", "--output", "json", "--resource", "a"]);
+    let ran = folder.run(&[
+        "explain",
+        "pods.yaml",
+        "--output",
+        "json",
+        "--resource",
+        "a",
+    ]);
     let told: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(
         told["permissions"],
@@ -513,39 +777,79 @@ fn each_workload_of_a_service_account_without_tokens_is_named() {
         WEB.replace("name: web\nspec", &format!("name: {name}\nspec"))
             .replace("containers:", "serviceAccountName: web\n      containers:")
     };
-    let folder =
-        Folder::with(&[("a.yaml", &of("a")), ("b.yaml", &of("b")), ("c.yaml", &of("c")), ("sa.yaml", account)]);
+    let folder = Folder::with(&[
+        ("a.yaml", &of("a")),
+        ("b.yaml", &of("b")),
+        ("c.yaml", &of("c")),
+        ("sa.yaml", account),
+    ]);
     let told = folder.run(&["inject", "--diff", "."]).stderr;
     assert!(
-        told.contains("warning[sa-automount-off]: ServiceAccount web disables its token, so the agent exits"),
+        told.contains(
+            "warning[sa-automount-off]: ServiceAccount web disables its token, so the agent exits"
+        ),
         "{told}"
     );
-    assert!(told.contains(" = note: 2 more: b.yaml:") && told.contains(", c.yaml:"), "{told}");
+    assert!(
+        told.contains(" = note: 2 more: b.yaml:") && told.contains(", c.yaml:"),
+        "{told}"
+    );
     let explained = folder.run(&["explain", "."]).stdout;
-    assert!(explained.contains("\nwarning[sa-automount-off]: Deployment/a: "), "{explained}");
-    assert!(explained.contains("\nwarning[sa-automount-off] at c.yaml:"), "{explained}");
+    assert!(
+        explained.contains("\nwarning[sa-automount-off]: Deployment/a: "),
+        "{explained}"
+    );
+    assert!(
+        explained.contains("\nwarning[sa-automount-off] at c.yaml:"),
+        "{explained}"
+    );
     let one = folder.run(&["explain", "--resource", "c", "."]).stdout;
-    assert!(one.contains("\nwarning[sa-automount-off]: Deployment/c: ") && !one.contains("/a"), "{one}");
-    let alone = Folder::with(&[("x.yaml", &of("x")), ("y.yaml", &of("y").replace("Name: web", "Name: y"))]);
+    assert!(
+        one.contains("\nwarning[sa-automount-off]: Deployment/c: ") && !one.contains("/a"),
+        "{one}"
+    );
+    let alone = Folder::with(&[
+        ("x.yaml", &of("x")),
+        ("y.yaml", &of("y").replace("Name: web", "Name: y")),
+    ]);
     let told = alone.run(&["inject", "--diff", "."]).stderr;
-    assert!(told.contains("info[sa-automount-unknown]: ") && told.contains(" = note: 1 more: y.yaml:"), "{told}");
+    assert!(
+        told.contains("info[sa-automount-unknown]: ") && told.contains(" = note: 1 more: y.yaml:"),
+        "{told}"
+    );
 }
 
 /// They stand in no manifest, and a reviewer sees only what is annotated.
 #[test]
 fn errors_about_paths_are_annotations_without_a_file() {
     let folder = Folder::with(&[("web.yaml", WEB), ("none/README.md", "")]);
-    std::fs::write(folder.path("latin.yaml"), b"kind: Pod\nmetadata: {name: caf\xe9}\n").unwrap();
-    let check = |args: &[&str]| folder.run(&[&["inject", "--check", "-o", "github"], args].concat());
+    std::fs::write(
+        folder.path("latin.yaml"),
+        b"kind: Pod\nmetadata: {name: caf\xe9}\n",
+    )
+    .unwrap();
+    let check =
+        |args: &[&str]| folder.run(&[&["inject", "--check", "-o", "github"], args].concat());
     let lacks = "::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/web: the agent would be added\n";
     let missing = check(&["no.yaml", "web.yaml"]);
     assert_eq!(missing.code, Some(2));
     let run = missing.stdout.strip_prefix(lacks).unwrap();
-    assert!(run.starts_with("::error::no.yaml: ") && run.lines().count() == 1, "{run}");
+    assert!(
+        run.starts_with("::error::no.yaml: ") && run.lines().count() == 1,
+        "{run}"
+    );
     let unreadable = check(&["latin.yaml"]);
-    assert!(unreadable.stdout.starts_with("::error::latin.yaml: "), "{unreadable:?}");
+    assert!(
+        unreadable.stdout.starts_with("::error::latin.yaml: "),
+        "{unreadable:?}"
+    );
     let empty = check(&["--strict", "none"]);
-    assert!(empty.stdout.starts_with("::error title=no-resources::none: the directory has no "), "{empty:?}");
+    assert!(
+        empty
+            .stdout
+            .starts_with("::error title=no-resources::none: the directory has no "),
+        "{empty:?}"
+    );
     assert_eq!((empty.code, empty.stdout.lines().count()), (Some(2), 1));
     assert_eq!(check(&["none"]).stdout, "", "a warning");
     let explained = folder.run(&["explain", "-o", "github", "no.yaml"]).stdout;

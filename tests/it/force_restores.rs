@@ -13,10 +13,16 @@ use yaml_json_patch::documents;
 fn unrecorded(mut value: Value) -> Value {
     match &mut value {
         Value::Object(fields) => {
-            fields.retain(|key, field| key != "agent-injector.contrib.mackerel.io/record" && *field != false);
-            fields.values_mut().for_each(|field| *field = unrecorded(field.take()));
+            fields.retain(|key, field| {
+                key != "agent-injector.contrib.mackerel.io/record" && *field != false
+            });
+            fields
+                .values_mut()
+                .for_each(|field| *field = unrecorded(field.take()));
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| *item = unrecorded(item.take())),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| *item = unrecorded(item.take())),
         _ => {}
     }
     value
@@ -25,7 +31,9 @@ fn unrecorded(mut value: Value) -> Value {
 /// The value of the only document; none if there are more.
 fn says(text: &str) -> Option<Value> {
     let mut documents = documents(text);
-    let (document, None) = (documents.next()?, documents.next()) else { return None };
+    let (document, None) = (documents.next()?, documents.next()) else {
+        return None;
+    };
     let tree = yaml::read(&text[document.span]).ok()?;
     yaml::to_json(&tree, tree.root()?).ok()
 }
@@ -34,7 +42,9 @@ fn says(text: &str) -> Option<Value> {
 fn ours(value: &Value, at: &str, is_injected: bool, found: &mut Vec<String>) {
     let mut below = |token: &str, child: &Value| {
         let named = |child: &Value| {
-            child["name"].as_str().is_some_and(|name| name.starts_with("mackerel-") && !name.contains(':'))
+            child["name"]
+                .as_str()
+                .is_some_and(|name| name.starts_with("mackerel-") && !name.contains(':'))
         };
         let at = format!("{at}/{}", token.replace('~', "~0").replace('/', "~1"));
         let begins = !is_injected && child.is_object() && named(child);
@@ -45,7 +55,10 @@ fn ours(value: &Value, at: &str, is_injected: bool, found: &mut Vec<String>) {
     };
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, child)| below(key, child)),
-        Value::Array(items) => items.iter().enumerate().for_each(|(index, item)| below(&index.to_string(), item)),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(index, item)| below(&index.to_string(), item)),
         _ => {}
     }
 }
@@ -54,7 +67,9 @@ fn without(value: &Value, pointer: &str) -> Value {
     let mut value = value.clone();
     let (parent, token) = pointer.rsplit_once('/').unwrap();
     match value.pointer_mut(parent).unwrap() {
-        Value::Object(fields) => drop(fields.shift_remove(&token.replace("~1", "/").replace("~0", "~"))),
+        Value::Object(fields) => {
+            drop(fields.shift_remove(&token.replace("~1", "/").replace("~0", "~")))
+        }
         Value::Array(items) => drop(items.remove(token.parse().unwrap())),
         _ => unreachable!("it has children"),
     }
@@ -65,24 +80,38 @@ fn without(value: &Value, pointer: &str) -> Value {
 fn forced(case: &Case) -> usize {
     let options = placed(&case.text, case.options);
     let first = inject(&case.text, &case.config, options);
-    if first.outcomes.iter().all(|outcome| outcome.decision.reason != Reason::Injected) {
+    if first
+        .outcomes
+        .iter()
+        .all(|outcome| outcome.decision.reason != Reason::Injected)
+    {
         return 0;
     }
-    let Some(whole) = says(&applied(&case.text, &first.edits).unwrap()) else { return 0 };
+    let Some(whole) = says(&applied(&case.text, &first.edits).unwrap()) else {
+        return 0;
+    };
     let mut pointers = Vec::new();
     ours(&whole, "", false, &mut pointers);
     let is_identity = |pointer: &&String| {
         let tail: Vec<&str> = pointer.rsplit('/').take(3).collect();
         tail[0] == "name" && matches!(tail[2], "containers" | "initContainers" | "volumes")
     };
-    let pointers: Vec<&String> = pointers.iter().filter(|pointer| !is_identity(pointer)).collect();
+    let pointers: Vec<&String> = pointers
+        .iter()
+        .filter(|pointer| !is_identity(pointer))
+        .collect();
     let expected = unrecorded(whole.clone());
     let mut force = options;
     force.hand_edits = HandEdits::Overwrite;
     for pointer in &pointers {
         let edited = serde_json::to_string_pretty(&without(&whole, pointer)).unwrap();
         let again = inject(&edited, &case.config, force);
-        assert_eq!(crate::laws::fault(&again), None, "{}: without {pointer}", case.name);
+        assert_eq!(
+            crate::laws::fault(&again),
+            None,
+            "{}: without {pointer}",
+            case.name
+        );
         let mended = applied(&edited, &again.edits).unwrap();
         let is_whole = says(&mended).is_some_and(|mended| unrecorded(mended) == expected);
         assert!(is_whole, "{}: without {pointer}\n{mended}", case.name);
@@ -100,6 +129,12 @@ fn what_is_forced_back_is_whole() {
     };
     let cases = cases::all();
     // Each of them takes a hundred injections.
-    let tried: Vec<usize> = cases.iter().filter(begins).step_by(8).map(forced).filter(|tried| *tried > 0).collect();
+    let tried: Vec<usize> = cases
+        .iter()
+        .filter(begins)
+        .step_by(8)
+        .map(forced)
+        .filter(|tried| *tried > 0)
+        .collect();
     assert!(tried.len() > 12, "only {} cases", tried.len());
 }

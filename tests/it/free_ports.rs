@@ -17,6 +17,7 @@ fn next() -> u16 {
     // Another run of these tests begins elsewhere.
     let first = u16::try_from(std::process::id() % 100).unwrap() * 100;
     let free = |port: &u16| TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port)).is_ok();
-    let mut ports = PORTS.map(|_| PORTS.start + (first + TAKEN.fetch_add(1, Ordering::Relaxed)) % 10_000);
+    let mut ports =
+        PORTS.map(|_| PORTS.start + (first + TAKEN.fetch_add(1, Ordering::Relaxed)) % 10_000);
     ports.find(free).expect("a free port")
 }

@@ -17,8 +17,12 @@ struct DoorResult {
 }
 
 fn templates(text: &str) -> Vec<(Template, Value)> {
-    let values = independent_reader::documents(text).into_iter().filter_map(independent_reader::read);
-    values.flat_map(|value| independent_reader::pods(&value)).collect()
+    let values = independent_reader::documents(text)
+        .into_iter()
+        .filter_map(independent_reader::read);
+    values
+        .flat_map(|value| independent_reader::pods(&value))
+        .collect()
 }
 
 /// Runs every front end. None if the manifest cannot be the items of a list, or libyaml does not read it.
@@ -28,13 +32,28 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
         return None;
     }
     let plain = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if independent_reader::documents(plain).into_iter().any(|document| independent_reader::read(document).is_none()) {
+    if independent_reader::documents(plain)
+        .into_iter()
+        .any(|document| independent_reader::read(document).is_none())
+    {
         return None;
     }
-    let folder = Folder::with(&[("input.yaml", text), ("config.yaml", configuration.unwrap_or_default())]);
+    let folder = Folder::with(&[
+        ("input.yaml", text),
+        ("config.yaml", configuration.unwrap_or_default()),
+    ]);
     let with = |first: &[&'static str]| -> Vec<String> {
-        let config: &[&str] = if configuration.is_some() { &["--config", "config.yaml"] } else { &[] };
-        first.iter().chain(config).chain(flags).map(|word| (*word).to_owned()).collect()
+        let config: &[&str] = if configuration.is_some() {
+            &["--config", "config.yaml"]
+        } else {
+            &[]
+        };
+        first
+            .iter()
+            .chain(config)
+            .chain(flags)
+            .map(|word| (*word).to_owned())
+            .collect()
     };
     let call = |args: &[String], input: &str| {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -43,26 +62,46 @@ fn agree(text: &str, configuration: Option<&str>, flags: &[&str]) -> Option<Resu
     };
     let (stream_refused, stream) = call(&with(&[]), text);
     // Over files, to generate permissions is wrong usage, and those that are there stay.
-    let permits =
-        configuration.is_some_and(|configuration| configuration.contains("generate: true")) || text.contains("v1;rbac");
-    let (refused, file) =
-        if permits { (stream_refused, stream.clone()) } else { call(&with(&["inject", "input.yaml"]), "") };
+    let permits = configuration
+        .is_some_and(|configuration| configuration.contains("generate: true"))
+        || text.contains("v1;rbac");
+    let (refused, file) = if permits {
+        (stream_refused, stream.clone())
+    } else {
+        call(&with(&["inject", "input.yaml"]), "")
+    };
     if (refused, &file) != (stream_refused, &stream) {
-        return Some(Err(format!("the file gives {refused} {file}\nthe stream gives {stream_refused} {stream}")));
+        return Some(Err(format!(
+            "the file gives {refused} {file}\nthe stream gives {stream_refused} {stream}"
+        )));
     }
     let mut list = as_resource_list("doors", text)?.text;
     // A line of a tab alone does not move in with the others.
     independent_reader::read(&list)?;
     if let Some(configuration) = configuration {
         list.push_str("functionConfig:\n");
-        configuration.lines().for_each(|line| list.push_str(&format!("  {line}\n")));
+        configuration
+            .lines()
+            .for_each(|line| list.push_str(&format!("  {line}\n")));
     }
     let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
     let (list_refused, list) = call(&flags, &list);
-    let by_file = DoorResult { refused, templates: if refused { templates(text) } else { templates(&file) } };
-    let by_list = DoorResult { refused: list_refused, templates: templates(&list) };
+    let by_file = DoorResult {
+        refused,
+        templates: if refused {
+            templates(text)
+        } else {
+            templates(&file)
+        },
+    };
+    let by_list = DoorResult {
+        refused: list_refused,
+        templates: templates(&list),
+    };
     if by_file != by_list {
-        return Some(Err(format!("the file gives ({refused})\n{file}\nthe list gives ({list_refused})\n{list}")));
+        return Some(Err(format!(
+            "the file gives ({refused})\n{file}\nthe list gives ({list_refused})\n{list}"
+        )));
     }
     Some(Ok(()))
 }
@@ -90,15 +129,26 @@ fn front_ends_agree_over_the_cases() {
 #[test]
 fn front_ends_agree_over_generated_manifests() {
     let tape = || prop::collection::vec(any::<u8>(), 0..600);
-    let runs = Runs { failure_persistence: None, max_shrink_iters: 2_000, ..Runs::default() };
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { runs.cases } else { 150 };
-    let result = TestRunner::new(Runs { cases, ..runs }).run(&(tape(), tape()), |(manifest, config)| {
-        let text = generators::stream(&mut generators::Tape::new(&manifest));
-        let config = generators::configuration_text(&mut generators::Tape::new(&config));
-        match agree(&text, Some(&config), &[]) {
-            Some(Err(what)) => Err(proptest::test_runner::TestCaseError::fail(format!("{what}\n{config}\n{text}"))),
-            _ => Ok(()),
-        }
-    });
+    let runs = Runs {
+        failure_persistence: None,
+        max_shrink_iters: 2_000,
+        ..Runs::default()
+    };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
+        runs.cases
+    } else {
+        150
+    };
+    let result =
+        TestRunner::new(Runs { cases, ..runs }).run(&(tape(), tape()), |(manifest, config)| {
+            let text = generators::stream(&mut generators::Tape::new(&manifest));
+            let config = generators::configuration_text(&mut generators::Tape::new(&config));
+            match agree(&text, Some(&config), &[]) {
+                Some(Err(what)) => Err(proptest::test_runner::TestCaseError::fail(format!(
+                    "{what}\n{config}\n{text}"
+                ))),
+                _ => Ok(()),
+            }
+        });
     result.unwrap_or_else(|failure| panic!("{failure}"));
 }

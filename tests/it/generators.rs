@@ -12,12 +12,16 @@ pub(crate) struct Tape<'b> {
 
 impl<'b> Tape<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
-        Self { bytes: bytes.iter() }
+        Self {
+            bytes: bytes.iter(),
+        }
     }
 
     /// A number below `count`; 0 is the plainest choice.
     fn pick(&mut self, count: usize) -> usize {
-        self.bytes.next().map_or(0, |byte| usize::from(*byte) % count)
+        self.bytes
+            .next()
+            .map_or(0, |byte| usize::from(*byte) % count)
     }
 
     /// True once in about `count` times.
@@ -51,15 +55,28 @@ pub(crate) fn stream(tape: &mut Tape<'_>) -> String {
     let mut out = String::new();
     for number in 0..count {
         if number > 0 || tape.seldom(3) {
-            out.push_str(tape.one_of(&["---\n", "--- # next\n", "---\n---\n", "---\n# only a comment\n---\n"]));
+            out.push_str(tape.one_of(&[
+                "---\n",
+                "--- # next\n",
+                "---\n---\n",
+                "---\n# only a comment\n---\n",
+            ]));
         }
-        let resource = if tape.seldom(6) { list(tape) } else { resource(tape) };
+        let resource = if tape.seldom(6) {
+            list(tape)
+        } else {
+            resource(tape)
+        };
         if tape.seldom(8) {
             let pretty = tape.pick(2) == 0;
             json(&resource, pretty, 0, &mut out);
             out.push('\n');
         } else {
-            let mut writer = ManifestWriter { tape, out: String::new(), anchors: 0 };
+            let mut writer = ManifestWriter {
+                tape,
+                out: String::new(),
+                anchors: 0,
+            };
             writer.block(&resource, 0);
             out.push_str(&writer.out);
         }
@@ -78,22 +95,43 @@ pub(crate) fn stream(tape: &mut Tape<'_>) -> String {
         7 => {
             out = out
                 .split_inclusive('\n')
-                .map(|line| if tape.pick(2) == 0 { line.to_owned() } else { line.replace('\n', "\r\n") })
+                .map(|line| {
+                    if tape.pick(2) == 0 {
+                        line.to_owned()
+                    } else {
+                        line.replace('\n', "\r\n")
+                    }
+                })
                 .collect()
         }
         _ => {}
     }
-    if tape.seldom(10) { format!("\u{feff}{out}") } else { out }
+    if tape.seldom(10) {
+        format!("\u{feff}{out}")
+    } else {
+        out
+    }
 }
 
 fn list(tape: &mut Tape<'_>) -> Yaml {
     let mut items = Vec::new();
     for _ in 0..tape.pick(4) {
-        items.push(if tape.seldom(6) { Yaml::Null } else { resource(tape) });
+        items.push(if tape.seldom(6) {
+            Yaml::Null
+        } else {
+            resource(tape)
+        });
     }
-    let (version, kind) =
-        tape.one_of(&[("v1", "List"), ("config.kubernetes.io/v1", "ResourceList"), ("apps/v1", "DeploymentList")]);
-    Yaml::Map(vec![("apiVersion", Yaml::Text(version)), ("kind", Yaml::Text(kind)), ("items", Yaml::Seq(items))])
+    let (version, kind) = tape.one_of(&[
+        ("v1", "List"),
+        ("config.kubernetes.io/v1", "ResourceList"),
+        ("apps/v1", "DeploymentList"),
+    ]);
+    Yaml::Map(vec![
+        ("apiVersion", Yaml::Text(version)),
+        ("kind", Yaml::Text(kind)),
+        ("items", Yaml::Seq(items)),
+    ])
 }
 
 fn resource(tape: &mut Tape<'_>) -> Yaml {
@@ -117,13 +155,22 @@ fn resource(tape: &mut Tape<'_>) -> Yaml {
     };
     let mut metadata = vec![("name", Yaml::Text(tape.one_of(&["web", "api", "売り場"])))];
     if tape.seldom(5) {
-        metadata.push(("namespace", Yaml::Text(tape.one_of(&["shop", "kube-system"]))));
+        metadata.push((
+            "namespace",
+            Yaml::Text(tape.one_of(&["shop", "kube-system"])),
+        ));
     }
     if kind != "Pod" && tape.seldom(4) {
-        let wait = Yaml::Map(vec![("com.baeldung/wait-for-it", Yaml::Raw("\"www.google.com:80\""))]);
+        let wait = Yaml::Map(vec![(
+            "com.baeldung/wait-for-it",
+            Yaml::Raw("\"www.google.com:80\""),
+        )]);
         metadata.push(("annotations", wait));
     }
-    let mut parts = vec![("apiVersion", Yaml::Text(version)), ("kind", Yaml::Text(kind))];
+    let mut parts = vec![
+        ("apiVersion", Yaml::Text(version)),
+        ("kind", Yaml::Text(kind)),
+    ];
     match kind {
         "Pod" => {
             let mut annotations = annotations(tape);
@@ -134,18 +181,42 @@ fn resource(tape: &mut Tape<'_>) -> Yaml {
         }
         "ConfigMap" => {
             parts.push(("metadata", Yaml::Map(metadata)));
-            let text: &[&str] = &["apiVersion: v1", "kind: Pod", "---", "spec:", "  containers: []"];
-            parts.push(("data", Yaml::Map(vec![("pod.yaml", Yaml::Block("|", text))])));
+            let text: &[&str] = &[
+                "apiVersion: v1",
+                "kind: Pod",
+                "---",
+                "spec:",
+                "  containers: []",
+            ];
+            parts.push((
+                "data",
+                Yaml::Map(vec![("pod.yaml", Yaml::Block("|", text))]),
+            ));
         }
         "CronJob" => {
             parts.push(("metadata", Yaml::Map(metadata)));
-            let job = Yaml::Map(vec![("spec", Yaml::Map(vec![("template", template(tape))]))]);
-            parts.push(("spec", Yaml::Map(vec![("schedule", Yaml::Raw("\"0 3 * * *\"")), ("jobTemplate", job)])));
+            let job = Yaml::Map(vec![(
+                "spec",
+                Yaml::Map(vec![("template", template(tape))]),
+            )]);
+            parts.push((
+                "spec",
+                Yaml::Map(vec![
+                    ("schedule", Yaml::Raw("\"0 3 * * *\"")),
+                    ("jobTemplate", job),
+                ]),
+            ));
         }
         "LeaderWorkerSet" => {
             parts.push(("metadata", Yaml::Map(metadata)));
-            let both = vec![("leaderTemplate", template(tape)), ("workerTemplate", template(tape))];
-            parts.push(("spec", Yaml::Map(vec![("leaderWorkerTemplate", Yaml::Map(both))])));
+            let both = vec![
+                ("leaderTemplate", template(tape)),
+                ("workerTemplate", template(tape)),
+            ];
+            parts.push((
+                "spec",
+                Yaml::Map(vec![("leaderWorkerTemplate", Yaml::Map(both))]),
+            ));
         }
         _ => {
             parts.push(("metadata", Yaml::Map(metadata)));
@@ -215,7 +286,11 @@ fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Yaml)> {
             ),
         ]);
         debug_assert!(!key.starts_with(PREFIX) || key.len() > PREFIX.len());
-        let value = if value == "|-\n" { Yaml::Block("|-", &["one", "  two", "", "three"]) } else { Yaml::Raw(value) };
+        let value = if value == "|-\n" {
+            Yaml::Block("|-", &["one", "  two", "", "three"])
+        } else {
+            Yaml::Raw(value)
+        };
         if entries.iter().all(|(other, _)| *other != key) {
             entries.push((key, value));
         }
@@ -230,7 +305,10 @@ fn annotations(tape: &mut Tape<'_>) -> Vec<(&'static str, Yaml)> {
 fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Yaml {
     let mut spec = vec![("containers", containers(tape, 1))];
     if completes {
-        spec.push(("restartPolicy", Yaml::Text(tape.one_of(&["Never", "OnFailure"]))));
+        spec.push((
+            "restartPolicy",
+            Yaml::Text(tape.one_of(&["Never", "OnFailure"])),
+        ));
     }
     match tape.pick(8) {
         4 => spec.push(("initContainers", containers(tape, 0))),
@@ -248,7 +326,10 @@ fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Yaml {
         5 => spec.push(("automountServiceAccountToken", Yaml::Raw("false"))),
         6 => spec.push(("hostNetwork", Yaml::Raw("true"))),
         4 => spec.push(("automountServiceAccountToken", Yaml::Raw("true"))),
-        7 => spec.push(("nodeSelector", Yaml::Map(vec![("kubernetes.io/os", Yaml::Text("linux"))]))),
+        7 => spec.push((
+            "nodeSelector",
+            Yaml::Map(vec![("kubernetes.io/os", Yaml::Text("linux"))]),
+        )),
         _ => {}
     }
     match tape.pick(8) {
@@ -269,23 +350,38 @@ fn pod_spec(tape: &mut Tape<'_>, completes: bool) -> Yaml {
 }
 
 fn pull_secrets(names: &[&'static str]) -> Yaml {
-    Yaml::Seq(names.iter().map(|name| Yaml::Map(vec![("name", Yaml::Text(name))])).collect())
+    Yaml::Seq(
+        names
+            .iter()
+            .map(|name| Yaml::Map(vec![("name", Yaml::Text(name))]))
+            .collect(),
+    )
 }
 
 fn limits(amounts: &[(&'static str, &'static str)]) -> Yaml {
-    let amounts = amounts.iter().map(|(name, amount)| (*name, Yaml::Raw(amount))).collect();
+    let amounts = amounts
+        .iter()
+        .map(|(name, amount)| (*name, Yaml::Raw(amount)))
+        .collect();
     Yaml::Map(vec![("limits", Yaml::Map(amounts))])
 }
 
 fn volumes() -> Yaml {
     let name = ("name", Yaml::Text("cache"));
-    Yaml::Seq(vec![Yaml::Map(vec![name, ("emptyDir", Yaml::Map(Vec::new()))])])
+    Yaml::Seq(vec![Yaml::Map(vec![
+        name,
+        ("emptyDir", Yaml::Map(Vec::new())),
+    ])])
 }
 
 fn containers(tape: &mut Tape<'_>, at_least: usize) -> Yaml {
     let names = ["web", "proxy", "metrics"];
     let count = at_least + tape.pick(6) / 2;
-    Yaml::Seq((0..count).map(|index| container(tape, names[index % names.len()])).collect())
+    Yaml::Seq(
+        (0..count)
+            .map(|index| container(tape, names[index % names.len()]))
+            .collect(),
+    )
 }
 
 /// Adds an agent without a record to one of the lists, perhaps with a volume that has one of the injector's names.
@@ -297,7 +393,10 @@ fn agent_of_others(tape: &mut Tape<'_>, spec: &mut Vec<(&'static str, Yaml)>) {
     if let Yaml::Map(parts) = &mut agent {
         parts.retain(|(key, _)| *key != "image");
         parts.push(("image", Yaml::Raw("mackerel/mackerel-container-agent:1")));
-        let mount = vec![("name", Yaml::Text(volume)), ("mountPath", Yaml::Raw("/var/tmp"))];
+        let mount = vec![
+            ("name", Yaml::Text(volume)),
+            ("mountPath", Yaml::Raw("/var/tmp")),
+        ];
         parts.push(("volumeMounts", Yaml::Seq(vec![Yaml::Map(mount)])));
     }
     match spec.iter_mut().find(|(key, _)| *key == list) {
@@ -306,7 +405,10 @@ fn agent_of_others(tape: &mut Tape<'_>, spec: &mut Vec<(&'static str, Yaml)>) {
         None => spec.push((list, Yaml::Seq(vec![agent]))),
     }
     if volume != "cache" {
-        let volume = Yaml::Map(vec![("name", Yaml::Text(volume)), ("emptyDir", Yaml::Map(Vec::new()))]);
+        let volume = Yaml::Map(vec![
+            ("name", Yaml::Text(volume)),
+            ("emptyDir", Yaml::Map(Vec::new())),
+        ]);
         match spec.iter_mut().find(|(key, _)| *key == "volumes") {
             Some((_, Yaml::Seq(items))) => items.insert(tape.pick(items.len() + 1), volume),
             Some((_, other)) => *other = Yaml::Seq(vec![volume]),
@@ -316,18 +418,44 @@ fn agent_of_others(tape: &mut Tape<'_>, spec: &mut Vec<(&'static str, Yaml)>) {
 }
 
 fn container(tape: &mut Tape<'_>, name: &'static str) -> Yaml {
-    let mut parts =
-        vec![("name", Yaml::Text(name)), ("image", Yaml::Raw(tape.one_of(&["web:1", "\"web:1\"", "'web:1'"])))];
+    let mut parts = vec![
+        ("name", Yaml::Text(name)),
+        (
+            "image",
+            Yaml::Raw(tape.one_of(&["web:1", "\"web:1\"", "'web:1'"])),
+        ),
+    ];
     for _ in 0..tape.pick(3) {
         let part = match tape.pick(9) {
-            0 => ("args", Yaml::Seq(vec![Yaml::Raw("-v"), Yaml::Raw("\"--port=80\"")])),
+            0 => (
+                "args",
+                Yaml::Seq(vec![Yaml::Raw("-v"), Yaml::Raw("\"--port=80\"")]),
+            ),
             1 => ("command", Yaml::Null),
-            2 => ("args", Yaml::Seq(vec![Yaml::Block("|", &["one", "", "  two"])])),
+            2 => (
+                "args",
+                Yaml::Seq(vec![Yaml::Block("|", &["one", "", "  two"])]),
+            ),
             3 => ("args", Yaml::Seq(vec![Yaml::Block("|+", &["one", ""])])),
-            4 => ("args", Yaml::Seq(vec![Yaml::Block(">", &["folded", "text", "", "end"])])),
-            5 => ("env", Yaml::Seq(vec![Yaml::Map(vec![("name", Yaml::Text("A")), ("value", Yaml::Raw("'on'"))])])),
-            6 => ("resources", limits(tape.one_of(&[&[("cpu", "1")], &[("cpu", "1"), ("memory", "1Gi")]]))),
-            7 => ("workingDir", Yaml::Raw("/a\n                                b")),
+            4 => (
+                "args",
+                Yaml::Seq(vec![Yaml::Block(">", &["folded", "text", "", "end"])]),
+            ),
+            5 => (
+                "env",
+                Yaml::Seq(vec![Yaml::Map(vec![
+                    ("name", Yaml::Text("A")),
+                    ("value", Yaml::Raw("'on'")),
+                ])]),
+            ),
+            6 => (
+                "resources",
+                limits(tape.one_of(&[&[("cpu", "1")], &[("cpu", "1"), ("memory", "1Gi")]])),
+            ),
+            7 => (
+                "workingDir",
+                Yaml::Raw("/a\n                                b"),
+            ),
             _ => ("securityContext", Yaml::Map(Vec::new())),
         };
         if parts.iter().all(|(key, _)| *key != part.0) {
@@ -368,7 +496,12 @@ fn json(node: &Yaml, pretty: bool, depth: usize, out: &mut String) {
         line(out, depth + 1);
         match node {
             Yaml::Map(entries) => {
-                let _ = write!(out, "{:?}:{}", entries[index].0, if pretty { " " } else { "" });
+                let _ = write!(
+                    out,
+                    "{:?}:{}",
+                    entries[index].0,
+                    if pretty { " " } else { "" }
+                );
                 json(&entries[index].1, pretty, depth + 1, out);
             }
             Yaml::Seq(items) => json(&items[index], pretty, depth + 1, out),
@@ -517,7 +650,11 @@ impl ManifestWriter<'_, '_> {
             }
             Yaml::Seq(_) => {
                 self.end();
-                let step = if behind_key { self.tape.one_of(&[2, 0, 0, 4]) } else { 2 };
+                let step = if behind_key {
+                    self.tape.one_of(&[2, 0, 0, 4])
+                } else {
+                    2
+                };
                 self.block(node, indent + step);
             }
         }
@@ -544,7 +681,11 @@ impl ManifestWriter<'_, '_> {
                 Yaml::Map(entries) => {
                     let (key, value) = &entries[index];
                     let quoted = self.tape.seldom(3);
-                    let _ = if quoted { write!(self.out, "\"{key}\": ") } else { write!(self.out, "{key}: ") };
+                    let _ = if quoted {
+                        write!(self.out, "\"{key}\": ")
+                    } else {
+                        write!(self.out, "{key}: ")
+                    };
                     self.flow(value, indent + 2, wide);
                 }
                 Yaml::Seq(items) => self.flow(&items[index], indent + 2, wide),
@@ -577,7 +718,14 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
             spec.push('\n');
         }
     };
-    say(tape.one_of(&["", "", "", "injection: annotated", "injection: always", "injection: disabled"]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "",
+        "injection: annotated",
+        "injection: always",
+        "injection: disabled",
+    ]));
     say(tape.one_of(&[
         "",
         "",
@@ -597,7 +745,11 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "kubelet: {insecureTLS: true}",
         "platform: eks-fargate",
     ]));
-    say(tape.one_of(&["", "", "podTemplates: [{group: example.com, kind: Widget, path: /spec/template}]"]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "podTemplates: [{group: example.com, kind: Widget, path: /spec/template}]",
+    ]));
     say(tape.one_of(&[
         "",
         "",
@@ -607,7 +759,12 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "namespace: shop\n  rbac: {generate: true, allowNodesProxy: true}",
     ]));
     say(tape.one_of(&["", "", "qos: keep", "qos: refuse"]));
-    say(tape.one_of(&["", "", "apiKey: {secretKeyRef: {name: other}}", "apiKey: {secretKeyRef: {key: key}}"]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "apiKey: {secretKeyRef: {name: other}}",
+        "apiKey: {secretKeyRef: {key: key}}",
+    ]));
     say(tape.one_of(&["", "", "onError: skip"]));
     say(tape.one_of(&[
         "",
@@ -625,9 +782,20 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
         "waitFor: {image: a, timeoutSeconds: 30, annotations: [com.baeldung/wait-for-it]}",
         "waitFor: {image: a, position: first}",
     ]));
-    say(tape.one_of(&["", "", "", "annotations: {allow: []}", "annotations: {allow: [roles, wait-for, sidecar]}"]));
+    say(tape.one_of(&[
+        "",
+        "",
+        "",
+        "annotations: {allow: []}",
+        "annotations: {allow: [roles, wait-for, sidecar]}",
+    ]));
     let choices: [&[&str]; 13] = [
-        &["", "", "imagePullSecrets: [team]", "imagePullSecrets: [mirror, team]"],
+        &[
+            "",
+            "",
+            "imagePullSecrets: [team]",
+            "imagePullSecrets: [mirror, team]",
+        ],
         &["", "", "image: \"example/mackerel-container-agent:2\""],
         &["", "", "roles: [\"shop:web\"]"],
         &[
@@ -637,12 +805,35 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
             "config: {configMapKeyRef: {name: shop}, pollingMinutes: 5}",
             "config: {location: \"https://example.com/a.yaml\"}",
         ],
-        &["", "", "displayName: \"売り場 $(MACKEREL_KUBERNETES_POD_NAME)\"", "memo: \"- a\\n# b: c\\n\""],
-        &["", "", "", "hostStatusOnStart: standby", "hostIdStore: memory"],
+        &[
+            "",
+            "",
+            "displayName: \"売り場 $(MACKEREL_KUBERNETES_POD_NAME)\"",
+            "memo: \"- a\\n# b: c\\n\"",
+        ],
+        &[
+            "",
+            "",
+            "",
+            "hostStatusOnStart: standby",
+            "hostIdStore: memory",
+        ],
         &["", "", "", "ignoreContainer: '^(istio-proxy|\\Qa*\\E)$(b)'"],
-        &["", "", "", "logLevel: DEBUG", "apiBase: 'https://mackerel.example.com/'"],
+        &[
+            "",
+            "",
+            "",
+            "logLevel: DEBUG",
+            "apiBase: 'https://mackerel.example.com/'",
+        ],
         &["", "", "", "imagePullPolicy: Always"],
-        &["", "", "resources: {limits: null}", "resources: {limits: {cpu: 1}}", "resources: {requests: {cpu: 0.1}}"],
+        &[
+            "",
+            "",
+            "resources: {limits: null}",
+            "resources: {limits: {cpu: 1}}",
+            "resources: {requests: {cpu: 0.1}}",
+        ],
         &["", "", "securityContext: {runAsUser: null}"],
         &["", "", "tmp: {sizeLimit: null}"],
         &[
@@ -652,7 +843,10 @@ pub(crate) fn configuration_text(tape: &mut Tape<'_>) -> String {
             "env: [{name: A, valueFrom: {secretKeyRef: {name: a, key: a}}}, {name: MACKEREL_KUBERNETES_KUBELET_HOST, value: 'a'}]",
         ],
     ];
-    let mut agent: Vec<&str> = choices.into_iter().map(|choices| tape.one_of(choices)).collect();
+    let mut agent: Vec<&str> = choices
+        .into_iter()
+        .map(|choices| tape.one_of(choices))
+        .collect();
     agent.retain(|setting| !setting.is_empty());
     say(&format!("agent: {{{}}}", agent.join(", ")));
     format!(

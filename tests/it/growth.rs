@@ -16,7 +16,11 @@ const MOST: f64 = 8.0;
 #[test]
 fn four_times_as_much_takes_less_than_eight_times_as_long() {
     let grown: Vec<String> = SHAPES.iter().filter_map(fault).collect();
-    assert!(grown.is_empty(), "these grow faster than their input:\n{}", grown.join("\n"));
+    assert!(
+        grown.is_empty(),
+        "these grow faster than their input:\n{}",
+        grown.join("\n")
+    );
 }
 
 #[allow(clippy::print_stdout, reason = "`--nocapture` shows all shapes")]
@@ -32,7 +36,10 @@ fn fault(shape: &Shape) -> Option<String> {
     }
     let (one, four) = (least(n), least(4 * n));
     let ratio = four.as_secs_f64() / one.as_secs_f64();
-    let line = format!("{}: {n} in {one:.1?}, 4 times as many in {four:.1?}: {ratio:.1}", shape.name);
+    let line = format!(
+        "{}: {n} in {one:.1?}, 4 times as many in {four:.1?}: {ratio:.1}",
+        shape.name
+    );
     println!("{line}");
     (ratio > MOST).then_some(line)
 }
@@ -42,14 +49,19 @@ fn timed(run: &shapes::Run) -> Duration {
     let (before, started) = (thread_time(), Instant::now());
     run();
     let wall = started.elapsed();
-    thread_time().zip(before).map_or(wall, |(after, before)| after - before)
+    thread_time()
+        .zip(before)
+        .map_or(wall, |(after, before)| after - before)
 }
 
 #[cfg(unix)]
 fn thread_time() -> Option<Duration> {
     use nix::time::{ClockId, clock_gettime};
     // A clock that stands still is none.
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok().map(Duration::from).filter(|time| !time.is_zero())
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .ok()
+        .map(Duration::from)
+        .filter(|time| !time.is_zero())
 }
 
 #[cfg(not(unix))]

@@ -18,9 +18,14 @@ fn a_hundred_thousand_brackets() {
         "{a: ".repeat(100_000),
         format!("a: {}{}", "[".repeat(100_000), "]".repeat(100_000)),
         "- ".repeat(100_000),
-        (0..2_000).map(|depth| format!("{:depth$}a:\n", "")).collect(),
+        (0..2_000)
+            .map(|depth| format!("{:depth$}a:\n", ""))
+            .collect(),
     ] {
-        assert_eq!(yaml::read(&text).map(|_| ()).map_err(|error| error.message), Err(TOO_DEEP.to_owned()));
+        assert_eq!(
+            yaml::read(&text).map(|_| ()).map_err(|error| error.message),
+            Err(TOO_DEEP.to_owned())
+        );
         assert!(list::cut(&text).is_none());
         assert_eq!(prefilter(&text, |_| false), Prefilter::Parse { kind: None });
     }
@@ -39,14 +44,23 @@ fn the_deepest_that_is_read() {
 #[test]
 fn a_scalar_of_twenty_megabytes() {
     let long = "x".repeat(20 << 20);
-    for text in [format!("a: {long}\n"), format!("a: \"{long}\"\n"), format!("a: |\n  {long}\n")] {
+    for text in [
+        format!("a: {long}\n"),
+        format!("a: \"{long}\"\n"),
+        format!("a: |\n  {long}\n"),
+    ] {
         let tree = yaml::read(&text).unwrap();
         let value = tree.get(tree.root().unwrap(), "a").unwrap();
         assert_eq!(tree.scalar(value).unwrap().trim_end().len(), long.len());
     }
     let lines = format!("a: |\n{}", "  x\n".repeat(5 << 20));
     let tree = yaml::read(&lines).unwrap();
-    assert_eq!(tree.scalar(tree.get(tree.root().unwrap(), "a").unwrap()).unwrap().len(), 2 * (5 << 20));
+    assert_eq!(
+        tree.scalar(tree.get(tree.root().unwrap(), "a").unwrap())
+            .unwrap()
+            .len(),
+        2 * (5 << 20)
+    );
 }
 
 #[test]
@@ -55,14 +69,19 @@ fn a_million_documents() {
     let mut buffer = yaml::Buffer::default();
     let mut count = 0;
     for document in documents(&text) {
-        yaml::read_into(&text[document.span], &mut buffer).unwrap().recycle(&mut buffer);
+        yaml::read_into(&text[document.span], &mut buffer)
+            .unwrap()
+            .recycle(&mut buffer);
         count += 1;
     }
     assert_eq!(count, 1_000_000);
     // Nothing between the markers, and dashes that are none.
     assert_eq!(documents(&"---\n".repeat(1_000_000)).count(), 1_000_000);
     assert_eq!(documents(&"-".repeat(10_000_000)).count(), 1);
-    assert_eq!(documents(&format!("{}---\n", "# c\n".repeat(1_000_000))).count(), 1);
+    assert_eq!(
+        documents(&format!("{}---\n", "# c\n".repeat(1_000_000))).count(),
+        1
+    );
 }
 
 #[test]
@@ -73,10 +92,17 @@ fn a_list_of_a_million_items() {
 
 #[test]
 fn tens_of_thousands_of_anchors_and_aliases() {
-    let anchors: String = (0..20_000).map(|number| format!("- &a{number} 1\n")).collect();
-    let aliases: String = (0..20_000).map(|number| format!("- *a{number}\n")).collect();
+    let anchors: String = (0..20_000)
+        .map(|number| format!("- &a{number} 1\n"))
+        .collect();
+    let aliases: String = (0..20_000)
+        .map(|number| format!("- *a{number}\n"))
+        .collect();
     assert!(yaml::read(&format!("{anchors}{aliases}")).is_ok());
-    assert!(yaml::read_fast(&format!("{anchors}{aliases}")).is_none(), "each would be searched for among all");
+    assert!(
+        yaml::read_fast(&format!("{anchors}{aliases}")).is_none(),
+        "each would be searched for among all"
+    );
 }
 
 /// The module `growth` measures how long they take.

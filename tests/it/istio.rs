@@ -11,10 +11,14 @@ fn is_option(name: &str) -> bool {
 
 #[test]
 fn istio_inputs_are_injected_within_the_laws() {
-    let Some(suite) = corpus::suite("istio-inject", "istio") else { return };
+    let Some(suite) = corpus::suite("istio-inject", "istio") else {
+        return;
+    };
     let mut wrong = Vec::new();
     let (mut inputs, mut injected) = (0, 0);
-    for (name, bytes) in corpus::Files::below(&suite).filter(|(name, _)| name.ends_with(".yaml") && !is_option(name)) {
+    for (name, bytes) in
+        corpus::Files::below(&suite).filter(|(name, _)| name.ends_with(".yaml") && !is_option(name))
+    {
         let text = String::from_utf8(bytes).unwrap();
         let lawful = match laws::check(&text, &Config::default(), laws::INJECT) {
             Ok(lawful) => lawful,
@@ -30,8 +34,15 @@ fn istio_inputs_are_injected_within_the_laws() {
             .flat_map(|value| independent_reader::templates(&value))
             .count();
         let outcomes = &lawful.injection.outcomes;
-        let others = outcomes.iter().filter(|outcome| outcome.decision.reason != Reason::Injected);
-        wrong.extend(others.map(|outcome| format!("{name}: {}: {}", outcome.identity.name, outcome.decision.message)));
+        let others = outcomes
+            .iter()
+            .filter(|outcome| outcome.decision.reason != Reason::Injected);
+        wrong.extend(others.map(|outcome| {
+            format!(
+                "{name}: {}: {}",
+                outcome.identity.name, outcome.decision.message
+            )
+        }));
         if outcomes.len() != expected || !lawful.injection.findings.is_empty() {
             wrong.push(format!(
                 "{name}: {} of {expected} templates seen, {:?}",

@@ -6,7 +6,11 @@ use serde_json::Value;
 /// Returns the keywords that a value violates, each with its place. Every value violates a keyword that is unknown here.
 pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
     let Some(keywords) = schema.as_object() else {
-        return if *schema == Value::Bool(true) { Vec::new() } else { vec![format!("{at}: nothing may stand here")] };
+        return if *schema == Value::Bool(true) {
+            Vec::new()
+        } else {
+            vec![format!("{at}: nothing may stand here")]
+        };
     };
     let mut found = Vec::new();
     let mut complain = |holds: bool, what: String| {
@@ -20,29 +24,53 @@ pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
         match keyword.as_str() {
             "$schema" | "title" | "description" | "default" | "nullable" => {}
             "anyOf" => {
-                let any = wanted.as_array().unwrap().iter().any(|schema| broken(schema, value, at).is_empty());
-                complain(any || is_nullable && value.is_null(), "none of what may stand here".to_owned());
+                let any = wanted
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(|schema| broken(schema, value, at).is_empty());
+                complain(
+                    any || is_nullable && value.is_null(),
+                    "none of what may stand here".to_owned(),
+                );
             }
             "const" => complain(value == wanted, format!("not {wanted}")),
-            "enum" => complain(wanted.as_array().unwrap().contains(value), format!("not one of {wanted}")),
+            "enum" => complain(
+                wanted.as_array().unwrap().contains(value),
+                format!("not one of {wanted}"),
+            ),
             "type" => {
-                let types = wanted.as_array().cloned().unwrap_or_else(|| vec![wanted.clone()]);
+                let types = wanted
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_else(|| vec![wanted.clone()]);
                 complain(
-                    types.iter().any(|name| is_of_type(name.as_str().unwrap(), value))
+                    types
+                        .iter()
+                        .any(|name| is_of_type(name.as_str().unwrap(), value))
                         || is_nullable && value.is_null(),
                     format!("not of type {wanted}"),
                 );
             }
             "pattern" => {
                 let pattern = regex_lite::Regex::new(wanted.as_str().unwrap()).unwrap();
-                complain(value.as_str().is_none_or(|text| pattern.is_match(text)), format!("does not match {wanted}"));
+                complain(
+                    value.as_str().is_none_or(|text| pattern.is_match(text)),
+                    format!("does not match {wanted}"),
+                );
             }
-            "minimum" => {
-                complain(value.as_i64().is_none_or(|number| Some(number) >= wanted.as_i64()), format!("below {wanted}"))
-            }
-            "maximum" => {
-                complain(value.as_i64().is_none_or(|number| Some(number) <= wanted.as_i64()), format!("above {wanted}"))
-            }
+            "minimum" => complain(
+                value
+                    .as_i64()
+                    .is_none_or(|number| Some(number) >= wanted.as_i64()),
+                format!("below {wanted}"),
+            ),
+            "maximum" => complain(
+                value
+                    .as_i64()
+                    .is_none_or(|number| Some(number) <= wanted.as_i64()),
+                format!("above {wanted}"),
+            ),
             "minProperties" => {
                 let least = usize::try_from(wanted.as_u64().unwrap()).unwrap();
                 complain(
@@ -53,7 +81,12 @@ pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
             "required" => {
                 for name in wanted.as_array().unwrap() {
                     let name = name.as_str().unwrap();
-                    complain(value.as_object().is_none_or(|object| object.contains_key(name)), format!("needs {name}"));
+                    complain(
+                        value
+                            .as_object()
+                            .is_none_or(|object| object.contains_key(name)),
+                        format!("needs {name}"),
+                    );
                 }
             }
             "items" => {
@@ -71,7 +104,9 @@ pub(crate) fn broken(schema: &Value, value: &Value, at: &str) -> Vec<String> {
             "additionalProperties" => {
                 let known = keywords.get("properties").and_then(Value::as_object);
                 let of_value = value.as_object().into_iter().flatten();
-                for (name, value) in of_value.filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name))) {
+                for (name, value) in of_value
+                    .filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name)))
+                {
                     inner.extend(broken(wanted, value, &format!("{at}/{name}")));
                 }
             }

@@ -13,7 +13,10 @@ const CONFIGURATIONS: [&[&str]; 6] = [
     &[],
     &["annotations.allow=[memo, log-level]"],
     &["kubelet.readOnlyPort=10255", "sidecar=native"],
-    &["platform=eks-fargate", "agent.config.location=https://example.com/agent.conf"],
+    &[
+        "platform=eks-fargate",
+        "agent.config.location=https://example.com/agent.conf",
+    ],
     &[
         "kubelet.port=10260",
         "kubelet.insecureTLS=true",
@@ -53,7 +56,10 @@ const VARIABLES: [(&str, &str); 23] = [
     ("MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES", "7"),
     ("MACKEREL_HOST_STATUS_ON_START", "standby"),
     ("MACKEREL_HOST_ID_STORE", "memory"),
-    ("MACKEREL_IGNORE_CONTAINER", "^mackerel-container-agent$|envoy"),
+    (
+        "MACKEREL_IGNORE_CONTAINER",
+        "^mackerel-container-agent$|envoy",
+    ),
     ("MACKEREL_LOG_LEVEL", "TRACE"),
     ("TMPDIR", "/data"),
     ("HTTPS_PROXY", "http://other:3128"),
@@ -76,10 +82,16 @@ fn decision(pod: &Value, config: &Config) -> Finding {
 fn injected(pod: &Value) -> (String, String) {
     let at = |list: &str, name: &str| {
         let items = pod.pointer(list).and_then(Value::as_array)?;
-        Some(format!("{list}/{}", items.iter().position(|item| item["name"] == name)?))
+        Some(format!(
+            "{list}/{}",
+            items.iter().position(|item| item["name"] == name)?
+        ))
     };
     let agent = ["/spec/containers", "/spec/initContainers"];
-    let agent = agent.iter().find_map(|list| at(list, "mackerel-container-agent")).unwrap();
+    let agent = agent
+        .iter()
+        .find_map(|list| at(list, "mackerel-container-agent"))
+        .unwrap();
     (agent, at("/spec/volumes", "mackerel-agent-tmp").unwrap())
 }
 
@@ -87,11 +99,14 @@ fn injected(pod: &Value) -> (String, String) {
 fn edits(pod: &Value) -> Vec<(String, Value)> {
     fn leaves(value: &Value, at: &str, found: &mut Vec<String>) {
         match value {
-            Value::Object(fields) => {
-                fields.iter().for_each(|(key, field)| leaves(field, &format!("{at}/{key}"), found))
-            }
+            Value::Object(fields) => fields
+                .iter()
+                .for_each(|(key, field)| leaves(field, &format!("{at}/{key}"), found)),
             Value::Array(items) => {
-                items.iter().enumerate().for_each(|(index, item)| leaves(item, &format!("{at}/{index}"), found));
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(index, item)| leaves(item, &format!("{at}/{index}"), found));
             }
             _ => found.push(at.to_owned()),
         }
@@ -107,21 +122,35 @@ fn edits(pod: &Value) -> Vec<(String, Value)> {
         change(&mut pod);
         edited.push((what, pod));
     };
-    for pointer in pointers.iter().filter(|pointer| !pointer.ends_with("/name")) {
+    for pointer in pointers
+        .iter()
+        .filter(|pointer| !pointer.ends_with("/name"))
+    {
         let values = match pod.pointer(pointer).unwrap() {
             Value::Bool(set) => vec![json!(!set)],
             Value::Number(_) => vec![json!(0), json!(1000)],
-            _ => vec![json!("other"), json!("Always"), json!("200Mi"), json!("500m"), json!(1)],
+            _ => vec![
+                json!("other"),
+                json!("Always"),
+                json!("200Mi"),
+                json!("500m"),
+                json!(1),
+            ],
         };
         for value in values {
-            edit(format!("{pointer}: {value}"), &|pod| *pod.pointer_mut(pointer).unwrap() = value.clone());
+            edit(format!("{pointer}: {value}"), &|pod| {
+                *pod.pointer_mut(pointer).unwrap() = value.clone()
+            });
         }
         let (parent, key) = pointer.rsplit_once('/').unwrap();
-        edit(format!("no {pointer}"), &|pod| match pod.pointer_mut(parent).unwrap() {
-            Value::Object(fields) => drop(fields.remove(key)),
-            Value::Array(items) => drop(items.remove(key.parse().unwrap())),
-            _ => unreachable!("it has children"),
-        });
+        edit(
+            format!("no {pointer}"),
+            &|pod| match pod.pointer_mut(parent).unwrap() {
+                Value::Object(fields) => drop(fields.remove(key)),
+                Value::Array(items) => drop(items.remove(key.parse().unwrap())),
+                _ => unreachable!("it has children"),
+            },
+        );
     }
     let from = json!({"configMapKeyRef": {"name": "a", "key": "b"}});
     for (name, value) in VARIABLES {
@@ -133,7 +162,11 @@ fn edits(pod: &Value) -> Vec<(String, Value)> {
             (json!({"name": name, "valueFrom": from}), false),
         ] {
             edit(format!("{variable}, in front: {in_front}"), &|pod| {
-                let env = pod.pointer_mut(&format!("{agent}/env")).unwrap().as_array_mut().unwrap();
+                let env = pod
+                    .pointer_mut(&format!("{agent}/env"))
+                    .unwrap()
+                    .as_array_mut()
+                    .unwrap();
                 match env.iter_mut().find(|other| other["name"] == name) {
                     Some(other) => *other = variable.clone(),
                     None if in_front => env.insert(0, variable.clone()),
@@ -154,24 +187,43 @@ fn followed(advice: &str, edited: &Value, at: &str, sets: &[String]) -> (Vec<Str
     let (mut sets, mut pod) = (sets.to_vec(), edited.clone());
     let (agent, _) = injected(edited);
     let variable = |name: &str| {
-        let env = edited.pointer(&format!("{agent}/env")).unwrap().as_array().unwrap();
-        env.iter().find(|variable| variable["name"] == name).unwrap()
+        let env = edited
+            .pointer(&format!("{agent}/env"))
+            .unwrap()
+            .as_array()
+            .unwrap();
+        env.iter()
+            .find(|variable| variable["name"] == name)
+            .unwrap()
     };
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     // The place of the message has the value: of a variable, or in a list that is set as a whole.
     let here = || match (edited.pointer(at).unwrap(), at.rsplit_once('/').unwrap()) {
         (Value::Object(variable), _) => &variable["value"],
         (_, (list, index)) if index.parse::<usize>().is_ok() => edited.pointer(list).unwrap(),
         (value, _) => value,
     };
-    for step in advice.split(", and ").flat_map(|steps| steps.split(", or ")) {
-        let what = step.strip_prefix("set ").and_then(|step| step.strip_suffix(" to the same value")).unwrap();
-        if let Some(key) = what.strip_prefix("annotation `").and_then(|key| key.strip_suffix('`')) {
+    for step in advice
+        .split(", and ")
+        .flat_map(|steps| steps.split(", or "))
+    {
+        let what = step
+            .strip_prefix("set ")
+            .and_then(|step| step.strip_suffix(" to the same value"))
+            .unwrap();
+        if let Some(key) = what
+            .strip_prefix("annotation `")
+            .and_then(|key| key.strip_suffix('`'))
+        {
             let name = key.rsplit('/').next().unwrap();
             let value = match name.split_once('-') {
-                Some((resource @ ("cpu" | "memory"), kind)) => {
-                    edited.pointer(&format!("{agent}/resources/{kind}s/{resource}")).unwrap()
-                }
+                Some((resource @ ("cpu" | "memory"), kind)) => edited
+                    .pointer(&format!("{agent}/resources/{kind}s/{resource}"))
+                    .unwrap(),
                 _ => here(),
             };
             pod["metadata"]["annotations"][key] = text(value).into();
@@ -179,16 +231,26 @@ fn followed(advice: &str, edited: &Value, at: &str, sets: &[String]) -> (Vec<Str
             let base = config(&sets).unwrap();
             let mut env = base.value("agent.env").unwrap().as_array().unwrap().clone();
             env.retain(|other| other["name"] != name);
-            let at =
-                base.value("agent.env").unwrap().as_array().unwrap().iter().position(|other| other["name"] == name);
+            let at = base
+                .value("agent.env")
+                .unwrap()
+                .as_array()
+                .unwrap()
+                .iter()
+                .position(|other| other["name"] == name);
             env.insert(at.unwrap_or(env.len()), variable(name).clone());
             sets.push(format!("agent.env={}", Value::Array(env)));
         } else {
-            let setting = what.strip_prefix('`').and_then(|what| what.strip_suffix("` in the configuration")).unwrap();
+            let setting = what
+                .strip_prefix('`')
+                .and_then(|what| what.strip_suffix("` in the configuration"))
+                .unwrap();
             let value = match setting.strip_prefix("agent.resources.") {
-                Some(amount) => {
-                    text(edited.pointer(&format!("{agent}/resources/{}", amount.replace('.', "/"))).unwrap())
-                }
+                Some(amount) => text(
+                    edited
+                        .pointer(&format!("{agent}/resources/{}", amount.replace('.', "/")))
+                        .unwrap(),
+                ),
                 None if setting == "agent.roles" => format!("[{}]", text(here())),
                 None => text(here()),
             };
@@ -205,11 +267,15 @@ fn with_the_settings_that_it_names_the_edit_is_accepted() {
     for sets in CONFIGURATIONS {
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
         let first = config(&sets).unwrap();
-        let whole: Value = serde_json::from_str(&applied(POD, &inject(POD, &first, INJECT).edits).unwrap()).unwrap();
+        let whole: Value =
+            serde_json::from_str(&applied(POD, &inject(POD, &first, INJECT).edits).unwrap())
+                .unwrap();
         for (what, edited) in edits(&whole) {
             let finding = decision(&edited, &first);
             let help = finding.help.unwrap_or_default();
-            let Some((advice, _)) = help.strip_prefix("to keep the edit, ").and_then(|help| help.split_once("; "))
+            let Some((advice, _)) = help
+                .strip_prefix("to keep the edit, ")
+                .and_then(|help| help.split_once("; "))
             else {
                 continue;
             };
@@ -241,7 +307,9 @@ fn after_another_configuration_the_value_is_kept_by_force() {
         for (what, edited) in edits(&whole) {
             let finding = decision(&edited, &second);
             let help = finding.help.unwrap_or_default();
-            let Some((advice, _)) = help.strip_prefix("to keep a value, ").and_then(|help| help.split_once("; "))
+            let Some((advice, _)) = help
+                .strip_prefix("to keep a value, ")
+                .and_then(|help| help.split_once("; "))
             else {
                 continue;
             };
@@ -253,12 +321,18 @@ fn after_another_configuration_the_value_is_kept_by_force() {
             let text = pod.to_string();
             let config = config(&sets).unwrap();
             let forced = inject(&text, &config, force);
-            let mut forced: Value = serde_json::from_str(&applied(&text, &forced.edits).unwrap()).unwrap();
+            let mut forced: Value =
+                serde_json::from_str(&applied(&text, &forced.edits).unwrap()).unwrap();
             // With the edited agent and the memo in its place, nothing is a hand edit.
             let ((agent, tmp), (old_agent, old_tmp)) = (injected(&forced), injected(&edited));
             let added = forced.pointer_mut(&agent).unwrap();
-            let memo =
-                added["env"].as_array().unwrap().iter().find(|it| it["name"] == "MACKEREL_MEMO").unwrap().clone();
+            let memo = added["env"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .find(|it| it["name"] == "MACKEREL_MEMO")
+                .unwrap()
+                .clone();
             *added = edited.pointer(&old_agent).unwrap().clone();
             added["env"].as_array_mut().unwrap().push(memo);
             *forced.pointer_mut(&tmp).unwrap() = edited.pointer(&old_tmp).unwrap().clone();

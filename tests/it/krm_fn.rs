@@ -9,7 +9,11 @@ fn call(rest: &str) -> String {
         "  name: web\n",
         "  name: web\n  annotations:\n    config.kubernetes.io/index: '0'\n    config.kubernetes.io/path: 'deploy.yaml'\n",
     );
-    let item = item.lines().map(|line| format!("  {line}\n")).collect::<String>().replacen("  api", "- api", 1);
+    let item = item
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect::<String>()
+        .replacen("  api", "- api", 1);
     format!("apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{item}{rest}")
 }
 
@@ -24,12 +28,18 @@ fn a_call_is_answered_with_the_agent_and_a_result_and_a_second_one_with_the_same
         let first = folder.run_with(args, call(""));
         assert_eq!(first.code, Some(0), "{first:?}");
         let list = parsed(&first);
-        assert_eq!(list["items"][0]["spec"]["template"]["spec"]["containers"][1]["name"], "mackerel-container-agent");
+        assert_eq!(
+            list["items"][0]["spec"]["template"]["spec"]["containers"][1]["name"],
+            "mackerel-container-agent"
+        );
         assert_eq!(list["results"].as_array().unwrap().len(), 1);
         let result = &list["results"][0];
         assert_eq!(result["severity"], "info");
         assert_eq!(result["tags"], json!({"reason": "injected"}));
-        assert_eq!(result["resourceRef"], json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}));
+        assert_eq!(
+            result["resourceRef"],
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"})
+        );
         assert_eq!(result["field"], json!({"path": "spec.template"}));
         assert_eq!(result["file"], json!({"path": "deploy.yaml", "index": 0}));
         assert_eq!(first.stderr, format!("1 injected\n{NEEDED}"));
@@ -43,15 +53,25 @@ fn uninject_answers_a_call_too() {
     let folder = Folder::with(&[]);
     let injected = folder.run_with(&[], call("")).stdout;
     let list = parsed(&folder.run_with(&["uninject", "-"], &injected));
-    assert_eq!(list["items"][0]["spec"]["template"]["spec"]["containers"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        list["items"][0]["spec"]["template"]["spec"]["containers"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     assert_eq!(list["results"][1]["tags"], json!({"reason": "removed"}));
 }
 
 #[test]
 fn earlier_results_are_kept() {
-    let ran = Folder::with(&[]).run_with(&[], call("results:\n- message: from before   # theirs\n  severity: info\n"));
+    let ran = Folder::with(&[]).run_with(
+        &[],
+        call("results:\n- message: from before   # theirs\n  severity: info\n"),
+    );
     assert!(
-        ran.stdout.contains("results:\n- message: from before   # theirs\n  severity: info\n- message: "),
+        ran.stdout
+            .contains("results:\n- message: from before   # theirs\n  severity: info\n- message: "),
         "{ran:?}"
     );
 }
@@ -60,13 +80,17 @@ fn earlier_results_are_kept() {
 fn json_of_v1beta1_is_answered_in_json() {
     let yaml: Value = serde_yaml::from_str(&call("").replace("io/v1", "io/v1beta1")).unwrap();
     let ran = Folder::with(&[]).run_with(&[], serde_json::to_string_pretty(&yaml).unwrap());
-    let list: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
+    let list: Value =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
     assert_eq!(list["results"][0]["tags"]["reason"], "injected");
 }
 
 #[test]
 fn a_refusal_gives_the_list_back_with_the_error_as_its_only_result() {
-    let call = call("").replace("- name: web          # the app", "- name: mackerel-container-agent");
+    let call = call("").replace(
+        "- name: web          # the app",
+        "- name: mackerel-container-agent",
+    );
     let ran = Folder::with(&[]).run_with(&[], &call);
     assert_eq!(ran.code, Some(2));
     assert!(ran.stdout.starts_with(&call), "{}", ran.stdout);
@@ -76,7 +100,11 @@ fn a_refusal_gives_the_list_back_with_the_error_as_its_only_result() {
         (&results[0]["severity"], &results[0]["tags"]["reason"]),
         (&json!("error"), &json!("container-conflict"))
     );
-    let (message, help) = results[0]["message"].as_str().unwrap().rsplit_once("; ").unwrap();
+    let (message, help) = results[0]["message"]
+        .as_str()
+        .unwrap()
+        .rsplit_once("; ")
+        .unwrap();
     let shown = format!(
         "error[container-conflict]: {message}\n --> apps/v1/Deployment/web spec.template.spec.containers[0] (deploy.yaml)\n  = help: {help}\n"
     );
@@ -90,7 +118,10 @@ fn a_function_config_counts_and_leaves_no_room_for_another() {
             "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {{agent: {{image: {image}}}}}\n"
         )
     };
-    let nested = config("r/one:1").lines().map(|line| format!("  {line}\n")).collect::<String>();
+    let nested = config("r/one:1")
+        .lines()
+        .map(|line| format!("  {line}\n"))
+        .collect::<String>();
     let call_with = call(&format!("functionConfig:\n{nested}"));
     let folder = Folder::with(&[("two.yaml", &config("r/two:2"))]);
 
@@ -101,21 +132,48 @@ fn a_function_config_counts_and_leaves_no_room_for_another() {
     command.env("MACKEREL_AGENT_INJECTOR_CONFIG", "two.yaml");
     let ignored = ran(command, call_with.as_bytes());
     assert_eq!(ignored.stdout, plain.stdout);
-    assert!(ignored.stderr.contains("MACKEREL_AGENT_INJECTOR_CONFIG is ignored"), "{}", ignored.stderr);
+    assert!(
+        ignored
+            .stderr
+            .contains("MACKEREL_AGENT_INJECTOR_CONFIG is ignored"),
+        "{}",
+        ignored.stderr
+    );
 
     let both = folder.run_with(&["--config", "two.yaml"], &call_with);
     assert_eq!(both.code, Some(2));
-    assert!(both.stderr.starts_with("error: `--config` cannot be combined with the functionConfig"));
+    assert!(
+        both.stderr
+            .starts_with("error: `--config` cannot be combined with the functionConfig")
+    );
     assert_eq!(parsed(&both)["results"][0]["severity"], "error");
 
     let wrong = folder.run_with(&[], call_with.replace("agent:", "agnet:"));
     assert_eq!(wrong.code, Some(2));
     let told = |ran: &Ran| parsed(ran)["results"][0]["message"].clone();
-    assert_eq!(told(&wrong), "AgentInjector:3:8: unknown setting `agnet`; did you mean `agent`?");
-    assert!(wrong.stderr.contains("note: kustomize or kpt may have reformatted the file"), "{}", wrong.stderr);
-    let metadata = "  metadata:\n    annotations:\n      config.kubernetes.io/path: 'agent.yaml'\n  spec:";
-    let of_file = folder.run_with(&[], call_with.replace("agent:", "agnet:").replace("  spec:", metadata));
-    assert_eq!(told(&of_file), "agent.yaml:4:8: unknown setting `agnet`; did you mean `agent`?");
+    assert_eq!(
+        told(&wrong),
+        "AgentInjector:3:8: unknown setting `agnet`; did you mean `agent`?"
+    );
+    assert!(
+        wrong
+            .stderr
+            .contains("note: kustomize or kpt may have reformatted the file"),
+        "{}",
+        wrong.stderr
+    );
+    let metadata =
+        "  metadata:\n    annotations:\n      config.kubernetes.io/path: 'agent.yaml'\n  spec:";
+    let of_file = folder.run_with(
+        &[],
+        call_with
+            .replace("agent:", "agnet:")
+            .replace("  spec:", metadata),
+    );
+    assert_eq!(
+        told(&of_file),
+        "agent.yaml:4:8: unknown setting `agnet`; did you mean `agent`?"
+    );
 }
 
 #[test]
@@ -126,9 +184,18 @@ fn a_config_map_and_an_empty_function_config_work() {
             "functionConfig:\n  apiVersion: v1\n  kind: ConfigMap\n  metadata: {{name: function-input}}\n  data: {data}\n"
         ))
     };
-    assert!(folder.run_with(&[], map("{agent.image: 'r/one:1'}")).stdout.contains("image: r/one:1"));
-    for nothing in [map("{}"), call("functionConfig: {}\n"), call("functionConfig: null\n"), call("functionConfig:\n")]
-    {
+    assert!(
+        folder
+            .run_with(&[], map("{agent.image: 'r/one:1'}"))
+            .stdout
+            .contains("image: r/one:1")
+    );
+    for nothing in [
+        map("{}"),
+        call("functionConfig: {}\n"),
+        call("functionConfig: null\n"),
+        call("functionConfig:\n"),
+    ] {
         let ran = folder.run_with(&["--set", "agent.image=r/set:1"], &nothing);
         assert!(ran.stdout.contains("image: r/set:1"), "{ran:?}");
     }
@@ -141,7 +208,10 @@ fn a_config_map_whose_settings_stand_elsewhere_is_an_error() {
         ("spec: {injection: disabled}", "unknown setting `spec`"),
         ("Data: {injection: disabled}", "did you mean `data`?"),
         ("injection: disabled", "unknown setting `injection`"),
-        ("data: {}, spec: {injection: disabled}", "unknown setting `spec`"),
+        (
+            "data: {}, spec: {injection: disabled}",
+            "unknown setting `spec`",
+        ),
     ] {
         let call = call(&format!(
             "functionConfig: {{apiVersion: v1, kind: ConfigMap, metadata: {{name: input}}, immutable: true, {settings}}}\n"
@@ -161,7 +231,11 @@ fn what_is_no_readable_resource_list_gives_nothing_on_stdout() {
     ] {
         let ran = Folder::with(&[]).run_with(&[], broken);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{broken}");
-        assert!(ran.stderr.starts_with("error: invalid ResourceList: "), "{}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("error: invalid ResourceList: "),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
@@ -169,11 +243,18 @@ fn what_is_no_readable_resource_list_gives_nothing_on_stdout() {
 fn a_list_in_a_file_gets_no_results() {
     let folder = Folder::with(&[("list.yaml", &call(""))]);
     let stdout = folder.run(&["inject", "list.yaml"]).stdout;
-    assert!(stdout.contains("name: mackerel-container-agent\n") && !stdout.contains("results:"), "{stdout}");
+    assert!(
+        stdout.contains("name: mackerel-container-agent\n") && !stdout.contains("results:"),
+        "{stdout}"
+    );
 }
 
 #[test]
 fn a_diff_of_a_call_shows_no_results() {
     let ran = Folder::with(&[]).run_with(&["inject", "--diff", "-"], call(""));
-    assert!(ran.stdout.starts_with("--- a/<stdin>\n") && !ran.stdout.contains("+results"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.starts_with("--- a/<stdin>\n") && !ran.stdout.contains("+results"),
+        "{}",
+        ran.stdout
+    );
 }

@@ -37,7 +37,11 @@ const fn all_that_shows(direction: Direction) -> Options {
 
 /// Options with the place for permissions in a text: items of a ResourceList, else documents.
 pub(crate) fn placed(text: &str, mut options: Options) -> Options {
-    options.permissions = if is_call(text) { Permissions::Items } else { Permissions::Documents };
+    options.permissions = if is_call(text) {
+        Permissions::Items
+    } else {
+        Permissions::Documents
+    };
     options
 }
 
@@ -67,7 +71,10 @@ pub(crate) struct Made<'c> {
 /// # Errors
 /// As [`check`].
 pub(crate) fn made<'c>(text: &str, by: &'c Config) -> Result<Made<'c>, String> {
-    Ok(Made { by, lawful: patched(text, by, INJECT)? })
+    Ok(Made {
+        by,
+        lawful: patched(text, by, INJECT)?,
+    })
 }
 
 /// Checks law 2 for two configurations: the second one gives the same text, whether or not the first one ran before it.
@@ -86,7 +93,10 @@ pub(crate) fn converges(text: &str, first: &Made<'_>, second: &Made<'_>) -> Resu
     // The exception: an agent that cannot be removed although it is no longer wanted.
     let stays = |outcome: &Outcome| {
         outcome.decision.reason.class() == Class::Refused
-            || outcome.warnings.iter().any(|warning| warning.reason == Reason::StillInjected)
+            || outcome
+                .warnings
+                .iter()
+                .any(|warning| warning.reason == Reason::StillInjected)
     };
     if after.text != at_once.text && !after.injection.outcomes.iter().any(stays) {
         return Err(format!(
@@ -103,12 +113,16 @@ pub(crate) fn carries_record(text: &str) -> bool {
 }
 
 fn records(text: &str) -> usize {
-    text.matches("agent-injector.contrib.mackerel.io/record").count()
+    text.matches("agent-injector.contrib.mackerel.io/record")
+        .count()
 }
 
 /// The result that failed verification.
 pub(crate) fn fault(injection: &Injection) -> Option<&Finding> {
-    injection.findings.iter().find(|finding| finding.reason == Reason::VerifyFailed)
+    injection
+        .findings
+        .iter()
+        .find(|finding| finding.reason == Reason::VerifyFailed)
 }
 
 /// Injects or uninjects once, within laws 1 and 3.
@@ -123,7 +137,10 @@ fn patched(text: &str, config: &Config, options: Options) -> Result<Lawful, Stri
     }
     only_inserts(text, &injection)?;
     says_what_it_does(text, &injection, &after)?;
-    Ok(Lawful { injection, text: after })
+    Ok(Lawful {
+        injection,
+        text: after,
+    })
 }
 
 /// Applies edits without the code under test.
@@ -131,9 +148,13 @@ pub(crate) fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
     let mut after = String::new();
     let mut at = 0;
     for edit in edits {
-        let kept = text.get(at..edit.range.start).filter(|_| edit.range.start <= edit.range.end);
+        let kept = text
+            .get(at..edit.range.start)
+            .filter(|_| edit.range.start <= edit.range.end);
         let (Some(kept), Some(_)) = (kept, text.get(edit.range.clone())) else {
-            return Err(format!("law 1: edit {edit:?} overlaps another one or cuts a character"));
+            return Err(format!(
+                "law 1: edit {edit:?} overlaps another one or cuts a character"
+            ));
         };
         after.push_str(kept);
         after.push_str(&edit.text);
@@ -146,14 +167,30 @@ pub(crate) fn applied(text: &str, edits: &[Edit]) -> Result<String, String> {
 /// Checks law 1: a first injection removes no byte but those of a null, `{}` or `[]` that becomes a parent.
 fn only_inserts(text: &str, injection: &Injection) -> Result<(), String> {
     let changes = |outcome: &&Outcome| !outcome.patch.is_empty();
-    if injection.outcomes.iter().filter(changes).any(|outcome| outcome.decision.reason != Reason::Injected)
+    if injection
+        .outcomes
+        .iter()
+        .filter(changes)
+        .any(|outcome| outcome.decision.reason != Reason::Injected)
         || !only_first(text, injection)
     {
         return Ok(());
     }
-    let is_nothing = |removed: &str| matches!(removed.trim(), "" | "~" | "null" | "Null" | "NULL" | "{}" | "[]");
-    match injection.edits.iter().find(|edit| !is_nothing(&text[edit.range.clone()])) {
-        Some(edit) => Err(format!("law 1: {:?} was taken away by {edit:?}", &text[edit.range.clone()])),
+    let is_nothing = |removed: &str| {
+        matches!(
+            removed.trim(),
+            "" | "~" | "null" | "Null" | "NULL" | "{}" | "[]"
+        )
+    };
+    match injection
+        .edits
+        .iter()
+        .find(|edit| !is_nothing(&text[edit.range.clone()]))
+    {
+        Some(edit) => Err(format!(
+            "law 1: {:?} was taken away by {edit:?}",
+            &text[edit.range.clone()]
+        )),
         None => Ok(()),
     }
 }
@@ -166,8 +203,14 @@ fn only_first(text: &str, injection: &Injection) -> bool {
 }
 
 /// Checks law 1 for permissions that are documents: the text behind them is that of an injection without permissions.
-fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, options: Options) -> Result<(), String> {
-    if with.injection.permissions.is_empty() || !only_first(text, &with.injection) || is_call(text) {
+fn permissions_stand_in_front(
+    text: &str,
+    with: &Lawful,
+    config: &Config,
+    options: Options,
+) -> Result<(), String> {
+    if with.injection.permissions.is_empty() || !only_first(text, &with.injection) || is_call(text)
+    {
         return Ok(());
     }
     let mut leaving = options;
@@ -177,14 +220,22 @@ fn permissions_stand_in_front(text: &str, with: &Lawful, config: &Config, option
     if with.text.ends_with(without.trim_start_matches('\u{feff}')) {
         return Ok(());
     }
-    Err(format!("law 1: behind the permissions stands something else\n{}", with.text))
+    Err(format!(
+        "law 1: behind the permissions stands something else\n{}",
+        with.text
+    ))
 }
 
 /// True for a document of generated permissions alone, about which law 3 says nothing.
 fn is_permission(document: &str) -> bool {
-    let Ok(tree) = yaml::read(document) else { return false };
+    let Ok(tree) = yaml::read(document) else {
+        return false;
+    };
     // Items may be permissions among others.
-    let holds_more = || tree.root().is_some_and(|root| holds_more(&tree, root) || tree.get(root, "items").is_some());
+    let holds_more = || {
+        tree.root()
+            .is_some_and(|root| holds_more(&tree, root) || tree.get(root, "items").is_some())
+    };
     json(&tree).is_ok_and(|value| is_generated_object(&value)) && !holds_more()
 }
 
@@ -192,24 +243,37 @@ fn is_generated_object(object: &Value) -> bool {
     let kind = object["kind"].as_str().unwrap_or_default();
     let record = &object["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/record"];
     matches!(kind, "ClusterRole" | "ClusterRoleBinding")
-        && record.as_str().is_some_and(|record| record.starts_with("v1;rbac"))
+        && record
+            .as_str()
+            .is_some_and(|record| record.starts_with("v1;rbac"))
 }
 
 /// True if a text holds permissions of an earlier run, also among the items of lists.
 fn holds_generated_objects(text: &str) -> bool {
-    let is_injected =
-        |document: &str| match yaml::read(document).map_err(|error| error.to_string()).and_then(|tree| json(&tree)) {
-            Ok(value) => is_generated_object(&value) || without_permissions(value.clone()) != value,
-            Err(_) => true,
-        };
+    let is_injected = |document: &str| match yaml::read(document)
+        .map_err(|error| error.to_string())
+        .and_then(|tree| json(&tree))
+    {
+        Ok(value) => is_generated_object(&value) || without_permissions(value.clone()) != value,
+        Err(_) => true,
+    };
     let may_be = |document: &&str| document.contains("v1;rbac");
-    documents(text).map(|document| &text[document.span]).filter(may_be).any(is_injected)
+    documents(text)
+        .map(|document| &text[document.span])
+        .filter(may_be)
+        .any(is_injected)
 }
 
 /// True for two manifests without a marker between them.
 fn holds_more(tree: &Tree<'_>, root: NodeId) -> bool {
-    let count = |wanted: &str| tree.entries(root).filter(|(key, _)| tree.is_key(*key, wanted)).count();
-    ["apiVersion", "kind", "metadata"].into_iter().any(|wanted| count(wanted) > 1)
+    let count = |wanted: &str| {
+        tree.entries(root)
+            .filter(|(key, _)| tree.is_key(*key, wanted))
+            .count()
+    };
+    ["apiVersion", "kind", "metadata"]
+        .into_iter()
+        .any(|wanted| count(wanted) > 1)
 }
 
 /// A value without the items that are permissions, also of the lists in a list.
@@ -234,15 +298,26 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
             .all(|line| matches!(line.trim(), "" | "---") || line.trim().starts_with('#'))
     };
     let significant = |text: &str| {
-        let passes = |document: &str| !(has_permissions && (is_permission(document) || is_empty(document)));
+        let passes =
+            |document: &str| !(has_permissions && (is_permission(document) || is_empty(document)));
         let spans = documents(text).map(|document| document.span);
-        spans.filter(|span| passes(&text[span.clone()])).collect::<Vec<_>>()
+        spans
+            .filter(|span| passes(&text[span.clone()]))
+            .collect::<Vec<_>>()
     };
     let (old, new) = (significant(before), significant(after));
     if old.len() != new.len() {
-        return Err(format!("law 3: {} documents became {}", old.len(), new.len()));
+        return Err(format!(
+            "law 3: {} documents became {}",
+            old.len(),
+            new.len()
+        ));
     }
-    let mut outcomes = injection.outcomes.iter().filter(|outcome| !outcome.patch.is_empty()).peekable();
+    let mut outcomes = injection
+        .outcomes
+        .iter()
+        .filter(|outcome| !outcome.patch.is_empty())
+        .peekable();
     for (old, new) in old.into_iter().zip(new) {
         let mut here = Vec::new();
         while let Some(outcome) = outcomes.next_if(|outcome| outcome.offset < old.end) {
@@ -251,68 +326,104 @@ fn says_what_it_does(before: &str, injection: &Injection, after: &str) -> Result
         let (text, result) = (&before[old.clone()], &after[new]);
         if here.is_empty() {
             // If permissions come and go around it, laws 2 and 4 compare its bytes.
-            let says = |text: &str| yaml::read(text).ok().and_then(|tree| Some(without_permissions(json(&tree).ok()?)));
+            let says = |text: &str| {
+                yaml::read(text)
+                    .ok()
+                    .and_then(|tree| Some(without_permissions(json(&tree).ok()?)))
+            };
             // Behind permissions, the text in front of a stream's first `---` is a document of its own.
             let is_in_front = |one: &str, other: &str| {
-                one.strip_suffix(other).is_some_and(|rest| is_empty(rest) && rest.ends_with(['\n', '\r']))
+                one.strip_suffix(other)
+                    .is_some_and(|rest| is_empty(rest) && rest.ends_with(['\n', '\r']))
             };
             let is_parted = || is_in_front(text, result) || is_in_front(result, text);
             if text != result && !(has_permissions && (is_parted() || says(text) == says(result))) {
-                return Err(format!("law 1: a document without an outcome was changed: {text:?}"));
+                return Err(format!(
+                    "law 1: a document without an outcome was changed: {text:?}"
+                ));
             }
             continue;
         }
-        let tree =
-            yaml::read_complete(text).map_err(|error| format!("law 3: an unreadable document was changed: {error}"))?;
+        let tree = yaml::read_complete(text)
+            .map_err(|error| format!("law 3: an unreadable document was changed: {error}"))?;
         let mut value = match json(&tree) {
             Ok(value) => value,
             // The items of a list are looked at one by one: one that Kubernetes cannot read does not hold up the others.
-            Err(_) if tree.root().is_some_and(|root| tree.get(root, "items").is_some()) => continue,
+            Err(_)
+                if tree
+                    .root()
+                    .is_some_and(|root| tree.get(root, "items").is_some()) =>
+            {
+                continue;
+            }
             Err(unreadable) => return Err(unreadable),
         };
         for outcome in here {
-            let resource = tree.root().and_then(|root| pointer_to(&tree, root, outcome.offset - old.start, ""));
-            let resource = resource.ok_or_else(|| format!("law 3: there is no resource at {}", outcome.offset))?;
-            let place = value.pointer_mut(&resource).ok_or("law 3: the resource is gone")?;
+            let resource = tree
+                .root()
+                .and_then(|root| pointer_to(&tree, root, outcome.offset - old.start, ""));
+            let resource = resource
+                .ok_or_else(|| format!("law 3: there is no resource at {}", outcome.offset))?;
+            let place = value
+                .pointer_mut(&resource)
+                .ok_or("law 3: the resource is gone")?;
             apply(place, &outcome.patch)?;
         }
         let result = yaml::read_complete(result).map_err(|error| {
-            format!("law 3: the edited text is not valid YAML at {}: {error}\n{result}", error.offset)
+            format!(
+                "law 3: the edited text is not valid YAML at {}: {error}\n{result}",
+                error.offset
+            )
         })?;
         if without_permissions(json(&result)?) != without_permissions(value.clone()) {
-            return Err(format!("law 3: the text says\n{:#}\nthe patch says\n{value:#}", json(&result)?));
+            return Err(format!(
+                "law 3: the text says\n{:#}\nthe patch says\n{value:#}",
+                json(&result)?
+            ));
         }
     }
     match outcomes.next() {
-        Some(outcome) => Err(format!("law 3: an outcome beyond the last document: {outcome:?}")),
+        Some(outcome) => Err(format!(
+            "law 3: an outcome beyond the last document: {outcome:?}"
+        )),
         None => Ok(()),
     }
 }
 
 fn json(tree: &Tree<'_>) -> Result<Value, String> {
     let root = tree.root().ok_or("law 3: an empty document was changed")?;
-    yaml::to_json(tree, root).map_err(|error| format!("law 3: an unreadable document was changed: {error}"))
+    yaml::to_json(tree, root)
+        .map_err(|error| format!("law 3: an unreadable document was changed: {error}"))
 }
 
 fn apply(resource: &mut Value, patch: &Patch) -> Result<(), String> {
-    json_patch::patch(resource, patch).map_err(|error| format!("law 3: the patch does not fit: {error}"))
+    json_patch::patch(resource, patch)
+        .map_err(|error| format!("law 3: the patch does not fit: {error}"))
 }
 
 /// The JSON Pointer from `node` to the resource that begins at `offset`, through lists.
-pub(crate) fn pointer_to(tree: &Tree<'_>, node: NodeId, offset: usize, pointer: &str) -> Option<String> {
+pub(crate) fn pointer_to(
+    tree: &Tree<'_>,
+    node: NodeId,
+    offset: usize,
+    pointer: &str,
+) -> Option<String> {
     if tree.span(node).start == offset {
         return Some(pointer.to_owned());
     }
     let items = tree.get(tree.alias_target(node), "items")?;
     tree.items(tree.alias_target(items))
         .enumerate()
-        .find_map(|(index, item)| pointer_to(tree, item, offset, &format!("{pointer}/items/{index}")))
+        .find_map(|(index, item)| {
+            pointer_to(tree, item, offset, &format!("{pointer}/items/{index}"))
+        })
 }
 
 /// Checks law 2: a second run changes nothing, and reports so.
 fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> Result<(), String> {
     // Of the same text, the same again.
-    let another = (first.text != text).then(|| inject(&first.text, config, placed(&first.text, options)));
+    let another =
+        (first.text != text).then(|| inject(&first.text, config, placed(&first.text, options)));
     let again = another.as_ref().unwrap_or(&first.injection);
     if !again.edits.is_empty() {
         return Err(format!(
@@ -323,7 +434,12 @@ fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> 
     }
     // Notes are about agents that this run injects.
     let is_told = |remark: &&Remark| remark.finding.reason.class() != Class::Note;
-    let seen = |injection: &Injection| (injection.findings.len(), injection.remarks.iter().filter(is_told).count());
+    let seen = |injection: &Injection| {
+        (
+            injection.findings.len(),
+            injection.remarks.iter().filter(is_told).count(),
+        )
+    };
     let counts = [again, &first.injection].map(|injection| injection.outcomes.len());
     // Where only a record shows a template, it is none any more without it.
     let same_templates = match options.direction {
@@ -341,52 +457,102 @@ fn second_run(text: &str, first: &Lawful, config: &Config, options: Options) -> 
             _ => one == two,
         };
         if !fits {
-            return Err(format!("law 2: {} becomes {} in a second run", one.id(), two.id()));
+            return Err(format!(
+                "law 2: {} becomes {} in a second run",
+                one.id(),
+                two.id()
+            ));
         }
     }
     Ok(())
 }
 
 /// Checks law 4: uninject gives the bytes back.
-fn way_back(text: &str, injected: &Lawful, config: &Config, options: Options) -> Result<(), String> {
+fn way_back(
+    text: &str,
+    injected: &Lawful,
+    config: &Config,
+    options: Options,
+) -> Result<(), String> {
     let mut uninject = UNINJECT;
     uninject.hand_edits = options.hand_edits;
     let origin = patched(text, config, uninject)?;
-    let another = if injected.text == text { None } else { Some(patched(&injected.text, config, uninject)?) };
+    let another = if injected.text == text {
+        None
+    } else {
+        Some(patched(&injected.text, config, uninject)?)
+    };
     let back = another.as_ref().unwrap_or(&origin);
     // An adopted agent is not restored, but removed.
-    if injected.injection.outcomes.iter().any(|outcome| outcome.decision.reason == Reason::Adopted) {
-        let is_out = |outcome: &Outcome| matches!(outcome.decision.reason, Reason::Removed | Reason::NotInjected);
+    if injected
+        .injection
+        .outcomes
+        .iter()
+        .any(|outcome| outcome.decision.reason == Reason::Adopted)
+    {
+        let is_out = |outcome: &Outcome| {
+            matches!(
+                outcome.decision.reason,
+                Reason::Removed | Reason::NotInjected
+            )
+        };
         // A record that uninject leaves in the original text is not the injector's: only its key looks so.
-        let out = back.injection.outcomes.iter().all(is_out) && records(&back.text) <= records(&origin.text);
+        let out = back.injection.outcomes.iter().all(is_out)
+            && records(&back.text) <= records(&origin.text);
         let done = out || stays(&back.injection);
-        return if done { Ok(()) } else { Err(format!("law 4: of an adopted agent stays\n{}", back.text)) };
+        return if done {
+            Ok(())
+        } else {
+            Err(format!("law 4: of an adopted agent stays\n{}", back.text))
+        };
     }
     // A text that had records before loses them.
-    let had_records = origin.injection.outcomes.iter().any(|outcome| outcome.decision.reason != Reason::NotInjected)
+    let had_records = origin
+        .injection
+        .outcomes
+        .iter()
+        .any(|outcome| outcome.decision.reason != Reason::NotInjected)
         || !origin.injection.permissions.is_empty();
     if !had_records && !origin.injection.edits.is_empty() {
         return Err("law 4: uninject changes what was never injected".to_owned());
     }
     if back.text != origin.text && !stays(&back.injection) && !stays(&origin.injection) {
-        return Err(format!("law 4: uninject gives\n{}\ninstead of\n{}", back.text, origin.text));
+        return Err(format!(
+            "law 4: uninject gives\n{}\ninstead of\n{}",
+            back.text, origin.text
+        ));
     }
     Ok(())
 }
 
 /// True if a template keeps an agent that was edited by hand.
 fn stays(uninjection: &Injection) -> bool {
-    uninjection.outcomes.iter().any(|outcome| outcome.decision.reason.class() == Class::Refused)
+    uninjection
+        .outcomes
+        .iter()
+        .any(|outcome| outcome.decision.reason.class() == Class::Refused)
 }
 
 /// The configuration that a file and flags give together.
-pub(crate) fn configuration(file: Option<&str>, sets: &[String], namespace: Option<&str>) -> Config {
+pub(crate) fn configuration(
+    file: Option<&str>,
+    sets: &[String],
+    namespace: Option<&str>,
+) -> Config {
     consistent(file, sets, namespace).unwrap_or_else(|wrong| panic!("{wrong}"))
 }
 
 /// Like [`configuration`], but returns an error if settings contradict each other.
-pub(crate) fn consistent(file: Option<&str>, sets: &[String], namespace: Option<&str>) -> Result<Config, String> {
-    let mut sources = file.map_or_else(Sources::default, |text| Sources::of_text("config.yaml", text)).with_set(sets);
+pub(crate) fn consistent(
+    file: Option<&str>,
+    sets: &[String],
+    namespace: Option<&str>,
+) -> Result<Config, String> {
+    let mut sources = file
+        .map_or_else(Sources::default, |text| {
+            Sources::of_text("config.yaml", text)
+        })
+        .with_set(sets);
     if let Some(namespace) = namespace {
         sources = sources.with_namespace(namespace);
     }
@@ -413,17 +579,21 @@ pub(crate) fn others() -> Vec<Config> {
 
 /// The configuration that has this `spec`, in one line.
 pub(crate) fn of_spec(spec: &str) -> Config {
-    let object =
-        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nmetadata:\n  name: test";
+    let object = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nmetadata:\n  name: test";
     configuration(Some(&format!("{object}\nspec:\n  {spec}\n")), &[], None)
 }
 
 /// Checks the laws over any text, as the fuzz target does. The text's length chooses the configuration.
 pub(crate) fn hold_for_any_text(text: &str) {
-    static CONFIGS: LazyLock<Vec<Config>> = LazyLock::new(|| others().into_iter().chain([Config::default()]).collect());
+    static CONFIGS: LazyLock<Vec<Config>> =
+        LazyLock::new(|| others().into_iter().chain([Config::default()]).collect());
     let one = &CONFIGS[text.len() % CONFIGS.len()];
     let two = &CONFIGS[text.len() / CONFIGS.len() % CONFIGS.len()];
-    let foreign_agents = if text.len().is_multiple_of(2) { ForeignAgents::Respect } else { ForeignAgents::Adopt };
+    let foreign_agents = if text.len().is_multiple_of(2) {
+        ForeignAgents::Respect
+    } else {
+        ForeignAgents::Adopt
+    };
     let mut options = INJECT;
     options.foreign_agents = foreign_agents;
     let hold = || {

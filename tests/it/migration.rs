@@ -42,13 +42,30 @@ fn typed(folder: &Folder, command: &str) -> Option<String> {
         assert!(success, "{command}: {said}");
         return Some(out);
     }
-    let program = Path::new(env!("CARGO_BIN_EXE_mackerel-agent-injector")).parent().unwrap();
-    let path = std::env::join_paths([program.into()].into_iter().chain(std::env::split_paths(&path()))).unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_mackerel-agent-injector"))
+        .parent()
+        .unwrap();
+    let path = std::env::join_paths(
+        [program.into()]
+            .into_iter()
+            .chain(std::env::split_paths(&path())),
+    )
+    .unwrap();
     let mut shell = Command::new("sh");
-    shell.args(["-c", command]).current_dir(folder.root()).env("PATH", path);
+    shell
+        .args(["-c", command])
+        .current_dir(folder.root())
+        .env("PATH", path);
     // Else git takes a repository around the folder for what is to be patched.
-    let output = shell.env("GIT_CEILING_DIRECTORIES", folder.root().parent().unwrap()).output().unwrap();
-    assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    let output = shell
+        .env("GIT_CEILING_DIRECTORIES", folder.root().parent().unwrap())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{command}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
@@ -65,7 +82,9 @@ fn each_step_does_what_the_page_says() {
     let folder = examples();
     let mut diffs = 0;
     for command in commands("docs/en/migration.md") {
-        let Some(printed) = typed(&folder, &command) else { continue };
+        let Some(printed) = typed(&folder, &command) else {
+            continue;
+        };
         if command.contains(" --diff ") {
             let manifests = command.rsplit(' ').next().unwrap();
             let expected = root().join(manifests).with_file_name("expected.diff");
@@ -73,7 +92,10 @@ fn each_step_does_what_the_page_says() {
                 fs::write(expected, printed).unwrap();
             } else {
                 let expected = fs::read_to_string(expected).unwrap();
-                assert_eq!(printed, expected, "{command}; SNAPSHOTS=overwrite writes it anew");
+                assert_eq!(
+                    printed, expected,
+                    "{command}; SNAPSHOTS=overwrite writes it anew"
+                );
             }
             diffs += 1;
         }
@@ -83,7 +105,11 @@ fn each_step_does_what_the_page_says() {
         agents_are_left_alone_by_the_others(&folder, way);
     }
     // The page renames mackerel-operator's annotations.
-    assert!(!folder.read("examples/migration/label/manifests/web.yaml").contains("starry.blue/apikey"));
+    assert!(
+        !folder
+            .read("examples/migration/label/manifests/web.yaml")
+            .contains("starry.blue/apikey")
+    );
 }
 
 /// Every injected pod has the status for which the original's webhook skips it. On the way by label the agent is native too, so
@@ -91,14 +117,28 @@ fn each_step_does_what_the_page_says() {
 fn agents_are_left_alone_by_the_others(folder: &Folder, way: &str) {
     let manifests = folder.path(&format!("examples/migration/{way}/manifests"));
     let mut agents = 0;
-    for entry in fs::read_dir(manifests).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.extension().is_some_and(|extension| extension != "yaml") {
+    for entry in fs::read_dir(manifests)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
+        if entry
+            .extension()
+            .is_some_and(|extension| extension != "yaml")
+        {
             continue;
         }
         let text = fs::read_to_string(&entry).unwrap();
-        for value in independent_reader::documents(&text).into_iter().filter_map(independent_reader::read) {
+        for value in independent_reader::documents(&text)
+            .into_iter()
+            .filter_map(independent_reader::read)
+        {
             for (_, template) in independent_reader::pods(&value) {
-                let of = |list: &str| template["spec"][list].as_array().cloned().unwrap_or_default();
+                let of = |list: &str| {
+                    template["spec"][list]
+                        .as_array()
+                        .cloned()
+                        .unwrap_or_default()
+                };
                 let is_agent = |container: &Value| container["name"] == "mackerel-container-agent";
                 let native = of("initContainers").iter().any(is_agent);
                 if !native && !of("containers").iter().any(is_agent) {

@@ -23,17 +23,35 @@ fn a_stream_comes_out_with_the_agent_and_every_source_comment() {
     let stream = format!("---\n# Source: web/templates/deployment.yaml\n{WEB}{HOOK}");
     let ran = Folder::with(&[]).run_with(&[], &stream);
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    let lines: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("# Source:")).collect();
-    assert_eq!(lines, ["# Source: web/templates/deployment.yaml", "# Source: web/templates/tests/test.yaml"]);
-    assert!(ran.stdout.contains("- name: mackerel-container-agent\n") && ran.stdout.ends_with(HOOK));
-    assert_eq!(ran.stderr, format!("1 injected, 1 skipped (hook)\n{NEEDED}"));
+    let lines: Vec<&str> = ran
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("# Source:"))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "# Source: web/templates/deployment.yaml",
+            "# Source: web/templates/tests/test.yaml"
+        ]
+    );
+    assert!(
+        ran.stdout.contains("- name: mackerel-container-agent\n") && ran.stdout.ends_with(HOOK)
+    );
+    assert_eq!(
+        ran.stderr,
+        format!("1 injected, 1 skipped (hook)\n{NEEDED}")
+    );
 }
 
 #[test]
 fn blank_input_is_answered_with_a_comment() {
     for blank in ["", "\n", "  \n\n"] {
         let ran = Folder::with(&[]).run_with(&[], blank);
-        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "# mackerel-agent-injector: no manifests\n"));
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(0), "# mackerel-agent-injector: no manifests\n")
+        );
     }
 }
 
@@ -47,8 +65,17 @@ fn an_error_leaves_stdout_empty_and_is_in_the_log_file() {
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
     let first = ran.stderr.lines().next().unwrap();
     assert!(first.starts_with("error[uneditable]: "), "{}", ran.stderr);
-    assert!(ran.stderr.contains("= note: rendered from web/templates/broken.yaml\n"), "{}", ran.stderr);
-    assert!(folder.read("log").contains("<stdin>:18:"), "{}", folder.read("log"));
+    assert!(
+        ran.stderr
+            .contains("= note: rendered from web/templates/broken.yaml\n"),
+        "{}",
+        ran.stderr
+    );
+    assert!(
+        folder.read("log").contains("<stdin>:18:"),
+        "{}",
+        folder.read("log")
+    );
 }
 
 #[test]

@@ -83,7 +83,12 @@ pub(crate) struct Ran {
 }
 
 pub(crate) fn ran(mut command: Command, stdin: &[u8]) -> Ran {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let stdin = stdin.to_vec();
     // The program may answer, or give up, before it has read everything.

@@ -16,30 +16,55 @@ fn tape() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..600)
 }
 
-fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
-    let runs = Runs { failure_persistence: None, max_shrink_iters: 20_000, ..Runs::default() };
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { runs.cases } else { cases };
-    TestRunner::new(Runs { cases, ..runs }).run(strategy, test).unwrap_or_else(|failure| panic!("{failure}"));
+fn run<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
+    let runs = Runs {
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..Runs::default()
+    };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
+        runs.cases
+    } else {
+        cases
+    };
+    TestRunner::new(Runs { cases, ..runs })
+        .run(strategy, test)
+        .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 fn broken(what: &str, text: &str) -> TestCaseError {
-    TestCaseError::fail(format!("{what}\n--- the manifest\n{text}\n--- the same, with escapes\n{text:?}"))
+    TestCaseError::fail(format!(
+        "{what}\n--- the manifest\n{text}\n--- the same, with escapes\n{text:?}"
+    ))
 }
 
 #[test]
 fn generated_manifests_obey_the_laws_under_generated_configurations() {
-    run(3000, &(tape(), tape(), tape()), |(manifest, first, second)| {
-        let text = generators::stream(&mut Tape::new(&manifest));
-        let [(one, first), (two, second)] =
-            [first, second].map(|tape| generators::configuration(&mut Tape::new(&tape)));
-        let converges = |lawful| {
-            let one = laws::Made { by: &one, lawful };
-            laws::converges(&text, &one, &laws::made(&text, &two)?)
-        };
-        laws::check(&text, &one, laws::INJECT)
-            .and_then(converges)
-            .map_err(|what| broken(&format!("{what}\n--- first\n{first}\n--- second\n{second}"), &text))
-    });
+    run(
+        3000,
+        &(tape(), tape(), tape()),
+        |(manifest, first, second)| {
+            let text = generators::stream(&mut Tape::new(&manifest));
+            let [(one, first), (two, second)] =
+                [first, second].map(|tape| generators::configuration(&mut Tape::new(&tape)));
+            let converges = |lawful| {
+                let one = laws::Made { by: &one, lawful };
+                laws::converges(&text, &one, &laws::made(&text, &two)?)
+            };
+            laws::check(&text, &one, laws::INJECT)
+                .and_then(converges)
+                .map_err(|what| {
+                    broken(
+                        &format!("{what}\n--- first\n{first}\n--- second\n{second}"),
+                        &text,
+                    )
+                })
+        },
+    );
 }
 
 #[test]
@@ -53,7 +78,12 @@ fn agents_of_others_are_adopted_within_the_laws() {
         let lawful = laws::check(&text, &config, adopt)
             .map_err(|what| broken(&format!("{what}\n--- configuration\n{said}"), &text))?;
         let outcomes = lawful.injection.outcomes.iter();
-        adopted.set(adopted.get() + outcomes.filter(|outcome| outcome.decision.reason == Reason::Adopted).count());
+        adopted.set(
+            adopted.get()
+                + outcomes
+                    .filter(|outcome| outcome.decision.reason == Reason::Adopted)
+                    .count(),
+        );
         Ok(())
     });
     assert!(adopted.get() > 20, "{}", adopted.get());
@@ -79,17 +109,30 @@ fn generated_manifests_are_mostly_injected() {
     for _ in 0..500 {
         let manifest = tape().new_tree(&mut runner).unwrap().current();
         let text = generators::stream(&mut Tape::new(&manifest));
-        let lawful = laws::check(&text, &config, laws::INJECT).unwrap_or_else(|what| panic!("{what}\n{text}"));
+        let lawful = laws::check(&text, &config, laws::INJECT)
+            .unwrap_or_else(|what| panic!("{what}\n{text}"));
         let count = |is: &dyn Fn(Reason) -> bool| {
-            lawful.injection.outcomes.iter().filter(|outcome| is(outcome.decision.reason)).count()
+            lawful
+                .injection
+                .outcomes
+                .iter()
+                .filter(|outcome| is(outcome.decision.reason))
+                .count()
         };
         injected += count(&|reason| reason == Reason::Injected);
         let asked_badly = [Reason::InvalidAnnotation, Reason::WaitForImage];
-        refused += count(&|reason| reason.class() == Class::Refused && !asked_badly.contains(&reason));
+        refused +=
+            count(&|reason| reason.class() == Class::Refused && !asked_badly.contains(&reason));
         if let Some(finding) = lawful.injection.findings.first() {
             unreadable += 1;
-            assert!(unreadable < 5, "the generator writes what is no YAML: {finding:?}\n{text}");
+            assert!(
+                unreadable < 5,
+                "the generator writes what is no YAML: {finding:?}\n{text}"
+            );
         }
     }
-    assert!(injected > 200 && refused * 20 < injected, "injected {injected}, refused {refused}");
+    assert!(
+        injected > 200 && refused * 20 < injected,
+        "injected {injected}, refused {refused}"
+    );
 }

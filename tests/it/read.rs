@@ -7,7 +7,13 @@ use yaml_json_patch::documents;
 use yaml_json_patch::{self as yaml, Kind, NodeId, Tree};
 
 /// The same node, `shift` bytes further on, and the same below it.
-fn same(whole: &Tree<'_>, a: NodeId, part: &Tree<'_>, b: NodeId, shift: impl Fn(usize) -> usize + Copy) -> bool {
+fn same(
+    whole: &Tree<'_>,
+    a: NodeId,
+    part: &Tree<'_>,
+    b: NodeId,
+    shift: impl Fn(usize) -> usize + Copy,
+) -> bool {
     let span = part.span(b);
     let properties = |tree: &Tree<'_>, id| {
         (
@@ -21,14 +27,19 @@ fn same(whole: &Tree<'_>, a: NodeId, part: &Tree<'_>, b: NodeId, shift: impl Fn(
         )
     };
     let children = |tree: &Tree<'_>, id| -> Vec<NodeId> {
-        tree.items(id).chain(tree.entries(id).flat_map(|(key, value)| [key, value])).collect()
+        tree.items(id)
+            .chain(tree.entries(id).flat_map(|(key, value)| [key, value]))
+            .collect()
     };
     let (ours, theirs) = (children(whole, a), children(part, b));
     whole.span(a) == (shift(span.start)..shift(span.end))
         && whole.outer_start(a) == shift(part.outer_start(b))
         && properties(whole, a) == properties(part, b)
         && ours.len() == theirs.len()
-        && ours.iter().zip(&theirs).all(|(a, b)| same(whole, *a, part, *b, shift))
+        && ours
+            .iter()
+            .zip(&theirs)
+            .all(|(a, b)| same(whole, *a, part, *b, shift))
 }
 
 enum CutResult {
@@ -41,8 +52,12 @@ enum CutResult {
 /// The claim of the list module, tried on one document.
 fn check_cut(text: &str, name: &str) -> CutResult {
     let whole = yaml::read(text);
-    let Some(cut) = list::cut(text) else { return CutResult::Whole };
-    let Some(envelope) = cut.envelope() else { return CutResult::Whole };
+    let Some(cut) = list::cut(text) else {
+        return CutResult::Whole;
+    };
+    let Some(envelope) = cut.envelope() else {
+        return CutResult::Whole;
+    };
     let mut trees = Vec::new();
     for range in &cut.items {
         match yaml::read(&text[range.clone()]) {
@@ -50,26 +65,42 @@ fn check_cut(text: &str, name: &str) -> CutResult {
             _ => return CutResult::Whole,
         }
     }
-    let whole = whole.unwrap_or_else(|error| panic!("{name}: all pieces read, the whole does not: {error:?}\n{text}"));
+    let whole = whole.unwrap_or_else(|error| {
+        panic!("{name}: all pieces read, the whole does not: {error:?}\n{text}")
+    });
     let root = whole.root().unwrap();
     let entries: Vec<_> = whole.entries(root).collect();
     let pieces: Vec<_> = envelope.entries(envelope.root().unwrap()).collect();
     assert_eq!(entries.len(), pieces.len(), "{name}: the envelope's keys");
     for ((key, value), (k, v)) in entries.into_iter().zip(pieces) {
         let place = |at| cut.place(at);
-        assert!(same(&whole, key, &envelope, k, place), "{name}: a key of the envelope");
-        if whole.is_key(key, "items") && whole.span(key).start + "items:".len() == envelope.span(v).start {
+        assert!(
+            same(&whole, key, &envelope, k, place),
+            "{name}: a key of the envelope"
+        );
+        if whole.is_key(key, "items")
+            && whole.span(key).start + "items:".len() == envelope.span(v).start
+        {
             let items: Vec<NodeId> = whole.items(value).collect();
             assert_eq!(items.len(), trees.len(), "{name}: the number of items");
             for (id, (start, tree)) in items.into_iter().zip(&trees) {
                 let item = list::item(tree).unwrap();
-                assert!(same(&whole, id, tree, item, |at| at + start), "{name}: item at {start}\n{text}");
+                assert!(
+                    same(&whole, id, tree, item, |at| at + start),
+                    "{name}: item at {start}\n{text}"
+                );
             }
         } else {
-            assert!(same(&whole, value, &envelope, v, place), "{name}: a value of the envelope\n{text}");
+            assert!(
+                same(&whole, value, &envelope, v, place),
+                "{name}: a value of the envelope\n{text}"
+            );
         }
     }
-    let covered = cut.items.windows(2).all(|pair| pair[0].end == pair[1].start);
+    let covered = cut
+        .items
+        .windows(2)
+        .all(|pair| pair[0].end == pair[1].start);
     assert!(covered, "{name}: the items leave a gap");
     CutResult::Cut
 }
@@ -78,8 +109,14 @@ fn check_cut(text: &str, name: &str) -> CutResult {
 fn as_items(text: &str, column: usize) -> String {
     let mut out = String::new();
     for document in documents(text) {
-        let body: Vec<&str> = text[document.span].lines().filter(|line| !line.starts_with("---")).collect();
-        let Some(first) = body.iter().position(|line| !line.is_empty() && !line.starts_with(['#', ' ', '%'])) else {
+        let body: Vec<&str> = text[document.span]
+            .lines()
+            .filter(|line| !line.starts_with("---"))
+            .collect();
+        let Some(first) = body
+            .iter()
+            .position(|line| !line.is_empty() && !line.starts_with(['#', ' ', '%']))
+        else {
             continue;
         };
         for (index, line) in body[first..].iter().enumerate() {
@@ -102,51 +139,147 @@ fn a_cut_list_is_the_whole_list() {
     let indented = "  # c\n  - a: 1\n  -\n    b: 2\n  - - 3\n";
     let cases = [
         ("flush", format!("{head}items:\n{item}"), true),
-        ("flush, not last", format!("{head}items: # c\n{item}{config}"), true),
-        ("indented", format!("{head}{config}items:\n{indented}"), true),
+        (
+            "flush, not last",
+            format!("{head}items: # c\n{item}{config}"),
+            true,
+        ),
+        (
+            "indented",
+            format!("{head}{config}items:\n{indented}"),
+            true,
+        ),
         (
             "indented, not last",
             format!("---\n{head}items:\n\n{indented}# c\n{config}results:\n- message: m\n...\n"),
             true,
         ),
-        ("CRLF", format!("{head}items:\n{item}{config}").replace('\n', "\r\n"), true),
-        ("byte order mark", format!("\u{feff}{head}items:\n{item}"), true),
-        ("no final newline", format!("{head}items:\n- a: |\n    x"), true),
-        ("an anchor with its alias", format!("{head}items:\n- a: &a 1\n  b: *a\n- a: &a 2\n  b: *a\n"), true),
+        (
+            "CRLF",
+            format!("{head}items:\n{item}{config}").replace('\n', "\r\n"),
+            true,
+        ),
+        (
+            "byte order mark",
+            format!("\u{feff}{head}items:\n{item}"),
+            true,
+        ),
+        (
+            "no final newline",
+            format!("{head}items:\n- a: |\n    x"),
+            true,
+        ),
+        (
+            "an anchor with its alias",
+            format!("{head}items:\n- a: &a 1\n  b: *a\n- a: &a 2\n  b: *a\n"),
+            true,
+        ),
         ("null items", format!("{head}items:\n-\n-\n"), true),
-        ("an alias into another item", format!("{head}items:\n- a: &a 1\n- b: *a\n"), false),
-        ("an alias into the envelope", format!("x: &a 1\n{head}items:\n- b: *a\n"), false),
-        ("an alias in the envelope", "x: &a 1\nitems:\n- b: &a 2\ny: *a\n".to_owned(), false),
+        (
+            "an alias into another item",
+            format!("{head}items:\n- a: &a 1\n- b: *a\n"),
+            false,
+        ),
+        (
+            "an alias into the envelope",
+            format!("x: &a 1\n{head}items:\n- b: *a\n"),
+            false,
+        ),
+        (
+            "an alias in the envelope",
+            "x: &a 1\nitems:\n- b: &a 2\ny: *a\n".to_owned(),
+            false,
+        ),
         ("no items", head.to_owned(), false),
         ("items empty", format!("{head}items: []\n"), false),
         ("items null", format!("{head}items:\n{config}"), false),
-        ("items twice", format!("{head}items:\n- a\nitems:\n- b\n"), false),
-        ("items with an anchor", format!("{head}items: &a\n- a\n"), false),
+        (
+            "items twice",
+            format!("{head}items:\n- a\nitems:\n- b\n"),
+            false,
+        ),
+        (
+            "items with an anchor",
+            format!("{head}items: &a\n- a\n"),
+            false,
+        ),
         ("items a scalar", format!("{head}items:\n  a\n"), false),
-        ("a dash in quotes", format!("{head}items:\n- a: \"x\n- b\"\n"), false),
-        ("items in quotes", "a: \"x\nitems:\n- foo\nb: y\"\nkind: List\n".to_owned(), false),
-        ("items in a deeper mapping", format!("{head}a:\n  items:\n  - b\n"), false),
-        ("an item of flow, unclosed", format!("{head}items:\n- [a,\n- b]\n"), false),
-        ("less indented than the dashes", format!("{head}items:\n  - a\n - b\n"), false),
-        ("more than one root", format!("{head}items:\n  - a\n- b\n"), false),
-        ("quoted key", "\"kind\": List\nitems:\n- a\n".to_owned(), false),
-        ("directive", format!("%YAML 1.2\n---\n{head}items:\n- a\n"), false),
-        ("root indented", "  kind: List\n  items:\n  - a\n".to_owned(), false),
-        ("bare carriage return", format!("{head}items:\n- a\r- b\n"), false),
-        ("JSON", "{\"kind\": \"List\", \"items\": [1]}".to_owned(), false),
+        (
+            "a dash in quotes",
+            format!("{head}items:\n- a: \"x\n- b\"\n"),
+            false,
+        ),
+        (
+            "items in quotes",
+            "a: \"x\nitems:\n- foo\nb: y\"\nkind: List\n".to_owned(),
+            false,
+        ),
+        (
+            "items in a deeper mapping",
+            format!("{head}a:\n  items:\n  - b\n"),
+            false,
+        ),
+        (
+            "an item of flow, unclosed",
+            format!("{head}items:\n- [a,\n- b]\n"),
+            false,
+        ),
+        (
+            "less indented than the dashes",
+            format!("{head}items:\n  - a\n - b\n"),
+            false,
+        ),
+        (
+            "more than one root",
+            format!("{head}items:\n  - a\n- b\n"),
+            false,
+        ),
+        (
+            "quoted key",
+            "\"kind\": List\nitems:\n- a\n".to_owned(),
+            false,
+        ),
+        (
+            "directive",
+            format!("%YAML 1.2\n---\n{head}items:\n- a\n"),
+            false,
+        ),
+        (
+            "root indented",
+            "  kind: List\n  items:\n  - a\n".to_owned(),
+            false,
+        ),
+        (
+            "bare carriage return",
+            format!("{head}items:\n- a\r- b\n"),
+            false,
+        ),
+        (
+            "JSON",
+            "{\"kind\": \"List\", \"items\": [1]}".to_owned(),
+            false,
+        ),
     ];
     for (name, text, expected) in cases {
-        assert_eq!(matches!(check_cut(&text, name), CutResult::Cut), expected, "{name}\n{text}");
+        assert_eq!(
+            matches!(check_cut(&text, name), CutResult::Cut),
+            expected,
+            "{name}\n{text}"
+        );
     }
 }
 
 #[test]
 fn a_cut_list_is_the_whole_list_on_the_corpus() {
-    let Some(files) = corpus::manifests("lists") else { return };
+    let Some(files) = corpus::manifests("lists") else {
+        return;
+    };
     let (mut cut, mut whole) = (0, 0);
     for (name, bytes) in files {
         // A third of the corpus has every situation; reading each list twice as a whole is what takes the time.
-        let Ok(text) = String::from_utf8(bytes) else { continue };
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
         if text.len() % 3 != 0 || text.contains('\t') {
             continue;
         }
@@ -155,7 +288,8 @@ fn a_cut_list_is_the_whole_list_on_the_corpus() {
             if items.is_empty() {
                 continue;
             }
-            let list = format!("kind: ResourceList\nitems:\n{items}functionConfig:\n  kind: ConfigMap\n");
+            let list =
+                format!("kind: ResourceList\nitems:\n{items}functionConfig:\n  kind: ConfigMap\n");
             match check_cut(&list, &name) {
                 CutResult::Cut => cut += 1,
                 CutResult::Whole => {
@@ -164,16 +298,23 @@ fn a_cut_list_is_the_whole_list_on_the_corpus() {
             }
         }
     }
-    assert!(cut > 6_000 && whole * 20 < cut, "{cut} cut, {whole} left whole");
+    assert!(
+        cut > 6_000 && whole * 20 < cut,
+        "{cut} cut, {whole} left whole"
+    );
 }
 
 /// A document that the prefilter skips holds no pod template when it is read.
 #[test]
 fn the_prefilter_is_right_on_the_corpus() {
-    let Some(files) = corpus::manifests("prefilter") else { return };
+    let Some(files) = corpus::manifests("prefilter") else {
+        return;
+    };
     let (mut passed, mut read) = (0, 0);
     for (name, bytes) in files {
-        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
         for document in documents(text) {
             let text = &text[document.span];
             let Prefilter::Skip { kind, .. } = prefilter(text, |kind| kind == "Deployment") else {

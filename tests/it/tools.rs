@@ -15,7 +15,9 @@ pub(crate) fn find(name: &str, version: &str) -> Option<PathBuf> {
         .filter_map(|(_, rest)| rest.split_whitespace().next())
         .filter(|pinned| pinned.starts_with(version))
         .collect();
-    let [version] = pinned[..] else { panic!("{name} {version}: tests/tools/versions pins {pinned:?}, expected one") };
+    let [version] = pinned[..] else {
+        panic!("{name} {version}: tests/tools/versions pins {pinned:?}, expected one")
+    };
 
     let path = folder().join("bin").join(format!("{name}-{version}"));
     if path.exists() {
@@ -29,8 +31,13 @@ pub(crate) fn find(name: &str, version: &str) -> Option<PathBuf> {
 #[cfg(unix)]
 pub(crate) fn on_path(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there = |program: &&&str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
-    let absent: Vec<&str> = programs.iter().filter(|program| !is_there(program)).copied().collect();
+    let is_there =
+        |program: &&&str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    let absent: Vec<&str> = programs
+        .iter()
+        .filter(|program| !is_there(program))
+        .copied()
+        .collect();
     if !absent.is_empty() {
         missing(&absent.join(", "), "install it as .ci/run does");
     }
@@ -65,5 +72,7 @@ fn folder() -> PathBuf {
     }
     let cache = variable("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || Path::new(&variable("HOME").unwrap_or_default()).join(".cache");
-    cache.unwrap_or_else(home).join("mackerel-agent-injector-tools")
+    cache
+        .unwrap_or_else(home)
+        .join("mackerel-agent-injector-tools")
 }

@@ -27,7 +27,8 @@ impl Tool {
     /// Reads all documents and prints them. None where one cannot be read.
     fn print(self, text: &str) -> Option<String> {
         let mut printed = String::new();
-        for document in independent_reader::documents(text.strip_prefix('\u{feff}').unwrap_or(text)) {
+        for document in independent_reader::documents(text.strip_prefix('\u{feff}').unwrap_or(text))
+        {
             let value = independent_reader::read(document)?;
             if value.is_null() {
                 continue;
@@ -47,8 +48,14 @@ fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(sorted).collect(),
         Value::Object(entries) => {
-            let entries: BTreeMap<&String, Value> = entries.iter().map(|(key, value)| (key, sorted(value))).collect();
-            entries.into_iter().map(|(key, value)| (key.clone(), value)).collect()
+            let entries: BTreeMap<&String, Value> = entries
+                .iter()
+                .map(|(key, value)| (key, sorted(value)))
+                .collect();
+            entries
+                .into_iter()
+                .map(|(key, value)| (key.clone(), value))
+                .collect()
         }
         other => other.clone(),
     }
@@ -59,12 +66,17 @@ pub(crate) fn bare(value: Value) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::Array(items) => {
-            let items: Vec<Value> = items.into_iter().map(|item| bare(item).unwrap_or(Value::Null)).collect();
+            let items: Vec<Value> = items
+                .into_iter()
+                .map(|item| bare(item).unwrap_or(Value::Null))
+                .collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
         Value::Object(entries) => {
-            let entries: serde_json::Map<_, _> =
-                entries.into_iter().filter_map(|(key, value)| Some((key, bare(value)?))).collect();
+            let entries: serde_json::Map<_, _> = entries
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, bare(value)?)))
+                .collect();
             (!entries.is_empty()).then_some(Value::Object(entries))
         }
         // What kyaml makes of a null.
@@ -89,35 +101,62 @@ pub(crate) fn comes_back(text: &str, config: &Config) -> Result<usize, String> {
     let injection = inject(text, config, laws::placed(text, laws::INJECT));
     let injected = edit::apply(text, &injection.edits);
     // A template that is refused for its layout may be edited in another layout.
-    let uneditable: Vec<&Outcome> =
-        injection.outcomes.iter().filter(|outcome| outcome.decision.reason == Reason::Uneditable).collect();
+    let uneditable: Vec<&Outcome> = injection
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.decision.reason == Reason::Uneditable)
+        .collect();
     let was_refused = |outcome: &Outcome| {
-        uneditable.iter().any(|other| (&other.identity, &other.template) == (&outcome.identity, &outcome.template))
+        uneditable.iter().any(|other| {
+            (&other.identity, &other.template) == (&outcome.identity, &outcome.template)
+        })
     };
     let mut tried = 0;
     if injected == text || laws::carries_record(text) {
         return Ok(tried);
     }
     for tool in Tool::ALL {
-        let (Some(printed), Some(expected)) = (tool.print(&injected), tool.print(text)) else { continue };
+        let (Some(printed), Some(expected)) = (tool.print(&injected), tool.print(text)) else {
+            continue;
+        };
         let uninjection = inject(&printed, config, laws::UNINJECT);
-        let refused = uninjection.outcomes.iter().find(|outcome| outcome.decision.reason.class() == Class::Refused);
+        let refused = uninjection
+            .outcomes
+            .iter()
+            .find(|outcome| outcome.decision.reason.class() == Class::Refused);
         if let Some(outcome) = refused {
-            return Err(format!("law 4: {tool:?}: {}\n{printed}", outcome.decision.message));
+            return Err(format!(
+                "law 4: {tool:?}: {}\n{printed}",
+                outcome.decision.message
+            ));
         }
         if let Some(fault) = laws::fault(&uninjection) {
-            return Err(format!("fault after {tool:?}: {}\n{printed}", fault.message));
+            return Err(format!(
+                "fault after {tool:?}: {}\n{printed}",
+                fault.message
+            ));
         }
         let back = edit::apply(&printed, &uninjection.edits);
         if said(&back) != said(&expected) {
-            return Err(format!("law 4: after {tool:?} uninject gives\n{back}\ninstead of\n{expected}"));
+            return Err(format!(
+                "law 4: after {tool:?} uninject gives\n{back}\ninstead of\n{expected}"
+            ));
         }
         let again = inject(&printed, config, laws::placed(&printed, laws::INJECT));
-        let done = again.outcomes.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done);
-        let changed: Vec<&Outcome> = done.filter(|outcome| outcome.decision.reason != Reason::Unchanged).collect();
-        if !again.edits.is_empty() && (changed.is_empty() || !changed.iter().all(|outcome| was_refused(outcome))) {
+        let done = again
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.decision.reason.class() == Class::Done);
+        let changed: Vec<&Outcome> = done
+            .filter(|outcome| outcome.decision.reason != Reason::Unchanged)
+            .collect();
+        if !again.edits.is_empty()
+            && (changed.is_empty() || !changed.iter().all(|outcome| was_refused(outcome)))
+        {
             let twice = edit::apply(&printed, &again.edits);
-            return Err(format!("law 2: {tool:?} changes style only, but inject gives\n{twice}\nafter\n{printed}"));
+            return Err(format!(
+                "law 2: {tool:?} changes style only, but inject gives\n{twice}\nafter\n{printed}"
+            ));
         }
         tried += 1;
     }
@@ -141,12 +180,16 @@ fn cases_come_back_after_other_tools() {
 /// Every tenth file, since printing takes its time.
 #[test]
 fn manifests_of_the_corpus_come_back_after_other_tools() {
-    let Some(files) = corpus::manifests("reprint") else { return };
+    let Some(files) = corpus::manifests("reprint") else {
+        return;
+    };
     let config = configuration(None, &[], None);
     let mut wrong = Vec::new();
     let mut tried = 0;
     for (name, bytes) in files.step_by(10) {
-        let Ok(text) = String::from_utf8(bytes) else { continue };
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
         match comes_back(&text, &config) {
             Ok(count) => tried += count,
             Err(what) => wrong.push(format!("== {name}: {what}")),

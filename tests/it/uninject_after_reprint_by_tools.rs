@@ -71,15 +71,38 @@ fn pairs() -> (Vec<ReprintPair>, Config) {
         if case.options.direction == Direction::Uninject || laws::carries_record(&case.text) {
             continue;
         }
-        places
-            .extend(case.config.value("podTemplates").iter().flat_map(serde_json::Value::as_array).flatten().cloned());
-        let injected =
-            edit::apply(&case.text, &inject(&case.text, &case.config, laws::placed(&case.text, laws::INJECT)).edits);
+        places.extend(
+            case.config
+                .value("podTemplates")
+                .iter()
+                .flat_map(serde_json::Value::as_array)
+                .flatten()
+                .cloned(),
+        );
+        let injected = edit::apply(
+            &case.text,
+            &inject(
+                &case.text,
+                &case.config,
+                laws::placed(&case.text, laws::INJECT),
+            )
+            .edits,
+        );
         if injected != case.text {
-            pairs.push(ReprintPair { name: case.name, plain: case.text, injected });
+            pairs.push(ReprintPair {
+                name: case.name,
+                plain: case.text,
+                injected,
+            });
         }
     }
-    (pairs, laws::of_spec(&format!("podTemplates: {}", serde_json::Value::Array(places))))
+    (
+        pairs,
+        laws::of_spec(&format!(
+            "podTemplates: {}",
+            serde_json::Value::Array(places)
+        )),
+    )
 }
 
 /// Writes cases, each a name and a text, into a folder of their own.
@@ -96,8 +119,15 @@ impl Printer<'_> {
     fn print(&self, user: &User, folder: &str, texts: &[(&str, &str)]) -> Result<String, String> {
         let at = user.path(folder);
         fs::create_dir(&at).unwrap();
-        let names: Vec<String> = texts.iter().map(|(name, _)| name.replace('/', "-")).collect();
-        let texts: Vec<(&str, &str)> = names.iter().zip(texts).map(|(name, (_, text))| (&**name, *text)).collect();
+        let names: Vec<String> = texts
+            .iter()
+            .map(|(name, _)| name.replace('/', "-"))
+            .collect();
+        let texts: Vec<(&str, &str)> = names
+            .iter()
+            .zip(texts)
+            .map(|(name, (_, text))| (&**name, *text))
+            .collect();
         (self.lays_out)(&at, &texts);
         (self.prints)(folder)
     }
@@ -108,23 +138,54 @@ impl Printer<'_> {
         for (number, name) in changed.iter().enumerate() {
             let at = pairs.iter().position(|pair| pair.name == *name).unwrap();
             let ReprintPair { plain, .. } = pairs.remove(at);
-            let printed = self.print(user, &format!("changed{number}"), &[(name, &plain)]).unwrap();
+            let printed = self
+                .print(user, &format!("changed{number}"), &[(name, &plain)])
+                .unwrap();
             let (printed, plain) = (workloads(&printed), workloads(&plain));
-            assert!(!printed.is_empty() && printed.len() == plain.len(), "{name} is not printed: {printed:?}");
-            assert_ne!(printed, plain, "{name} is printed as it is: let it take part");
+            assert!(
+                !printed.is_empty() && printed.len() == plain.len(),
+                "{name} is not printed: {printed:?}"
+            );
+            assert_ne!(
+                printed, plain,
+                "{name} is printed as it is: let it take part"
+            );
         }
-        let (out, texts): (Vec<&ReprintPair>, Vec<&ReprintPair>) =
-            pairs.iter().partition(|pair| left_out.contains(&&*pair.name));
-        assert_eq!(out.len(), left_out.len(), "some of {left_out:?} are no cases that get an agent");
+        let (out, texts): (Vec<&ReprintPair>, Vec<&ReprintPair>) = pairs
+            .iter()
+            .partition(|pair| left_out.contains(&&*pair.name));
+        assert_eq!(
+            out.len(),
+            left_out.len(),
+            "some of {left_out:?} are no cases that get an agent"
+        );
         for (number, pair) in out.into_iter().enumerate() {
-            let printed = self.print(user, &format!("alone{number}"), &[(&pair.name, &pair.plain)]);
-            assert!(printed.is_err(), "{} can be printed: let it take part", pair.name);
+            let printed = self.print(
+                user,
+                &format!("alone{number}"),
+                &[(&pair.name, &pair.plain)],
+            );
+            assert!(
+                printed.is_err(),
+                "{} can be printed: let it take part",
+                pair.name
+            );
         }
         assert!(texts.len() > 100, "only {} cases", texts.len());
-        let plain: Vec<(&str, &str)> = texts.iter().map(|pair| (&*pair.name, &*pair.plain)).collect();
-        let injected: Vec<(&str, &str)> = texts.iter().map(|pair| (&*pair.name, &*pair.injected)).collect();
-        let plain = self.print(user, "plain", &plain).unwrap_or_else(|error| panic!("{error}"));
-        let injected = self.print(user, "injected", &injected).unwrap_or_else(|error| panic!("{error}"));
+        let plain: Vec<(&str, &str)> = texts
+            .iter()
+            .map(|pair| (&*pair.name, &*pair.plain))
+            .collect();
+        let injected: Vec<(&str, &str)> = texts
+            .iter()
+            .map(|pair| (&*pair.name, &*pair.injected))
+            .collect();
+        let plain = self
+            .print(user, "plain", &plain)
+            .unwrap_or_else(|error| panic!("{error}"));
+        let injected = self
+            .print(user, "injected", &injected)
+            .unwrap_or_else(|error| panic!("{error}"));
         comes_back(&injected, &plain, &places, texts.len());
     }
 }
@@ -132,34 +193,72 @@ impl Printer<'_> {
 #[track_caller]
 fn comes_back(injected: &str, plain: &str, places: &Config, cases: usize) {
     let uninjection = inject(injected, places, laws::UNINJECT);
-    let refused = uninjection.outcomes.iter().find(|outcome| outcome.decision.reason.class() == Class::Refused);
-    assert!(refused.is_none() && laws::fault(&uninjection).is_none(), "{refused:?} {:?}", uninjection.findings);
-    let changed = uninjection.outcomes.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done).count();
-    assert!(changed >= cases, "{changed} agents were taken out of {cases} cases");
+    let refused = uninjection
+        .outcomes
+        .iter()
+        .find(|outcome| outcome.decision.reason.class() == Class::Refused);
+    assert!(
+        refused.is_none() && laws::fault(&uninjection).is_none(),
+        "{refused:?} {:?}",
+        uninjection.findings
+    );
+    let changed = uninjection
+        .outcomes
+        .iter()
+        .filter(|outcome| outcome.decision.reason.class() == Class::Done)
+        .count();
+    assert!(
+        changed >= cases,
+        "{changed} agents were taken out of {cases} cases"
+    );
     let back = edit::apply(injected, &uninjection.edits);
-    let says_something =
-        |text| independent_reader::documents(text).into_iter().filter(|document| said(document).is_some());
-    let (left, right): (Vec<_>, Vec<_>) = (says_something(&back).collect(), says_something(plain).collect());
-    let wrong: Vec<_> = left.iter().zip(&right).filter(|(left, right)| said(left) != said(right)).collect();
-    let shown: String = wrong.iter().take(3).map(|(left, right)| format!("{left}\ninstead of\n{right}\n")).collect();
-    assert!(wrong.is_empty(), "{} documents come back as something else:\n{shown}", wrong.len());
+    let says_something = |text| {
+        independent_reader::documents(text)
+            .into_iter()
+            .filter(|document| said(document).is_some())
+    };
+    let (left, right): (Vec<_>, Vec<_>) = (
+        says_something(&back).collect(),
+        says_something(plain).collect(),
+    );
+    let wrong: Vec<_> = left
+        .iter()
+        .zip(&right)
+        .filter(|(left, right)| said(left) != said(right))
+        .collect();
+    let shown: String = wrong
+        .iter()
+        .take(3)
+        .map(|(left, right)| format!("{left}\ninstead of\n{right}\n"))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "{} documents come back as something else:\n{shown}",
+        wrong.len()
+    );
     assert_eq!(left.len(), right.len());
 }
 
 /// A document as Kubernetes reads it, without members that are null or empty.
 fn said(document: &str) -> Option<Value> {
     let tree = yaml::read(document).unwrap_or_else(|error| panic!("{error}\n{document}"));
-    let value =
-        tree.root().map(|root| yaml::to_json(&tree, root).unwrap_or_else(|error| panic!("{error}\n{document}")));
+    let value = tree.root().map(|root| {
+        yaml::to_json(&tree, root).unwrap_or_else(|error| panic!("{error}\n{document}"))
+    });
     value.and_then(bare)
 }
 
 /// Kind and containers of each document of a text that has some.
 fn workloads(text: &str) -> Vec<(Value, Value)> {
-    let documents = independent_reader::documents(text).into_iter().filter_map(said);
+    let documents = independent_reader::documents(text)
+        .into_iter()
+        .filter_map(said);
     documents
         .filter_map(|document| {
-            Some((document["kind"].clone(), document.pointer("/spec/template/spec/containers")?.clone()))
+            Some((
+                document["kind"].clone(),
+                document.pointer("/spec/template/spec/containers")?.clone(),
+            ))
         })
         .collect()
 }
@@ -171,8 +270,11 @@ fn kustomizations(folder: &Path, texts: &[(&str, &str)]) {
         let case = folder.join(name);
         fs::create_dir(&case).unwrap();
         fs::write(case.join("input.yaml"), text).unwrap();
-        fs::write(case.join("kustomization.yaml"), format!("namePrefix: c{number}-\nresources: [input.yaml]\n"))
-            .unwrap();
+        fs::write(
+            case.join("kustomization.yaml"),
+            format!("namePrefix: c{number}-\nresources: [input.yaml]\n"),
+        )
+        .unwrap();
         all.push_str(&format!("- {name}\n"));
     }
     fs::write(folder.join("kustomization.yaml"), all).unwrap();
@@ -185,43 +287,81 @@ fn package(folder: &Path, texts: &[(&str, &str)]) {
 }
 
 fn chart(folder: &Path, texts: &[(&str, &str)]) {
-    fs::write(folder.join("Chart.yaml"), "apiVersion: v2\nname: cases\nversion: 1.0.0\n").unwrap();
+    fs::write(
+        folder.join("Chart.yaml"),
+        "apiVersion: v2\nname: cases\nversion: 1.0.0\n",
+    )
+    .unwrap();
     let templates = folder.join("templates");
     fs::create_dir(&templates).unwrap();
     for (name, text) in texts {
-        fs::write(templates.join(format!("{name}.yaml")), text.replace("{{", "{{ \"{{\" }}")).unwrap();
+        fs::write(
+            templates.join(format!("{name}.yaml")),
+            text.replace("{{", "{{ \"{{\" }}"),
+        )
+        .unwrap();
     }
 }
 
 #[test]
 fn cases_come_back_after_kustomize() {
-    let left_out = [&NO_YAML_TO_GO[..], &WITHOUT_A_KIND, &WITHOUT_A_NAME, &WITH_A_KEY_TWICE].concat();
+    let left_out = [
+        &NO_YAML_TO_GO[..],
+        &WITHOUT_A_KIND,
+        &WITHOUT_A_NAME,
+        &WITH_A_KEY_TWICE,
+    ]
+    .concat();
     for (tool, version, build) in [("kustomize", "5.8.", "build"), ("kubectl", "", "kustomize")] {
-        let Some(tool) = tools::find(tool, version) else { continue };
+        let Some(tool) = tools::find(tool, version) else {
+            continue;
+        };
         let user = User::new();
         let prints = |folder: &str| user.prints(&tool, &[build, folder]);
-        Printer { lays_out: kustomizations, prints: &prints }.holds_law_4(&user, &left_out, &[CHANGED_BY_THE_TOOL]);
+        Printer {
+            lays_out: kustomizations,
+            prints: &prints,
+        }
+        .holds_law_4(&user, &left_out, &[CHANGED_BY_THE_TOOL]);
     }
 }
 
 #[test]
 fn cases_come_back_after_kpt() {
-    let Some(kpt) = tools::find("kpt", "") else { return };
+    let Some(kpt) = tools::find("kpt", "") else {
+        return;
+    };
     let left_out = [&NO_YAML_TO_GO[..], &WITHOUT_A_NAME, &LISTS, &RESOURCE_LIST].concat();
     let user = User::new().without_us();
     let prints = |folder: &str| {
-        user.prints(&kpt, &["fn", "eval", folder, "--exec", crate::real_tools::PROGRAM])?;
+        user.prints(
+            &kpt,
+            &["fn", "eval", folder, "--exec", crate::real_tools::PROGRAM],
+        )?;
         Ok(stream(&user.path(folder)))
     };
-    Printer { lays_out: package, prints: &prints }.holds_law_4(&user, &left_out, &[CHANGED_BY_THE_TOOL]);
+    Printer {
+        lays_out: package,
+        prints: &prints,
+    }
+    .holds_law_4(&user, &left_out, &[CHANGED_BY_THE_TOOL]);
 }
 
 /// The files of a folder, one behind the other.
 fn stream(folder: &Path) -> String {
-    let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     files.sort();
-    let texts =
-        files.iter().map(|file| format!("---\n{}\n", fs::read_to_string(file).unwrap().trim_start_matches('\u{feff}')));
+    let texts = files.iter().map(|file| {
+        format!(
+            "---\n{}\n",
+            fs::read_to_string(file)
+                .unwrap()
+                .trim_start_matches('\u{feff}')
+        )
+    });
     texts.collect()
 }
 
@@ -229,10 +369,20 @@ fn stream(folder: &Path) -> String {
 fn cases_come_back_after_helm() {
     // Helm 4 prints anew what has gone through a post-renderer; here that is `cat`.
     let prints_anew = &["--post-renderer", crate::real_tools::PROGRAM][..];
-    for (version, more, changed) in [("3.", &[][..], &[][..]), ("4.", prints_anew, &[CHANGED_BY_THE_TOOL])] {
-        let Some(helm) = tools::find("helm", version) else { continue };
+    for (version, more, changed) in [
+        ("3.", &[][..], &[][..]),
+        ("4.", prints_anew, &[CHANGED_BY_THE_TOOL]),
+    ] {
+        let Some(helm) = tools::find("helm", version) else {
+            continue;
+        };
         let user = User::new().without_us();
-        let prints = |folder: &str| user.prints(&helm, &[&["template", "cases", folder], more].concat());
-        Printer { lays_out: chart, prints: &prints }.holds_law_4(&user, &NO_YAML_TO_GO, changed);
+        let prints =
+            |folder: &str| user.prints(&helm, &[&["template", "cases", folder], more].concat());
+        Printer {
+            lays_out: chart,
+            prints: &prints,
+        }
+        .holds_law_4(&user, &NO_YAML_TO_GO, changed);
     }
 }

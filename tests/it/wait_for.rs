@@ -33,9 +33,15 @@ fn each_that_accepts_has_its_line() {
     let ran = Folder::with(&[]).run(&[&["wait-for", &first, &second], &PATIENT[..]].concat());
     let mut lines: Vec<&str> = ran.stdout.lines().collect();
     lines.sort_unstable();
-    let mut expected = [format!("{first} accepts connections"), format!("{second} accepts connections")];
+    let mut expected = [
+        format!("{first} accepts connections"),
+        format!("{second} accepts connections"),
+    ];
     expected.sort_unstable();
-    assert_eq!((ran.code, lines, ran.stderr.as_str()), (Some(0), expected.iter().map(String::as_str).collect(), ""));
+    assert_eq!(
+        (ran.code, lines, ran.stderr.as_str()),
+        (Some(0), expected.iter().map(String::as_str).collect(), "")
+    );
 }
 
 #[test]
@@ -45,10 +51,17 @@ fn names_and_ipv6_addresses_are_looked_up() {
     let mut hosts = vec![name];
     // Not every machine has IPv6.
     let six = TcpListener::bind((Ipv6Addr::LOCALHOST, 0));
-    hosts.extend(six.iter().map(|listener| listener.local_addr().unwrap().to_string()));
+    hosts.extend(
+        six.iter()
+            .map(|listener| listener.local_addr().unwrap().to_string()),
+    );
     let hosts: Vec<&str> = hosts.iter().map(String::as_str).collect();
     let ran = Folder::with(&[]).run(&[&["wait-for"], &hosts[..], &PATIENT].concat());
-    assert_eq!((ran.code, ran.stdout.lines().count()), (Some(0), hosts.len()), "{ran:?}");
+    assert_eq!(
+        (ran.code, ran.stdout.lines().count()),
+        (Some(0), hosts.len()),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -57,13 +70,19 @@ fn a_host_that_opens_later_is_waited_for() {
     let later = open().1;
     let folder = Folder::with(&[]);
     let mut command = folder.command(&[&["wait-for", &first, &later], &PATIENT[..]].concat());
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     lines.next().unwrap().unwrap();
     // The first host has answered: now the second is tried, and refused, at least once.
     std::thread::sleep(Duration::from_millis(300));
     // Another test may have got that port for a moment.
-    let _late = std::iter::repeat_with(|| TcpListener::bind(&later)).find_map(Result::ok).unwrap();
+    let _late = std::iter::repeat_with(|| TcpListener::bind(&later))
+        .find_map(Result::ok)
+        .unwrap();
     assert_eq!((lines.count(), child.wait().unwrap().code()), (1, Some(0)));
 }
 
@@ -83,15 +102,32 @@ fn the_exit_code_tells_the_first_that_does_not() {
         let told: Vec<&str> = ran.stderr.lines().collect();
         assert_eq!(told.len(), failed.len(), "{ran:?}");
         for (line, host) in told.iter().zip(failed) {
-            assert!(line.starts_with(&format!("error: {host} did not accept connections within 300ms: ")), "{line}");
+            assert!(
+                line.starts_with(&format!(
+                    "error: {host} did not accept connections within 300ms: "
+                )),
+                "{line}"
+            );
         }
-        assert_eq!(ran.stdout.lines().count(), hosts.len() - failed.len(), "{ran:?}");
+        assert_eq!(
+            ran.stdout.lines().count(),
+            hosts.len() - failed.len(),
+            "{ran:?}"
+        );
     }
 }
 
 #[test]
 fn what_no_host_is_is_wrong_usage() {
-    for arguments in [&["wait-for"][..], &["wait-for", "db"], &["wait-for", "db:1", "--timeout", "15"]] {
-        assert_eq!(Folder::with(&[]).run(arguments).code, Some(2), "{arguments:?}");
+    for arguments in [
+        &["wait-for"][..],
+        &["wait-for", "db"],
+        &["wait-for", "db:1", "--timeout", "15"],
+    ] {
+        assert_eq!(
+            Folder::with(&[]).run(arguments).code,
+            Some(2),
+            "{arguments:?}"
+        );
     }
 }

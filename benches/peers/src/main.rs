@@ -69,8 +69,14 @@ fn by_yamlpatch(case: &Case) -> Result<String, Box<dyn Error>> {
         Step::Index(index) => yamlpath::Component::from(*index),
     };
     let route = yamlpath::Route::default().with_keys(case.path.iter().map(component));
-    let operation = yamlpatch::Op::Append { value: serde_yaml::from_str(CONTAINER)? };
-    Ok(yamlpatch::apply_yaml_patches(&document, &[yamlpatch::Patch { route, operation }])?.source().to_owned())
+    let operation = yamlpatch::Op::Append {
+        value: serde_yaml::from_str(CONTAINER)?,
+    };
+    Ok(
+        yamlpatch::apply_yaml_patches(&document, &[yamlpatch::Patch { route, operation }])?
+            .source()
+            .to_owned(),
+    )
 }
 
 fn by_yaml_edit(case: &Case) -> Result<String, Box<dyn Error>> {
@@ -81,15 +87,24 @@ fn by_yaml_edit(case: &Case) -> Result<String, Box<dyn Error>> {
     for step in &case.path {
         at = match (&at, step) {
             (None, Step::Key(key)) => document.get(key.as_str()),
-            (None, Step::Index(index)) => document.as_sequence().and_then(|sequence| sequence.get(*index)),
-            (Some(node), Step::Key(key)) => node.as_mapping().and_then(|mapping| mapping.get(key.as_str())),
-            (Some(node), Step::Index(index)) => node.as_sequence().and_then(|sequence| sequence.get(*index)),
+            (None, Step::Index(index)) => document
+                .as_sequence()
+                .and_then(|sequence| sequence.get(*index)),
+            (Some(node), Step::Key(key)) => node
+                .as_mapping()
+                .and_then(|mapping| mapping.get(key.as_str())),
+            (Some(node), Step::Index(index)) => {
+                node.as_sequence().and_then(|sequence| sequence.get(*index))
+            }
         };
         if at.is_none() {
             return Err("the list is not found".into());
         }
     }
-    let list = at.as_ref().and_then(|node| node.as_sequence()).ok_or("the list is not found")?;
+    let list = at
+        .as_ref()
+        .and_then(|node| node.as_sequence())
+        .ok_or("the list is not found")?;
     list.push(container.as_mapping().ok_or("the container is not found")?);
     Ok(file.to_string())
 }
@@ -110,7 +125,9 @@ fn add(document: &mut Value, path: &[Step]) -> Result<(), Box<dyn Error>> {
         };
         at = next.ok_or("the list is not found")?;
     }
-    at.as_sequence_mut().ok_or("the list is not found")?.push(serde_yaml::from_str(CONTAINER)?);
+    at.as_sequence_mut()
+        .ok_or("the list is not found")?
+        .push(serde_yaml::from_str(CONTAINER)?);
     Ok(())
 }
 
@@ -137,8 +154,17 @@ struct Score {
 
 impl Score {
     fn note(&mut self, what: String, case: &Case) {
-        let what: String = what.lines().next().unwrap_or_default().chars().take(90).collect();
-        self.examples.entry(what).or_insert_with(|| (0, case.name.clone())).0 += 1;
+        let what: String = what
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(90)
+            .collect();
+        self.examples
+            .entry(what)
+            .or_insert_with(|| (0, case.name.clone()))
+            .0 += 1;
     }
 }
 
@@ -149,7 +175,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} documents, {lines} lines, {bytes} bytes\n", cases.len());
     // Editors that panic count as such, without a page for each.
     std::panic::set_hook(Box::new(|_| {}));
-    println!("| | every byte kept | some changed | lines lost, comments | wrong | refused | time |");
+    println!(
+        "| | every byte kept | some changed | lines lost, comments | wrong | refused | time |"
+    );
     println!("| --- | --: | --: | --: | --: | --: | --: |");
     let mut details = String::new();
     for (name, edit) in EDITORS {
@@ -173,7 +201,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn score(cases: &[Case], edit: Edit) -> Score {
-    let mut score = Score { time: Duration::MAX, ..Score::default() };
+    let mut score = Score {
+        time: Duration::MAX,
+        ..Score::default()
+    };
     for _ in 0..ROUNDS {
         let start = now();
         for case in cases {
@@ -214,7 +245,10 @@ fn score(cases: &[Case], edit: Edit) -> Score {
         }
         score.changed += 1;
         let diff = similar::TextDiff::from_lines(case.text.as_str(), &result);
-        for change in diff.iter_all_changes().filter(|change| change.tag() == similar::ChangeTag::Delete) {
+        for change in diff
+            .iter_all_changes()
+            .filter(|change| change.tag() == similar::ChangeTag::Delete)
+        {
             score.lines += 1;
             score.comments += usize::from(change.value().trim_start().starts_with('#'));
         }
@@ -233,8 +267,17 @@ fn now() -> Duration {
 
 /// True if the new text is the old one with one piece inserted.
 fn is_inserted(old: &str, new: &str) -> bool {
-    let front = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
-    let back = old.bytes().rev().zip(new.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let front = old
+        .bytes()
+        .zip(new.bytes())
+        .take_while(|(a, b)| a == b)
+        .count();
+    let back = old
+        .bytes()
+        .rev()
+        .zip(new.bytes().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     new.len() >= old.len() && front + back >= old.len()
 }
 
@@ -246,16 +289,24 @@ fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder)? {
             let path = entry?.path();
-            if path.is_dir() { folders.push(path) } else { names.push(path) }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                names.push(path)
+            }
         }
     }
     names.sort();
     let mut cases = Vec::new();
     for name in names {
-        let Ok(stream) = std::fs::read_to_string(&name) else { continue };
+        let Ok(stream) = std::fs::read_to_string(&name) else {
+            continue;
+        };
         for document in documents(&stream) {
             let text = &stream[document.span];
-            let Ok(value) = serde_yaml::from_str::<Value>(text) else { continue };
+            let Ok(value) = serde_yaml::from_str::<Value>(text) else {
+                continue;
+            };
             let mut path = Vec::new();
             if !find_containers(&value, &mut path) {
                 continue;
@@ -265,7 +316,13 @@ fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
             let container: serde_json::Value = serde_yaml::from_str(CONTAINER)?;
             let patch = json!([{"op": "add", "path": pointer(&path), "value": container}]);
             let name = name.strip_prefix(&root)?.display().to_string();
-            cases.push(Case { name, text: text.to_owned(), path, expected, patch: serde_json::from_value(patch)? });
+            cases.push(Case {
+                name,
+                text: text.to_owned(),
+                path,
+                expected,
+                patch: serde_json::from_value(patch)?,
+            });
         }
     }
     let all = cases.len();
@@ -283,14 +340,20 @@ fn cases() -> Result<Vec<Case>, Box<dyn Error>> {
 /// Extends the path to the first list of containers.
 fn find_containers(value: &Value, path: &mut Vec<Step>) -> bool {
     let children: Vec<(Step, &Value)> = match value {
-        Value::Mapping(members) => {
-            members.iter().filter_map(|(key, member)| Some((Step::Key(key.as_str()?.to_owned()), member))).collect()
-        }
-        Value::Sequence(items) => items.iter().enumerate().map(|(index, item)| (Step::Index(index), item)).collect(),
+        Value::Mapping(members) => members
+            .iter()
+            .filter_map(|(key, member)| Some((Step::Key(key.as_str()?.to_owned()), member)))
+            .collect(),
+        Value::Sequence(items) => items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| (Step::Index(index), item))
+            .collect(),
         _ => return false,
     };
     for (step, child) in children {
-        let found = matches!((&step, child), (Step::Key(key), Value::Sequence(_)) if key == "containers");
+        let found =
+            matches!((&step, child), (Step::Key(key), Value::Sequence(_)) if key == "containers");
         path.push(step);
         if found || find_containers(child, path) {
             return true;
@@ -317,11 +380,19 @@ fn pointer(path: &[Step]) -> String {
 fn corpus() -> Result<PathBuf, Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/corpus/manifests");
     if !folder.is_dir() {
-        let source = std::env::var_os("MACKEREL_CORPUS").ok_or("set MACKEREL_CORPUS to the folder of the corpus")?;
+        let source = std::env::var_os("MACKEREL_CORPUS")
+            .ok_or("set MACKEREL_CORPUS to the folder of the corpus")?;
         let parts = folder.with_extension("part");
         std::fs::create_dir_all(&parts)?;
         let archive = PathBuf::from(source).join("manifests.tar.xz");
-        if !Command::new("tar").arg("-xJf").arg(archive).arg("-C").arg(&parts).status()?.success() {
+        if !Command::new("tar")
+            .arg("-xJf")
+            .arg(archive)
+            .arg("-C")
+            .arg(&parts)
+            .status()?
+            .success()
+        {
             return Err("tar failed".into());
         }
         std::fs::rename(parts, &folder)?;

@@ -40,7 +40,12 @@ pub(crate) fn header(text: &str, at: usize) -> Header {
         }
         end += 1;
     }
-    Header { chomping, indicator, end, body: line_end(bytes, end).1 }
+    Header {
+        chomping,
+        indicator,
+        end,
+        body: line_end(bytes, end).1,
+    }
 }
 
 /// The end of the line that holds `at`: without its break, and with it.
@@ -67,7 +72,11 @@ pub(crate) enum Line {
 
 /// Walks the lines from `at` that are indented by at least `indent` columns or blank; stops at the first other line.
 /// Each comes with where the next line begins.
-pub(crate) fn lines(text: &str, at: usize, indent: usize) -> impl Iterator<Item = (Line, usize)> + '_ {
+pub(crate) fn lines(
+    text: &str,
+    at: usize,
+    indent: usize,
+) -> impl Iterator<Item = (Line, usize)> + '_ {
     let bytes = text.as_bytes();
     let mut at = at;
     std::iter::from_fn(move || {
@@ -107,7 +116,9 @@ pub(crate) fn end(text: &str, header: &Header, indent: usize) -> usize {
         match line {
             Line::Content(range) => end = range.end,
             // A blank line is kept only with its break; white space at the end of the text is none.
-            Line::Blank(range) if header.chomping == Chomping::Keep && next > range.end => end = range.end,
+            Line::Blank(range) if header.chomping == Chomping::Keep && next > range.end => {
+                end = range.end
+            }
             Line::Blank(_) => {}
         }
     }

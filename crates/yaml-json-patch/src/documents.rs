@@ -33,7 +33,12 @@ pub struct Documents<'t> {
 /// ```
 #[must_use]
 pub fn documents(text: &str) -> Documents<'_> {
-    Documents { text, at: 0, starts: Markers::new(text, "---"), ends: Markers::new(text, "...") }
+    Documents {
+        text,
+        at: 0,
+        starts: Markers::new(text, "---"),
+        ends: Markers::new(text, "..."),
+    }
 }
 
 impl Iterator for Documents<'_> {
@@ -77,7 +82,11 @@ struct Markers<'t> {
 
 impl<'t> Markers<'t> {
     fn new(text: &'t str, marker: &'static str) -> Self {
-        let mut markers = Self { text, finds: memmem::find_iter(text.as_bytes(), marker), next: None };
+        let mut markers = Self {
+            text,
+            finds: memmem::find_iter(text.as_bytes(), marker),
+            next: None,
+        };
         markers.step();
         markers
     }
@@ -98,7 +107,10 @@ fn is_marker(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
     let begins = match at.checked_sub(1) {
         None => true,
-        Some(before) => matches!(bytes.get(before), Some(b'\n' | b'\r')) || (at == 3 && text.starts_with('\u{feff}')),
+        Some(before) => {
+            matches!(bytes.get(before), Some(b'\n' | b'\r'))
+                || (at == 3 && text.starts_with('\u{feff}'))
+        }
     };
     begins && matches!(bytes.get(at + 3), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
 }
@@ -118,7 +130,9 @@ mod tests {
     use super::*;
 
     fn cut(text: &str) -> Vec<&str> {
-        documents(text).map(|document| &text[document.span]).collect()
+        documents(text)
+            .map(|document| &text[document.span])
+            .collect()
     }
 
     #[test]
@@ -128,29 +142,73 @@ mod tests {
             ("no marker", "a: 1\n", &["a: 1\n"]),
             ("marker first", "---\na: 1\n", &["---\na: 1\n"]),
             ("two", "a: 1\n---\nb: 2", &["a: 1\n", "---\nb: 2"]),
-            ("content on the marker's line", "--- {a: 1}\n--- |\n x\n", &["--- {a: 1}\n", "--- |\n x\n"]),
-            ("comments before the first marker are its", "# c\n\n---\na: 1\n", &["# c\n\n---\na: 1\n"]),
+            (
+                "content on the marker's line",
+                "--- {a: 1}\n--- |\n x\n",
+                &["--- {a: 1}\n", "--- |\n x\n"],
+            ),
+            (
+                "comments before the first marker are its",
+                "# c\n\n---\na: 1\n",
+                &["# c\n\n---\na: 1\n"],
+            ),
             (
                 "directives",
                 "%YAML 1.2\n---\na: 1\n...\n%YAML 1.2\n---\nb",
                 &["%YAML 1.2\n---\na: 1\n...\n", "%YAML 1.2\n---\nb"],
             ),
-            ("a percent sign that is no directive", "a:\n%b: 1\n---\nc", &["a:\n%b: 1\n", "---\nc"]),
-            ("empty documents", "---\n---\n# c\n---\n", &["---\n", "---\n# c\n", "---\n"]),
-            ("end marker", "a: 1\n... # c\nb: 2\n", &["a: 1\n... # c\n", "b: 2\n"]),
-            ("end before start", "a: 1\n...\n---\nb: 2\n", &["a: 1\n...\n", "---\nb: 2\n"]),
+            (
+                "a percent sign that is no directive",
+                "a:\n%b: 1\n---\nc",
+                &["a:\n%b: 1\n", "---\nc"],
+            ),
+            (
+                "empty documents",
+                "---\n---\n# c\n---\n",
+                &["---\n", "---\n# c\n", "---\n"],
+            ),
+            (
+                "end marker",
+                "a: 1\n... # c\nb: 2\n",
+                &["a: 1\n... # c\n", "b: 2\n"],
+            ),
+            (
+                "end before start",
+                "a: 1\n...\n---\nb: 2\n",
+                &["a: 1\n...\n", "---\nb: 2\n"],
+            ),
             ("end markers alone", "...\n...\n", &["...\n", "...\n"]),
-            ("byte order mark", "\u{feff}---\na: 1\n", &["\u{feff}---\na: 1\n"]),
-            ("byte order mark, comment", "\u{feff}# c\n---\na: 1\n", &["\u{feff}# c\n---\na: 1\n"]),
-            ("CRLF", "---\r\na: 1\r\n---\r\nb: 2\r\n...\r\n", &["---\r\na: 1\r\n", "---\r\nb: 2\r\n...\r\n"]),
+            (
+                "byte order mark",
+                "\u{feff}---\na: 1\n",
+                &["\u{feff}---\na: 1\n"],
+            ),
+            (
+                "byte order mark, comment",
+                "\u{feff}# c\n---\na: 1\n",
+                &["\u{feff}# c\n---\na: 1\n"],
+            ),
+            (
+                "CRLF",
+                "---\r\na: 1\r\n---\r\nb: 2\r\n...\r\n",
+                &["---\r\na: 1\r\n", "---\r\nb: 2\r\n...\r\n"],
+            ),
             ("bare CR", "a: 1\r---\rb: 2\r", &["a: 1\r", "---\rb: 2\r"]),
-            ("trailing blank and tab", "a\n--- \nb\n---\t\nc", &["a\n", "--- \nb\n", "---\t\nc"]),
+            (
+                "trailing blank and tab",
+                "a\n--- \nb\n---\t\nc",
+                &["a\n", "--- \nb\n", "---\t\nc"],
+            ),
             (
                 "not markers",
                 "a\n----\n---b\n --- \n....\n -...\n# ---\n",
                 &["a\n----\n---b\n --- \n....\n -...\n# ---\n"],
             ),
-            ("a bar of dashes, then a marker", "# -----\n---\na\n---", &["# -----\n---\na\n", "---"]),
+            (
+                "a bar of dashes, then a marker",
+                "# -----\n---\na\n---",
+                &["# -----\n---\na\n", "---"],
+            ),
         ];
         for (name, text, expected) in cases {
             assert_eq!(&cut(text), expected, "{name}");

@@ -16,7 +16,10 @@ impl Edit {
     /// An insertion before the byte at `at`.
     #[must_use]
     pub fn insert(at: usize, text: impl Into<Arc<str>>) -> Self {
-        Self { range: at..at, text: text.into() }
+        Self {
+            range: at..at,
+            text: text.into(),
+        }
     }
 
     /// A deletion of these bytes.
@@ -28,7 +31,10 @@ impl Edit {
     /// A replacement of these bytes.
     #[must_use]
     pub fn replace(range: Range<usize>, text: impl Into<Arc<str>>) -> Self {
-        Self { range, text: text.into() }
+        Self {
+            range,
+            text: text.into(),
+        }
     }
 }
 
@@ -39,8 +45,13 @@ impl Edit {
 /// # Panics
 /// When edits are not sorted, overlap or lie outside the text.
 pub fn pieces<'a>(original: &'a str, edits: &'a [Edit]) -> impl Iterator<Item = &'a str> {
-    let ends = edits.iter().map(|edit| edit.range.start).chain([original.len()]);
-    let starts = [0].into_iter().chain(edits.iter().map(|edit| edit.range.end));
+    let ends = edits
+        .iter()
+        .map(|edit| edit.range.start)
+        .chain([original.len()]);
+    let starts = [0]
+        .into_iter()
+        .chain(edits.iter().map(|edit| edit.range.end));
     let inserted = edits.iter().map(|edit| &*edit.text).chain([""]);
     starts
         .zip(ends)
@@ -122,7 +133,9 @@ impl Piece<'_> {
 
     fn part(&self, range: Range<usize>) -> Self {
         match self {
-            Piece::Original(whole) => Piece::Original(whole.start + range.start..whole.start + range.end),
+            Piece::Original(whole) => {
+                Piece::Original(whole.start + range.start..whole.start + range.end)
+            }
             Piece::New(text) => Piece::New(&text[range]),
         }
     }
@@ -130,7 +143,9 @@ impl Piece<'_> {
 
 impl<'a> Text<'a> {
     fn of(original: &str) -> Self {
-        Self { pieces: vec![Piece::Original(0..original.len())] }
+        Self {
+            pieces: vec![Piece::Original(0..original.len())],
+        }
     }
 
     fn edited(&self, edits: &'a [Edit]) -> Text<'a> {
@@ -162,7 +177,10 @@ impl<'a> Text<'a> {
             }
             at = end;
         }
-        pieces.extend(rest.filter(|edit| edit.range.start >= at).map(|edit| Piece::New(&edit.text)));
+        pieces.extend(
+            rest.filter(|edit| edit.range.start >= at)
+                .map(|edit| Piece::New(&edit.text)),
+        );
         Text { pieces }
     }
 
@@ -204,7 +222,10 @@ fn refine(original: &str, range: Range<usize>, new: &str, edits: &mut Vec<Edit>)
         };
         let removed = lines(&mut diff.iter_old_slices(), op.old_range()).len();
         if op.tag() != similar::DiffTag::Equal {
-            edits.push(Edit::replace(at..at + removed, lines(&mut diff.iter_new_slices(), op.new_range())));
+            edits.push(Edit::replace(
+                at..at + removed,
+                lines(&mut diff.iter_new_slices(), op.new_range()),
+            ));
         }
         at += removed;
     }
@@ -217,7 +238,11 @@ mod tests {
     #[test]
     fn a_place_of_the_edited_text_stood_somewhere() {
         let text = "abcdef";
-        let edits = [Edit::insert(1, "12"), Edit::replace(2..4, "3"), Edit::delete(5..6)];
+        let edits = [
+            Edit::insert(1, "12"),
+            Edit::replace(2..4, "3"),
+            Edit::delete(5..6),
+        ];
         assert_eq!(apply(text, &edits), "a12b3e");
         assert_eq!(origins(&edits, &[0, 1, 2, 3, 4, 5]), [0, 1, 1, 1, 2, 4]);
     }
@@ -228,20 +253,33 @@ mod tests {
         for (first, second) in [
             (vec![Edit::delete(2..4)], vec![Edit::insert(2, "B\n")]),
             (vec![Edit::delete(2..4)], vec![Edit::insert(2, "b\n")]),
-            (vec![Edit::insert(4, "x\ny\n")], vec![Edit::delete(4..6), Edit::insert(8, "z\n")]),
-            (vec![Edit::insert(0, "0\n"), Edit::insert(8, "e\n")], vec![Edit::delete(0..12)]),
+            (
+                vec![Edit::insert(4, "x\ny\n")],
+                vec![Edit::delete(4..6), Edit::insert(8, "z\n")],
+            ),
+            (
+                vec![Edit::insert(0, "0\n"), Edit::insert(8, "e\n")],
+                vec![Edit::delete(0..12)],
+            ),
             (vec![Edit::insert(8, "e")], vec![Edit::insert(9, "f")]),
             (vec![], vec![Edit::delete(7..8)]),
             (vec![Edit::delete(1..7)], vec![Edit::replace(0..2, "q")]),
         ] {
             let expected = apply(&apply(text, &first), &second);
             let composed = compose(text, &first, &second);
-            assert_eq!(apply(text, &composed), expected, "{first:?} then {second:?}");
+            assert_eq!(
+                apply(text, &composed),
+                expected,
+                "{first:?} then {second:?}"
+            );
         }
     }
 
     #[test]
     fn what_is_put_back_vanishes() {
-        assert_eq!(compose("a\nb\n", &[Edit::delete(2..4)], &[Edit::insert(2, "b\n")]), []);
+        assert_eq!(
+            compose("a\nb\n", &[Edit::delete(2..4)], &[Edit::insert(2, "b\n")]),
+            []
+        );
     }
 }

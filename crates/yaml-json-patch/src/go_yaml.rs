@@ -17,9 +17,16 @@ use std::ops::Range;
 pub fn rejected_by_go_yaml(tree: &Tree<'_>) -> Option<YamlError> {
     let root = tree.root()?;
     if let Some(tab) = misplaced_tabs(tree).first() {
-        return Some(YamlError { offset: *tab, message: TAB.to_owned() });
+        return Some(YamlError {
+            offset: *tab,
+            message: TAB.to_owned(),
+        });
     }
-    if tree.has_aliases() { to_json(tree, root).err() } else { node(tree, root).err() }
+    if tree.has_aliases() {
+        to_json(tree, root).err()
+    } else {
+        node(tree, root).err()
+    }
 }
 
 fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {
@@ -31,7 +38,11 @@ fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {
                 }
                 json::key(tree, key)?;
             }
-            if is_plainly_a_value(tree, value) { Ok(()) } else { node(tree, value) }
+            if is_plainly_a_value(tree, value) {
+                Ok(())
+            } else {
+                node(tree, value)
+            }
         }),
         Kind::Sequence => tree.items(id).try_for_each(|item| node(tree, item)),
         Kind::Scalar if is_plainly_a_value(tree, id) => Ok(()),
@@ -44,16 +55,25 @@ fn node(tree: &Tree<'_>, id: NodeId) -> Result<(), YamlError> {
 /// The value of `<<`.
 fn merged(tree: &Tree<'_>, value: NodeId) -> Result<(), YamlError> {
     let each = |source: NodeId| {
-        if tree.kind(source) == Kind::Mapping { node(tree, source) } else { Err(json::not_to_merge(tree, source)) }
+        if tree.kind(source) == Kind::Mapping {
+            node(tree, source)
+        } else {
+            Err(json::not_to_merge(tree, source))
+        }
     };
-    if tree.kind(value) == Kind::Sequence { tree.items(value).try_for_each(each) } else { each(value) }
+    if tree.kind(value) == Kind::Sequence {
+        tree.items(value).try_for_each(each)
+    } else {
+        each(value)
+    }
 }
 
 /// False for a collection, and where it may be infinite, not a number, or something else than its tag says.
 fn is_plainly_a_value(tree: &Tree<'_>, id: NodeId) -> bool {
     tree.kind(id) == Kind::Scalar
         && !tree.has_properties(id)
-        && (tree.style(id) != Style::Plain || !matches!(tree.raw(id).as_bytes().first(), Some(b'.' | b'+' | b'-')))
+        && (tree.style(id) != Style::Plain
+            || !matches!(tree.raw(id).as_bytes().first(), Some(b'.' | b'+' | b'-')))
 }
 
 /// False where it may be null, `<<`, a number too large for a key, a collection, or something else than its tag says.
@@ -79,7 +99,9 @@ pub fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
     let text = tree.text();
     let mut found = Vec::new();
     // JSON is read as JSON. Hardly any other document has a tab.
-    let is_json = tree.root().is_none_or(|root| tree.style(root) == Style::Flow);
+    let is_json = tree
+        .root()
+        .is_none_or(|root| tree.style(root) == Style::Flow);
     if is_json || memchr::memchr(b'\t', text.as_bytes()).is_none() {
         return found;
     }
@@ -100,15 +122,26 @@ pub fn misplaced_tabs(tree: &Tree<'_>) -> Vec<usize> {
 
 /// The leading tabs between two nodes, but for those that go-yaml takes for a part of the plain scalar above, which might go on
 /// behind them.
-fn rejected_tabs(text: &str, above: Option<&Range<usize>>, within: Range<usize>) -> impl Iterator<Item = usize> {
+fn rejected_tabs(
+    text: &str,
+    above: Option<&Range<usize>>,
+    within: Range<usize>,
+) -> impl Iterator<Item = usize> {
     let mut tabs = leading_tabs(text, within).peekable();
     let permitted = above.filter(|_| tabs.peek().is_some()).map(|scalar| {
-        let indentation = before(text, scalar.start).bytes().take_while(|byte| b" -?:".contains(byte)).count();
-        let white = text[scalar.end..].bytes().take_while(u8::is_ascii_whitespace).count();
+        let indentation = before(text, scalar.start)
+            .bytes()
+            .take_while(|byte| b" -?:".contains(byte))
+            .count();
+        let white = text[scalar.end..]
+            .bytes()
+            .take_while(u8::is_ascii_whitespace)
+            .count();
         (indentation, scalar.end + white)
     });
     tabs.filter(move |tab| {
-        permitted.is_none_or(|(indentation, end)| *tab > end || before(text, *tab).len() <= indentation)
+        permitted
+            .is_none_or(|(indentation, end)| *tab > end || before(text, *tab).len() <= indentation)
     })
 }
 
@@ -120,7 +153,11 @@ fn leading_tabs(text: &str, within: Range<usize>) -> impl Iterator<Item = usize>
         at = line_end(text.as_bytes(), tab).1;
         Some(tab)
     });
-    first_of_lines.filter(|tab| before(text, *tab).split_ascii_whitespace().all(|sign| matches!(sign, "-" | "?" | ":")))
+    first_of_lines.filter(|tab| {
+        before(text, *tab)
+            .split_ascii_whitespace()
+            .all(|sign| matches!(sign, "-" | "?" | ":"))
+    })
 }
 
 /// The part of a line that is before the offset.
@@ -140,7 +177,10 @@ mod tests {
     fn it_is_what_cannot_be_said_in_json() {
         for (text, readable) in [
             ("a: {n: 1, null: 2, 0x1F: 3, on: 4, .5: 5, 1e3: 6}\n", false),
-            ("a: {n: 1, no: 2, 0x1F: 3, on: 4, .5: 5, 1e3: 6, name: 7, -1: 8, '~': 9, 'null': 10}\n", true),
+            (
+                "a: {n: 1, no: 2, 0x1F: 3, on: 4, .5: 5, 1e3: 6, name: 7, -1: 8, '~': 9, 'null': 10}\n",
+                true,
+            ),
             ("~: 1\n", false),
             (": 1\n", false),
             ("- {a: {Null: 1}}\n", false),
@@ -171,9 +211,16 @@ mod tests {
             ("a: &a b\n*a : c\n", true),
         ] {
             let tree = read(text).unwrap();
-            let (found, whole) = (rejected_by_go_yaml(&tree), to_json(&tree, tree.root().unwrap()).err());
+            let (found, whole) = (
+                rejected_by_go_yaml(&tree),
+                to_json(&tree, tree.root().unwrap()).err(),
+            );
             assert_eq!(found.is_none(), readable, "{text} {found:?}");
-            assert_eq!(found.map(|error| error.message), whole.map(|error| error.message), "{text}");
+            assert_eq!(
+                found.map(|error| error.message),
+                whole.map(|error| error.message),
+                "{text}"
+            );
         }
     }
 

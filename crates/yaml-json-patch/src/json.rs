@@ -17,7 +17,15 @@ use serde_json::{Map, Number, Value};
 /// - more than 1,000 levels, once aliases are expanded
 /// - an alias inside its own anchor, or more aliases than a document of its size can need (go-yaml's bound)
 pub fn to_json(tree: &Tree<'_>, id: NodeId) -> Result<Value, YamlError> {
-    Reader { tree, decoded: 0, aliased: 0, alias_depth: 0, depth: 0, expanding: Vec::new() }.value(id)
+    Reader {
+        tree,
+        decoded: 0,
+        aliased: 0,
+        alias_depth: 0,
+        depth: 0,
+        expanding: Vec::new(),
+    }
+    .value(id)
 }
 
 /// The text itself nests 255 levels at most, but `a: &a [[[]]]`, `b: &b [[[*a]]]` … may go on for ever.
@@ -47,8 +55,13 @@ impl Reader<'_, '_> {
         }
         let decoded = f64::from(self.decoded);
         let allowed = 0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW)).clamp(0.0, 1.0);
-        if self.aliased > 100 && self.decoded > 1000 && f64::from(self.aliased) / decoded > allowed {
-            return Err(error(self.tree, id, "the aliases of the document expand to too many values"));
+        if self.aliased > 100 && self.decoded > 1000 && f64::from(self.aliased) / decoded > allowed
+        {
+            return Err(error(
+                self.tree,
+                id,
+                "the aliases of the document expand to too many values",
+            ));
         }
         Ok(())
     }
@@ -118,7 +131,13 @@ impl Reader<'_, '_> {
     fn merge(&mut self, value: NodeId, map: &mut Map<String, Value>) -> Result<(), YamlError> {
         let sources: Vec<NodeId> = match self.tree.kind(value) {
             // The first mapping of a list has precedence, so it comes last.
-            Kind::Sequence => self.tree.items(value).collect::<Vec<_>>().into_iter().rev().collect(),
+            Kind::Sequence => self
+                .tree
+                .items(value)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .rev()
+                .collect(),
             _ => vec![value],
         };
         for source in sources {
@@ -140,7 +159,10 @@ impl Reader<'_, '_> {
 }
 
 fn error(tree: &Tree<'_>, id: NodeId, message: &str) -> YamlError {
-    YamlError { offset: tree.span(id).start, message: message.to_owned() }
+    YamlError {
+        offset: tree.span(id).start,
+        message: message.to_owned(),
+    }
 }
 
 /// A scalar that is no key.
@@ -174,7 +196,11 @@ pub(super) fn key(tree: &Tree<'_>, key: NodeId) -> Result<String, YamlError> {
 
 /// The error for a value that a merge key cannot take in.
 pub(super) fn not_to_merge(tree: &Tree<'_>, source: NodeId) -> YamlError {
-    error(tree, source, "`<<` requires a mapping or a list of mappings")
+    error(
+        tree,
+        source,
+        "`<<` requires a mapping or a list of mappings",
+    )
 }
 
 /// True for the key `<<` that go-yaml takes for a merge.
@@ -229,7 +255,11 @@ fn float_key(value: f64) -> String {
     let value = value as f32;
     if !value.is_finite() {
         let name = if value.is_nan() { ".nan" } else { ".inf" };
-        return if value.is_sign_negative() && !value.is_nan() { format!("-{name}") } else { name.to_owned() };
+        return if value.is_sign_negative() && !value.is_nan() {
+            format!("-{name}")
+        } else {
+            name.to_owned()
+        };
     }
     // `{:e}` has the shortest digits that read back, and the exponent: 1.5e6
     let scientific = format!("{value:e}");
@@ -261,10 +291,19 @@ mod tests {
                 "on: 1\n1: b\n1.50: c\n1e6: d\n.inf: e\n1e-5: f\n",
                 r#"{"true":1,"1":"b","1.5":"c","1e+06":"d",".inf":"e","1e-05":"f"}"#,
             ),
-            ("[1e3, 1.5, 1e20, 0.0, 9223372036854775808.0]", r#"[1000,1.5,1e+20,0,9223372036854776000]"#),
-            ("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3\n", r#"{"a":{"b":1,"c":2},"d":{"b":1,"c":3}}"#),
+            (
+                "[1e3, 1.5, 1e20, 0.0, 9223372036854775808.0]",
+                r#"[1000,1.5,1e+20,0,9223372036854776000]"#,
+            ),
+            (
+                "a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3\n",
+                r#"{"a":{"b":1,"c":2},"d":{"b":1,"c":3}}"#,
+            ),
             ("d:\n  b: 9\n  <<: {b: 1}\n", r#"{"d":{"b":1}}"#),
-            ("d:\n  <<: [{q: 1}, {q: 2, r: 3}]\n", r#"{"d":{"q":1,"r":3}}"#),
+            (
+                "d:\n  <<: [{q: 1}, {q: 2, r: 3}]\n",
+                r#"{"d":{"q":1,"r":3}}"#,
+            ),
             ("d:\n  \"<<\": {q: 1}\n", r#"{"d":{"<<":{"q":1}}}"#),
             ("&k a: &v b\nc: *v\n*k : d\n", r#"{"a":"d","c":"b"}"#),
             ("a: !!binary /w==\n", "{\"a\":\"\u{fffd}\"}"),
@@ -281,12 +320,22 @@ mod tests {
             ("a: .nan\n", "JSON has no infinity and no not-a-number"),
             ("~: b\n", "a key cannot be null"),
             ("? [a]\n: b\n", "a key cannot be a mapping or a list"),
-            ("18446744073709551615: b\n", "a key cannot be this large a number"),
-            ("d:\n  <<: 1\n", "`<<` requires a mapping or a list of mappings"),
+            (
+                "18446744073709551615: b\n",
+                "a key cannot be this large a number",
+            ),
+            (
+                "d:\n  <<: 1\n",
+                "`<<` requires a mapping or a list of mappings",
+            ),
             ("a: &x [*x]\n", "the alias is inside its own anchor"),
         ];
         for (text, expected) in cases {
-            assert_eq!(json(text).map_err(|error| error.message), Err(expected.to_owned()), "{text}");
+            assert_eq!(
+                json(text).map_err(|error| error.message),
+                Err(expected.to_owned()),
+                "{text}"
+            );
         }
     }
 
@@ -295,9 +344,15 @@ mod tests {
         let mut text = "l0: &l0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
         for level in 1..12 {
             let below = format!("*l{}", level - 1);
-            text.push_str(&format!("l{level}: &l{level} [{}]\n", [below.as_str(); 9].join(", ")));
+            text.push_str(&format!(
+                "l{level}: &l{level} [{}]\n",
+                [below.as_str(); 9].join(", ")
+            ));
         }
         let message = json(&text).map_err(|error| error.message);
-        assert_eq!(message, Err("the aliases of the document expand to too many values".to_owned()));
+        assert_eq!(
+            message,
+            Err("the aliases of the document expand to too many values".to_owned())
+        );
     }
 }

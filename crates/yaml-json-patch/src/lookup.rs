@@ -50,7 +50,11 @@ fn find(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> 
     let (mut found, mut merged): (Option<Member>, Option<NodeId>) = (None, None);
     for (name, value) in tree.entries(mapping) {
         if tree.is_key(name, key) {
-            found = Some(Member { value, holder: mapping, is_duplicate: found.is_some() });
+            found = Some(Member {
+                value,
+                holder: mapping,
+                is_duplicate: found.is_some(),
+            });
         } else if is_merge_key(tree, name) {
             merged = Some(value);
         }
@@ -64,7 +68,9 @@ fn find(tree: &Tree<'_>, mapping: NodeId, key: &str, seen: &mut Vec<NodeId>) -> 
     }
     seen.push(source);
     match tree.kind(source) {
-        Kind::Sequence => tree.items(source).find_map(|item| find(tree, item, key, seen)),
+        Kind::Sequence => tree
+            .items(source)
+            .find_map(|item| find(tree, item, key, seen)),
         _ => find(tree, source, key, seen),
     }
 }

@@ -40,7 +40,9 @@ impl Error {
         match self {
             Error::Yaml(_) => "correct the document",
             Error::Splice(error) => error.kind.help(),
-            Error::Mismatch(_) => "this is a bug in yaml-json-patch; please report it with the document and the patch",
+            Error::Mismatch(_) => {
+                "this is a bug in yaml-json-patch; please report it with the document and the patch"
+            }
         }
     }
 }
@@ -98,7 +100,9 @@ fn checked(text: &str, patch: &Patch) -> Result<(Vec<Edit>, String), Error> {
     let (tree, cache) = (read(text)?, Cache::default());
     let spliced = splice(&tree, operations(patch), &cache)?;
     let patched = edit::apply(text, &spliced.edits);
-    let new = read(&patched).map_err(|error| Mismatch { offset: error.offset })?;
+    let new = read(&patched).map_err(|error| Mismatch {
+        offset: error.offset,
+    })?;
     verify(&tree, &spliced, &new, &cache)?;
     Ok((spliced.edits, patched))
 }

@@ -22,7 +22,11 @@ pub fn quote(text: &str, place: Context) -> Cow<'_, str> {
         Context::Flow => is_plain(text) && !text.contains([',', '[', ']', '{', '}', ':', '?']),
         Context::Json => false,
     };
-    if plain { Cow::Borrowed(text) } else { Cow::Owned(quoted(text)) }
+    if plain {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(quoted(text))
+    }
 }
 
 fn quoted(text: &str) -> String {
@@ -36,7 +40,13 @@ fn quoted(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
             // NEL and the separators are line breaks to YAML 1.1; the rest is refused raw by one reader or another.
-            '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+            '\0'..='\u{1f}'
+            | '\u{7f}'..='\u{9f}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{feff}'
+            | '\u{fffe}'
+            | '\u{ffff}' => {
                 out.push_str(&format!("\\u{:04x}", u32::from(character)));
             }
             _ => out.push(character),
@@ -48,13 +58,15 @@ fn quoted(text: &str) -> String {
 
 fn is_plain(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return false;
+    };
     let begins = match first {
-        b'-' => {
-            bytes.get(1).is_some_and(|next| next.is_ascii_alphanumeric() || matches!(next, b'-' | b'_' | b'/' | b'$'))
-        }
-        b' ' | b'?' | b':' | b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\''
-        | b'"' | b'%' | b'@' | b'`' | b'=' | b'<' => false,
+        b'-' => bytes.get(1).is_some_and(|next| {
+            next.is_ascii_alphanumeric() || matches!(next, b'-' | b'_' | b'/' | b'$')
+        }),
+        b' ' | b'?' | b':' | b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!'
+        | b'|' | b'>' | b'\'' | b'"' | b'%' | b'@' | b'`' | b'=' | b'<' => false,
         _ => true,
     };
     begins
@@ -70,8 +82,10 @@ fn is_plain(text: &str) -> bool {
 
 /// Words that some reader takes for a boolean, a null or a float.
 fn is_word(text: &str) -> bool {
-    const WORDS: [&str; 14] =
-        ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "nan", "inf", "infinity", "nil"];
+    const WORDS: [&str; 14] = [
+        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", "nan", "inf", "infinity",
+        "nil",
+    ];
     let word = text.strip_prefix(['+', '-']).unwrap_or(text);
     let word = word.strip_prefix('.').unwrap_or(word);
     word.len() <= 8 && WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
@@ -88,7 +102,19 @@ fn is_numeric(bytes: &[u8]) -> bool {
             byte.is_ascii_hexdigit()
                 || matches!(
                     byte,
-                    b'_' | b'.' | b':' | b'+' | b'-' | b'x' | b'X' | b'o' | b'O' | b't' | b'T' | b'z' | b'Z' | b' '
+                    b'_' | b'.'
+                        | b':'
+                        | b'+'
+                        | b'-'
+                        | b'x'
+                        | b'X'
+                        | b'o'
+                        | b'O'
+                        | b't'
+                        | b'T'
+                        | b'z'
+                        | b'Z'
+                        | b' '
                 )
         })
 }
@@ -206,6 +232,9 @@ mod tests {
         assert_eq!(quote("ab", Context::Flow), "ab");
         assert_eq!(quote("ab", Context::Json), "\"ab\"");
         assert_eq!(quote("日本語 😀", Context::Block), "\"日本語 😀\"");
-        assert_eq!(quote("\u{2028}\u{85}\u{feff}\0\n\t\"\\", Context::Block), r#""\u2028\u0085\ufeff\u0000\n\t\"\\""#);
+        assert_eq!(
+            quote("\u{2028}\u{85}\u{feff}\0\n\t\"\\", Context::Block),
+            r#""\u2028\u0085\ufeff\u0000\n\t\"\\""#
+        );
     }
 }

@@ -17,7 +17,10 @@ impl<'t> Tree<'t> {
     /// Merge keys (`<<`) are not looked through.
     #[must_use]
     pub fn get(&self, mapping: NodeId, key: &str) -> Option<NodeId> {
-        self.entries(mapping).filter(|(k, _)| self.is_key(*k, key)).map(|(_, v)| v).last()
+        self.entries(mapping)
+            .filter(|(k, _)| self.is_key(*k, key))
+            .map(|(_, v)| v)
+            .last()
     }
 
     /// True when a key node spells this string.
@@ -60,12 +63,24 @@ fn has_break(text: &str) -> bool {
 }
 
 fn plain(raw: &str) -> Cow<'_, str> {
-    if has_break(raw) { Cow::Owned(fold(raw)) } else { Cow::Borrowed(raw) }
+    if has_break(raw) {
+        Cow::Owned(fold(raw))
+    } else {
+        Cow::Borrowed(raw)
+    }
 }
 
 fn single(inner: &str) -> Cow<'_, str> {
-    let folded = if has_break(inner) { Cow::Owned(fold(inner)) } else { Cow::Borrowed(inner) };
-    if folded.contains('\'') { Cow::Owned(folded.replace("''", "'")) } else { folded }
+    let folded = if has_break(inner) {
+        Cow::Owned(fold(inner))
+    } else {
+        Cow::Borrowed(inner)
+    };
+    if folded.contains('\'') {
+        Cow::Owned(folded.replace("''", "'"))
+    } else {
+        folded
+    }
 }
 
 /// Joins the lines of a flow scalar: one break is a space, n breaks are n - 1 line feeds. White space around breaks
@@ -150,7 +165,10 @@ fn skip_breaks(text: &str) -> (usize, &str) {
     let mut breaks = 0;
     loop {
         let next = rest.trim_start_matches([' ', '\t']);
-        let after = next.strip_prefix("\r\n").or_else(|| next.strip_prefix('\n')).or_else(|| next.strip_prefix('\r'));
+        let after = next
+            .strip_prefix("\r\n")
+            .or_else(|| next.strip_prefix('\n'))
+            .or_else(|| next.strip_prefix('\r'));
         match after {
             Some(after) => {
                 breaks += 1;
@@ -169,7 +187,9 @@ enum Escaped {
 /// Reads what follows a backslash. The readers have refused what is no escape.
 fn escape(text: &str) -> (Escaped, &str) {
     let mut chars = text.chars();
-    let Some(first) = chars.next() else { return (Escaped::Char('\\'), "") };
+    let Some(first) = chars.next() else {
+        return (Escaped::Char('\\'), "");
+    };
     let rest = chars.as_str();
     let character = match first {
         '0' => '\0',
@@ -195,12 +215,18 @@ fn escape(text: &str) -> (Escaped, &str) {
 }
 
 fn code(text: &str, digits: usize) -> Option<(u32, &str)> {
-    Some((u32::from_str_radix(text.get(..digits)?, 16).ok()?, text.get(digits..)?))
+    Some((
+        u32::from_str_radix(text.get(..digits)?, 16).ok()?,
+        text.get(digits..)?,
+    ))
 }
 
 fn hex(text: &str, digits: usize) -> (Escaped, &str) {
     match code(text, digits) {
-        Some((code, rest)) => (Escaped::Char(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)), rest),
+        Some((code, rest)) => (
+            Escaped::Char(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
+            rest,
+        ),
         None => (Escaped::Char(char::REPLACEMENT_CHARACTER), text),
     }
 }
@@ -208,10 +234,14 @@ fn hex(text: &str, digits: usize) -> (Escaped, &str) {
 /// JSON writes what lies beyond U+FFFF as a pair: `\ud83d\ude00`.
 fn utf16(text: &str) -> (Escaped, &str) {
     if let Some((high @ 0xd800..=0xdbff, rest)) = code(text, 4)
-        && let Some((low @ 0xdc00..=0xdfff, rest)) = rest.strip_prefix("\\u").and_then(|rest| code(rest, 4))
+        && let Some((low @ 0xdc00..=0xdfff, rest)) =
+            rest.strip_prefix("\\u").and_then(|rest| code(rest, 4))
     {
         let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-        return (Escaped::Char(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)), rest);
+        return (
+            Escaped::Char(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)),
+            rest,
+        );
     }
     hex(text, 4)
 }
@@ -220,8 +250,13 @@ fn block_value<'t>(tree: &Tree<'t>, id: NodeId) -> Cow<'t, str> {
     let text = tree.text;
     let span = tree.span(id);
     let header = block_scalar::header(text, span.start);
-    let indent =
-        tree.nodes.get(id.0 as usize).map_or(0, |node| if node.child == NONE { 0 } else { node.child as usize });
+    let indent = tree.nodes.get(id.0 as usize).map_or(0, |node| {
+        if node.child == NONE {
+            0
+        } else {
+            node.child as usize
+        }
+    });
     let mut out = String::with_capacity(span.len());
     let folded = tree.style(id) == Style::Folded;
     // Breaks that have been read but not yet written, and whether the last content line began with white space.

@@ -87,10 +87,16 @@ pub struct Spliced {
 ///
 /// # Errors
 /// When an operation does not fit the document, or the text cannot be edited safely; see [`ErrorKind`].
-pub fn splice(tree: &Tree<'_>, operations: Vec<Operation>, cache: &Cache) -> Result<Spliced, SpliceError> {
+pub fn splice(
+    tree: &Tree<'_>,
+    operations: Vec<Operation>,
+    cache: &Cache,
+) -> Result<Spliced, SpliceError> {
     let mut overlay = overlay::unchanged(tree);
     overlay::apply(tree, &mut overlay, operations)?;
-    let edits = Writer::new(tree, cache).document(&overlay).map_err(|errors| first(&errors))?;
+    let edits = Writer::new(tree, cache)
+        .document(&overlay)
+        .map_err(|errors| first(&errors))?;
     Ok(Spliced { edits, overlay })
 }
 
@@ -107,16 +113,30 @@ pub struct Uneditable {
 /// Returns the reasons why [`splice`] fails for patches that touch different parts of a document, in about the time that it
 /// takes. Not always all of them: if some are about operations, the layout of the text has not been looked at yet.
 #[must_use]
-pub fn find_uneditable(tree: &Tree<'_>, patches: Vec<Vec<Operation>>, cache: &Cache) -> Vec<Uneditable> {
+pub fn find_uneditable(
+    tree: &Tree<'_>,
+    patches: Vec<Vec<Operation>>,
+    cache: &Cache,
+) -> Vec<Uneditable> {
     let mut overlay = overlay::unchanged(tree);
     let mut found = Vec::new();
     for (index, operations) in patches.into_iter().enumerate() {
         let failed = overlay::apply(tree, &mut overlay, operations).err();
-        found.extend(failed.map(|error| Uneditable { patch: Some(index), error }));
+        found.extend(failed.map(|error| Uneditable {
+            patch: Some(index),
+            error,
+        }));
     }
     if found.is_empty() {
-        let errors = Writer::new(tree, cache).document(&overlay).err().unwrap_or_default();
-        found.extend(errors.into_iter().map(|error| Uneditable { patch: None, error }));
+        let errors = Writer::new(tree, cache)
+            .document(&overlay)
+            .err()
+            .unwrap_or_default();
+        found.extend(
+            errors
+                .into_iter()
+                .map(|error| Uneditable { patch: None, error }),
+        );
     }
     found
 }
@@ -134,13 +154,23 @@ fn first(errors: &[SpliceError]) -> SpliceError {
 #[must_use]
 pub fn null_source(tree: &Tree<'_>, mapping: NodeId, value: NodeId) -> String {
     let lines = lines::Lines { text: tree.text() };
-    let raw = lines.slice(lines.before_blanks(tree.outer_start(value)), tree.span(value).end);
+    let raw = lines.slice(
+        lines.before_blanks(tree.outer_start(value)),
+        tree.span(value).end,
+    );
     if tree.style(mapping) != Style::Flow || raw.trim_start() == "null" {
         return raw.to_owned();
     }
-    let key = tree.entries(mapping).find(|(_, entry)| *entry == value).map(|(key, _)| tree.span(key).end);
+    let key = tree
+        .entries(mapping)
+        .find(|(_, entry)| *entry == value)
+        .map(|(key, _)| tree.span(key).end);
     let has_colon = key.is_some_and(|end| lines.is_at(lines.next_content(end), b':'));
-    if has_colon { format!("{{:{raw}") } else { "{".to_owned() }
+    if has_colon {
+        format!("{{:{raw}")
+    } else {
+        "{".to_owned()
+    }
 }
 
 /// True when the text ends, without a line break, in a block scalar whose value a line break would change. Nothing can then

@@ -11,13 +11,18 @@ pub(crate) const CORE: &str = "tag:yaml.org,2002:";
 pub(crate) fn of<'t>(tree: &Tree<'t>, id: NodeId) -> Option<Cow<'t, str>> {
     let raw = tree.tag(id)?;
     if let Some(verbatim) = raw.strip_prefix("!<") {
-        return Some(Cow::Borrowed(verbatim.strip_suffix('>').unwrap_or(verbatim)));
+        return Some(Cow::Borrowed(
+            verbatim.strip_suffix('>').unwrap_or(verbatim),
+        ));
     }
     if raw == "!" {
         return Some(Cow::Borrowed(raw));
     }
     // `!!int`, `!e!int` or `!int`: the handle ends with the second `!`, if there is one.
-    let split = raw.get(1..).and_then(|rest| rest.find('!')).map_or(1, |found| found + 2);
+    let split = raw
+        .get(1..)
+        .and_then(|rest| rest.find('!'))
+        .map_or(1, |found| found + 2);
     let (handle, suffix) = raw.split_at(split);
     Some(match tree.declared_tags.get(handle) {
         Some(prefix) => Cow::Owned(format!("{prefix}{suffix}")),
@@ -30,8 +35,13 @@ pub(crate) fn of<'t>(tree: &Tree<'t>, id: NodeId) -> Option<Cow<'t, str>> {
 pub(super) fn declared(text: &str) -> BTreeMap<&str, &str> {
     let head = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut prefixes = BTreeMap::new();
-    let lines = head.split(['\n', '\r']).take_while(|line| line.is_empty() || line.starts_with(['%', '#', ' ', '\t']));
-    for mut words in lines.filter_map(|line| line.strip_prefix("%TAG")).map(str::split_whitespace) {
+    let lines = head
+        .split(['\n', '\r'])
+        .take_while(|line| line.is_empty() || line.starts_with(['%', '#', ' ', '\t']));
+    for mut words in lines
+        .filter_map(|line| line.strip_prefix("%TAG"))
+        .map(str::split_whitespace)
+    {
         if let (Some(handle), Some(prefix)) = (words.next(), words.next()) {
             prefixes.entry(handle).or_insert(prefix);
         }
@@ -51,6 +61,9 @@ mod tests {
         }
         let text = "\u{feff}# c\r%TAG !e! tag:yaml.org,2002:\r---\r!e!str 12";
         let tree = read(text).unwrap();
-        assert_eq!(scalar_value(&tree, tree.root().unwrap()), Ok(ScalarValue::Str("12".into())));
+        assert_eq!(
+            scalar_value(&tree, tree.root().unwrap()),
+            Ok(ScalarValue::Str("12".into()))
+        );
     }
 }

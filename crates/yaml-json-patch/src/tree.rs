@@ -174,7 +174,11 @@ impl<'t> Tree<'t> {
 
     /// The keys and values of a mapping, or the items of a sequence; nothing for any other node.
     pub(crate) fn children(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let kind = if self.kind(id) == Kind::Mapping { Kind::Mapping } else { Kind::Sequence };
+        let kind = if self.kind(id) == Kind::Mapping {
+            Kind::Mapping
+        } else {
+            Kind::Sequence
+        };
         self.chain(id, kind)
     }
 
@@ -182,7 +186,10 @@ impl<'t> Tree<'t> {
         if !self.node(id).has_properties {
             return None;
         }
-        let at = self.properties.binary_search_by_key(&id.0, |p| p.node).ok()?;
+        let at = self
+            .properties
+            .binary_search_by_key(&id.0, |p| p.node)
+            .ok()?;
         self.properties.get(at)
     }
 
@@ -222,7 +229,11 @@ impl<'t> Tree<'t> {
     #[must_use]
     pub fn alias_target(&self, id: NodeId) -> NodeId {
         let node = self.node(id);
-        if node.kind == Kind::Alias && node.child != NONE { NodeId(node.child) } else { id }
+        if node.kind == Kind::Alias && node.child != NONE {
+            NodeId(node.child)
+        } else {
+            id
+        }
     }
 
     /// Returns the items of a sequence, in order; nothing for any other node.

@@ -43,7 +43,10 @@ pub enum ScalarValue<'t> {
 pub fn scalar_value<'t>(tree: &Tree<'t>, id: NodeId) -> Result<ScalarValue<'t>, YamlError> {
     let id = tree.alias_target(id);
     if tree.kind(id) != Kind::Scalar {
-        return Err(YamlError { offset: tree.span(id).start, message: "expected a scalar".to_owned() });
+        return Err(YamlError {
+            offset: tree.span(id).start,
+            message: "expected a scalar".to_owned(),
+        });
     }
     let style = tree.style(id);
     let text = crate::scalar::decode(tree, id);
@@ -52,13 +55,18 @@ pub fn scalar_value<'t>(tree: &Tree<'t>, id: NodeId) -> Result<ScalarValue<'t>, 
         None => Ok(ScalarValue::Str(text)),
         Some(full) => tagged(&full, text).ok_or_else(|| YamlError {
             offset: tree.span(id).start,
-            message: format!("this value does not match its tag `{}`", tree.tag(id).unwrap_or_default()),
+            message: format!(
+                "this value does not match its tag `{}`",
+                tree.tag(id).unwrap_or_default()
+            ),
         }),
     }
 }
 
 fn tagged<'t>(full: &str, text: Cow<'t, str>) -> Option<ScalarValue<'t>> {
-    let Some(core) = full.strip_prefix(tag::CORE) else { return Some(ScalarValue::Str(text)) };
+    let Some(core) = full.strip_prefix(tag::CORE) else {
+        return Some(ScalarValue::Str(text));
+    };
     match core {
         "str" => Some(ScalarValue::Str(text)),
         "binary" => Some(ScalarValue::Str(Cow::Owned(base64(&text)?))),
@@ -68,7 +76,9 @@ fn tagged<'t>(full: &str, text: Cow<'t, str>) -> Option<ScalarValue<'t>> {
             | ("int", value @ ScalarValue::Int(_))
             | ("float", value @ ScalarValue::Float(_)) => Some(value),
             #[expect(clippy::cast_precision_loss, reason = "as go-yaml converts")]
-            ("float", ScalarValue::Int(int)) => i64::try_from(int).ok().map(|int| ScalarValue::Float(int as f64)),
+            ("float", ScalarValue::Int(int)) => i64::try_from(int)
+                .ok()
+                .map(|int| ScalarValue::Float(int as f64)),
             _ => None,
         },
         // A !!timestamp reaches Kubernetes as a string; whether it is one is not asked here.
@@ -82,7 +92,9 @@ pub(crate) fn untagged(text: Cow<'_, str>) -> ScalarValue<'_> {
         None => Some(ScalarValue::Null),
         Some(b'0'..=b'9' | b'+' | b'-') => known(&text).or_else(|| number(&text)),
         Some(b'.') => known(&text).or_else(|| point_first(&text).map(ScalarValue::Float)),
-        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => known(&text),
+        Some(b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~') => {
+            known(&text)
+        }
         _ => None,
     };
     value.unwrap_or(ScalarValue::Str(text))
@@ -91,7 +103,9 @@ pub(crate) fn untagged(text: Cow<'_, str>) -> ScalarValue<'_> {
 /// True for plain text on one line that means itself whatever it says: a word that is no boolean and not null.
 pub(crate) fn is_word(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let Some(first) = bytes.first() else { return false };
+    let Some(first) = bytes.first() else {
+        return false;
+    };
     let may_be_known = || matches!(first.to_ascii_lowercase(), b'y' | b'n' | b't' | b'f' | b'o');
     first.is_ascii_alphabetic()
         && !(may_be_known() && known(text).is_some())
@@ -105,7 +119,9 @@ fn known(text: &str) -> Option<ScalarValue<'static>> {
         return None;
     }
     Some(match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => ScalarValue::Bool(true),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            ScalarValue::Bool(true)
+        }
         "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
             ScalarValue::Bool(false)
         }
@@ -118,7 +134,11 @@ fn known(text: &str) -> Option<ScalarValue<'static>> {
 }
 
 fn number(text: &str) -> Option<ScalarValue<'static>> {
-    let digits: Cow<'_, str> = if text.contains('_') { Cow::Owned(text.replace('_', "")) } else { Cow::Borrowed(text) };
+    let digits: Cow<'_, str> = if text.contains('_') {
+        Cow::Owned(text.replace('_', ""))
+    } else {
+        Cow::Borrowed(text)
+    };
     if let Some(int) = int(&digits) {
         return Some(ScalarValue::Int(int));
     }
@@ -170,14 +190,21 @@ fn point_first(text: &str) -> Option<f64> {
         .split('_')
         .zip(text.split('_').skip(1))
         .all(|(before, after)| digit(before.bytes().last()) && digit(after.bytes().next()));
-    if separates { float(&text.replace('_', "")) } else { None }
+    if separates {
+        float(&text.replace('_', ""))
+    } else {
+        None
+    }
 }
 
 /// `[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?`; one that overflows stays a string.
 fn float(text: &str) -> Option<f64> {
     let body = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, exponent) = match body.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (mantissa, Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent))),
+        Some((mantissa, exponent)) => (
+            mantissa,
+            Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)),
+        ),
         None => (body, None),
     };
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -186,14 +213,21 @@ fn float(text: &str) -> Option<f64> {
         && digits(fraction)
         && !(whole.is_empty() && fraction.is_empty())
         && exponent.is_none_or(|exponent| !exponent.is_empty() && digits(exponent));
-    let value: f64 = if well_formed { text.parse().ok()? } else { return None };
+    let value: f64 = if well_formed {
+        text.parse().ok()?
+    } else {
+        return None;
+    };
     value.is_finite().then_some(value)
 }
 
 /// Standard base64 with padding, line breaks ignored, as Go decodes it. Each byte that is not UTF-8 becomes U+FFFD, as in Go's
 /// JSON.
 fn base64(text: &str) -> Option<String> {
-    let clean: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
+    let clean: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !matches!(byte, b'\r' | b'\n'))
+        .collect();
     let mut out = Vec::with_capacity(clean.len() / 4 * 3);
     let groups = clean.len() / 4;
     if !clean.len().is_multiple_of(4) {
@@ -276,8 +310,14 @@ mod tests {
             ("2024-01-01", text("2024-01-01")),
             ("<<", text("<<")),
             ("9223372036854775808", int(9_223_372_036_854_775_808)),
-            ("+9223372036854775808", ScalarValue::Float(9_223_372_036_854_775_808.0)),
-            ("18446744073709551616", ScalarValue::Float(18_446_744_073_709_551_616.0)),
+            (
+                "+9223372036854775808",
+                ScalarValue::Float(9_223_372_036_854_775_808.0),
+            ),
+            (
+                "18446744073709551616",
+                ScalarValue::Float(18_446_744_073_709_551_616.0),
+            ),
             ("\"yes\"", text("yes")),
             ("! yes", text("yes")),
             ("!!str 0644", text("0644")),
@@ -291,7 +331,13 @@ mod tests {
         for (written, expected) in cases {
             assert_eq!(value(written), Ok(expected), "{written}");
         }
-        for refused in ["!!int abc", "!!bool 1", "!!null x", "!!float 18446744073709551615", "!!binary aGVsbG8"] {
+        for refused in [
+            "!!int abc",
+            "!!bool 1",
+            "!!null x",
+            "!!float 18446744073709551615",
+            "!!binary aGVsbG8",
+        ] {
             assert!(value(refused).is_err(), "{refused}");
         }
     }

@@ -24,10 +24,21 @@ pub struct Mismatch {
 ///
 /// # Errors
 /// When anything else has changed, which is a defect of this crate.
-pub fn verify(old: &Tree<'_>, spliced: &Spliced, new: &Tree<'_>, cache: &Cache) -> Result<(), Mismatch> {
+pub fn verify(
+    old: &Tree<'_>,
+    spliced: &Spliced,
+    new: &Tree<'_>,
+    cache: &Cache,
+) -> Result<(), Mismatch> {
     let overlay = &spliced.overlay;
-    let last_break = |tree: &Tree<'_>| memchr::memrchr(b'\n', tree.text().as_bytes()).unwrap_or_default();
-    let pair = Pair { old, new, last_breaks: (last_break(old), last_break(new)), cache };
+    let last_break =
+        |tree: &Tree<'_>| memchr::memrchr(b'\n', tree.text().as_bytes()).unwrap_or_default();
+    let pair = Pair {
+        old,
+        new,
+        last_breaks: (last_break(old), last_break(new)),
+        cache,
+    };
     match (overlay, new.root()) {
         (Overlay::Nothing | Overlay::Null(_), None) => Ok(()),
         (Overlay::New(value), None) if value.is_null() => Ok(()),
@@ -46,7 +57,9 @@ struct Pair<'a, 'o, 'n> {
 
 impl Pair<'_, '_, '_> {
     fn fail(&self, at: NodeId) -> Mismatch {
-        Mismatch { offset: self.new.span(at).start }
+        Mismatch {
+            offset: self.new.span(at).start,
+        }
     }
 
     fn expect(&self, right: bool, at: NodeId) -> Result<(), Mismatch> {
@@ -66,13 +79,22 @@ impl Pair<'_, '_, '_> {
                 Ok(())
             }
             // A null comes back with the tag it had.
-            Overlay::Null(_) => self.expect(matches!(scalar_value(self.new, at), Ok(ScalarValue::Null)), at),
+            Overlay::Null(_) => self.expect(
+                matches!(scalar_value(self.new, at), Ok(ScalarValue::Null)),
+                at,
+            ),
             Overlay::Map { node, members } => {
-                self.expect(self.same_properties(*node, at) && self.new.kind(at) == Kind::Mapping, at)?;
+                self.expect(
+                    self.same_properties(*node, at) && self.new.kind(at) == Kind::Mapping,
+                    at,
+                )?;
                 self.members(members, at)
             }
             Overlay::Seq { node, items } => {
-                self.expect(self.same_properties(*node, at) && self.new.kind(at) == Kind::Sequence, at)?;
+                self.expect(
+                    self.same_properties(*node, at) && self.new.kind(at) == Kind::Sequence,
+                    at,
+                )?;
                 let mut found = self.new.items(at);
                 for item in items.iter() {
                     self.node(item, found.next().ok_or_else(|| self.fail(at))?)?;
@@ -84,16 +106,24 @@ impl Pair<'_, '_, '_> {
 
     /// Compares members: old ones in their order, new ones in theirs, anywhere among the old ones.
     fn members(&self, members: &MemberList<Overlay>, at: NodeId) -> Result<(), Mismatch> {
-        let mut old = members.iter().filter(|member| matches!(member.key, Key::Old(_))).peekable();
-        let mut added = members.iter().filter(|member| matches!(member.key, Key::New(_))).peekable();
+        let mut old = members
+            .iter()
+            .filter(|member| matches!(member.key, Key::Old(_)))
+            .peekable();
+        let mut added = members
+            .iter()
+            .filter(|member| matches!(member.key, Key::New(_)))
+            .peekable();
         for (key, value) in self.new.entries(at) {
-            let is_old =
-                |member: &&MemberOverlay| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
+            let is_old = |member: &&MemberOverlay| matches!(member.key, Key::Old(before) if self.untouched(before, key).is_ok());
             let is_added = |member: &&MemberOverlay| match &member.key {
                 Key::New(name) => is_key(self.new, key, name) == Ok(true),
                 Key::Old(_) | Key::Removed => false,
             };
-            let member = old.next_if(is_old).or_else(|| added.next_if(is_added)).ok_or_else(|| self.fail(key))?;
+            let member = old
+                .next_if(is_old)
+                .or_else(|| added.next_if(is_added))
+                .ok_or_else(|| self.fail(key))?;
             if let Key::New(_) = member.key {
                 self.expect(!self.new.has_properties(key), key)?;
             }
@@ -105,7 +135,8 @@ impl Pair<'_, '_, '_> {
     fn same_properties(&self, before: NodeId, at: NodeId) -> bool {
         let has = (self.old.has_properties(before), self.new.has_properties(at));
         has == (false, false)
-            || self.old.anchor(before) == self.new.anchor(at) && self.old.tag(before) == self.new.tag(at)
+            || self.old.anchor(before) == self.new.anchor(at)
+                && self.old.tag(before) == self.new.tag(at)
     }
 
     /// Compares a node that the patch does not change. Aliases are compared by name: their targets are compared at their own place.
@@ -170,7 +201,10 @@ impl Pair<'_, '_, '_> {
                 let mut expected = members.iter();
                 for (key, value) in new.entries(at) {
                     let (name, member) = expected.next().ok_or_else(|| self.fail(key))?;
-                    self.expect(!new.has_properties(key) && is_key(new, key, name) == Ok(true), key)?;
+                    self.expect(
+                        !new.has_properties(key) && is_key(new, key, name) == Ok(true),
+                        key,
+                    )?;
                     self.written(member, value)?;
                 }
                 self.expect(expected.next().is_none(), at)
@@ -183,7 +217,8 @@ impl Pair<'_, '_, '_> {
                     (Value::Number(expected), Ok(ScalarValue::Int(found))) => {
                         // A float of the patch, such as 1e3, may be read as an integer.
                         let float = expected.as_f64().filter(|_| expected.is_f64());
-                        expected.as_i128() == Some(found) || float.is_some_and(|float| is_whole(float, found))
+                        expected.as_i128() == Some(found)
+                            || float.is_some_and(|float| is_whole(float, found))
                     }
                     (Value::Number(expected), Ok(ScalarValue::Float(found))) => {
                         expected.is_f64() && expected.as_f64() == Some(found)
@@ -222,15 +257,28 @@ mod tests {
         for (value, written, same) in [
             (json!(9_007_199_254_740_993_u64), "9007199254740993", true),
             (json!(9_007_199_254_740_993_u64), "9007199254740992", false),
-            (json!(9_007_199_254_740_993_u64), "9007199254740992.0", false),
-            (json!(-9_007_199_254_740_993_i64), "-9007199254740992", false),
-            (json!(18_446_744_073_709_551_615_u64), "18446744073709551614", false),
+            (
+                json!(9_007_199_254_740_993_u64),
+                "9007199254740992.0",
+                false,
+            ),
+            (
+                json!(-9_007_199_254_740_993_i64),
+                "-9007199254740992",
+                false,
+            ),
+            (
+                json!(18_446_744_073_709_551_615_u64),
+                "18446744073709551614",
+                false,
+            ),
             (json!(9_007_199_254_740_992.0), "9007199254740993", false),
             (json!(9_007_199_254_740_992.0), "9007199254740992", true),
             (json!(1e3), "1000", true),
         ] {
             let patch: Patch =
-                serde_json::from_value(json!([{"op": "replace", "path": "/a", "value": value}])).unwrap();
+                serde_json::from_value(json!([{"op": "replace", "path": "/a", "value": value}]))
+                    .unwrap();
             let spliced = splice(&old, operations(&patch), &cache).unwrap();
             let text = format!("a: {written}\n");
             let verified = verify(&old, &spliced, &read(&text).unwrap(), &cache);

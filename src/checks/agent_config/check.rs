@@ -21,9 +21,15 @@ pub(super) enum Sudo {
 impl Sudo {
     pub(super) fn of(config: &Config) -> Self {
         let context = &config.spec.agent.security_context;
-        let is_root = context.run_as_user.unwrap_or_default() == 0 && context.run_as_non_root != Some(true);
-        let may_change = context.allow_privilege_escalation != Some(false) && context.capabilities.is_none();
-        if is_root && may_change { Sudo::Works } else { Sudo::Fails }
+        let is_root =
+            context.run_as_user.unwrap_or_default() == 0 && context.run_as_non_root != Some(true);
+        let may_change =
+            context.allow_privilege_escalation != Some(false) && context.capabilities.is_none();
+        if is_root && may_change {
+            Sudo::Works
+        } else {
+            Sudo::Fails
+        }
     }
 }
 
@@ -50,11 +56,17 @@ pub(super) struct Fault {
 /// Returns the mistakes of a configuration, in order of the text.
 pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
     // The agent reads the first document and no further.
-    let first =
-        yaml_json_patch::documents(text).next().and_then(|document| text.get(document.span)).unwrap_or_default();
+    let first = yaml_json_patch::documents(text)
+        .next()
+        .and_then(|document| text.get(document.span))
+        .unwrap_or_default();
     match yaml::read(first) {
         Ok(tree) => {
-            let mut check = Check { tree: &tree, pod, faults: Vec::new() };
+            let mut check = Check {
+                tree: &tree,
+                pod,
+                faults: Vec::new(),
+            };
             if let Some(root) = tree.root().filter(|root| !check.is_nothing(*root)) {
                 check.root(root);
             }
@@ -63,8 +75,16 @@ pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
             check.faults
         }
         Err(error) => {
-            let message = format!("not valid YAML, so the agent does not start: {}", error.message);
-            vec![Fault { reason: Reason::AgentConfigInvalid, offset: error.offset, message, help: None }]
+            let message = format!(
+                "not valid YAML, so the agent does not start: {}",
+                error.message
+            );
+            vec![Fault {
+                reason: Reason::AgentConfigInvalid,
+                offset: error.offset,
+                message,
+                help: None,
+            }]
         }
     }
 }
@@ -72,11 +92,19 @@ pub(super) fn check(text: &str, pod: &Pod<'_>) -> Vec<Fault> {
 /// Returns true if a regular expression is sure not to match the injected container: one of words only, perhaps with anchors
 /// and `|`.
 fn misses_the_agent(pattern: &str) -> bool {
-    let whole = pattern.strip_prefix("^(").and_then(|rest| rest.strip_suffix(")$"));
+    let whole = pattern
+        .strip_prefix("^(")
+        .and_then(|rest| rest.strip_suffix(")$"));
     whole.unwrap_or(pattern).split('|').all(|word| {
-        let (from_start, word) = word.strip_prefix('^').map_or((whole.is_some(), word), |rest| (true, rest));
-        let (to_end, word) = word.strip_suffix('$').map_or((whole.is_some(), word), |rest| (true, rest));
-        let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        let (from_start, word) = word
+            .strip_prefix('^')
+            .map_or((whole.is_some(), word), |rest| (true, rest));
+        let (to_end, word) = word
+            .strip_suffix('$')
+            .map_or((whole.is_some(), word), |rest| (true, rest));
+        let is_plain = word
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
         let matches = match (from_start, to_end) {
             (true, true) => CONTAINER == word,
             (true, false) => CONTAINER.starts_with(word),
@@ -102,7 +130,12 @@ impl Check<'_, '_> {
         given.retain(|(.., value)| !self.is_blank(*value));
         self.folder_of_the_host_id(root);
         for (key, node, _) in given {
-            for ShadowedSetting { setting, .. } in self.pod.shadowed.iter().filter(|shadowed| shadowed.in_file == key) {
+            for ShadowedSetting { setting, .. } in self
+                .pod
+                .shadowed
+                .iter()
+                .filter(|shadowed| shadowed.in_file == key)
+            {
                 let message = format!("`{key}` overrides `{setting}`");
                 self.invalid(node, &message, Some("remove one of them".to_owned()));
             }
@@ -111,14 +144,29 @@ impl Check<'_, '_> {
 
     /// Checks `root`, below which the agent writes the host's id: all but /var/tmp is read-only or lost at the next restart.
     fn folder_of_the_host_id(&mut self, root: NodeId) {
-        let value = |name: &str| self.tree.member(root, name).filter(|value| !self.is_blank(*value));
-        let is_kept = value("hostIdStore").map_or(self.pod.host_id_in_file, |store| self.is_word(store, "file"));
-        let Some(folder) = value("root").filter(|_| is_kept) else { return };
-        let Some(path) = self.text(folder) else { return };
-        let is_below_tmp = Path::new(&path).starts_with(TMP_FOLDER) && !path.split('/').any(|part| part == "..");
+        let value = |name: &str| {
+            self.tree
+                .member(root, name)
+                .filter(|value| !self.is_blank(*value))
+        };
+        let is_kept = value("hostIdStore").map_or(self.pod.host_id_in_file, |store| {
+            self.is_word(store, "file")
+        });
+        let Some(folder) = value("root").filter(|_| is_kept) else {
+            return;
+        };
+        let Some(path) = self.text(folder) else {
+            return;
+        };
+        let is_below_tmp =
+            Path::new(&path).starts_with(TMP_FOLDER) && !path.split('/').any(|part| part == "..");
         if !is_below_tmp {
-            let message = format!("`root` is outside {TMP_FOLDER}, but the agent can store the host ID only there");
-            let help = format!("use a directory below {TMP_FOLDER}, or set `agent.hostIdStore` to `memory`");
+            let message = format!(
+                "`root` is outside {TMP_FOLDER}, but the agent can store the host ID only there"
+            );
+            let help = format!(
+                "use a directory below {TMP_FOLDER}, or set `agent.hostIdStore` to `memory`"
+            );
             self.invalid(folder, &message, Some(help));
         }
     }
@@ -168,11 +216,19 @@ impl Check<'_, '_> {
     fn mapping(&mut self, mapping: NodeId, place: &str, fields: Fields) -> Vec<Entry> {
         let mut given = Vec::new();
         for (key, node, value) in self.entries(mapping, place) {
-            let at = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+            let at = if place.is_empty() {
+                key.clone()
+            } else {
+                format!("{place}.{key}")
+            };
             let Some((_, form)) = fields.iter().find(|(known, _)| *known == key) else {
                 let meant = closest(&key, fields.iter().map(|(known, _)| *known));
                 let help = meant.map(|meant| format!("did you mean `{meant}`?"));
-                self.invalid(node, &format!("unknown field `{at}`; the agent ignores it"), help);
+                self.invalid(
+                    node,
+                    &format!("unknown field `{at}`; the agent ignores it"),
+                    help,
+                );
                 continue;
             };
             if !self.is_nothing(value) {
@@ -184,24 +240,44 @@ impl Check<'_, '_> {
     }
 
     fn needs(&mut self, place: &str, node: NodeId, mapping: NodeId, needed: &str) {
-        if self.tree.member(mapping, needed).is_none_or(|value| self.is_blank(value)) {
-            self.invalid(node, &format!("`{place}` has no `{needed}`; the agent exits"), None);
+        if self
+            .tree
+            .member(mapping, needed)
+            .is_none_or(|value| self.is_blank(value))
+        {
+            self.invalid(
+                node,
+                &format!("`{place}` has no `{needed}`; the agent exits"),
+                None,
+            );
         }
     }
 
     fn probe(&mut self, probe: NodeId) {
         self.mapping(probe, "readinessProbe", PROBE);
         // A merge key (`<<`) may bring one.
-        let is_given = |name: &str| self.tree.member(probe, name).is_some_and(|way| !self.is_nothing(way));
-        let ways = PROBE.iter().filter(|(name, form)| matches!(form, ValueForm::Way(..)) && is_given(name));
+        let is_given = |name: &str| {
+            self.tree
+                .member(probe, name)
+                .is_some_and(|way| !self.is_nothing(way))
+        };
+        let ways = PROBE
+            .iter()
+            .filter(|(name, form)| matches!(form, ValueForm::Way(..)) && is_given(name));
         let ways: Vec<&str> = ways.map(|(name, _)| *name).collect();
         match ways.as_slice() {
             [_] => {}
             [] if self.tree.kind(self.tree.alias_target(probe)) != Kind::Mapping => {}
-            [] => self.invalid(probe, "`readinessProbe` has none of `exec`, `http` and `tcp`; the agent exits", None),
+            [] => self.invalid(
+                probe,
+                "`readinessProbe` has none of `exec`, `http` and `tcp`; the agent exits",
+                None,
+            ),
             several => {
                 let several = several.join("` and `");
-                let message = format!("`readinessProbe` has `{several}`, but only one is allowed; the agent exits");
+                let message = format!(
+                    "`readinessProbe` has `{several}`, but only one is allowed; the agent exits"
+                );
                 self.invalid(probe, &message, Some("remove one of them".to_owned()));
             }
         }
@@ -210,7 +286,8 @@ impl Check<'_, '_> {
     fn named(&mut self, place: &str, plugins: NodeId, fields: Fields) {
         for (name, node, plugin) in self.entries(plugins, place) {
             let place = format!("{place}.{name}");
-            let is_wrong = !self.is_nothing(plugin) && self.tree.kind(self.tree.alias_target(plugin)) != Kind::Mapping;
+            let is_wrong = !self.is_nothing(plugin)
+                && self.tree.kind(self.tree.alias_target(plugin)) != Kind::Mapping;
             if !self.is_nothing(plugin) {
                 self.mapping(plugin, &place, fields);
             }
@@ -227,27 +304,42 @@ impl Check<'_, '_> {
     }
 
     fn pattern(&mut self, place: &str, node: NodeId, value: NodeId) {
-        let Some(pattern) = self.text(value) else { return self.must_be(place, value, "text") };
+        let Some(pattern) = self.text(value) else {
+            return self.must_be(place, value, "text");
+        };
         if let Err(why) = go_regexp::check(&pattern) {
             let message = format!("`{place}` is not a valid Go regular expression: {why}");
             self.invalid(value, &message, None);
         } else if pattern.is_empty() {
-            let message = format!("`{place}` is empty and matches every container, so the agent reports none");
+            let message = format!(
+                "`{place}` is empty and matches every container, so the agent reports none"
+            );
             self.invalid(value, &message, Some("remove it".to_owned()));
         } else if misses_the_agent(&pattern) {
-            let message =
-                format!("`{place}` replaces the pattern of the injector, so the agent also reports its own container");
+            let message = format!(
+                "`{place}` replaces the pattern of the injector, so the agent also reports its own container"
+            );
             let help = "set `agent.ignoreContainer` instead, which is combined with the pattern of the injector";
             self.invalid(node, &message, Some(help.to_owned()));
         }
     }
 
     fn one_of(&mut self, place: &str, value: NodeId, words: &[&str]) {
-        let Some(text) = self.text(value) else { return self.must_be(place, value, "text") };
+        let Some(text) = self.text(value) else {
+            return self.must_be(place, value, "text");
+        };
         if !words.contains(&&*text) {
-            let help = closest(&text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
+            let help =
+                closest(&text, words.iter().copied()).map(|word| format!("did you mean `{word}`?"));
             let listed: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-            self.invalid(value, &format!("`{place}` must be one of {}, found `{text}`", listed.join(", ")), help);
+            self.invalid(
+                value,
+                &format!(
+                    "`{place}` must be one of {}, found `{text}`",
+                    listed.join(", ")
+                ),
+                help,
+            );
         }
     }
 
@@ -257,7 +349,8 @@ impl Check<'_, '_> {
             match self.text(role).map(|text| Role::parse(&text)) {
                 None => self.must_be(&place, role, "a role"),
                 Some(Err(Violation { what, help })) => {
-                    let message = format!("`{place}` {what}; Mackerel rejects it, so the agent exits");
+                    let message =
+                        format!("`{place}` {what}; Mackerel rejects it, so the agent exits");
                     self.invalid(role, &message, help);
                 }
                 Some(Ok(_)) => {}
@@ -273,24 +366,32 @@ impl Check<'_, '_> {
             _ => return self.must_be(place, value, "a whole number"),
         };
         if is_below && least == Least::Zero {
-            self.invalid(value, &format!("`{place}` is below 0; the agent exits"), None);
+            self.invalid(
+                value,
+                &format!("`{place}` is below 0; the agent exits"),
+                None,
+            );
         }
     }
 
     /// Checks a port, which the agent reads as text: a number, or the name of a service.
     fn port(&mut self, place: &str, value: NodeId) {
-        let Some(port) = self.text(value) else { return self.must_be(place, value, "a port") };
+        let Some(port) = self.text(value) else {
+            return self.must_be(place, value, "a port");
+        };
         let is_number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
         if is_number && port.parse::<u16>().unwrap_or_default() == 0 {
-            let message = format!("`{place}` must be a port from 1 to 65535, found `{port}`; the probe never succeeds");
+            let message = format!(
+                "`{place}` must be a port from 1 to 65535, found `{port}`; the probe never succeeds"
+            );
             self.invalid(value, &message, None);
         }
     }
 
     fn command(&mut self, place: &str, value: NodeId) {
         let value = self.tree.alias_target(value);
-        let is_words =
-            self.tree.kind(value) == Kind::Sequence && self.tree.items(value).all(|word| self.text(word).is_some());
+        let is_words = self.tree.kind(value) == Kind::Sequence
+            && self.tree.items(value).all(|word| self.text(word).is_some());
         if !is_words && self.text(value).is_none() {
             self.must_be(place, value, "text or a list of words");
         }
@@ -299,7 +400,9 @@ impl Check<'_, '_> {
     fn user(&mut self, place: &str, node: NodeId, value: NodeId) {
         self.is_text(place, value);
         if self.pod.sudo == Sudo::Fails && !self.is_blank(value) {
-            let message = format!("`{place}` needs sudo, which the security context of the agent does not allow");
+            let message = format!(
+                "`{place}` needs sudo, which the security context of the agent does not allow"
+            );
             let help = "remove it to run the command as the user of the agent, or relax `agent.securityContext`";
             self.invalid(node, &message, Some(help.to_owned()));
         }
@@ -308,7 +411,11 @@ impl Check<'_, '_> {
     fn variables(&mut self, place: &str, env: NodeId) {
         for (name, node, value) in self.entries(env, place) {
             if name.contains('=') {
-                self.invalid(node, &format!("the name `{name}` contains `=`; the agent exits"), None);
+                self.invalid(
+                    node,
+                    &format!("the name `{name}` contains `=`; the agent exits"),
+                    None,
+                );
             }
             self.is_text(&format!("{place}.{name}"), value);
         }
@@ -325,7 +432,11 @@ impl Check<'_, '_> {
         for (key, value) in self.tree.entries(self.tree.alias_target(mapping)) {
             let Some(name) = self.text(key) else { continue };
             if !names.insert(name.clone()) {
-                self.invalid(key, &format!("duplicate key `{name}`; the agent exits"), None);
+                self.invalid(
+                    key,
+                    &format!("duplicate key `{name}`; the agent exits"),
+                    None,
+                );
             } else if name != "<<" {
                 entries.push((name, key, value));
             }
@@ -351,7 +462,10 @@ impl Check<'_, '_> {
     }
 
     fn is_nothing(&self, node: NodeId) -> bool {
-        matches!(scalar_value(self.tree, self.tree.alias_target(node)), Ok(ScalarValue::Null))
+        matches!(
+            scalar_value(self.tree, self.tree.alias_target(node)),
+            Ok(ScalarValue::Null)
+        )
     }
 
     fn is_word(&self, node: NodeId, word: &str) -> bool {
@@ -360,18 +474,28 @@ impl Check<'_, '_> {
 
     /// Returns the text of a scalar.
     fn text(&self, node: NodeId) -> Option<String> {
-        self.tree.scalar(self.tree.alias_target(node)).map(|text| text.into_owned())
+        self.tree
+            .scalar(self.tree.alias_target(node))
+            .map(|text| text.into_owned())
     }
 
     /// Reports a value that cannot be read into the type that it must have.
     fn must_be(&mut self, place: &str, node: NodeId, what: &str) {
-        let place = if place.is_empty() { "the configuration".to_owned() } else { format!("`{place}`") };
+        let place = if place.is_empty() {
+            "the configuration".to_owned()
+        } else {
+            format!("`{place}`")
+        };
         let found = match self.tree.kind(self.tree.alias_target(node)) {
             Kind::Mapping => "a mapping".to_owned(),
             Kind::Sequence => "a list".to_owned(),
             Kind::Scalar | Kind::Alias => format!("`{}`", self.tree.raw(node)),
         };
-        self.invalid(node, &format!("{place} must be {what}, found {found}; the agent exits"), None);
+        self.invalid(
+            node,
+            &format!("{place} must be {what}, found {found}; the agent exits"),
+            None,
+        );
     }
 
     fn invalid(&mut self, node: NodeId, message: &str, help: Option<String>) {
@@ -380,7 +504,12 @@ impl Check<'_, '_> {
 
     fn fault(&mut self, reason: Reason, node: NodeId, message: &str, help: Option<String>) {
         let offset = self.tree.span(node).start;
-        self.faults.push(Fault { reason, offset, message: message.to_owned(), help });
+        self.faults.push(Fault {
+            reason,
+            offset,
+            message: message.to_owned(),
+            help,
+        });
     }
 }
 
@@ -390,13 +519,30 @@ mod tests {
     use crate::diagnostic::LineCounter;
 
     fn faults(text: &str) -> Vec<String> {
-        let shadowed = [ShadowedSetting { in_file: "memo", setting: "agent.memo" }];
+        let shadowed = [ShadowedSetting {
+            in_file: "memo",
+            setting: "agent.memo",
+        }];
         let mut lines = LineCounter::new(text.as_bytes());
         let mut line = |offset| lines.position(offset).line;
-        check(text, &Pod { sudo: Sudo::Fails, shadowed: &shadowed, host_id_in_file: true })
-            .into_iter()
-            .map(|fault| format!("{} {}: {}", line(fault.offset), fault.reason.id(), fault.message))
-            .collect()
+        check(
+            text,
+            &Pod {
+                sudo: Sudo::Fails,
+                shadowed: &shadowed,
+                host_id_in_file: true,
+            },
+        )
+        .into_iter()
+        .map(|fault| {
+            format!(
+                "{} {}: {}",
+                line(fault.offset),
+                fault.reason.id(),
+                fault.message
+            )
+        })
+        .collect()
     }
 
     #[test]
@@ -434,7 +580,17 @@ plugin:
             assert_eq!(faults(text), [""; 0], "{text}");
         }
         let users = "plugin: {metrics: {a: {command: x, user: y}}}";
-        let with = |sudo| check(users, &Pod { sudo, shadowed: &[], host_id_in_file: true }).len();
+        let with = |sudo| {
+            check(
+                users,
+                &Pod {
+                    sudo,
+                    shadowed: &[],
+                    host_id_in_file: true,
+                },
+            )
+            .len()
+        };
         assert_eq!((with(Sudo::Works), with(Sudo::Fails)), (0, 1));
     }
 
@@ -470,7 +626,10 @@ plugin:
         ];
         assert_eq!(seen.len(), expected.len(), "{seen:#?}");
         for ((line, part), fault) in expected.into_iter().zip(&seen) {
-            assert!(fault.starts_with(&format!("{line} ")) && fault.contains(part), "{line} {part}: {seen:#?}");
+            assert!(
+                fault.starts_with(&format!("{line} ")) && fault.contains(part),
+                "{line} {part}: {seen:#?}"
+            );
         }
     }
 
@@ -486,7 +645,11 @@ plugin:
             ("a|", false),
             (".", false),
         ] {
-            assert_eq!(faults(&format!("ignoreContainer: {pattern}")).len(), usize::from(is_reported), "{pattern}");
+            assert_eq!(
+                faults(&format!("ignoreContainer: {pattern}")).len(),
+                usize::from(is_reported),
+                "{pattern}"
+            );
         }
     }
 
@@ -495,47 +658,101 @@ plugin:
         for (text, part) in [
             ("a: [b", "not valid YAML"),
             ("- a\n", "the configuration must be a mapping, found a list"),
-            ("plugin: {checks: {log: x}}", "`plugin.checks.log` must be a mapping, found `x`"),
-            ("plugin: {checks: {log: }}", "`plugin.checks.log` has no `command`"),
+            (
+                "plugin: {checks: {log: x}}",
+                "`plugin.checks.log` must be a mapping, found `x`",
+            ),
+            (
+                "plugin: {checks: {log: }}",
+                "`plugin.checks.log` has no `command`",
+            ),
             ("plugin: {checks: {log: {command: ''}}}", "has no `command`"),
             ("plugin: {checks: {log: {command: []}}}", "has no `command`"),
-            ("plugin: {checks: {log: {command: {a: b}}}}", "must be text or a list of words, found a mapping"),
+            (
+                "plugin: {checks: {log: {command: {a: b}}}}",
+                "must be text or a list of words, found a mapping",
+            ),
             (
                 "plugin: {checks: {log: {command: a, env: [b]}}}",
                 "`plugin.checks.log.env` must be a mapping, found a list",
             ),
-            ("plugin: {checks: {log: {command: a, env: {b: [c]}}}}", "`plugin.checks.log.env.b` must be text"),
-            ("plugin: {metrics: {a: {command: b, timeoutSeconds: '5'}}}", "must be a whole number, found `'5'`"),
-            ("plugin: {metrics: {a: {command: b, timeoutSeconds: 5s}}}", "must be a whole number, found `5s`"),
-            ("plugin: {metrics: {a: {command: b, command: c}}}", "duplicate key `command`"),
-            ("plugin: {metric: {a: {command: b}}}", "unknown field `plugin.metric`"),
+            (
+                "plugin: {checks: {log: {command: a, env: {b: [c]}}}}",
+                "`plugin.checks.log.env.b` must be text",
+            ),
+            (
+                "plugin: {metrics: {a: {command: b, timeoutSeconds: '5'}}}",
+                "must be a whole number, found `'5'`",
+            ),
+            (
+                "plugin: {metrics: {a: {command: b, timeoutSeconds: 5s}}}",
+                "must be a whole number, found `5s`",
+            ),
+            (
+                "plugin: {metrics: {a: {command: b, command: c}}}",
+                "duplicate key `command`",
+            ),
+            (
+                "plugin: {metric: {a: {command: b}}}",
+                "unknown field `plugin.metric`",
+            ),
             ("plugin: [a]", "`plugin` must be a mapping, found a list"),
             ("roles: a:b", "`roles` must be a list, found `a:b`"),
             ("roles: [web]", "`roles[0]` must be a role, found `web`"),
-            ("roles: ['shop:web', 'shop.jp:web']", "`roles[1]` must be a role, found `shop.jp:web`"),
+            (
+                "roles: ['shop:web', 'shop.jp:web']",
+                "`roles[1]` must be a role, found `shop.jp:web`",
+            ),
             ("roles: [[shop]]", "`roles[0]` must be a role, found a list"),
-            ("displayName: [x]", "`displayName` must be text, found a list"),
+            (
+                "displayName: [x]",
+                "`displayName` must be text, found a list",
+            ),
             ("hostStatusOnStart: ''", "must be one of"),
             ("hostIdStore: disk", "must be one of"),
             ("root: /data", "`root` is outside /var/tmp"),
-            ("root: /var/tmp/../lib\nhostIdStore: file", "`root` is outside /var/tmp"),
+            (
+                "root: /var/tmp/../lib\nhostIdStore: file",
+                "`root` is outside /var/tmp",
+            ),
             ("ignoreContainer: ''", "matches every container"),
-            ("ignoreContainer: ^proxy$", "replaces the pattern of the injector"),
+            (
+                "ignoreContainer: ^proxy$",
+                "replaces the pattern of the injector",
+            ),
             ("memo: shop", "`memo` overrides `agent.memo`"),
             ("readinessProbe: {}", "has none of"),
             ("readinessProbe: x", "must be a mapping"),
-            ("readinessProbe: {tcp: {port: [1]}}", "`readinessProbe.tcp.port` must be a port, found a list"),
-            ("readinessProbe: {tcp: {port: 80800}}", "must be a port from 1 to 65535, found `80800`"),
-            ("readinessProbe: {exec: {command: a, user: b}}", "`readinessProbe.exec.user` needs sudo"),
-            ("readinessProbe: {tcp: {port: 1}, periodSeconds: yes}", "must be a whole number, found `yes`"),
-            ("readinessProbe: {http: {path: /, headers: {a: b}}}", "`readinessProbe.http.headers` must be a list"),
+            (
+                "readinessProbe: {tcp: {port: [1]}}",
+                "`readinessProbe.tcp.port` must be a port, found a list",
+            ),
+            (
+                "readinessProbe: {tcp: {port: 80800}}",
+                "must be a port from 1 to 65535, found `80800`",
+            ),
+            (
+                "readinessProbe: {exec: {command: a, user: b}}",
+                "`readinessProbe.exec.user` needs sudo",
+            ),
+            (
+                "readinessProbe: {tcp: {port: 1}, periodSeconds: yes}",
+                "must be a whole number, found `yes`",
+            ),
+            (
+                "readinessProbe: {http: {path: /, headers: {a: b}}}",
+                "`readinessProbe.http.headers` must be a list",
+            ),
             (
                 "readinessProbe: {http: {path: /, headers: [{nam: b}]}}",
                 "unknown field `readinessProbe.http.headers[0].nam`",
             ),
         ] {
             let seen = faults(text);
-            assert!(seen.len() == 1 && seen[0].contains(part), "{text}: {seen:#?}");
+            assert!(
+                seen.len() == 1 && seen[0].contains(part),
+                "{text}: {seen:#?}"
+            );
         }
     }
 }

@@ -28,17 +28,29 @@ pub(super) fn annotated(key: &str, value: &str) -> Value {
 }
 
 pub(super) fn containers(pod: &Value) -> Vec<&str> {
-    let lists = ["/spec/initContainers", "/spec/containers"].map(|list| pod.pointer(list).and_then(Value::as_array));
-    lists.into_iter().flatten().flatten().filter_map(|container| container["name"].as_str()).collect()
+    let lists = ["/spec/initContainers", "/spec/containers"]
+        .map(|list| pod.pointer(list).and_then(Value::as_array));
+    lists
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|container| container["name"].as_str())
+        .collect()
 }
 
 #[test]
 fn a_pod_gets_the_agent() {
     let pod = pod(json!({}), json!({}));
     let (answer, response) = answer(Hook::Mutate, &review(&pod), &Config::default());
-    assert_eq!((answer.decision, response["allowed"].as_bool()), ("injected", Some(true)));
+    assert_eq!(
+        (answer.decision, response["allowed"].as_bool()),
+        ("injected", Some(true))
+    );
     assert_eq!(answer.subject.to_string(), "Pod shop/web-");
-    assert_eq!(containers(&patched(&pod, &response)), ["web", "mackerel-container-agent"]);
+    assert_eq!(
+        containers(&patched(&pod, &response)),
+        ["web", "mackerel-container-agent"]
+    );
 }
 
 #[test]
@@ -48,16 +60,26 @@ fn a_pod_that_brings_the_agent_stays_as_it_is_whatever_others_did_to_it() {
     let mut brought = patched(&before, &response);
     // As a LimitRange does.
     brought["spec"]["containers"][1]["resources"]["limits"]["cpu"] = "500m".into();
-    for config in [Config::default(), of_spec("sidecar: native"), of_spec("agent: {logLevel: DEBUG}")] {
+    for config in [
+        Config::default(),
+        of_spec("sidecar: native"),
+        of_spec("agent: {logLevel: DEBUG}"),
+    ] {
         let (answer, response) = answer(Hook::Mutate, &review(&brought), &config);
-        assert_eq!((answer.decision, response.get("patch")), ("unchanged", None));
+        assert_eq!(
+            (answer.decision, response.get("patch")),
+            ("unchanged", None)
+        );
     }
 }
 
 #[test]
 fn a_pod_whose_containers_mount_no_token_gets_a_token_for_the_agent() {
     let mut pod = pod(json!({}), json!({}));
-    pod["spec"]["containers"][0].as_object_mut().unwrap().remove("volumeMounts");
+    pod["spec"]["containers"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("volumeMounts");
     let (_, response) = answer(Hook::Mutate, &review(&pod), &Config::default());
     let volumes = patched(&pod, &response)["spec"]["volumes"].to_string();
     assert!(volumes.contains("mackerel-agent-token"), "{volumes}");
@@ -68,23 +90,36 @@ fn a_pod_whose_containers_mount_no_token_gets_a_token_for_the_agent() {
 fn a_stored_pod_that_the_webhook_injected_is_unchanged_for_the_check() {
     let with_token = pod(json!({}), json!({}));
     let mut without_token = with_token.clone();
-    without_token["spec"]["containers"][0].as_object_mut().unwrap().remove("volumeMounts");
+    without_token["spec"]["containers"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("volumeMounts");
     for before in [with_token, without_token] {
         let (_, response) = answer(Hook::Mutate, &review(&before), &Config::default());
         let mut stored = patched(&before, &response);
         // The plugin runs once more, after the webhooks.
         if let Some(mounts) = before["spec"]["containers"][0]["volumeMounts"].as_array() {
-            let agents = stored["spec"]["containers"][1]["volumeMounts"].as_array_mut().unwrap();
+            let agents = stored["spec"]["containers"][1]["volumeMounts"]
+                .as_array_mut()
+                .unwrap();
             agents.extend(mounts.iter().cloned());
         }
         stored["metadata"]["uid"] = "705ab4f5-6393-11e8-b7cc-42010a800002".into();
-        let outcome = inject(&stored.to_string(), &Config::default(), Options::default()).outcomes.remove(0);
-        assert_eq!(outcome.decision.reason, Reason::Unchanged, "{}", outcome.decision.message);
+        let outcome = inject(&stored.to_string(), &Config::default(), Options::default())
+            .outcomes
+            .remove(0);
+        assert_eq!(
+            outcome.decision.reason,
+            Reason::Unchanged,
+            "{}",
+            outcome.decision.message
+        );
         // One that was missed gets what the webhook would have added.
         let mut missed = before.clone();
         missed["metadata"]["uid"] = stored["metadata"]["uid"].clone();
         let injected = inject(&missed.to_string(), &Config::default(), Options::default());
-        let injected: Value = serde_json::from_str(&injected.apply(&missed.to_string()).unwrap()).unwrap();
+        let injected: Value =
+            serde_json::from_str(&injected.apply(&missed.to_string()).unwrap()).unwrap();
         let has_own_token = |pod: &Value| pod.to_string().contains("mackerel-agent-token");
         assert_eq!(has_own_token(&injected), has_own_token(&stored));
     }
@@ -94,22 +129,41 @@ fn a_stored_pod_that_the_webhook_injected_is_unchanged_for_the_check() {
 #[test]
 fn a_pod_is_for_windows_where_the_scheduler_says_so() {
     for (spec, decision) in [
-        (json!({"nodeSelector": {"kubernetes.io/os": "windows"}}), "windows"),
-        (json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}}), "windows"),
-        (json!({"nodeSelector": {"kubernetes.io/os": "Windows"}}), "injected"),
+        (
+            json!({"nodeSelector": {"kubernetes.io/os": "windows"}}),
+            "windows",
+        ),
+        (
+            json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}}),
+            "windows",
+        ),
+        (
+            json!({"nodeSelector": {"kubernetes.io/os": "Windows"}}),
+            "injected",
+        ),
         (json!({"os": {"name": "windows"}}), "windows"),
     ] {
         let review = review(&pod(json!({}), spec.clone()));
-        assert_eq!(answer(Hook::Mutate, &review, &Config::default()).0.decision, decision, "{spec}");
+        assert_eq!(
+            answer(Hook::Mutate, &review, &Config::default()).0.decision,
+            decision,
+            "{spec}"
+        );
     }
 }
 
 #[test]
 fn the_request_names_the_namespace() {
     let mut review = review(&pod(json!({}), json!({})));
-    review["request"]["object"]["metadata"].as_object_mut().unwrap().remove("namespace");
+    review["request"]["object"]["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("namespace");
     review["request"]["namespace"] = "kube-system".into();
-    assert_eq!(answer(Hook::Mutate, &review, &Config::default()).0.decision, "namespace-excluded");
+    assert_eq!(
+        answer(Hook::Mutate, &review, &Config::default()).0.decision,
+        "namespace-excluded"
+    );
 }
 
 #[test]
@@ -126,10 +180,17 @@ fn only_pods_that_are_created_are_changed() {
         with("operation", "CONNECT".into()),
         with("subResource", "ephemeralcontainers".into()),
         with("object", Value::Null),
-        with("resource", json!({"group": "apps", "version": "v1", "resource": "deployments"})),
+        with(
+            "resource",
+            json!({"group": "apps", "version": "v1", "resource": "deployments"}),
+        ),
     ] {
         let (answer, response) = answer(Hook::Mutate, &review, &Config::default());
-        assert_eq!((answer.decision, response["allowed"].as_bool()), ("not-selected", Some(true)), "{review}");
+        assert_eq!(
+            (answer.decision, response["allowed"].as_bool()),
+            ("not-selected", Some(true)),
+            "{review}"
+        );
         assert_eq!(response.get("patch"), None);
     }
 }
@@ -138,46 +199,81 @@ fn only_pods_that_are_created_are_changed() {
 fn the_kind_pod_means_pods_without_a_controller() {
     let owner = |is_controller: bool| {
         let owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-6d4b9c7f5", "uid": "7", "controller": is_controller});
-        pod(json!({"ownerReferences": [owner], "labels": {"app": "web"}}), json!({}))
+        pod(
+            json!({"ownerReferences": [owner], "labels": {"app": "web"}}),
+            json!({}),
+        )
     };
     for (exclusion, of_workload) in [
         ("{kind: Pod}", "injected"),
         ("{group: ''}", "injected"),
-        ("{kind: Pod, podSelector: {matchLabels: {app: web}}}", "injected"),
+        (
+            "{kind: Pod, podSelector: {matchLabels: {app: web}}}",
+            "injected",
+        ),
         ("{podSelector: {matchLabels: {app: web}}}", "not-selected"),
         ("{namespace: shop}", "not-selected"),
     ] {
         let config = of_spec(&format!("{{select: {{exclude: [{exclusion}]}}}}"));
         let decided = |pod: &Value| answer(Hook::Mutate, &review(pod), &config).0.decision;
-        assert_eq!((decided(&owner(true)), decided(&owner(false))), (of_workload, "not-selected"), "{exclusion}");
+        assert_eq!(
+            (decided(&owner(true)), decided(&owner(false))),
+            (of_workload, "not-selected"),
+            "{exclusion}"
+        );
     }
 }
 
 #[test]
 fn a_job_gets_the_init_container_only_when_it_is_created() {
-    let mut job = deployment(json!({}), annotated("wait-for", "db:5432"), json!({"restartPolicy": "Never"}));
+    let mut job = deployment(
+        json!({}),
+        annotated("wait-for", "db:5432"),
+        json!({"restartPolicy": "Never"}),
+    );
     job["apiVersion"] = "batch/v1".into();
     job["kind"] = "Job".into();
     job["spec"].as_object_mut().unwrap().remove("selector");
     let config = of_spec("waitFor: {image: wait:1}");
     let mut review = review(&job);
-    assert_eq!(answer(Hook::WaitFor, &review, &config).0.decision, "injected");
+    assert_eq!(
+        answer(Hook::WaitFor, &review, &config).0.decision,
+        "injected"
+    );
     review["request"]["operation"] = "UPDATE".into();
     let (updated, response) = answer(Hook::WaitFor, &review, &config);
-    assert_eq!((updated.decision, response.get("patch")), ("not-selected", None));
+    assert_eq!(
+        (updated.decision, response.get("patch")),
+        ("not-selected", None)
+    );
 }
 
 #[test]
 fn a_refusal_is_a_warning_or_rejects_the_pod() {
     let review = review(&pod(annotated("inject", "maybe"), json!({})));
     let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: skip"));
-    assert_eq!((response["allowed"].as_bool(), response.get("patch")), (Some(true), None));
+    assert_eq!(
+        (response["allowed"].as_bool(), response.get("patch")),
+        (Some(true), None)
+    );
     let warning = response["warnings"][0].as_str().unwrap();
     assert!(warning.starts_with("invalid-annotation: "), "{warning}");
 
     let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: fail"));
-    assert_eq!((response["allowed"].as_bool(), response["status"]["code"].as_u64()), (Some(false), Some(422)));
-    assert!(response["status"]["message"].as_str().unwrap().starts_with("invalid-annotation: "), "{response}");
+    assert_eq!(
+        (
+            response["allowed"].as_bool(),
+            response["status"]["code"].as_u64()
+        ),
+        (Some(false), Some(422))
+    );
+    assert!(
+        response["status"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("invalid-annotation: "),
+        "{response}"
+    );
 }
 
 #[test]
@@ -186,15 +282,29 @@ fn a_warning_is_short_and_plain_enough_for_the_api_server() {
         let review = review(&pod(annotated("inject", &value), json!({})));
         let (_, response) = answer(Hook::Mutate, &review, &of_spec("onError: skip"));
         let warning = response["warnings"][0].as_str().unwrap();
-        assert!(warning.len() <= 256 && !warning.contains(char::is_control), "{warning:?}");
+        assert!(
+            warning.len() <= 256 && !warning.contains(char::is_control),
+            "{warning:?}"
+        );
     }
 }
 
 /// A Deployment whose template has an annotation that is refused, and so many that are unknown.
 fn with_unknown(count: usize, length: usize) -> Value {
-    let name = |at| (format!("agent-injector.contrib.mackerel.io/{}{at}", "x".repeat(length)), json!("1"));
+    let name = |at| {
+        (
+            format!(
+                "agent-injector.contrib.mackerel.io/{}{at}",
+                "x".repeat(length)
+            ),
+            json!("1"),
+        )
+    };
     let mut annotations: serde_json::Map<String, Value> = (0..count).map(name).collect();
-    annotations.insert("agent-injector.contrib.mackerel.io/inject".to_owned(), "maybe".into());
+    annotations.insert(
+        "agent-injector.contrib.mackerel.io/inject".to_owned(),
+        "maybe".into(),
+    );
     deployment(json!({}), json!({"annotations": annotations}), json!({}))
 }
 
@@ -202,28 +312,49 @@ fn with_unknown(count: usize, length: usize) -> Value {
 fn sixteen_findings_are_shown_refusals_first_and_the_others_are_counted() {
     let warnings = |object: &Value, spec: &str| {
         let (answer, response) = answer(Hook::Warn, &review(object), &of_spec(spec));
-        assert_eq!((answer.decision, &response["allowed"]), ("invalid-annotation", &json!(true)));
-        let warnings =
-            response["warnings"].as_array().unwrap().iter().map(|warning| warning.as_str().unwrap().to_owned());
+        assert_eq!(
+            (answer.decision, &response["allowed"]),
+            ("invalid-annotation", &json!(true))
+        );
+        let warnings = response["warnings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|warning| warning.as_str().unwrap().to_owned());
         let warnings: Vec<String> = warnings.collect();
-        assert!(warnings[0].starts_with("invalid-annotation: "), "{warnings:?}");
+        assert!(
+            warnings[0].starts_with("invalid-annotation: "),
+            "{warnings:?}"
+        );
         // The API server takes no more.
         assert!(warnings.iter().all(|warning| warning.len() <= 256));
         assert!(warnings.iter().map(String::len).sum::<usize>() <= 4096);
         warnings
     };
-    for (unknown, shown, last) in
-        [(15, 16, None), (16, 17, Some("and 1 more finding")), (22, 17, Some("and 7 more findings"))]
-    {
+    for (unknown, shown, last) in [
+        (15, 16, None),
+        (16, 17, Some("and 1 more finding")),
+        (22, 17, Some("and 7 more findings")),
+    ] {
         let seen = warnings(&with_unknown(unknown, 0), "onError: fail");
         assert_eq!(seen.len(), shown);
         assert!(last.is_none_or(|last| seen[16] == last), "{seen:?}");
     }
     // What has been acknowledged does not count.
-    assert_eq!(warnings(&with_unknown(22, 0), "warnings: {ignore: [unknown-annotation]}").len(), 1);
+    assert_eq!(
+        warnings(
+            &with_unknown(22, 0),
+            "warnings: {ignore: [unknown-annotation]}"
+        )
+        .len(),
+        1
+    );
     // Long ones leave no room for all.
     let long = warnings(&with_unknown(22, 200), "onError: fail");
-    assert_eq!(long.last().unwrap(), &format!("and {} more findings", 23 - (long.len() - 1)));
+    assert_eq!(
+        long.last().unwrap(),
+        &format!("and {} more findings", 23 - (long.len() - 1))
+    );
 }
 
 #[test]
@@ -232,15 +363,26 @@ fn a_record_without_its_agent_is_an_opt_out_with_a_warning() {
     for record in [record, "v9;anything", "broken"] {
         for injection in ["always", "annotated"] {
             let spec = format!("{{injection: {injection}, onError: fail}}");
-            let (pod_answer, response) =
-                answer(Hook::Mutate, &review(&pod(annotated("record", record), json!({}))), &of_spec(&spec));
-            assert_eq!((pod_answer.decision, response["allowed"].as_bool()), ("hand-edited", Some(true)), "{record}");
+            let (pod_answer, response) = answer(
+                Hook::Mutate,
+                &review(&pod(annotated("record", record), json!({}))),
+                &of_spec(&spec),
+            );
+            assert_eq!(
+                (pod_answer.decision, response["allowed"].as_bool()),
+                ("hand-edited", Some(true)),
+                "{record}"
+            );
             assert_eq!(response.get("patch"), None);
             let warning = response["warnings"][0].as_str().unwrap();
-            assert!(warning.starts_with("hand-edited: ") && warning.contains("/record"), "{warning}");
+            assert!(
+                warning.starts_with("hand-edited: ") && warning.contains("/record"),
+                "{warning}"
+            );
             // The person who applies the workload sees it too.
             let workload = deployment(json!({}), annotated("record", record), json!({}));
-            let (workload_answer, response) = answer(Hook::Warn, &review(&workload), &of_spec(&spec));
+            let (workload_answer, response) =
+                answer(Hook::Warn, &review(&workload), &of_spec(&spec));
             assert_eq!(
                 (workload_answer.decision, &response["warnings"][0]),
                 ("hand-edited", &json!(warning)),
@@ -256,7 +398,13 @@ fn a_fault_allows_the_pod() {
     let answer = fault(review.to_string().as_bytes(), "planted".to_owned()).unwrap();
     let body: Value = serde_json::from_slice(&answer.body).unwrap();
     assert_eq!((answer.decision, answer.is_fault), ("internal-error", true));
-    assert_eq!((body["response"]["allowed"].as_bool(), body["response"].get("patch")), (Some(true), None));
+    assert_eq!(
+        (
+            body["response"]["allowed"].as_bool(),
+            body["response"].get("patch")
+        ),
+        (Some(true), None)
+    );
 }
 
 #[test]
@@ -272,7 +420,10 @@ fn a_body_that_is_no_review_is_malformed() {
         r#"{"apiVersion":"admission.k8s.io/v1beta1","kind":"AdmissionReview","request":null}"#,
         r#"{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":7}}"#,
     ] {
-        assert!(reviewer.answer(Hook::Mutate, body.as_bytes()).is_err(), "{body}");
+        assert!(
+            reviewer.answer(Hook::Mutate, body.as_bytes()).is_err(),
+            "{body}"
+        );
     }
 }
 
@@ -280,9 +431,11 @@ pub(super) fn deployment(metadata: Value, template: Value, spec: Value) -> Value
     let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
         "spec": {"containers": [{"name": "web", "image": "web:1"}]}}}});
-    for (pointer, fields) in
-        [("/metadata", metadata), ("/spec/template/metadata", template), ("/spec/template/spec", spec)]
-    {
+    for (pointer, fields) in [
+        ("/metadata", metadata),
+        ("/spec/template/metadata", template),
+        ("/spec/template/spec", spec),
+    ] {
         for (key, value) in fields.as_object().unwrap() {
             object.pointer_mut(pointer).unwrap()[key] = value.clone();
         }
@@ -295,15 +448,31 @@ fn whoever_applies_a_workload_is_warned() {
     let skip = of_spec("onError: skip");
     let warnings = |object: &Value| {
         let (answer, response) = answer(Hook::Warn, &review(object), &skip);
-        assert_eq!((response["allowed"].as_bool(), response.get("patch")), (Some(true), None), "{}", answer.message);
+        assert_eq!(
+            (response["allowed"].as_bool(), response.get("patch")),
+            (Some(true), None),
+            "{}",
+            answer.message
+        );
         let warnings = response["warnings"].as_array().cloned().unwrap_or_default();
         warnings
             .iter()
-            .map(|warning| warning.as_str().unwrap().split(':').next().unwrap().to_owned())
+            .map(|warning| {
+                warning
+                    .as_str()
+                    .unwrap()
+                    .split(':')
+                    .next()
+                    .unwrap()
+                    .to_owned()
+            })
             .collect::<Vec<_>>()
     };
     let none = json!({});
-    assert_eq!(warnings(&deployment(none.clone(), none.clone(), none.clone())), Vec::<String>::new());
+    assert_eq!(
+        warnings(&deployment(none.clone(), none.clone(), none.clone())),
+        Vec::<String>::new()
+    );
     let misplaced = deployment(annotated("inject", "true"), none.clone(), none.clone());
     assert_eq!(warnings(&misplaced), ["misplaced-annotation"]);
     let unknown = deployment(none.clone(), annotated("role", "shop:web"), none.clone());
@@ -320,31 +489,64 @@ fn an_annotation_that_is_not_allowed_has_no_effect_and_the_user_is_told() {
     let of = |spec: &str| of_spec(&format!("{{annotations: {{allow: []}}, {spec}}}"));
     let told = |response: &Value| -> Vec<String> {
         let warnings = response["warnings"].as_array().into_iter().flatten();
-        warnings.map(|warning| warning.as_str().unwrap().to_owned()).collect()
+        warnings
+            .map(|warning| warning.as_str().unwrap().to_owned())
+            .collect()
     };
     let expected = "annotation-not-allowed: `agent-injector.contrib.mackerel.io/image` has no effect: `annotations.allow` in the \
                     configuration does not list `image`; remove it, or allow it in the configuration";
     let asks = pod(annotated("image", IMAGE), json!({}));
     for on_error in ["onError: fail", "onError: skip"] {
         let (answer, response) = answer(Hook::Mutate, &review(&asks), &of(on_error));
-        assert_eq!((answer.decision, response["allowed"].as_bool()), ("injected", Some(true)));
+        assert_eq!(
+            (answer.decision, response["allowed"].as_bool()),
+            ("injected", Some(true))
+        );
         assert_eq!(told(&response), [expected]);
         let after = patched(&asks, &response).to_string();
-        assert_eq!(after.matches(IMAGE).count(), 1, "the annotation itself: {after}");
+        assert_eq!(
+            after.matches(IMAGE).count(),
+            1,
+            "the annotation itself: {after}"
+        );
     }
     for (spec, object, decision, warnings) in [
         ("injection: annotated", asks.clone(), "not-requested", 1),
-        ("onError: skip", pod(annotated("log-level", "7"), json!({})), "injected", 1),
-        ("warnings: {ignore: [annotation-not-allowed]}", asks.clone(), "injected", 0),
-        ("select: {namespaces: [team]}", asks.clone(), "not-selected", 0),
+        (
+            "onError: skip",
+            pod(annotated("log-level", "7"), json!({})),
+            "injected",
+            1,
+        ),
+        (
+            "warnings: {ignore: [annotation-not-allowed]}",
+            asks.clone(),
+            "injected",
+            0,
+        ),
+        (
+            "select: {namespaces: [team]}",
+            asks.clone(),
+            "not-selected",
+            0,
+        ),
     ] {
         let (answer, response) = answer(Hook::Mutate, &review(&object), &of(spec));
-        assert_eq!((answer.decision, told(&response).len()), (decision, warnings), "{spec}: {response}");
+        assert_eq!(
+            (answer.decision, told(&response).len()),
+            (decision, warnings),
+            "{spec}: {response}"
+        );
     }
     // Beside the refusal of the pod.
     let mut metadata = annotated("image", IMAGE);
     metadata["annotations"]["agent-injector.contrib.mackerel.io/inject"] = "maybe".into();
-    let response = answer(Hook::Mutate, &review(&pod(metadata, json!({}))), &of("onError: skip")).1;
+    let response = answer(
+        Hook::Mutate,
+        &review(&pod(metadata, json!({}))),
+        &of("onError: skip"),
+    )
+    .1;
     assert_eq!(told(&response).len(), 2, "{response}");
 
     for workload in [
@@ -354,27 +556,43 @@ fn an_annotation_that_is_not_allowed_has_no_effect_and_the_user_is_told() {
         let (_, response) = answer(Hook::Warn, &review(&workload), &of("onError: skip"));
         assert_eq!(told(&response), [expected]);
         let ignored = of("warnings: {ignore: [annotation-not-allowed]}");
-        assert_eq!(told(&answer(Hook::Warn, &review(&workload), &ignored).1), Vec::<String>::new());
+        assert_eq!(
+            told(&answer(Hook::Warn, &review(&workload), &ignored).1),
+            Vec::<String>::new()
+        );
     }
     let waits = deployment(json!({}), annotated("wait-for", "db:5432"), json!({}));
-    let (_, response) = answer(Hook::WaitFor, &review(&waits), &of("waitFor: {image: wait:1}"));
+    let (_, response) = answer(
+        Hook::WaitFor,
+        &review(&waits),
+        &of("waitFor: {image: wait:1}"),
+    );
     assert_eq!(response.get("patch"), None);
 }
 
 #[test]
 fn the_longest_warning_of_an_annotation_that_is_not_allowed_is_not_cut() {
     let config = of_spec("annotations: {allow: []}");
-    for annotation in Annotation::ALL.iter().filter(|annotation| annotation.setting().is_some()) {
+    for annotation in Annotation::ALL
+        .iter()
+        .filter(|annotation| annotation.setting().is_some())
+    {
         let pod = pod(json!({"annotations": {annotation.key(): "x"}}), json!({}));
         let (_, response) = answer(Hook::Mutate, &review(&pod), &config);
         let warning = response["warnings"][0].as_str().unwrap();
-        assert!(warning.ends_with("allow it in the configuration"), "{warning}");
+        assert!(
+            warning.ends_with("allow it in the configuration"),
+            "{warning}"
+        );
     }
 }
 
 #[test]
 fn the_init_container_comes_with_the_workload_and_the_agent_with_the_pod() {
-    for spec in ["waitFor: {image: wait:1}", "{waitFor: {image: wait:1, position: first}, sidecar: native}"] {
+    for spec in [
+        "waitFor: {image: wait:1}",
+        "{waitFor: {image: wait:1, position: first}, sidecar: native}",
+    ] {
         let config = of_spec(spec);
         let init = json!({"initContainers": [{"name": "migrate", "image": "web:1"}]});
         let asks = annotated("wait-for", "db:5432");
@@ -382,7 +600,13 @@ fn the_init_container_comes_with_the_workload_and_the_agent_with_the_pod() {
         let (first, response) = answer(Hook::WaitFor, &review(&before), &config);
         assert_eq!(first.decision, "injected");
         let workload = patched(&before, &response);
-        assert_eq!(workload["spec"]["template"]["spec"]["containers"].as_array().unwrap().len(), 1);
+        assert_eq!(
+            workload["spec"]["template"]["spec"]["containers"]
+                .as_array()
+                .unwrap()
+                .len(),
+            1
+        );
         // The next update finds it there.
         let (_, response) = answer(Hook::WaitFor, &review(&workload), &config);
         assert_eq!(response.get("patch"), None);
@@ -401,9 +625,17 @@ fn the_init_container_comes_with_the_workload_and_the_agent_with_the_pod() {
         assert_eq!(at_once["spec"], afterwards["spec"]);
         assert!(containers(&at_once).contains(&"mackerel-container-agent"));
         // And stays as it is from then on.
-        assert_eq!(answer(Hook::Mutate, &review(&afterwards), &config).0.decision, "unchanged");
+        assert_eq!(
+            answer(Hook::Mutate, &review(&afterwards), &config)
+                .0
+                .decision,
+            "unchanged"
+        );
         let record = |pod: &Value| {
-            pod["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/record"].as_str().unwrap().to_owned()
+            pod["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/record"]
+                .as_str()
+                .unwrap()
+                .to_owned()
         };
         assert_eq!(record(&at_once), record(&afterwards));
     }
@@ -423,11 +655,23 @@ fn a_value_of_more_than_4_kib_is_refused_without_being_read() {
             .as_object()
             .unwrap()
             .iter()
-            .map(|(name, value)| (format!("agent-injector.contrib.mackerel.io/{name}"), value.clone()))
+            .map(|(name, value)| {
+                (
+                    format!("agent-injector.contrib.mackerel.io/{name}"),
+                    value.clone(),
+                )
+            })
             .collect();
-        let (answer, _) =
-            answer(hook, &review(&pod(json!({"annotations": annotations}), json!({}))), &Config::default());
+        let (answer, _) = answer(
+            hook,
+            &review(&pod(json!({"annotations": annotations}), json!({}))),
+            &Config::default(),
+        );
         assert_eq!(answer.decision, "invalid-annotation", "{metadata:.60}");
-        assert!(answer.message.contains("has a value of 4097 bytes"), "{:.200}", answer.message);
+        assert!(
+            answer.message.contains("has a value of 4097 bytes"),
+            "{:.200}",
+            answer.message
+        );
     }
 }

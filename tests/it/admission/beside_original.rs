@@ -13,7 +13,11 @@ const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
 /// of a container.
 fn original(pod: &Value) -> Value {
     let mut pod = pod.clone();
-    for container in pod["spec"]["initContainers"].as_array_mut().into_iter().flatten() {
+    for container in pod["spec"]["initContainers"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+    {
         container.as_object_mut().unwrap().remove("restartPolicy");
     }
     let is = |key: &str, value: &str| {
@@ -23,7 +27,10 @@ fn original(pod: &Value) -> Value {
     if is("inject", "true") && !is("status", "injected") {
         pod["metadata"]["annotations"][format!("{PREFIX}status")] = "injected".into();
         let agent = json!({"name": AGENT, "image": "mackerel/mackerel-container-agent:plugins"});
-        pod["spec"]["containers"].as_array_mut().unwrap().push(agent);
+        pod["spec"]["containers"]
+            .as_array_mut()
+            .unwrap()
+            .push(agent);
     }
     pod
 }
@@ -41,7 +48,10 @@ fn agents(pod: &Value) -> Vec<(&str, Option<&str>)> {
         let agents = containers.filter(|container| container["name"] == AGENT);
         agents.map(move |agent| (list, agent["restartPolicy"].as_str()))
     };
-    ["initContainers", "containers"].into_iter().flat_map(of_list).collect()
+    ["initContainers", "containers"]
+        .into_iter()
+        .flat_map(of_list)
+        .collect()
 }
 
 /// A pod that asks for the agent; of a Job, if it is to complete.
@@ -65,7 +75,10 @@ fn each_pod_has_one_agent_at_every_step() {
         // The original is gone, then `sidecar: container`.
         assert_eq!(agents(&this(&pod, &beside)), ordinary);
         let native = [("initContainers", Some("Always"))];
-        assert_eq!(agents(&this(&pod, &alone)), if completes { native } else { ordinary });
+        assert_eq!(
+            agents(&this(&pod, &alone)),
+            if completes { native } else { ordinary }
+        );
     }
 }
 

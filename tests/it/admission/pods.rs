@@ -17,7 +17,9 @@ fn comparable(pod: &Value) -> Value {
     if let Some(Value::String(record)) =
         pod.pointer_mut("/metadata/annotations/agent-injector.contrib.mackerel.io~1record")
     {
-        let parts = record.split(';').filter(|part| !part.starts_with("created=") && !part.starts_with("was="));
+        let parts = record
+            .split(';')
+            .filter(|part| !part.starts_with("created=") && !part.starts_with("was="));
         *record = parts.collect::<Vec<_>>().join(";");
     }
     if let Some(Value::Array(volumes)) = pod.pointer_mut("/spec/volumes") {
@@ -32,8 +34,16 @@ fn sent(pod: &Value, has_token: bool) -> Value {
     let mount = serde_json::json!({"name": "kube-api-access-x7k2p", "readOnly": true,
         "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount"});
     for list in ["/spec/containers", "/spec/initContainers"] {
-        for container in pod.pointer_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
-            let is_agent = matches!(container["name"].as_str(), Some("mackerel-container-agent" | "mackerel-wait-for"));
+        for container in pod
+            .pointer_mut(list)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            let is_agent = matches!(
+                container["name"].as_str(),
+                Some("mackerel-container-agent" | "mackerel-wait-for")
+            );
             if has_token && !is_agent && container.is_object() {
                 match container.get_mut("volumeMounts") {
                     Some(Value::Array(mounts)) => mounts.push(mount.clone()),
@@ -50,31 +60,50 @@ fn without_null(value: Value) -> Value {
         Value::Array(items) => items.into_iter().map(without_null).collect(),
         Value::Object(entries) => {
             let entries = entries.into_iter().filter(|(_, value)| !value.is_null());
-            entries.map(|(key, value)| (key, without_null(value))).collect()
+            entries
+                .map(|(key, value)| (key, without_null(value)))
+                .collect()
         }
         value => value,
     }
 }
 
 /// The pods of which the webhook makes others than the manifest's injection did.
-fn differences(name: &str, reviewer: &Reviewer, pair: &InjectedPair, wrong: &mut Vec<String>) -> usize {
+fn differences(
+    name: &str,
+    reviewer: &Reviewer,
+    pair: &InjectedPair,
+    wrong: &mut Vec<String>,
+) -> usize {
     let mut tried = 0;
     for (mut before, after) in pair.pods() {
         // A workload that has its images filled in on its own way shows them in its pods.
         let has_image = |container: &Value| container["image"].is_string();
         let lists = ["/spec/containers", "/spec/initContainers"].map(|list| before.pointer(list));
-        if !lists.into_iter().flatten().filter_map(Value::as_array).flatten().all(has_image) {
+        if !lists
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_array)
+            .flatten()
+            .all(has_image)
+        {
             continue;
         }
         // The API server rejects a pod with any other policy.
-        let policy = before.pointer("/spec/restartPolicy").and_then(Value::as_str);
+        let policy = before
+            .pointer("/spec/restartPolicy")
+            .and_then(Value::as_str);
         if policy.is_some_and(|policy| !["Always", "OnFailure", "Never"].contains(&policy)) {
             continue;
         }
-        before["metadata"]["namespace"] = pair.before["metadata"]["namespace"].as_str().unwrap_or("shop").into();
+        before["metadata"]["namespace"] = pair.before["metadata"]["namespace"]
+            .as_str()
+            .unwrap_or("shop")
+            .into();
         // A stored pod shows itself whether it has a token.
         let is_stored = before.pointer("/metadata/uid").is_some();
-        let has_token = !is_stored && before.pointer("/spec/automountServiceAccountToken") != Some(&Value::Bool(false));
+        let has_token = !is_stored
+            && before.pointer("/spec/automountServiceAccountToken") != Some(&Value::Bool(false));
         let before = sent(&before, has_token);
         let (answer, response) = answer_of(reviewer, Hook::Mutate, &review(&before));
         let mut after = sent(&after, has_token);
@@ -86,7 +115,10 @@ fn differences(name: &str, reviewer: &Reviewer, pair: &InjectedPair, wrong: &mut
             let [expected, seen] = compared.map(|pod| format!("{pod:#}"));
             let diff = similar::TextDiff::from_lines(&expected, &seen);
             let diff = diff.unified_diff().context_radius(2).to_string();
-            wrong.push(format!("== {name} {}: {}\n{diff}", answer.decision, answer.message));
+            wrong.push(format!(
+                "== {name} {}: {}\n{diff}",
+                answer.decision, answer.message
+            ));
         }
     }
     tried
@@ -102,9 +134,15 @@ fn the_webhook_makes_the_pods_of_the_cases() {
             && options.foreign_agents == ForeignAgents::Respect
             && options.hand_edits == HandEdits::Respect;
         // A pod shows neither its workload nor the annotations of that.
-        let spec = case.config.explicit().map(|(path, _)| path.to_owned()).collect::<Vec<_>>();
+        let spec = case
+            .config
+            .explicit()
+            .map(|(path, _)| path.to_owned())
+            .collect::<Vec<_>>();
         let hidden = ["select.exclude", "select.kinds", "waitFor.annotations"];
-        let shows = !spec.iter().any(|path| hidden.iter().any(|hidden| path.starts_with(hidden)));
+        let shows = !spec
+            .iter()
+            .any(|path| hidden.iter().any(|hidden| path.starts_with(hidden)));
         // An agent that tools have moved or renamed is not added anew.
         if !is_plain || !shows || carries_record(&case.text) {
             continue;
@@ -114,23 +152,37 @@ fn the_webhook_makes_the_pods_of_the_cases() {
             tried += differences(&case.name, &reviewer, &pair, &mut wrong);
         }
     }
-    assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {tried}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(tried > 250, "only {tried} were tried");
 }
 
 #[test]
 fn the_webhook_makes_the_pods_of_the_corpus() {
-    let Some(files) = corpus::manifests("the_webhook_makes_the_pods_of_the_corpus") else { return };
+    let Some(files) = corpus::manifests("the_webhook_makes_the_pods_of_the_corpus") else {
+        return;
+    };
     let config = Arc::new(Config::default());
     let reviewer = Reviewer::new(Arc::clone(&config));
     let mut wrong = Vec::new();
     let mut tried = 0;
     for (name, bytes) in files {
-        let Ok(text) = String::from_utf8(bytes) else { continue };
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
         for pair in pairs(&text, &config, INJECT) {
             tried += differences(&name, &reviewer, &pair, &mut wrong);
         }
     }
-    assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.iter().take(20).cloned().collect::<String>());
+    assert!(
+        wrong.is_empty(),
+        "{} of {tried}:\n{}",
+        wrong.len(),
+        wrong.iter().take(20).cloned().collect::<String>()
+    );
     assert!(tried > 5_000, "only {tried} were tried");
 }

@@ -19,9 +19,17 @@ fn odd() -> Value {
 fn characters_that_yaml_refuses_harm_nothing() {
     let fail = Config::default();
     let mut opted_out = pod(odd(), json!({}));
-    opted_out["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/inject"] = "false".into();
+    opted_out["metadata"]["annotations"]["agent-injector.contrib.mackerel.io/inject"] =
+        "false".into();
     let (decided, response) = answer(Hook::Mutate, &review(&opted_out), &fail);
-    assert_eq!((decided.decision, &response["allowed"], response.get("warnings")), ("opted-out", &json!(true), None));
+    assert_eq!(
+        (
+            decided.decision,
+            &response["allowed"],
+            response.get("warnings")
+        ),
+        ("opted-out", &json!(true), None)
+    );
 
     let asks = pod(odd(), json!({}));
     let (decided, response) = answer(Hook::Mutate, &review(&asks), &fail);
@@ -32,7 +40,12 @@ fn characters_that_yaml_refuses_harm_nothing() {
 
     let workload = deployment(odd(), odd(), json!({}));
     let (decided, response) = answer(Hook::Warn, &review(&workload), &fail);
-    assert_eq!((&response["allowed"], response.get("warnings")), (&json!(true), None), "{}", decided.message);
+    assert_eq!(
+        (&response["allowed"], response.get("warnings")),
+        (&json!(true), None),
+        "{}",
+        decided.message
+    );
 }
 
 #[test]
@@ -41,29 +54,74 @@ fn what_is_too_deep_is_refused_only_where_it_may_be_wanted() {
     for (spec, metadata, decision, allowed) in [
         ("onError: skip", json!({}), "uneditable", true),
         ("onError: fail", json!({}), "uneditable", false),
-        ("{select: {excludeNamespaces: [sh*]}}", json!({}), "namespace-excluded", true),
-        ("{select: {exclude: [{namespace: shop}]}}", json!({}), "not-selected", true),
-        ("{select: {namespaces: [lab]}}", json!({}), "not-selected", true),
-        ("{select: {namespaces: [shop]}}", json!({}), "uneditable", false),
-        ("injection: disabled", annotated("inject", "true"), "disabled", true),
+        (
+            "{select: {excludeNamespaces: [sh*]}}",
+            json!({}),
+            "namespace-excluded",
+            true,
+        ),
+        (
+            "{select: {exclude: [{namespace: shop}]}}",
+            json!({}),
+            "not-selected",
+            true,
+        ),
+        (
+            "{select: {namespaces: [lab]}}",
+            json!({}),
+            "not-selected",
+            true,
+        ),
+        (
+            "{select: {namespaces: [shop]}}",
+            json!({}),
+            "uneditable",
+            false,
+        ),
+        (
+            "injection: disabled",
+            annotated("inject", "true"),
+            "disabled",
+            true,
+        ),
         ("injection: annotated", json!({}), "not-requested", true),
-        ("injection: annotated", annotated("inject", "true"), "uneditable", false),
+        (
+            "injection: annotated",
+            annotated("inject", "true"),
+            "uneditable",
+            false,
+        ),
     ] {
         let object = pod(metadata, json!({"deep": deep}));
         let config = of_spec(spec);
         let review = review(&object);
         let (read, response) = answer(Hook::Mutate, &review, &config);
-        assert_eq!((read.decision, response["allowed"].as_bool()), (decision, Some(allowed)), "{spec}: {response}");
+        assert_eq!(
+            (read.decision, response["allowed"].as_bool()),
+            (decision, Some(allowed)),
+            "{spec}: {response}"
+        );
         let warns = response["warnings"].as_array().is_some();
-        assert_eq!(warns, allowed && decision == "uneditable", "{spec}: {response}");
+        assert_eq!(
+            warns,
+            allowed && decision == "uneditable",
+            "{spec}: {response}"
+        );
 
         // The same where the server does not read the object, because it is too large.
         let body = review.to_string();
         let end = body.find("volumeMounts").unwrap();
         for beginning in [&body, &body[..end]] {
-            let large = Reviewer::new(Arc::new(config.clone())).too_large(Hook::Mutate, beginning.as_bytes()).unwrap();
-            let response: Value = serde_json::from_slice::<Value>(&large.body).unwrap()["response"].take();
-            assert_eq!((large.decision, response["allowed"].as_bool()), (decision, Some(allowed)), "{spec}");
+            let large = Reviewer::new(Arc::new(config.clone()))
+                .too_large(Hook::Mutate, beginning.as_bytes())
+                .unwrap();
+            let response: Value =
+                serde_json::from_slice::<Value>(&large.body).unwrap()["response"].take();
+            assert_eq!(
+                (large.decision, response["allowed"].as_bool()),
+                (decision, Some(allowed)),
+                "{spec}"
+            );
             assert_eq!(response["uid"], review["request"]["uid"]);
         }
     }
@@ -78,10 +136,20 @@ fn workloads_are_allowed_whatever_is_wrong_with_them() {
     for object in [deployment(json!({}), asks, json!({"deep": deep})), wrong] {
         for hook in [Hook::Warn, Hook::WaitFor] {
             let (_, response) = answer(hook, &review(&object), &config);
-            assert_eq!((&response["allowed"], response.get("patch")), (&json!(true), None), "{hook:?} {response}");
+            assert_eq!(
+                (&response["allowed"], response.get("patch")),
+                (&json!(true), None),
+                "{hook:?} {response}"
+            );
             let large = Reviewer::new(Arc::new(config.clone()));
-            let large = large.too_large(hook, review(&object).to_string().as_bytes()).unwrap();
-            assert!(String::from_utf8(large.body).unwrap().contains("\"allowed\":true"));
+            let large = large
+                .too_large(hook, review(&object).to_string().as_bytes())
+                .unwrap();
+            assert!(
+                String::from_utf8(large.body)
+                    .unwrap()
+                    .contains("\"allowed\":true")
+            );
         }
     }
 }
@@ -91,8 +159,18 @@ fn an_operation_without_interest_is_none_however_large_the_object() {
     let mut review = review(&pod(json!({}), json!({})));
     review["request"]["operation"] = "UPDATE".into();
     let reviewer = Reviewer::new(Arc::new(Config::default()));
-    assert_eq!(reviewer.too_large(Hook::Mutate, review.to_string().as_bytes()).unwrap().decision, "not-selected");
-    assert!(reviewer.too_large(Hook::Mutate, b"{\"request\":{\"uid\":\"7\",\"object\":{").is_err());
+    assert_eq!(
+        reviewer
+            .too_large(Hook::Mutate, review.to_string().as_bytes())
+            .unwrap()
+            .decision,
+        "not-selected"
+    );
+    assert!(
+        reviewer
+            .too_large(Hook::Mutate, b"{\"request\":{\"uid\":\"7\",\"object\":{")
+            .is_err()
+    );
 }
 
 #[test]
@@ -118,7 +196,11 @@ fn an_object_that_is_no_json_makes_the_review_malformed() {
         b"1,",
     ] {
         for hook in Hook::ALL {
-            assert!(reviewer.answer(hook, &body(note)).is_err(), "{}", note.escape_ascii());
+            assert!(
+                reviewer.answer(hook, &body(note)).is_err(),
+                "{}",
+                note.escape_ascii()
+            );
         }
     }
 }

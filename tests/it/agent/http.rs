@@ -38,13 +38,23 @@ pub(super) type StatusAndBody = (u16, Vec<u8>);
 pub(super) fn tls(signed: &Signed, clients: &str) -> Arc<ServerConfig> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(clients.as_bytes()).map(Result::unwrap));
-    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+    roots.add_parsable_certificates(
+        CertificateDer::pem_slice_iter(clients.as_bytes()).map(Result::unwrap),
+    );
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
     let verifier = verifier.allow_unauthenticated().build().unwrap();
     let chain = vec![CertificateDer::from_pem_slice(signed.certificate.as_bytes()).unwrap()];
     let key = PrivateKeyDer::from_pem_slice(signed.key.as_bytes()).unwrap();
-    let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    Arc::new(versions.with_client_cert_verifier(verifier).with_single_cert(chain, key).unwrap())
+    let versions = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
+    Arc::new(
+        versions
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain, key)
+            .unwrap(),
+    )
 }
 
 /// Serves until the tests end. Returns the address.
@@ -72,7 +82,9 @@ fn respond(
     answer: &dyn Fn(&HttpRequest) -> StatusAndBody,
 ) -> io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-    let Some(tls) = tls else { return respond_on(&mut stream, false, answer) };
+    let Some(tls) = tls else {
+        return respond_on(&mut stream, false, answer);
+    };
     let mut connection = ServerConnection::new(tls).map_err(io::Error::other)?;
     while connection.is_handshaking() {
         connection.complete_io(&mut stream)?;
@@ -89,13 +101,27 @@ fn respond_on(
     let (head, body) = receive(stream)?;
     let mut words = head.split(' ');
     let method = words.next().unwrap_or_default().to_owned();
-    let (path, query) = words.next().map_or(("", ""), |target| target.split_once('?').unwrap_or((target, "")));
+    let (path, query) = words.next().map_or(("", ""), |target| {
+        target.split_once('?').unwrap_or((target, ""))
+    });
     let (path, query) = (path.to_owned(), query.to_owned());
-    let (status, body) = answer(&HttpRequest { method, path, query, head, body, certified });
-    let kind = if body.starts_with(b"{") { "application/json" } else { "text/plain" };
+    let (status, body) = answer(&HttpRequest {
+        method,
+        path,
+        query,
+        head,
+        body,
+        certified,
+    });
+    let kind = if body.starts_with(b"{") {
+        "application/json"
+    } else {
+        "text/plain"
+    };
     let length = body.len();
-    let head =
-        format!("HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+    let head = format!(
+        "HTTP/1.1 {status} -\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(&[head.as_bytes(), &body].concat())?;
     stream.flush()
 }
@@ -138,22 +164,35 @@ pub(super) struct HttpTarget<'s> {
 
 impl HttpTarget<'_> {
     /// Sends one request, as `GET /path`, with a header. Returns the status and the body.
-    pub(super) fn ask(&self, request: &str, header: Option<(&str, &str)>, body: Option<&Value>) -> StatusAndBody {
-        let header = header.map_or_else(String::new, |(name, value)| format!("{name}: {value}\r\n"));
+    pub(super) fn ask(
+        &self,
+        request: &str,
+        header: Option<(&str, &str)>,
+        body: Option<&Value>,
+    ) -> StatusAndBody {
+        let header =
+            header.map_or_else(String::new, |(name, value)| format!("{name}: {value}\r\n"));
         let body = body.map_or_else(String::new, Value::to_string);
         let length = body.len();
         let sent = format!(
             "{request} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{header}Content-Length: {length}\r\n\r\n{body}"
         );
-        let mut stream = TcpStream::connect(self.address).unwrap_or_else(|why| panic!("{}: {why}", self.address));
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let mut stream = TcpStream::connect(self.address)
+            .unwrap_or_else(|why| panic!("{}: {why}", self.address));
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
         let received = match self.tls {
-            None => stream.write_all(sent.as_bytes()).and_then(|()| receive(&mut stream)),
+            None => stream
+                .write_all(sent.as_bytes())
+                .and_then(|()| receive(&mut stream)),
             Some((name, authorities)) => {
                 let name = ServerName::try_from(name.to_owned()).unwrap();
                 let connection = ClientConnection::new(trusting(authorities), name).unwrap();
                 let mut stream = StreamOwned::new(connection, stream);
-                stream.write_all(sent.as_bytes()).and_then(|()| receive(&mut stream))
+                stream
+                    .write_all(sent.as_bytes())
+                    .and_then(|()| receive(&mut stream))
             }
         };
         let (head, body) = received.unwrap_or_else(|why| panic!("{request}: {why}"));

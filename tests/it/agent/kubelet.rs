@@ -45,18 +45,27 @@ impl FakeKubelet {
     ) -> Arc<Self> {
         // A kubelet that has no other certificate makes one for the name of its node.
         let own = self_signed.then(|| (Authority::new("self-signed"), node.to_owned()));
-        let (authority, name) = own
-            .as_ref()
-            .map_or((&cluster.kubelets, address.to_string()), |(authority, name)| (authority, name.clone()));
+        let (authority, name) = own.as_ref().map_or(
+            (&cluster.kubelets, address.to_string()),
+            |(authority, name)| (authority, name.clone()),
+        );
         let kubelet = Self::new(cluster, node, fine_grained, authority, &name);
         let read_only = Arc::clone(&kubelet);
-        serve(SocketAddr::from((address, READ_ONLY_PORT)), None, move |request| read_only.content(request, None));
+        serve(
+            SocketAddr::from((address, READ_ONLY_PORT)),
+            None,
+            move |request| read_only.content(request, None),
+        );
         kubelet.serve_tls(SocketAddr::from((address, PORT)));
         kubelet
     }
 
     /// Starts it on an address that the API server accepts for a node, and registers the node.
-    pub(super) fn start_as_node(cluster: &'static Cluster, node: &str, address: Ipv4Addr) -> Arc<Self> {
+    pub(super) fn start_as_node(
+        cluster: &'static Cluster,
+        node: &str,
+        address: Ipv4Addr,
+    ) -> Arc<Self> {
         let kubelet = Self::new(cluster, node, true, &cluster.kubelets, &address.to_string());
         let port = kubelet.serve_tls(SocketAddr::from((address, 0))).port();
         let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}, "status": {
@@ -67,19 +76,35 @@ impl FakeKubelet {
         kubelet
     }
 
-    fn new(cluster: &'static Cluster, node: &str, fine_grained: bool, authority: &Authority, name: &str) -> Arc<Self> {
+    fn new(
+        cluster: &'static Cluster,
+        node: &str,
+        fine_grained: bool,
+        authority: &Authority,
+        name: &str,
+    ) -> Arc<Self> {
         let certificate = authority.sign("system:nodes", &format!("system:node:{node}"), &[name]);
         let (authority, node) = (authority.pem.clone(), node.to_owned());
         let (pod, asked) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { cluster, node, fine_grained, certificate, authority, pod, asked })
+        Arc::new(Self {
+            cluster,
+            node,
+            fine_grained,
+            certificate,
+            authority,
+            pod,
+            asked,
+        })
     }
 
     fn serve_tls(self: &Arc<Self>, address: SocketAddr) -> SocketAddr {
         let tls = tls(&self.certificate, &self.cluster.kubelets.pem);
         let kubelet = Arc::clone(self);
-        serve(address, Some(tls), move |request| match kubelet.permission(request) {
-            Ok(permission) => kubelet.content(request, Some(permission)),
-            Err((status, why)) => (status, why.into_bytes()),
+        serve(address, Some(tls), move |request| {
+            match kubelet.permission(request) {
+                Ok(permission) => kubelet.content(request, Some(permission)),
+                Err((status, why)) => (status, why.into_bytes()),
+            }
         })
     }
 
@@ -98,15 +123,25 @@ impl FakeKubelet {
     /// Returns a status and a reason: the token is not valid, or the user has no permission.
     fn permission(&self, request: &HttpRequest) -> Result<String, (u16, String)> {
         let (user, groups) = if request.certified {
-            ("kube-apiserver-kubelet-client".to_owned(), json!(["system:masters"]))
+            (
+                "kube-apiserver-kubelet-client".to_owned(),
+                json!(["system:masters"]),
+            )
         } else {
-            let token = request.header("Authorization").and_then(|value| value.strip_prefix("Bearer "));
+            let token = request
+                .header("Authorization")
+                .and_then(|value| value.strip_prefix("Bearer "));
             let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token.unwrap_or("none")}});
-            let status = &self.cluster.ask("/apis/authentication.k8s.io/v1/tokenreviews", &review)["status"];
+            let status = &self
+                .cluster
+                .ask("/apis/authentication.k8s.io/v1/tokenreviews", &review)["status"];
             if status["authenticated"] != true {
                 return Err((401, "Unauthorized".to_owned()));
             }
-            (status["user"]["username"].as_str().unwrap().to_owned(), status["user"]["groups"].clone())
+            (
+                status["user"]["username"].as_str().unwrap().to_owned(),
+                status["user"]["groups"].clone(),
+            )
         };
         // As Kubernetes 1.37 maps paths; the agent asks for no other ones.
         let parts: &[&str] = match &*request.path {
@@ -119,25 +154,42 @@ impl FakeKubelet {
                 "user": user, "groups": groups,
                 "resourceAttributes": {"verb": "get", "resource": "nodes", "subresource": part, "name": self.node},
             }});
-            self.cluster.ask("/apis/authorization.k8s.io/v1/subjectaccessreviews", &review)["status"]["allowed"] == true
+            self.cluster.ask(
+                "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                &review,
+            )["status"]["allowed"]
+                == true
         };
         let part = parts.iter().find(may_get);
         // The API server has asked for the permission to use it as a proxy.
         let part = part.map(|part| if request.certified { "proxy" } else { part });
-        let forbidden = || format!("Forbidden (user={user}, verb=get, resource=nodes, subresource(s)={parts:?})\n");
+        let forbidden = || {
+            format!("Forbidden (user={user}, verb=get, resource=nodes, subresource(s)={parts:?})\n")
+        };
         part.map(str::to_owned).ok_or_else(|| (403, forbidden()))
     }
 
     fn content(&self, request: &HttpRequest, by: Option<String>) -> StatusAndBody {
-        let pods: Vec<Value> = self.pod.lock().unwrap().iter().flat_map(|pod| [neighbour(pod), pod.clone()]).collect();
+        let pods: Vec<Value> = self
+            .pod
+            .lock()
+            .unwrap()
+            .iter()
+            .flat_map(|pod| [neighbour(pod), pod.clone()])
+            .collect();
         let content = match &*request.path {
-            "/pods" => json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": pods}),
+            "/pods" => {
+                json!({"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": pods})
+            }
             "/stats/summary" => {
                 json!({"node": {"nodeName": self.node}, "pods": pods.iter().map(stats).collect::<Vec<_>>()})
             }
             _ => return (404, b"404 page not found\n".to_vec()),
         };
-        self.asked.lock().unwrap().insert(Asked { path: request.path.clone(), by });
+        self.asked.lock().unwrap().insert(Asked {
+            path: request.path.clone(),
+            by,
+        });
         (200, content.to_string().into_bytes())
     }
 }
@@ -155,7 +207,8 @@ fn stats(pod: &Value) -> Value {
     let now = Timestamp::now();
     let started = &pod["metadata"]["creationTimestamp"];
     let since: Timestamp = started.as_str().unwrap().parse().unwrap();
-    let used = u64::try_from(now.as_millisecond() - since.as_millisecond()).unwrap_or_default() * 250_000;
+    let used =
+        u64::try_from(now.as_millisecond() - since.as_millisecond()).unwrap_or_default() * 250_000;
     let time = now.to_string();
     let lists = ["containers", "initContainers"].map(|list| pod["spec"][list].as_array());
     let containers: Vec<Value> = lists

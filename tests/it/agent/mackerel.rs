@@ -34,7 +34,11 @@ type Refusal = (u16, &'static str);
 
 impl Mackerel {
     pub(super) fn new(key: &str) -> Self {
-        Self { key: key.to_owned(), hosts: Mutex::default(), calls: Mutex::default() }
+        Self {
+            key: key.to_owned(),
+            hosts: Mutex::default(),
+            calls: Mutex::default(),
+        }
     }
 
     pub(super) fn hosts(&self) -> Vec<Value> {
@@ -52,8 +56,15 @@ impl Mackerel {
             Err((status, why)) => (status, json!({"error": {"message": why}})),
         };
         let question = if request.query.is_empty() { "" } else { "?" };
-        let request = format!("{} {}{question}{}", request.method, request.path, request.query);
-        self.calls.lock().unwrap().push(MackerelCall { request, body, status });
+        let request = format!(
+            "{} {}{question}{}",
+            request.method, request.path, request.query
+        );
+        self.calls.lock().unwrap().push(MackerelCall {
+            request,
+            body,
+            status,
+        });
         (status, answer.to_string().into_bytes())
     }
 
@@ -72,9 +83,12 @@ impl Mackerel {
             ("GET", ["hosts"]) => Ok(json!({"hosts": found(&hosts, &request.query)})),
             ("POST", ["hosts"]) => {
                 valid(body)?;
-                let identifier = Some(&body["customIdentifier"]).filter(|identifier| identifier.is_string());
+                let identifier =
+                    Some(&body["customIdentifier"]).filter(|identifier| identifier.is_string());
                 let mut in_use = hosts.iter().filter(|host| host["isRetired"] == false);
-                if identifier.is_some() && in_use.any(|host| Some(&host["customIdentifier"]) == identifier) {
+                if identifier.is_some()
+                    && in_use.any(|host| Some(&host["customIdentifier"]) == identifier)
+                {
                     return Err((400, "customIdentifier is taken"));
                 }
                 let id = format!("host{}", hosts.len() + 1);
@@ -88,7 +102,10 @@ impl Mackerel {
             }
             (method, ["hosts", id, rest @ ..]) => {
                 let known = |host: &&mut Value| host["id"] == *id && host["isRetired"] == false;
-                let host = hosts.iter_mut().find(known).ok_or((404, "host not found"))?;
+                let host = hosts
+                    .iter_mut()
+                    .find(known)
+                    .ok_or((404, "host not found"))?;
                 match (method, rest) {
                     ("GET", []) => Ok(json!({"host": host})),
                     ("PUT", []) => {
@@ -97,7 +114,9 @@ impl Mackerel {
                         Ok(json!({"id": id}))
                     }
                     ("POST", ["status"]) => {
-                        let status = body["status"].as_str().filter(|status| STATUSES.contains(status));
+                        let status = body["status"]
+                            .as_str()
+                            .filter(|status| STATUSES.contains(status));
                         host["status"] = status.ok_or((400, "status is invalid"))?.into();
                         Ok(json!({"success": true}))
                     }
@@ -115,17 +134,31 @@ impl Mackerel {
 
 /// The hosts that a search finds, by identifier and status.
 fn found(hosts: &[Value], query: &str) -> Vec<Value> {
-    let parameters: Vec<(&str, &str)> = query.split('&').filter_map(|pair| pair.split_once('=')).collect();
+    let parameters: Vec<(&str, &str)> = query
+        .split('&')
+        .filter_map(|pair| pair.split_once('='))
+        .collect();
     let given = |name: &str| -> Vec<&str> {
-        parameters.iter().filter(|(known, _)| *known == name).map(|(_, value)| *value).collect()
+        parameters
+            .iter()
+            .filter(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
+            .collect()
     };
     let (identifiers, mut statuses) = (given("customIdentifier"), given("status"));
     if statuses.is_empty() {
         statuses = vec!["working", "standby"];
     }
-    let is = |host: &Value, field: &str, values: &[&str]| values.iter().any(|value| host[field] == **value);
-    let hosts = hosts.iter().filter(|host| host["isRetired"] == false && is(host, "status", &statuses));
-    hosts.filter(|host| identifiers.is_empty() || is(host, "customIdentifier", &identifiers)).cloned().collect()
+    let is = |host: &Value, field: &str, values: &[&str]| {
+        values.iter().any(|value| host[field] == **value)
+    };
+    let hosts = hosts
+        .iter()
+        .filter(|host| host["isRetired"] == false && is(host, "status", &statuses));
+    hosts
+        .filter(|host| identifiers.is_empty() || is(host, "customIdentifier", &identifiers))
+        .cloned()
+        .collect()
 }
 
 fn shown(id: &str, body: &Value) -> Value {
@@ -147,20 +180,33 @@ fn valid(body: &Value) -> Result<(), Refusal> {
     if !body["meta"].is_object() {
         return Err((400, "meta is an object"));
     }
-    if ["displayName", "customIdentifier", "memo"].iter().any(|key| !body[*key].is_null() && !body[*key].is_string()) {
+    if ["displayName", "customIdentifier", "memo"]
+        .iter()
+        .any(|key| !body[*key].is_null() && !body[*key].is_string())
+    {
         return Err((400, "displayName, customIdentifier and memo are strings"));
     }
     // The names of services and roles have 2 to 63 characters.
     let name = "[A-Za-z0-9][A-Za-z0-9_-]{1,62}";
     let role = Regex::new(&format!("^{name}:{name}$")).unwrap();
-    every(body, "roleFullnames", |value| value.as_str().is_some_and(|value| role.is_match(value)))?;
+    every(body, "roleFullnames", |value| {
+        value.as_str().is_some_and(|value| role.is_match(value))
+    })?;
     every(body, "interfaces", |value| value["name"].is_string())?;
     let check = Regex::new("^[a-zA-Z0-9_-]+$").unwrap();
-    every(body, "checks", |value| value["name"].as_str().is_some_and(|name| check.is_match(name)))
+    every(body, "checks", |value| {
+        value["name"]
+            .as_str()
+            .is_some_and(|name| check.is_match(name))
+    })
 }
 
 /// Refuses a field that is there and no array of such values.
-fn every(body: &Value, key: &'static str, is_valid: impl Fn(&Value) -> bool) -> Result<(), Refusal> {
+fn every(
+    body: &Value,
+    key: &'static str,
+    is_valid: impl Fn(&Value) -> bool,
+) -> Result<(), Refusal> {
     match &body[key] {
         Value::Null => Ok(()),
         Value::Array(values) if values.iter().all(is_valid) => Ok(()),
@@ -170,12 +216,21 @@ fn every(body: &Value, key: &'static str, is_valid: impl Fn(&Value) -> bool) -> 
 
 fn metric(hosts: &[Value], value: &Value) -> Result<(), Refusal> {
     let name = Regex::new("^[a-zA-Z0-9._-]+$").unwrap();
-    if !value["name"].as_str().is_some_and(|value| name.is_match(value)) {
+    if !value["name"]
+        .as_str()
+        .is_some_and(|value| name.is_match(value))
+    {
         return Err((400, "the name of the metric is invalid"));
     }
     if !value["time"].is_u64() || !value["value"].is_number() {
         return Err((400, "time and value are numbers"));
     }
-    let is_there = hosts.iter().any(|host| host["id"] == value["hostId"] && host["isRetired"] == false);
-    if is_there { Ok(()) } else { Err((404, "host not found")) }
+    let is_there = hosts
+        .iter()
+        .any(|host| host["id"] == value["hostId"] && host["isRetired"] == false);
+    if is_there {
+        Ok(())
+    } else {
+        Err((404, "host not found"))
+    }
 }

@@ -64,8 +64,15 @@ fn stage(
     address: Ipv4Addr,
     port: u16,
 ) -> Option<Stage> {
-    let namespace = format!("agent-{}-{}", situation.name, if port == 0 { "recorded" } else { "real" });
-    let is_fargate = situation.settings.iter().any(|setting| setting == "platform=eks-fargate");
+    let namespace = format!(
+        "agent-{}-{}",
+        situation.name,
+        if port == 0 { "recorded" } else { "real" }
+    );
+    let is_fargate = situation
+        .settings
+        .iter()
+        .any(|setting| setting == "platform=eks-fargate");
     let kubelet = if is_fargate {
         // The API server is no proxy for loopback addresses.
         let Some(address) = own_address() else {
@@ -74,26 +81,58 @@ fn stage(
         };
         FakeKubelet::start_as_node(cluster, &namespace, address)
     } else {
-        FakeKubelet::start(cluster, &namespace, address, situation.fine_grained, situation.self_signed)
+        FakeKubelet::start(
+            cluster,
+            &namespace,
+            address,
+            situation.fine_grained,
+            situation.self_signed,
+        )
     };
     let source = recorded.source(situation);
     let mackerel = Arc::new(Mackerel::new(API_KEY));
     let authority = Authority::new("public");
     let (api, file) = (Arc::clone(&mackerel), source.file.clone().into_bytes());
     let certificate = tls(&authority.sign("", API, &[API]), &authority.pem);
-    let api = serve(SocketAddr::from((address, port)), Some(certificate), move |request| api.answer(request));
-    serve(SocketAddr::from((address, 8080)), None, move |_| (200, file.clone()));
+    let api = serve(
+        SocketAddr::from((address, port)),
+        Some(certificate),
+        move |request| api.answer(request),
+    );
+    serve(SocketAddr::from((address, 8080)), None, move |_| {
+        (200, file.clone())
+    });
 
-    cluster.namespace(&namespace, &json!({"pod-security.kubernetes.io/enforce": "restricted"}));
-    let manifest = WEB.replace("NAMESPACE", &namespace).replace("# FIELD", &situation.pod);
+    cluster.namespace(
+        &namespace,
+        &json!({"pod-security.kubernetes.io/enforce": "restricted"}),
+    );
+    let manifest = WEB
+        .replace("NAMESPACE", &namespace)
+        .replace("# FIELD", &situation.pod);
     let settings = source.settings.iter().chain(&situation.settings);
-    let settings: Vec<String> = settings.map(|setting| setting.replace("{address}", &address.to_string())).collect();
+    let settings: Vec<String> = settings
+        .map(|setting| setting.replace("{address}", &address.to_string()))
+        .collect();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     permit(cluster, &namespace, &settings, &manifest);
-    let given = PodInputs { host: address, node: &namespace, api_key: API_KEY, file: &source.file };
+    let given = PodInputs {
+        host: address,
+        node: &namespace,
+        api_key: API_KEY,
+        file: &source.file,
+    };
     let pod = AdmittedPod::admit(cluster, &manifest, &settings, &given);
     kubelet.run(pod.running(address));
-    Some(Stage { namespace, address, pod, kubelet, mackerel, api, authority: authority.pem })
+    Some(Stage {
+        namespace,
+        address,
+        pod,
+        kubelet,
+        mackerel,
+        api,
+        authority: authority.pem,
+    })
 }
 
 /// A loopback address of this process and situation, so that each can have a kubelet's ports.
@@ -118,14 +157,30 @@ impl Stage {
     #[track_caller]
     fn has_seen(&self, cluster: &Cluster, recorded: &Recorded, situation: &Situation) {
         let name = &situation.name;
-        let asked: Vec<(String, Option<String>)> =
-            self.kubelet.asked().into_iter().map(|asked| (asked.path, asked.by)).collect();
-        assert_eq!(asked, situation.asked.clone().into_iter().collect::<Vec<_>>(), "{name}");
-        let may: BTreeSet<&str> = permitted(cluster, &self.namespace, "default").into_iter().collect();
-        assert_eq!(may, situation.used(), "{name}: the permissions of `rbac` are those that the agent used");
+        let asked: Vec<(String, Option<String>)> = self
+            .kubelet
+            .asked()
+            .into_iter()
+            .map(|asked| (asked.path, asked.by))
+            .collect();
+        assert_eq!(
+            asked,
+            situation.asked.clone().into_iter().collect::<Vec<_>>(),
+            "{name}"
+        );
+        let may: BTreeSet<&str> = permitted(cluster, &self.namespace, "default")
+            .into_iter()
+            .collect();
+        assert_eq!(
+            may,
+            situation.used(),
+            "{name}: the permissions of `rbac` are those that the agent used"
+        );
 
         let hosts = self.mackerel.hosts();
-        let [host] = &hosts[..] else { panic!("{name}: one pod is one host: {hosts:?}") };
+        let [host] = &hosts[..] else {
+            panic!("{name}: one pod is one host: {hosts:?}")
+        };
         assert_eq!(host["isRetired"], true, "{name}");
         let calls = self.mackerel.calls();
         let refused: Vec<_> = calls.iter().filter(|call| call.status != 200).collect();
@@ -138,13 +193,28 @@ impl Stage {
                 seen.push(request);
             }
         }
-        assert_eq!(seen, expected.iter().map(|call| first_parameter(&call.request)).collect::<Vec<_>>(), "{name}");
+        assert_eq!(
+            seen,
+            expected
+                .iter()
+                .map(|call| first_parameter(&call.request))
+                .collect::<Vec<_>>(),
+            "{name}"
+        );
         for expected in &expected {
-            let call = calls.iter().find(|call| first_parameter(&call.request) == first_parameter(&expected.request));
+            let call = calls
+                .iter()
+                .find(|call| first_parameter(&call.request) == first_parameter(&expected.request));
             let body = &call.unwrap().body;
             if expected.request.ends_with("/tsdb") {
-                let metrics = body.as_array().unwrap().iter().filter_map(|metric| metric["name"].as_str());
-                let mut metrics: Vec<&str> = metrics.filter(|name| !name.starts_with("interface.")).collect();
+                let metrics = body
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter_map(|metric| metric["name"].as_str());
+                let mut metrics: Vec<&str> = metrics
+                    .filter(|name| !name.starts_with("interface."))
+                    .collect();
                 metrics.sort_unstable();
                 assert_eq!(metrics, recorded.metrics, "{name}");
             } else {
@@ -163,10 +233,19 @@ fn first_parameter(request: &str) -> &str {
 #[track_caller]
 fn has_fields(name: &str, value: &Value, expected: &Value) {
     match expected {
-        Value::Object(fields) => fields.iter().for_each(|(key, expected)| has_fields(name, &value[key], expected)),
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(key, expected)| has_fields(name, &value[key], expected)),
         Value::Array(items) if items.iter().any(Value::is_object) => {
-            assert_eq!(value.as_array().map(Vec::len), Some(items.len()), "{name}: {value} is not {expected}");
-            items.iter().enumerate().for_each(|(index, expected)| has_fields(name, &value[index], expected));
+            assert_eq!(
+                value.as_array().map(Vec::len),
+                Some(items.len()),
+                "{name}: {value} is not {expected}"
+            );
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, expected)| has_fields(name, &value[index], expected));
         }
         _ => assert_eq!(value, expected, "{name}"),
     }
@@ -177,9 +256,20 @@ fn fakes_and_permissions_are_right_for_what_the_agent_asked_and_posted() {
     let Some(cluster) = cluster() else { return };
     let recorded = Recorded::read();
     for (number, situation) in recorded.situations.iter().enumerate() {
-        let Some(stage) = stage(cluster, &recorded, situation, address(number), 0) else { continue };
-        let mackerel = HttpTarget { address: stage.api, tls: Some((API, &stage.authority)) };
-        replay(&recorded, situation, &stage.pod, &mackerel, (&stage.namespace, &stage.kubelet.authority));
+        let Some(stage) = stage(cluster, &recorded, situation, address(number), 0) else {
+            continue;
+        };
+        let mackerel = HttpTarget {
+            address: stage.api,
+            tls: Some((API, &stage.authority)),
+        };
+        replay(
+            &recorded,
+            situation,
+            &stage.pod,
+            &mackerel,
+            (&stage.namespace, &stage.kubelet.authority),
+        );
         stage.has_seen(cluster, &recorded, situation);
     }
 }
@@ -194,21 +284,42 @@ fn rbac_prints_what_the_agent_used_at_each_version_of_kubernetes() {
     for minor in MINORS {
         for situation in &recorded.situations {
             // The others were recorded at one version of the kubelet.
-            let is_of_every_version = situation.name == "fargate" || situation.name == "read-only-port";
+            let is_of_every_version =
+                situation.name == "fargate" || situation.name == "read-only-port";
             if !is_of_every_version && situation.fine_grained != (minor >= 33) {
                 continue;
             }
             let version = format!("kubernetesVersion=1.{minor}");
-            let settings = situation.settings.iter().filter(|setting| !setting.starts_with("kubernetesVersion"));
-            let settings = settings.chain([&version]).flat_map(|setting| ["--set", setting]);
-            let ran = folder.run_with(&["rbac", "-"].into_iter().chain(settings).collect::<Vec<_>>(), WEB);
+            let settings = situation
+                .settings
+                .iter()
+                .filter(|setting| !setting.starts_with("kubernetesVersion"));
+            let settings = settings
+                .chain([&version])
+                .flat_map(|setting| ["--set", setting]);
+            let ran = folder.run_with(
+                &["rbac", "-"]
+                    .into_iter()
+                    .chain(settings)
+                    .collect::<Vec<_>>(),
+                WEB,
+            );
             assert_eq!(ran.code, Some(0), "{ran:?}");
             let documents = serde_yaml::Deserializer::from_str(&ran.stdout);
             let documents = documents.map(|document| Value::deserialize(document).unwrap());
-            let roles: Vec<Value> = documents.filter(|document| document["kind"] == "ClusterRole").collect();
-            let rules = roles.iter().filter_map(|role| role["rules"].as_array()).flatten();
-            let resources = rules.filter_map(|rule| rule["resources"].as_array()).flatten();
-            let printed: BTreeSet<&str> = resources.filter_map(|name| name.as_str()?.strip_prefix("nodes/")).collect();
+            let roles: Vec<Value> = documents
+                .filter(|document| document["kind"] == "ClusterRole")
+                .collect();
+            let rules = roles
+                .iter()
+                .filter_map(|role| role["rules"].as_array())
+                .flatten();
+            let resources = rules
+                .filter_map(|rule| rule["resources"].as_array())
+                .flatten();
+            let printed: BTreeSet<&str> = resources
+                .filter_map(|name| name.as_str()?.strip_prefix("nodes/"))
+                .collect();
             assert_eq!(printed, situation.used(), "{} at 1.{minor}", situation.name);
         }
     }
@@ -219,9 +330,14 @@ fn the_real_agent_asks_and_posts_what_is_recorded() {
     let binary = std::env::var_os("MACKEREL_AGENT").filter(|value| !value.is_empty());
     let binary = binary.map(|binary| PathBuf::from(binary).canonicalize().unwrap());
     let Some(binary) = binary else {
-        return tools::not_checked("the real agent", "MACKEREL_AGENT names no agent's binary, see .ci/real-agent");
+        return tools::not_checked(
+            "the real agent",
+            "MACKEREL_AGENT names no agent's binary, see .ci/real-agent",
+        );
     };
-    let Some(cluster) = cluster().filter(|_| tools::on_path(&["runc"])) else { return };
+    let Some(cluster) = cluster().filter(|_| tools::on_path(&["runc"])) else {
+        return;
+    };
     let recorded = Recorded::read();
     thread::scope(|scope| {
         for (number, situation) in recorded.situations.iter().enumerate() {
@@ -242,10 +358,24 @@ fn the_real_agent_asks_and_posts_what_is_recorded() {
 fn lives(stage: &Stage, binary: &Path, name: &str) {
     let mut container = RuncContainer::run(binary, &stage.pod, stage.address, &stage.authority);
     let started = Instant::now();
-    while !stage.mackerel.calls().iter().any(|call| call.request == "POST /api/v0/tsdb") {
-        let why = if container.has_ended() { "it has ended" } else { "it posts no metrics" };
+    while !stage
+        .mackerel
+        .calls()
+        .iter()
+        .any(|call| call.request == "POST /api/v0/tsdb")
+    {
+        let why = if container.has_ended() {
+            "it has ended"
+        } else {
+            "it posts no metrics"
+        };
         let waits = !container.has_ended() && started.elapsed() < FIRST_METRICS;
-        assert!(waits, "{name}: {why}\n{}\n{:?}", container.log(), stage.mackerel.calls());
+        assert!(
+            waits,
+            "{name}: {why}\n{}\n{:?}",
+            container.log(),
+            stage.mackerel.calls()
+        );
         thread::sleep(Duration::from_millis(200));
     }
     let code = container.terminate(GRACE);
@@ -258,9 +388,18 @@ fn the_fake_mackerel_refuses_what_mackerel_refuses() {
     let mackerel = Mackerel::new(API_KEY);
     let certificate = tls(&authority.sign("", API, &[API]), &authority.pem);
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let address = serve(local, Some(certificate), move |request| mackerel.answer(request));
-    let server = HttpTarget { address, tls: Some((API, &authority.pem)) };
-    let ask = |request: &str, body: Value| server.ask(request, Some(("X-Api-Key", API_KEY)), Some(&body)).0;
+    let address = serve(local, Some(certificate), move |request| {
+        mackerel.answer(request)
+    });
+    let server = HttpTarget {
+        address,
+        tls: Some((API, &authority.pem)),
+    };
+    let ask = |request: &str, body: Value| {
+        server
+            .ask(request, Some(("X-Api-Key", API_KEY)), Some(&body))
+            .0
+    };
     let host = |field: &str, value: Value| {
         let mut host = json!({"name": "web", "meta": {}, "customIdentifier": field});
         host[field] = value;
@@ -284,21 +423,35 @@ fn the_fake_mackerel_refuses_what_mackerel_refuses() {
         assert_eq!(host(field, value.clone()), 400, "{field} {value}");
     }
     let metric = |host: &str, name: &str, value: Value| {
-        ask("POST /api/v0/tsdb", json!([{"hostId": host, "name": name, "time": 1, "value": value}]))
+        ask(
+            "POST /api/v0/tsdb",
+            json!([{"hostId": host, "name": name, "time": 1, "value": value}]),
+        )
     };
     assert_eq!(metric("host1", "custom.a", json!(1)), 200);
     assert_eq!(metric("host1", "custom a", json!(1)), 400);
     assert_eq!(metric("host1", "custom.a", json!("1")), 400);
     assert_eq!(metric("host2", "custom.a", json!(1)), 404);
-    assert_eq!(ask("POST /api/v0/hosts/host1/status", json!({"status": "up"})), 400);
-    let empty = server.ask("POST /api/v0/hosts/host1/retire", Some(("X-Api-Key", API_KEY)), None);
+    assert_eq!(
+        ask("POST /api/v0/hosts/host1/status", json!({"status": "up"})),
+        400
+    );
+    let empty = server.ask(
+        "POST /api/v0/hosts/host1/retire",
+        Some(("X-Api-Key", API_KEY)),
+        None,
+    );
     assert_eq!(empty.0, 400);
     // The agent sends `null`; the published API has an empty object.
     assert_eq!(ask("POST /api/v0/hosts/host1/retire", Value::Null), 200);
     assert_eq!(ask("POST /api/v0/hosts/host1/retire", Value::Null), 404);
     assert_eq!(host("displayName", "web".into()), 200);
     assert_eq!(ask("POST /api/v0/hosts/host2/retire", json!({})), 200);
-    assert_eq!(metric("host1", "custom.a", json!(1)), 404, "of a retired host");
+    assert_eq!(
+        metric("host1", "custom.a", json!(1)),
+        404,
+        "of a retired host"
+    );
     let other = server.ask("GET /api/v0/hosts", Some(("X-Api-Key", "another")), None);
     assert_eq!(other.0, 403);
 }
@@ -311,19 +464,32 @@ fn the_fake_kubelet_refuses_as_kubelets_do() {
     FakeKubelet::start(cluster, namespace, address, true, false);
     let authorities = cluster.authorities();
     let name = address.to_string();
-    let server = HttpTarget { address: SocketAddr::from((address, 10250)), tls: Some((&name, &authorities)) };
+    let server = HttpTarget {
+        address: SocketAddr::from((address, 10250)),
+        tls: Some((&name, &authorities)),
+    };
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/default/token");
-    let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-    let token = cluster.ask(&path, &request)["status"]["token"].as_str().unwrap().to_owned();
+    let request =
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let token = cluster.ask(&path, &request)["status"]["token"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let get = |path: &str, token: &str| {
-        let (status, body) =
-            server.ask(&format!("GET {path}"), Some(("Authorization", &format!("Bearer {token}"))), None);
+        let (status, body) = server.ask(
+            &format!("GET {path}"),
+            Some(("Authorization", &format!("Bearer {token}"))),
+            None,
+        );
         (status, String::from_utf8(body).unwrap())
     };
     assert_eq!(server.ask("GET /pods", None, None).0, 401);
     assert_eq!(get("/pods", "no-token").0, 401);
     let (status, why) = get("/pods", &token);
     assert_eq!(status, 403);
-    assert!(why.contains(&user(namespace, "default")) && why.contains(r#"["pods", "proxy"]"#), "{why}");
+    assert!(
+        why.contains(&user(namespace, "default")) && why.contains(r#"["pods", "proxy"]"#),
+        "{why}"
+    );
     assert_eq!(get("/stats/summary", &token).0, 403);
 }

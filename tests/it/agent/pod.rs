@@ -44,7 +44,12 @@ pub(super) struct PodInputs<'g> {
 
 impl AdmittedPod {
     /// Injects the agent into a workload, and creates the pod of its template on a node.
-    pub(super) fn admit(cluster: &Cluster, manifest: &str, settings: &[&str], given: &PodInputs<'_>) -> Self {
+    pub(super) fn admit(
+        cluster: &Cluster,
+        manifest: &str,
+        settings: &[&str],
+        given: &PodInputs<'_>,
+    ) -> Self {
         let sets = settings.iter().flat_map(|setting| ["--set", setting]);
         let arguments: Vec<&str> = ["inject", "-"].into_iter().chain(sets).collect();
         let ran = Folder::with(&[]).run_with(&arguments, manifest);
@@ -52,8 +57,7 @@ impl AdmittedPod {
         let workload: Value = serde_yaml::from_str(&ran.stdout).unwrap();
         let namespace = workload["metadata"]["namespace"].as_str().unwrap();
         let template = &workload["spec"]["template"];
-        let mut pod =
-            json!({"apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"], "spec": template["spec"]});
+        let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": template["metadata"], "spec": template["spec"]});
         pod["metadata"]["name"] = "web-abcde".into();
         pod["spec"]["nodeName"] = given.node.into();
         let object = match cluster.create(Run::Wet, namespace, &pod) {
@@ -61,12 +65,24 @@ impl AdmittedPod {
             ApiVerdict::Refused(why) => panic!("{namespace}: {why}"),
         };
         let lists = ["containers", "initContainers"].map(|list| object["spec"][list].as_array());
-        let container = lists.into_iter().flatten().flatten().find(|container| container["name"] == AGENT);
-        let container = container.unwrap_or_else(|| panic!("no agent in {object}")).clone();
+        let container = lists
+            .into_iter()
+            .flatten()
+            .flatten()
+            .find(|container| container["name"] == AGENT);
+        let container = container
+            .unwrap_or_else(|| panic!("no agent in {object}"))
+            .clone();
         let volumes = tempfile::tempdir().unwrap();
         // The agent's user is another one than the tests'.
         fs::set_permissions(volumes.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let mut pod = Self { object, container, environment: BTreeMap::new(), mounts: Vec::new(), volumes };
+        let mut pod = Self {
+            object,
+            container,
+            environment: BTreeMap::new(),
+            mounts: Vec::new(),
+            volumes,
+        };
         pod.environment = pod.environment(cluster, given);
         pod.mounts = pod.mounts(cluster, given);
         pod
@@ -75,7 +91,11 @@ impl AdmittedPod {
     /// The pod as its kubelet shows it when its containers run.
     pub(super) fn running(&self, host: Ipv4Addr) -> Value {
         let mut pod = self.object.clone();
-        let names = pod["spec"]["containers"].as_array().unwrap().iter().map(|container| &container["name"]);
+        let names = pod["spec"]["containers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|container| &container["name"]);
         let statuses: Vec<Value> = names
             .map(|name| json!({"name": name, "containerID": format!("containerd://{name}"), "ready": true}))
             .collect();
@@ -89,8 +109,14 @@ impl AdmittedPod {
     fn environment(&self, cluster: &Cluster, given: &PodInputs<'_>) -> BTreeMap<String, String> {
         let server = cluster.server;
         let mut environment = BTreeMap::from([
-            ("KUBERNETES_SERVICE_HOST".to_owned(), server.ip().to_string()),
-            ("KUBERNETES_SERVICE_PORT".to_owned(), server.port().to_string()),
+            (
+                "KUBERNETES_SERVICE_HOST".to_owned(),
+                server.ip().to_string(),
+            ),
+            (
+                "KUBERNETES_SERVICE_PORT".to_owned(),
+                server.port().to_string(),
+            ),
         ]);
         for variable in self.container["env"].as_array().unwrap() {
             let from = &variable["valueFrom"];
@@ -102,7 +128,9 @@ impl AdmittedPod {
                 given.api_key.to_owned()
             } else {
                 let value = variable["value"].as_str().unwrap_or_default().to_owned();
-                environment.iter().fold(value, |value, (known, text)| value.replace(&format!("$({known})"), text))
+                environment.iter().fold(value, |value, (known, text)| {
+                    value.replace(&format!("$({known})"), text)
+                })
             };
             environment.insert(variable["name"].as_str().unwrap().to_owned(), value);
         }
@@ -114,7 +142,10 @@ impl AdmittedPod {
             "status.hostIP" => given.host.to_string(),
             "spec.nodeName" => given.node.to_owned(),
             _ => {
-                let value = self.object.pointer(&format!("/{}", path.replace('.', "/"))).and_then(Value::as_str);
+                let value = self
+                    .object
+                    .pointer(&format!("/{}", path.replace('.', "/")))
+                    .and_then(Value::as_str);
                 value.unwrap_or_else(|| panic!("{path}")).to_owned()
             }
         }
@@ -124,7 +155,10 @@ impl AdmittedPod {
         let mount = |mount: &Value| {
             let name = &mount["name"];
             let volumes = self.object["spec"]["volumes"].as_array().unwrap();
-            let volume = volumes.iter().find(|volume| volume["name"] == *name).unwrap();
+            let volume = volumes
+                .iter()
+                .find(|volume| volume["name"] == *name)
+                .unwrap();
             let source = self.volumes.path().join(name.as_str().unwrap());
             fs::create_dir_all(&source).unwrap();
             if volume["emptyDir"].is_object() {
@@ -134,51 +168,92 @@ impl AdmittedPod {
                 fs::write(source.join(file), text).unwrap();
             }
             let destination = mount["mountPath"].as_str().unwrap().to_owned();
-            Mount { source, destination, read_only: mount["readOnly"] == true }
+            Mount {
+                source,
+                destination,
+                read_only: mount["readOnly"] == true,
+            }
         };
-        self.container["volumeMounts"].as_array().unwrap().iter().map(mount).collect()
+        self.container["volumeMounts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(mount)
+            .collect()
     }
 
-    fn files(&self, cluster: &Cluster, volume: &Value, given: &PodInputs<'_>) -> Vec<(String, String)> {
+    fn files(
+        &self,
+        cluster: &Cluster,
+        volume: &Value,
+        given: &PodInputs<'_>,
+    ) -> Vec<(String, String)> {
         let items = |source: &Value| source["items"].as_array().cloned().unwrap_or_default();
         let path = |item: &Value| item["path"].as_str().unwrap().to_owned();
         if volume["configMap"].is_object() {
             assert_eq!(volume["configMap"]["name"], "agent-config");
             let named = items(&volume["configMap"]).iter().map(path).next();
-            return vec![(named.unwrap_or_else(|| "mackerel-agent.conf".to_owned()), given.file.to_owned())];
+            return vec![(
+                named.unwrap_or_else(|| "mackerel-agent.conf".to_owned()),
+                given.file.to_owned(),
+            )];
         }
         let mut files = Vec::new();
-        for source in volume["projected"]["sources"].as_array().into_iter().flatten() {
+        for source in volume["projected"]["sources"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
             let token = &source["serviceAccountToken"];
             if token.is_object() {
-                files.push((path(token), self.token(cluster, &token["expirationSeconds"])));
+                files.push((
+                    path(token),
+                    self.token(cluster, &token["expirationSeconds"]),
+                ));
             }
             for item in items(&source["configMap"]) {
                 assert_eq!(source["configMap"]["name"], "kube-root-ca.crt");
                 files.push((path(&item), cluster.authorities()));
             }
             for item in items(&source["downwardAPI"]) {
-                files.push((path(&item), self.field(item["fieldRef"]["fieldPath"].as_str().unwrap(), given)));
+                files.push((
+                    path(&item),
+                    self.field(item["fieldRef"]["fieldPath"].as_str().unwrap(), given),
+                ));
             }
         }
         files
     }
 
     fn token(&self, cluster: &Cluster, expiration: &Value) -> String {
-        let text = |pointer: &str| self.object.pointer(pointer).and_then(Value::as_str).unwrap();
-        let (namespace, account) = (text("/metadata/namespace"), text("/spec/serviceAccountName"));
+        let text = |pointer: &str| {
+            self.object
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap()
+        };
+        let (namespace, account) = (
+            text("/metadata/namespace"),
+            text("/spec/serviceAccountName"),
+        );
         let request = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {
             "expirationSeconds": expiration, "boundObjectRef": {
                 "kind": "Pod", "apiVersion": "v1", "name": text("/metadata/name"), "uid": text("/metadata/uid"),
             },
         }});
         let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
-        cluster.ask(&path, &request)["status"]["token"].as_str().unwrap().to_owned()
+        cluster.ask(&path, &request)["status"]["token"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// A file of the ServiceAccount, as the agent reads it.
     pub(super) fn service_account(&self, file: &str) -> Option<String> {
-        let mount = self.mounts.iter().find(|mount| mount.destination == TOKEN)?;
+        let mount = self
+            .mounts
+            .iter()
+            .find(|mount| mount.destination == TOKEN)?;
         fs::read_to_string(mount.source.join(file)).ok()
     }
 }

@@ -68,13 +68,25 @@ impl Recorded {
     }
 
     pub(super) fn source(&self, situation: &Situation) -> &RecordedSource {
-        if situation.file { &self.by_file } else { &self.by_settings }
+        if situation.file {
+            &self.by_file
+        } else {
+            &self.by_settings
+        }
     }
 
     /// The requests to Mackerel for this pod and host.
-    pub(super) fn requests(&self, situation: &Situation, pod: &AdmittedPod, host: &str) -> Vec<MackerelCall> {
+    pub(super) fn requests(
+        &self,
+        situation: &Situation,
+        pod: &AdmittedPod,
+        host: &str,
+    ) -> Vec<MackerelCall> {
         let metadata = &pod.object["metadata"];
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap()
+            .as_secs();
         let mut known = BTreeMap::from([
             ("pod", metadata["name"].clone()),
             ("namespace", metadata["namespace"].clone()),
@@ -82,16 +94,26 @@ impl Recorded {
             ("host", host.into()),
         ]);
         let posted = self.source(situation).posted.iter();
-        let posted: Vec<_> = posted.map(|(name, value)| (name.as_str(), filled(value, &known))).collect();
+        let posted: Vec<_> = posted
+            .map(|(name, value)| (name.as_str(), filled(value, &known)))
+            .collect();
         known.extend(posted);
         let metrics = self.metrics.iter();
-        let metrics: Vec<Value> =
-            metrics.map(|name| json!({"hostId": host, "name": name, "time": now, "value": 25.5})).collect();
+        let metrics: Vec<Value> = metrics
+            .map(|name| json!({"hostId": host, "name": name, "time": now, "value": 25.5}))
+            .collect();
         let fill = |call: &MackerelCall| {
             let request = filled(&call.request.as_str().into(), &known);
-            let body =
-                if call.request.ends_with("/tsdb") { metrics.clone().into() } else { filled(&call.body, &known) };
-            MackerelCall { request: request.as_str().unwrap().to_owned(), body, status: 200 }
+            let body = if call.request.ends_with("/tsdb") {
+                metrics.clone().into()
+            } else {
+                filled(&call.body, &known)
+            };
+            MackerelCall {
+                request: request.as_str().unwrap().to_owned(),
+                body,
+                status: 200,
+            }
         };
         self.requests.iter().map(fill).collect()
     }
@@ -101,14 +123,28 @@ impl Recorded {
 fn filled(value: &Value, known: &BTreeMap<&str, Value>) -> Value {
     match value {
         Value::String(text) => {
-            let whole = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-            whole.and_then(|name| known.get(name)).cloned().unwrap_or_else(|| {
-                let texts = known.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
-                texts.fold(text.clone(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value)).into()
-            })
+            let whole = text
+                .strip_prefix('{')
+                .and_then(|text| text.strip_suffix('}'));
+            whole
+                .and_then(|name| known.get(name))
+                .cloned()
+                .unwrap_or_else(|| {
+                    let texts = known
+                        .iter()
+                        .filter_map(|(name, value)| Some((name, value.as_str()?)));
+                    texts
+                        .fold(text.clone(), |text, (name, value)| {
+                            text.replace(&format!("{{{name}}}"), value)
+                        })
+                        .into()
+                })
         }
         Value::Array(values) => values.iter().map(|value| filled(value, known)).collect(),
-        Value::Object(fields) => fields.iter().map(|(key, value)| (key.clone(), filled(value, known))).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), filled(value, known)))
+            .collect(),
         _ => value.clone(),
     }
 }
@@ -123,44 +159,90 @@ pub(super) fn replay(
     unverified: (&str, &str),
 ) {
     let variable = |name: &str| pod.environment.get(name).map(String::as_str);
-    let needed = |name: &str| variable(name).unwrap_or_else(|| panic!("{}: {name} is not set", situation.name));
+    let needed = |name: &str| {
+        variable(name).unwrap_or_else(|| panic!("{}: {name} is not set", situation.name))
+    };
     let location = variable("MACKEREL_AGENT_CONFIG");
     assert_eq!(location.is_some(), situation.file);
-    if let Some((address, path)) = location.and_then(|url| url.strip_prefix("http://")?.split_once('/')) {
-        let server = HttpTarget { address: address.parse().unwrap(), tls: None };
+    if let Some((address, path)) =
+        location.and_then(|url| url.strip_prefix("http://")?.split_once('/'))
+    {
+        let server = HttpTarget {
+            address: address.parse().unwrap(),
+            tls: None,
+        };
         let (status, file) = server.ask(&format!("GET /{path}"), None, None);
-        assert_eq!((status, &*file), (200, recorded.source(situation).file.as_bytes()));
+        assert_eq!(
+            (status, &*file),
+            (200, recorded.source(situation).file.as_bytes())
+        );
     } else if let Some(path) = location {
-        let mount = pod
-            .mounts
-            .iter()
-            .find_map(|mount| Some(mount.source.join(path.strip_prefix(&mount.destination)?.strip_prefix('/')?)));
-        assert_eq!(std::fs::read_to_string(mount.unwrap()).unwrap(), recorded.source(situation).file);
+        let mount = pod.mounts.iter().find_map(|mount| {
+            Some(
+                mount
+                    .source
+                    .join(path.strip_prefix(&mount.destination)?.strip_prefix('/')?),
+            )
+        });
+        assert_eq!(
+            std::fs::read_to_string(mount.unwrap()).unwrap(),
+            recorded.source(situation).file
+        );
     }
 
     let is_fargate = needed("MACKEREL_CONTAINER_PLATFORM") == "eks_fargate";
     let (host, port, prefix) = if is_fargate {
-        let prefix = format!("/api/v1/nodes/{}/proxy", needed("MACKEREL_KUBERNETES_NODE_NAME"));
-        (needed("KUBERNETES_SERVICE_HOST"), needed("KUBERNETES_SERVICE_PORT"), prefix)
+        let prefix = format!(
+            "/api/v1/nodes/{}/proxy",
+            needed("MACKEREL_KUBERNETES_NODE_NAME")
+        );
+        (
+            needed("KUBERNETES_SERVICE_HOST"),
+            needed("KUBERNETES_SERVICE_PORT"),
+            prefix,
+        )
     } else {
         let port = match variable("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT").unwrap_or("10255") {
             "0" => variable("MACKEREL_KUBERNETES_KUBELET_PORT").unwrap_or("10250"),
             port => port,
         };
-        (needed("MACKEREL_KUBERNETES_KUBELET_HOST"), port, String::new())
+        (
+            needed("MACKEREL_KUBERNETES_KUBELET_HOST"),
+            port,
+            String::new(),
+        )
     };
     let address: SocketAddr = format!("{host}:{port}").parse().unwrap();
     let is_secure = port != "10255";
-    let file = |name: &str| pod.service_account(name).unwrap_or_else(|| panic!("{}: no {name}", situation.name));
-    let (authorities, token) =
-        if is_secure { (file("ca.crt"), format!("Bearer {}", file("token"))) } else { Default::default() };
+    let file = |name: &str| {
+        pod.service_account(name)
+            .unwrap_or_else(|| panic!("{}: no {name}", situation.name))
+    };
+    let (authorities, token) = if is_secure {
+        (file("ca.crt"), format!("Bearer {}", file("token")))
+    } else {
+        Default::default()
+    };
     let is_verified = variable("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS").is_none();
-    let trusted = if is_verified { (host, &*authorities) } else { unverified };
-    let kubelet = HttpTarget { address, tls: is_secure.then_some(trusted) };
+    let trusted = if is_verified {
+        (host, &*authorities)
+    } else {
+        unverified
+    };
+    let kubelet = HttpTarget {
+        address,
+        tls: is_secure.then_some(trusted),
+    };
     for path in situation.asked.keys() {
         let header = is_secure.then_some(("Authorization", &*token));
         let (status, body) = kubelet.ask(&format!("GET {prefix}{path}"), header, None);
-        assert_eq!(status, 200, "{}: {path}: {}", situation.name, String::from_utf8_lossy(&body));
+        assert_eq!(
+            status,
+            200,
+            "{}: {path}: {}",
+            situation.name,
+            String::from_utf8_lossy(&body)
+        );
     }
 
     let key = needed("MACKEREL_APIKEY");
@@ -170,7 +252,11 @@ pub(super) fn replay(
         let body = Some(body).filter(|_| !request.starts_with("GET "));
         let (status, answer) = mackerel.ask(request, Some(("X-Api-Key", key)), body);
         let answer: Value = serde_json::from_slice(&answer).unwrap();
-        assert_eq!(status, 200, "{}: {request} {body:?}: {answer}", situation.name);
+        assert_eq!(
+            status, 200,
+            "{}: {request} {body:?}: {answer}",
+            situation.name
+        );
         if let Some(given) = answer["id"].as_str() {
             given.clone_into(&mut id);
         }

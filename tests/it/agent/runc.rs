@@ -13,7 +13,10 @@ use tempfile::TempDir;
 const PROGRAM: &str = "/usr/local/bin/mackerel-container-agent";
 
 /// The environment of the agent's image.
-const IMAGE: [&str; 2] = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "GODEBUG=http2client=0"];
+const IMAGE: [&str; 2] = [
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "GODEBUG=http2client=0",
+];
 
 /// A running agent, killed with the test.
 pub(super) struct RuncContainer {
@@ -24,9 +27,18 @@ pub(super) struct RuncContainer {
 
 impl RuncContainer {
     /// Runs that binary as the agent of a pod. Mackerel is at that address, with a certificate of that authority.
-    pub(super) fn run(binary: &Path, pod: &AdmittedPod, mackerel: Ipv4Addr, authority: &str) -> Self {
+    pub(super) fn run(
+        binary: &Path,
+        pod: &AdmittedPod,
+        mackerel: Ipv4Addr,
+        authority: &str,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let name = format!("{}-{}", pod.object["metadata"]["namespace"].as_str().unwrap(), std::process::id());
+        let name = format!(
+            "{}-{}",
+            pod.object["metadata"]["namespace"].as_str().unwrap(),
+            std::process::id()
+        );
         fs::create_dir(folder.path().join("rootfs")).unwrap();
         let write = |file: &str, text: &str| -> PathBuf {
             let path = folder.path().join(file);
@@ -34,7 +46,12 @@ impl RuncContainer {
             path
         };
         let bind = |source: &Path, destination: &str, read_only: bool| {
-            let options = ["rbind", "nosuid", "nodev", if read_only { "ro" } else { "rw" }];
+            let options = [
+                "rbind",
+                "nosuid",
+                "nodev",
+                if read_only { "ro" } else { "rw" },
+            ];
             json!({"destination": destination, "type": "bind", "source": source, "options": options})
         };
         let mut mounts = vec![
@@ -42,20 +59,49 @@ impl RuncContainer {
             json!({"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755", "size=64k"]}),
             json!({"destination": "/sys", "type": "bind", "source": "/sys", "options": ["rbind", "ro"]}),
             bind(binary, PROGRAM, true),
-            bind(&write("hosts", &format!("127.0.0.1 localhost\n{mackerel} api.mackerelio.com\n")), "/etc/hosts", true),
-            bind(&write("ca-certificates.crt", authority), "/etc/ssl/certs/ca-certificates.crt", true),
+            bind(
+                &write(
+                    "hosts",
+                    &format!("127.0.0.1 localhost\n{mackerel} api.mackerelio.com\n"),
+                ),
+                "/etc/hosts",
+                true,
+            ),
+            bind(
+                &write("ca-certificates.crt", authority),
+                "/etc/ssl/certs/ca-certificates.crt",
+                true,
+            ),
         ];
         // A binary that is linked dynamically finds the libraries of this machine.
-        let libraries = ["/lib", "/lib64"].into_iter().filter(|folder| Path::new(folder).is_dir());
+        let libraries = ["/lib", "/lib64"]
+            .into_iter()
+            .filter(|folder| Path::new(folder).is_dir());
         mounts.extend(libraries.map(|folder| bind(Path::new(folder), folder, true)));
-        mounts.extend(pod.mounts.iter().map(|mount| bind(&mount.source, &mount.destination, mount.read_only)));
+        mounts.extend(
+            pod.mounts
+                .iter()
+                .map(|mount| bind(&mount.source, &mount.destination, mount.read_only)),
+        );
         write("config.json", &configuration(pod, &mounts).to_string());
 
         let log = File::create(folder.path().join("log")).unwrap();
         let mut runc = Command::new("runc");
-        runc.arg("--root").arg(folder.path().join("state")).args(["run", &name]).current_dir(folder.path());
-        let child = runc.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-        Self { child, name, folder }
+        runc.arg("--root")
+            .arg(folder.path().join("state"))
+            .args(["run", &name])
+            .current_dir(folder.path());
+        let child = runc
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        Self {
+            child,
+            name,
+            folder,
+        }
     }
 
     /// The agent's log.
@@ -83,7 +129,9 @@ impl RuncContainer {
 
     fn kill(&self, signal: &str) {
         let mut runc = Command::new("runc");
-        runc.arg("--root").arg(self.folder.path().join("state")).args(["kill", &self.name, signal]);
+        runc.arg("--root")
+            .arg(self.folder.path().join("state"))
+            .args(["kill", &self.name, signal]);
         let _ = runc.stdin(Stdio::null()).stderr(Stdio::null()).status();
     }
 }
@@ -102,17 +150,38 @@ fn configuration(pod: &AdmittedPod, mounts: &[Value]) -> Value {
     // The container's own setting, else the pod's.
     let setting = |field: &str| {
         let own = &pod.container["securityContext"][field];
-        if own.is_null() { &pod.object["spec"]["securityContext"][field] } else { own }
+        if own.is_null() {
+            &pod.object["spec"]["securityContext"][field]
+        } else {
+            own
+        }
     };
     let number = |field: &str| setting(field).as_u64().unwrap_or(0);
     let (user, group) = (number("runAsUser"), number("runAsGroup"));
-    assert!(user != 0 || setting("runAsNonRoot") != true, "kubelet starts no root with runAsNonRoot");
+    assert!(
+        user != 0 || setting("runAsNonRoot") != true,
+        "kubelet starts no root with runAsNonRoot"
+    );
     assert_eq!(setting("capabilities"), &json!({"drop": ["ALL"]}));
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let list = |field: &str| pod.container[field].as_array().map(|list| list.iter().map(text).collect::<Vec<_>>());
-    let arguments = [list("command").unwrap_or_else(|| vec![PROGRAM.to_owned()]), list("args").unwrap_or_default()];
-    let variables = pod.environment.iter().map(|(name, value)| format!("{name}={value}"));
-    let environment: Vec<String> = IMAGE.map(str::to_owned).into_iter().chain(variables).collect();
+    let list = |field: &str| {
+        pod.container[field]
+            .as_array()
+            .map(|list| list.iter().map(text).collect::<Vec<_>>())
+    };
+    let arguments = [
+        list("command").unwrap_or_else(|| vec![PROGRAM.to_owned()]),
+        list("args").unwrap_or_default(),
+    ];
+    let variables = pod
+        .environment
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    let environment: Vec<String> = IMAGE
+        .map(str::to_owned)
+        .into_iter()
+        .chain(variables)
+        .collect();
     json!({
         "ociVersion": "1.0.2",
         "root": {"path": "rootfs", "readonly": setting("readOnlyRootFilesystem")},

@@ -11,7 +11,11 @@ pub(crate) fn hold(text: &str) {
     let set: Vec<String> = parts.map(str::to_owned).collect();
     annotate(&set);
     // An empty file is an error, and would hide what the arguments do.
-    let base = if file.is_empty() { Sources::default() } else { Sources::of_text("config.yaml", file) };
+    let base = if file.is_empty() {
+        Sources::default()
+    } else {
+        Sources::of_text("config.yaml", file)
+    };
     match load(&base.with_set(&set)) {
         Ok(config) => set_again(&config),
         Err(diagnostics) => show(&diagnostics),
@@ -23,9 +27,16 @@ fn show<'t>(diagnostics: &[Diagnostic<'t>]) {
     let mut renderer = Renderer::new(Colour::Never);
     for diagnostic in diagnostics {
         let place = diagnostic.place.as_ref();
-        assert!(place.is_none_or(|place| place.range.start <= place.range.end && place.range.end <= place.text.len()));
+        assert!(place.is_none_or(
+            |place| place.range.start <= place.range.end && place.range.end <= place.text.len()
+        ));
         let picture = renderer.picture(diagnostic);
-        assert!(picture.chars().all(|character| character == '\n' || !character.is_control()), "{picture:?}");
+        assert!(
+            picture
+                .chars()
+                .all(|character| character == '\n' || !character.is_control()),
+            "{picture:?}"
+        );
         assert!(!renderer.line(diagnostic).contains('\n'));
     }
 }
@@ -35,17 +46,25 @@ fn set_again(config: &Config) {
     let text = |path: &str| match config.value(path) {
         None | Some(serde_json::Value::Null) => {
             // Only Kubernetes' own types read `null` as no value; for other settings the empty text is no value.
-            let is_kubernetes = path.starts_with("agent.resources") || path.starts_with("agent.securityContext");
+            let is_kubernetes =
+                path.starts_with("agent.resources") || path.starts_with("agent.securityContext");
             (if is_kubernetes { "null" } else { "" }).to_owned()
         }
         Some(serde_json::Value::String(text)) => text,
         Some(other) => other.to_string(),
     };
-    let set: Vec<String> = config.explicit().map(|(path, _)| format!("{path}={}", text(path))).collect();
+    let set: Vec<String> = config
+        .explicit()
+        .map(|(path, _)| format!("{path}={}", text(path)))
+        .collect();
     match load(&Sources::default().with_set(&set)) {
         Ok(again) => {
             let values = |config: &Config| -> Vec<_> {
-                config.settings().into_iter().map(|(path, value, _)| (path, value)).collect()
+                config
+                    .settings()
+                    .into_iter()
+                    .map(|(path, value, _)| (path, value))
+                    .collect()
             };
             assert_eq!(values(&again), values(config), "{set:?}");
         }
@@ -60,7 +79,10 @@ fn annotate(set: &[String]) {
         .filter_map(|argument| argument.split_once('='))
         .map(|(name, value)| (format!("{PREFIX}{name}"), value))
         .collect();
-    let given: Vec<Given<'_>> = keys.iter().map(|(key, value)| (key.as_str(), *value, 0)).collect();
+    let given: Vec<Given<'_>> = keys
+        .iter()
+        .map(|(key, value)| (key.as_str(), *value, 0))
+        .collect();
     let _ = annotations::request(&given);
     let _ = annotations::overlay(&Config::default(), &given);
     for (key, ..) in &given {

@@ -8,8 +8,12 @@ use crate::corpus::Files;
 use std::path::Path;
 
 fn seeds(target: &str) -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(target);
-    let texts: Vec<String> = Files::below(&folder).map(|(_, bytes)| String::from_utf8(bytes).unwrap()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("fuzz/seeds")
+        .join(target);
+    let texts: Vec<String> = Files::below(&folder)
+        .map(|(_, bytes)| String::from_utf8(bytes).unwrap())
+        .collect();
     assert!(texts.len() > 3, "{target}: {} seeds", texts.len());
     texts
 }
@@ -21,7 +25,9 @@ fn the_reader_holds_for_the_seeds_of_its_fuzz_target() {
 
 #[test]
 fn the_configuration_holds_for_the_seeds_of_its_fuzz_target() {
-    seeds("config").iter().for_each(|text| configuration::hold(text));
+    seeds("config")
+        .iter()
+        .for_each(|text| configuration::hold(text));
 }
 
 #[test]

@@ -36,7 +36,10 @@ fn spans(tree: &Tree<'_>, id: NodeId) {
     assert!(span.end <= tree.text().len());
     let _ = tree.scalar(id);
     let children: Vec<NodeId> = match tree.kind(id) {
-        Kind::Mapping => tree.entries(id).flat_map(|(key, value)| [key, value]).collect(),
+        Kind::Mapping => tree
+            .entries(id)
+            .flat_map(|(key, value)| [key, value])
+            .collect(),
         Kind::Sequence => tree.items(id).collect(),
         Kind::Scalar | Kind::Alias => Vec::new(),
     };
@@ -52,11 +55,17 @@ fn spans(tree: &Tree<'_>, id: NodeId) {
 /// If all pieces of a list read, the whole does, with as many items.
 fn cut(text: &str, whole: bool) {
     let Some(cut) = list::cut(text) else { return };
-    let Some(envelope) = cut.envelope() else { return };
-    let reads =
-        |range: &std::ops::Range<usize>| yaml::read(&text[range.clone()]).is_ok_and(|tree| list::item(&tree).is_some());
+    let Some(envelope) = cut.envelope() else {
+        return;
+    };
+    let reads = |range: &std::ops::Range<usize>| {
+        yaml::read(&text[range.clone()]).is_ok_and(|tree| list::item(&tree).is_some())
+    };
     // Deep nesting is the one difference.
-    if cut.items.iter().all(reads) && envelope.root().is_some() && text.matches(['[', '{', '-', ':']).count() < 250 {
+    if cut.items.iter().all(reads)
+        && envelope.root().is_some()
+        && text.matches(['[', '{', '-', ':']).count() < 250
+    {
         assert!(whole, "all pieces read, the whole does not");
     }
 }

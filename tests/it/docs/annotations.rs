@@ -85,11 +85,24 @@ spec:
 pub(crate) fn sentences() -> Vec<Value> {
     let text = fs::read_to_string(root().join("docs/annotations.yaml")).unwrap();
     let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
-    let names: Vec<&str> = sentences.iter().map(|sentence| sentence["name"].as_str().unwrap()).collect();
-    assert_eq!(names, Annotation::ALL.iter().map(|annotation| annotation.name()).collect::<Vec<_>>());
+    let names: Vec<&str> = sentences
+        .iter()
+        .map(|sentence| sentence["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        Annotation::ALL
+            .iter()
+            .map(|annotation| annotation.name())
+            .collect::<Vec<_>>()
+    );
     for (annotation, sentence) in Annotation::ALL.iter().zip(&sentences) {
         let name = annotation.name();
-        assert_eq!(sentence["en"], annotation.sentence(), "{name}: say it in Japanese anew, in docs/annotations.yaml");
+        assert_eq!(
+            sentence["en"],
+            annotation.sentence(),
+            "{name}: say it in Japanese anew, in docs/annotations.yaml"
+        );
     }
     sentences
 }
@@ -97,28 +110,53 @@ pub(crate) fn sentences() -> Vec<Value> {
 /// The setting, or the one that holds it.
 fn setting<'e>(entries: &'e [SettingEntry], path: &str) -> (usize, &'e SettingEntry) {
     let holds = |entry: &SettingEntry| {
-        path.strip_prefix(&entry.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        path.strip_prefix(&entry.path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    entries.iter().enumerate().rfind(|(_, entry)| holds(entry)).unwrap()
+    entries
+        .iter()
+        .enumerate()
+        .rfind(|(_, entry)| holds(entry))
+        .unwrap()
 }
 
 fn page(words: &AnnotationPageWords, language: &str, said: &[String]) -> String {
     let entries = configuration::all();
-    let mut page = format!("# {}\n\n{}\n\n```yaml\n{EXAMPLE}```\n", words.title, words.introduction);
+    let mut page = format!(
+        "# {}\n\n{}\n\n```yaml\n{EXAMPLE}```\n",
+        words.title, words.introduction
+    );
     for (annotation, sentence) in Annotation::ALL.iter().zip(sentences()) {
         let name = annotation.name();
-        write!(page, "\n## `{name}`\n\n{}{}", sentence[language].as_str().unwrap(), words.full_stop).unwrap();
+        write!(
+            page,
+            "\n## `{name}`\n\n{}{}",
+            sentence[language].as_str().unwrap(),
+            words.full_stop
+        )
+        .unwrap();
         if let Some(path) = annotation.setting() {
             let (number, entry) = setting(&entries, path);
             let anchor = entry.path.replace('.', "").to_lowercase();
             // The rest of that sentence would say again what the annotation's has said.
-            let default = said[number].find(words.default).map_or("", |at| &said[number][at..]);
-            let line = format!("{} [`{path}`](configuration.md#{anchor}){}{default}", words.sets, words.end);
+            let default = said[number]
+                .find(words.default)
+                .map_or("", |at| &said[number][at..]);
+            let line = format!(
+                "{} [`{path}`](configuration.md#{anchor}){}{default}",
+                words.sets, words.end
+            );
             write!(page, "\n\n{}", line.trim_end()).unwrap();
         }
         page.push('\n');
         if let Some(example) = sentence["example"].as_str() {
-            write!(page, "\n```yaml\n{}: {}\n```\n", annotation.key(), quoted(example)).unwrap();
+            write!(
+                page,
+                "\n```yaml\n{}: {}\n```\n",
+                annotation.key(),
+                quoted(example)
+            )
+            .unwrap();
         }
     }
     page
@@ -127,18 +165,32 @@ fn page(words: &AnnotationPageWords, language: &str, said: &[String]) -> String 
 /// A value as a manifest has it, where annotations are strings.
 fn quoted(value: &str) -> String {
     let is_string = serde_yaml::from_str::<Value>(value).is_ok_and(|read| read.is_string());
-    if is_string && !value.contains(": ") { value.to_owned() } else { format!("\"{value}\"") }
+    if is_string && !value.contains(": ") {
+        value.to_owned()
+    } else {
+        format!("\"{value}\"")
+    }
 }
 
 #[test]
 fn the_english_page_is_that_of_the_code() {
-    let said: Vec<String> = configuration::all().iter().map(|entry| entry.sentence().to_owned()).collect();
+    let said: Vec<String> = configuration::all()
+        .iter()
+        .map(|entry| entry.sentence().to_owned())
+        .collect();
     super::expect(ENGLISH.file, &page(&ENGLISH, "en", &said));
 }
 
 #[test]
 fn the_japanese_page_is_in_step() {
-    super::expect(JAPANESE.file, &page(&JAPANESE, "ja", &configuration::japanese(&configuration::all())));
+    super::expect(
+        JAPANESE.file,
+        &page(
+            &JAPANESE,
+            "ja",
+            &configuration::japanese(&configuration::all()),
+        ),
+    );
 }
 
 /// Every annotation has an example that is accepted, but for the two that the injector writes.
@@ -146,7 +198,11 @@ fn the_japanese_page_is_in_step() {
 fn each_example_can_be_set() {
     for (annotation, sentence) in Annotation::ALL.iter().zip(sentences()) {
         let Some(example) = sentence["example"].as_str() else {
-            assert!(matches!(annotation, Annotation::Status | Annotation::Record), "{} lacks one", annotation.name());
+            assert!(
+                matches!(annotation, Annotation::Status | Annotation::Record),
+                "{} lacks one",
+                annotation.name()
+            );
             continue;
         };
         let given = [(annotation.key(), example, 0)];

@@ -12,31 +12,52 @@ use std::process::Command;
 fn both_books_have_the_same_pages_and_name_each() {
     let pages = |language: &str| -> Vec<String> {
         let folder = format!("docs/{language}/");
-        all().iter().filter_map(|page| page.path.strip_prefix(&folder).map(str::to_owned)).collect()
+        all()
+            .iter()
+            .filter_map(|page| page.path.strip_prefix(&folder).map(str::to_owned))
+            .collect()
     };
     assert_eq!(pages("en"), pages("ja"));
     for language in LANGUAGES {
-        let summary = fs::read_to_string(root().join(format!("docs/{language}/SUMMARY.md"))).unwrap();
+        let summary =
+            fs::read_to_string(root().join(format!("docs/{language}/SUMMARY.md"))).unwrap();
         for page in pages(language).iter().filter(|page| *page != "SUMMARY.md") {
-            assert!(summary.contains(&format!("]({page})")), "{language}: SUMMARY.md lacks {page}");
+            assert!(
+                summary.contains(&format!("]({page})")),
+                "{language}: SUMMARY.md lacks {page}"
+            );
         }
     }
 }
 
 #[test]
 fn mdbook_builds_both() {
-    let Some(mdbook) = tools::find("mdbook", "") else { return };
+    let Some(mdbook) = tools::find("mdbook", "") else {
+        return;
+    };
     let built = tempfile::tempdir().unwrap();
     for language in LANGUAGES {
         let to = built.path().join(language);
         let book = root().join("docs").join(language);
-        let output = Command::new(&mdbook).arg("build").arg(book).arg("--dest-dir").arg(&to).output().unwrap();
+        let output = Command::new(&mdbook)
+            .arg("build")
+            .arg(book)
+            .arg("--dest-dir")
+            .arg(&to)
+            .output()
+            .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && !said.contains("WARN"), "{language}: {said}");
+        assert!(
+            output.status.success() && !said.contains("WARN"),
+            "{language}: {said}"
+        );
     }
     let mut links = 0;
     for language in LANGUAGES {
-        for entry in fs::read_dir(built.path().join(language)).unwrap().map(|entry| entry.unwrap().path()) {
+        for entry in fs::read_dir(built.path().join(language))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+        {
             if entry.extension().is_some_and(|end| end == "html") {
                 links += follow(&entry);
             }
@@ -49,22 +70,47 @@ fn mdbook_builds_both() {
 fn follow(page: &Path) -> usize {
     let html = fs::read_to_string(page).unwrap();
     // Between Japanese characters two stars are not always what they seem.
-    let text = html.split("</code>").map(|part| part.split("<code").next().unwrap()).collect::<String>();
-    let main = text.split("<main>").nth(1).unwrap_or_default().split("</main>").next().unwrap();
-    assert!(!main.contains("**"), "{}: emphasis that is none", page.display());
+    let text = html
+        .split("</code>")
+        .map(|part| part.split("<code").next().unwrap())
+        .collect::<String>();
+    let main = text
+        .split("<main>")
+        .nth(1)
+        .unwrap_or_default()
+        .split("</main>")
+        .next()
+        .unwrap();
+    assert!(
+        !main.contains("**"),
+        "{}: emphasis that is none",
+        page.display()
+    );
     let folder = page.parent().unwrap();
     let mut seen = BTreeSet::new();
-    for link in html.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+    for link in html
+        .split("href=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+    {
         if link.starts_with("https://") || !seen.insert(link) {
             continue;
         }
         let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
-        let target = if file.is_empty() { page.to_owned() } else { folder.join(file) };
+        let target = if file.is_empty() {
+            page.to_owned()
+        } else {
+            folder.join(file)
+        };
         assert!(target.exists(), "{}: {link}", page.display());
         if !anchor.is_empty() {
             let text = fs::read_to_string(&target).unwrap();
             let anchor = percent_decoded(anchor);
-            assert!(text.contains(&format!("id=\"{anchor}\"")), "{}: {link}", page.display());
+            assert!(
+                text.contains(&format!("id=\"{anchor}\"")),
+                "{}: {link}",
+                page.display()
+            );
         }
     }
     seen.len()

@@ -81,7 +81,11 @@ impl Help {
             .arg("-h")
             .output()
             .unwrap();
-        assert!(program.status.success(), "{command}: {}", String::from_utf8_lossy(&program.stderr));
+        assert!(
+            program.status.success(),
+            "{command}: {}",
+            String::from_utf8_lossy(&program.stderr)
+        );
         let text = String::from_utf8(program.stdout).unwrap();
         let mut paragraphs = text.split("\n\n").map(str::trim_end);
         let mut help = Self {
@@ -114,8 +118,14 @@ impl Help {
 
     /// Returns the sentences that need a Japanese one.
     fn sentences(&self) -> impl Iterator<Item = &str> {
-        let options = self.options.iter().chain(&self.everywhere).map(|(_, sentence)| sentence.as_str());
-        std::iter::once(self.about.as_str()).chain(options).chain(self.remarks.iter().map(String::as_str))
+        let options = self
+            .options
+            .iter()
+            .chain(&self.everywhere)
+            .map(|(_, sentence)| sentence.as_str());
+        std::iter::once(self.about.as_str())
+            .chain(options)
+            .chain(self.remarks.iter().map(String::as_str))
     }
 }
 
@@ -136,7 +146,11 @@ fn items(text: &str) -> Vec<(String, String)> {
 }
 
 fn joined(paragraph: &str) -> String {
-    paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    paragraph
+        .lines()
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn dedented(text: &str) -> String {
@@ -147,7 +161,11 @@ fn dedented(text: &str) -> String {
 fn all() -> Vec<Help> {
     fn add(command: &str, found: &mut Vec<Help>) {
         let help = Help::of(command);
-        let below: Vec<String> = help.commands.iter().map(|(name, _)| format!("{command} {name}")).collect();
+        let below: Vec<String> = help
+            .commands
+            .iter()
+            .map(|(name, _)| format!("{command} {name}"))
+            .collect();
         found.push(help);
         for command in below {
             add(command.trim(), found);
@@ -165,26 +183,55 @@ fn all() -> Vec<Help> {
 fn page(words: &CliPageWords, commands: &[Help], said: impl Fn(&str) -> String) -> String {
     let mut page = format!("# {}\n\n{}\n", words.title, words.introduction);
     for help in commands {
-        let name = if help.command.is_empty() { env!("CARGO_PKG_NAME") } else { &help.command };
-        write!(page, "\n## `{name}`\n\n{}{}\n", said(&help.about), words.full_stop).unwrap();
+        let name = if help.command.is_empty() {
+            env!("CARGO_PKG_NAME")
+        } else {
+            &help.command
+        };
+        write!(
+            page,
+            "\n## `{name}`\n\n{}{}\n",
+            said(&help.about),
+            words.full_stop
+        )
+        .unwrap();
         for remark in &help.remarks {
             write!(page, "\n{}\n", said(remark)).unwrap();
         }
         write!(page, "\n```text\n{}\n```\n", help.usage).unwrap();
         page.push_str(&table(&help.options, &said));
         if !help.examples.is_empty() {
-            write!(page, "\n{}\n\n```text\n{}\n```\n", words.examples, help.examples).unwrap();
+            write!(
+                page,
+                "\n{}\n\n```text\n{}\n```\n",
+                words.examples, help.examples
+            )
+            .unwrap();
         }
     }
     let [heading, sentence] = words.everywhere;
-    write!(page, "\n## {heading}\n\n{sentence}\n{}", table(&commands[0].everywhere, &said)).unwrap();
+    write!(
+        page,
+        "\n## {heading}\n\n{sentence}\n{}",
+        table(&commands[0].everywhere, &said)
+    )
+    .unwrap();
     page
 }
 
 fn table(options: &[(String, String)], said: impl Fn(&str) -> String) -> String {
-    let rows =
-        options.iter().map(|(name, sentence)| format!("| `{}` | {} |\n", name.replace(", ", "`, `"), said(sentence)));
-    if options.is_empty() { String::new() } else { format!("\n| | |\n| --- | --- |\n{}", rows.collect::<String>()) }
+    let rows = options.iter().map(|(name, sentence)| {
+        format!(
+            "| `{}` | {} |\n",
+            name.replace(", ", "`, `"),
+            said(sentence)
+        )
+    });
+    if options.is_empty() {
+        String::new()
+    } else {
+        format!("\n| | |\n| --- | --- |\n{}", rows.collect::<String>())
+    }
 }
 
 #[test]
@@ -197,11 +244,27 @@ fn the_japanese_page_is_in_step() {
     let commands = all();
     let text = fs::read_to_string(root().join("docs/cli.yaml")).unwrap();
     let written: Vec<Value> = serde_yaml::from_str(&text).unwrap();
-    let japanese: BTreeMap<&str, &str> =
-        written.iter().map(|entry| (entry["en"].as_str().unwrap(), entry["ja"].as_str().unwrap())).collect();
+    let japanese: BTreeMap<&str, &str> = written
+        .iter()
+        .map(|entry| (entry["en"].as_str().unwrap(), entry["ja"].as_str().unwrap()))
+        .collect();
     let said: BTreeSet<&str> = commands.iter().flat_map(Help::sentences).collect();
-    let missing: Vec<_> = said.iter().filter(|sentence| !japanese.contains_key(*sentence)).collect();
-    let gone: Vec<_> = japanese.keys().filter(|sentence| !said.contains(*sentence)).collect();
-    assert!(missing.is_empty() && gone.is_empty(), "docs/cli.yaml lacks {missing:#?} and has {gone:#?} in excess");
-    super::expect(JAPANESE.file, &page(&JAPANESE, &commands, |sentence| japanese[sentence].to_owned()));
+    let missing: Vec<_> = said
+        .iter()
+        .filter(|sentence| !japanese.contains_key(*sentence))
+        .collect();
+    let gone: Vec<_> = japanese
+        .keys()
+        .filter(|sentence| !said.contains(*sentence))
+        .collect();
+    assert!(
+        missing.is_empty() && gone.is_empty(),
+        "docs/cli.yaml lacks {missing:#?} and has {gone:#?} in excess"
+    );
+    super::expect(
+        JAPANESE.file,
+        &page(&JAPANESE, &commands, |sentence| {
+            japanese[sentence].to_owned()
+        }),
+    );
 }

@@ -24,7 +24,9 @@ impl Mark {
         let first = block.text.lines().next().unwrap_or_default();
         let is_comment = first.starts_with("# ");
         match first {
-            _ if first.starts_with("# needs ") || is_comment && first.ends_with("が必要") => Some(Self::Needs),
+            _ if first.starts_with("# needs ") || is_comment && first.ends_with("が必要") => {
+                Some(Self::Needs)
+            }
             _ if first.starts_with("# Helm 3") => Some(Self::Helm("3.")),
             _ if first.starts_with("# Helm 4") => Some(Self::Helm("4.")),
             _ => None,
@@ -39,9 +41,14 @@ fn is_shell(block: &CodeBlock) -> bool {
 /// Commands without comments, with continued lines joined, and with single blanks.
 fn commands(block: &CodeBlock) -> Vec<String> {
     let joined = block.text.replace("\\\n", " ");
-    let code = joined.lines().map(|line| match line.find("# ").filter(|at| *at == 0 || line[..*at].ends_with(' ')) {
-        Some(comment) => &line[..comment],
-        None => line,
+    let code = joined.lines().map(|line| {
+        match line
+            .find("# ")
+            .filter(|at| *at == 0 || line[..*at].ends_with(' '))
+        {
+            Some(comment) => &line[..comment],
+            None => line,
+        }
     });
     let words = code.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
     words.filter(|line| !line.is_empty()).collect()
@@ -49,7 +56,12 @@ fn commands(block: &CodeBlock) -> Vec<String> {
 
 /// All commands that a page shows.
 pub(crate) fn of_page(path: &str) -> Vec<String> {
-    Page::read(path).blocks().iter().filter(|block| is_shell(block)).flat_map(commands).collect()
+    Page::read(path)
+        .blocks()
+        .iter()
+        .filter(|block| is_shell(block))
+        .flat_map(commands)
+        .collect()
 }
 
 #[test]
@@ -64,9 +76,17 @@ fn both_languages_show_the_same() {
     pairs.push(readmes);
     for (english, japanese) in pairs {
         let shown = |path: &str| -> Vec<(String, Vec<String>)> {
-            Page::read(path).blocks().iter().map(|block| (block.language.clone(), commands(block))).collect()
+            Page::read(path)
+                .blocks()
+                .iter()
+                .map(|block| (block.language.clone(), commands(block)))
+                .collect()
         };
-        assert_eq!(shown(&english), shown(&japanese), "{japanese} shows the commands and files of {english}");
+        assert_eq!(
+            shown(&english),
+            shown(&japanese),
+            "{japanese} shows the commands and files of {english}"
+        );
     }
 }
 
@@ -74,9 +94,15 @@ fn both_languages_show_the_same() {
 fn the_configurations_shown_are_valid() {
     let mut shown = 0;
     for page in page::all() {
-        for block in page.blocks().iter().filter(|block| block.language == "yaml") {
-            for document in
-                block.text.split("---\n").filter(|document| document.lines().any(|line| line == "kind: AgentInjector"))
+        for block in page
+            .blocks()
+            .iter()
+            .filter(|block| block.language == "yaml")
+        {
+            for document in block
+                .text
+                .split("---\n")
+                .filter(|document| document.lines().any(|line| line == "kind: AgentInjector"))
             {
                 let read = load(&Sources::of_text("agent-injector.yaml", document));
                 assert!(read.is_ok(), "{}:{}: {read:?}", page.path, block.line);
@@ -91,10 +117,22 @@ fn the_configurations_shown_are_valid() {
 /// maintainers, which need the sources.
 #[test]
 fn the_commands_shown_do_what_is_shown() {
-    let others = ["docs/en/migration.md", "docs/ja/migration.md", "CONTRIBUTING.md", "RELEASE.md", "docs/README.md"];
-    let is_other =
-        |path: &str| others.contains(&path) || path.starts_with("examples/") && path != "examples/migration/README.md";
-    let blocks: usize = page::all().iter().filter(|page| !is_other(&page.path)).map(run).sum();
+    let others = [
+        "docs/en/migration.md",
+        "docs/ja/migration.md",
+        "CONTRIBUTING.md",
+        "RELEASE.md",
+        "docs/README.md",
+    ];
+    let is_other = |path: &str| {
+        others.contains(&path)
+            || path.starts_with("examples/") && path != "examples/migration/README.md"
+    };
+    let blocks: usize = page::all()
+        .iter()
+        .filter(|page| !is_other(&page.path))
+        .map(run)
+        .sum();
     assert!(blocks > 20, "{blocks}");
 }
 
@@ -110,13 +148,23 @@ fn run(page: &Page) -> usize {
         if is_shell(&block) {
             printed = shell(page, &block, &folder);
             ran += usize::from(printed.is_some());
-        } else if let Some(printed) = printed.take().filter(|_| block.follows && block.language != "yaml") {
+        } else if let Some(printed) = printed
+            .take()
+            .filter(|_| block.follows && block.language != "yaml")
+        {
             let place = format!("{}:{}", page.path, block.line);
-            if block.text != printed && !block.text.contains('…') && std::env::var_os("UPDATE_EXPECTED").is_some() {
+            if block.text != printed
+                && !block.text.contains('…')
+                && std::env::var_os("UPDATE_EXPECTED").is_some()
+            {
                 page.replace(&block.text, &printed);
                 continue;
             }
-            assert!(is_like(&printed, &block.text), "{place}: it prints\n{printed}\nand shows\n{}", block.text);
+            assert!(
+                is_like(&printed, &block.text),
+                "{place}: it prints\n{printed}\nand shows\n{}",
+                block.text
+            );
         }
     }
     ran
@@ -133,12 +181,27 @@ fn shell(page: &Page, block: &CodeBlock, folder: &Folder) -> Option<String> {
     let bin = folder.path(".bin");
     let _ = fs::remove_dir_all(&bin);
     fs::create_dir_all(&bin).unwrap();
-    symlink(env!("CARGO_BIN_EXE_mackerel-agent-injector"), bin.join("mackerel-agent-injector")).unwrap();
+    symlink(
+        env!("CARGO_BIN_EXE_mackerel-agent-injector"),
+        bin.join("mackerel-agent-injector"),
+    )
+    .unwrap();
     let commands = commands(block);
-    let words: Vec<&str> = commands.iter().flat_map(|command| command.split(' ')).collect();
-    for (tool, version) in [("kustomize", "5.8."), ("kpt", ""), ("kubectl", ""), ("helm", helm)] {
+    let words: Vec<&str> = commands
+        .iter()
+        .flat_map(|command| command.split(' '))
+        .collect();
+    for (tool, version) in [
+        ("kustomize", "5.8."),
+        ("kpt", ""),
+        ("kubectl", ""),
+        ("helm", helm),
+    ] {
         if words.contains(&tool) {
-            assert!(tool != "helm" || !version.is_empty(), "{place}: say which Helm on the first line");
+            assert!(
+                tool != "helm" || !version.is_empty(),
+                "{place}: say which Helm on the first line"
+            );
             symlink(tools::find(tool, version)?, bin.join(tool)).unwrap();
         }
     }
@@ -147,7 +210,10 @@ fn shell(page: &Page, block: &CodeBlock, folder: &Folder) -> Option<String> {
     // In the order in which a terminal shows it.
     let script = format!("exec 2>&1\nset -e\n{}", block.text);
     let mut shell = Command::new("sh");
-    shell.args(["-c", &script]).current_dir(folder.root()).env("PATH", path);
+    shell
+        .args(["-c", &script])
+        .current_dir(folder.root())
+        .env("PATH", path);
     shell
         .env("HOME", folder.root())
         .env_remove("XDG_CONFIG_HOME")
@@ -157,15 +223,23 @@ fn shell(page: &Page, block: &CodeBlock, folder: &Folder) -> Option<String> {
     }
     let output = shell.stdin(Stdio::null()).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{place}: {}\n{printed}", output.status);
+    assert!(
+        output.status.success(),
+        "{place}: {}\n{printed}",
+        output.status
+    );
     Some(printed)
 }
 
 /// Compares output with the page, where a line `…` stands for any number of lines.
 fn is_like(printed: &str, shown: &str) -> bool {
     let mut rest: Vec<&str> = printed.lines().collect();
-    let parts: Vec<Vec<&str>> =
-        shown.lines().collect::<Vec<_>>().split(|line| *line == "…").map(<[&str]>::to_vec).collect();
+    let parts: Vec<Vec<&str>> = shown
+        .lines()
+        .collect::<Vec<_>>()
+        .split(|line| *line == "…")
+        .map(<[&str]>::to_vec)
+        .collect();
     for (number, part) in parts.iter().enumerate() {
         let at = match number {
             0 => rest.starts_with(part).then_some(0),

@@ -28,7 +28,9 @@ impl SettingEntry {
     }
 
     fn annotation(&self) -> Option<&'static str> {
-        let found = Annotation::ALL.iter().find(|annotation| annotation.setting() == Some(&self.path));
+        let found = Annotation::ALL
+            .iter()
+            .find(|annotation| annotation.setting() == Some(&self.path));
         found.map(|annotation| annotation.name())
     }
 }
@@ -36,7 +38,10 @@ impl SettingEntry {
 /// Every setting in the order of the table, groups before their members.
 fn entries(schema: &Value, inside: &str, found: &mut Vec<SettingEntry>) {
     for (name, setting) in schema["properties"].as_object().unwrap() {
-        let entry = SettingEntry { path: format!("{inside}{name}"), schema: setting.clone() };
+        let entry = SettingEntry {
+            path: format!("{inside}{name}"),
+            schema: setting.clone(),
+        };
         let below = entry.is_group().then(|| format!("{}.", entry.path));
         found.push(entry);
         if let Some(below) = below {
@@ -56,7 +61,11 @@ pub(super) fn all() -> Vec<SettingEntry> {
 fn kind(schema: &Value) -> usize {
     let types: Vec<&str> = match &schema["type"] {
         Value::String(one) => vec![one],
-        Value::Array(several) => several.iter().filter_map(Value::as_str).filter(|name| *name != "null").collect(),
+        Value::Array(several) => several
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|name| *name != "null")
+            .collect(),
         _ => vec!["choice"],
     };
     match types[..] {
@@ -87,7 +96,15 @@ const ENGLISH: Language = Language {
                    agent's own configuration file ([`agent.config`](#agentconfig)) wins over settings and annotations. \
                    `mackerel-agent-injector config example` prints all settings as a configuration. `mackerel-agent-injector config schema` \
                    prints the JSON Schema for editors.",
-    kinds: ["enum", "text", "whole number", "`true` or `false`", "list", "mapping", "quantity"],
+    kinds: [
+        "enum",
+        "text",
+        "whole number",
+        "`true` or `false`",
+        "list",
+        "mapping",
+        "quantity",
+    ],
     annotation: "annotation",
 };
 
@@ -99,20 +116,37 @@ const JAPANESE: Language = Language {
                    エージェント自身の設定ファイル（[`agent.config`](#agentconfig)）に書かれた値は、設定よりもアノテーションよりも優先されます。\
                    すべての設定を設定ファイルの形にしたものは `mackerel-agent-injector config example` で、エディター用の JSON Schema は \
                    `mackerel-agent-injector config schema` で出力できます。",
-    kinds: ["列挙型", "文字列", "整数", "`true` か `false`", "リスト", "マッピング", "量"],
+    kinds: [
+        "列挙型",
+        "文字列",
+        "整数",
+        "`true` か `false`",
+        "リスト",
+        "マッピング",
+        "量",
+    ],
     annotation: "アノテーション",
 };
 
 fn page(language: &Language, entries: &[SettingEntry], sentences: &[String]) -> String {
     let mut page = format!("# {}\n\n{}\n", language.title, language.introduction);
     for (entry, sentence) in entries.iter().zip(sentences) {
-        let marks = if entry.path.contains('.') { "###" } else { "##" };
+        let marks = if entry.path.contains('.') {
+            "###"
+        } else {
+            "##"
+        };
         write!(page, "\n{marks} `{}`\n\n", entry.path).unwrap();
         if !entry.is_group() {
             write!(page, "*{}*", language.kinds[kind(&entry.schema)]).unwrap();
             if let Some(name) = entry.annotation() {
-                write!(page, " · {} [`{name}`](annotations.md#{})", language.annotation, name.replace('.', ""))
-                    .unwrap();
+                write!(
+                    page,
+                    " · {} [`{name}`](annotations.md#{})",
+                    language.annotation,
+                    name.replace('.', "")
+                )
+                .unwrap();
             }
             page.push_str("\n\n");
         }
@@ -126,23 +160,46 @@ fn page(language: &Language, entries: &[SettingEntry], sentences: &[String]) -> 
 pub(super) fn japanese(entries: &[SettingEntry]) -> Vec<String> {
     let text = fs::read_to_string(root().join("docs/config/reference.ja.yaml")).unwrap();
     let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
-    let paths: Vec<&str> = sentences.iter().map(|sentence| sentence["path"].as_str().unwrap()).collect();
-    assert_eq!(paths, entries.iter().map(|entry| entry.path.as_str()).collect::<Vec<_>>());
+    let paths: Vec<&str> = sentences
+        .iter()
+        .map(|sentence| sentence["path"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        paths,
+        entries
+            .iter()
+            .map(|entry| entry.path.as_str())
+            .collect::<Vec<_>>()
+    );
     for (entry, sentence) in entries.iter().zip(&sentences) {
-        assert_eq!(sentence["en"], entry.sentence(), "{}: say it in Japanese anew, in reference.ja.yaml", entry.path);
+        assert_eq!(
+            sentence["en"],
+            entry.sentence(),
+            "{}: say it in Japanese anew, in reference.ja.yaml",
+            entry.path
+        );
     }
-    sentences.iter().map(|sentence| sentence["ja"].as_str().unwrap().to_owned()).collect()
+    sentences
+        .iter()
+        .map(|sentence| sentence["ja"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
 fn the_english_page_says_what_the_doc_comments_say() {
     let entries = all();
-    let sentences: Vec<String> = entries.iter().map(|entry| entry.sentence().to_owned()).collect();
+    let sentences: Vec<String> = entries
+        .iter()
+        .map(|entry| entry.sentence().to_owned())
+        .collect();
     super::expect(ENGLISH.file, &page(&ENGLISH, &entries, &sentences));
 }
 
 #[test]
 fn the_japanese_page_is_in_step() {
     let entries = all();
-    super::expect(JAPANESE.file, &page(&JAPANESE, &entries, &japanese(&entries)));
+    super::expect(
+        JAPANESE.file,
+        &page(&JAPANESE, &entries, &japanese(&entries)),
+    );
 }

@@ -23,16 +23,26 @@ fn leads_somewhere(page: &Page, link: &str) -> Result<(), String> {
     let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
     let target = match file {
         "" => page.path.clone(),
-        file => join(Path::new(&page.path).parent().unwrap(), file).ok_or("leads out of the repository")?,
+        file => join(Path::new(&page.path).parent().unwrap(), file)
+            .ok_or("leads out of the repository")?,
     };
     if !root().join(&target).exists() {
         return Err("does not exist".to_owned());
     }
     // What is built is nothing but the two books, side by side.
-    if page.is_of_a_book() && !["docs/en/", "docs/ja/"].iter().any(|book| target.starts_with(book)) {
+    if page.is_of_a_book()
+        && !["docs/en/", "docs/ja/"]
+            .iter()
+            .any(|book| target.starts_with(book))
+    {
         return Err("leads out of the books: name the path instead".to_owned());
     }
-    if !anchor.is_empty() && !Page::read(&target).anchors().iter().any(|known| known == anchor) {
+    if !anchor.is_empty()
+        && !Page::read(&target)
+            .anchors()
+            .iter()
+            .any(|known| known == anchor)
+    {
         return Err("no such heading".to_owned());
     }
     Ok(())
@@ -58,11 +68,20 @@ fn join(folder: &Path, link: &str) -> Option<String> {
 /// The books name paths between backticks: a book has no links to files outside of it.
 #[test]
 fn paths_that_the_books_name_exist() {
-    let folders = ["docs/", "examples/", "krm-fn/", "helm-plugin/", "tests/", "src/"];
+    let folders = [
+        "docs/",
+        "examples/",
+        "krm-fn/",
+        "helm-plugin/",
+        "tests/",
+        "src/",
+    ];
     let mut seen = 0;
     for page in page::all().iter().filter(|page| page.is_of_a_book()) {
         for (line, code) in page.code() {
-            if folders.iter().any(|folder| code.starts_with(folder)) && !code.contains(['<', '*', ' ']) {
+            if folders.iter().any(|folder| code.starts_with(folder))
+                && !code.contains(['<', '*', ' '])
+            {
                 assert!(root().join(code).exists(), "{}:{line}: {code}", page.path);
                 seen += 1;
             }
@@ -82,9 +101,17 @@ fn japanese_paragraphs_stand_on_one_line() {
         let prose = page.prose();
         for ((_, before), (number, line)) in prose.iter().zip(&prose[1..]) {
             let line = line.trim_start();
-            let begins = ["|", "- ", "#", ">", "["].iter().any(|mark| line.starts_with(mark))
-                || line.split_once(". ").is_some_and(|(number, _)| number.chars().all(|c| c.is_ascii_digit()));
-            assert!(before.is_empty() || line.is_empty() || begins, "{}:{number}: {line}", page.path);
+            let begins = ["|", "- ", "#", ">", "["]
+                .iter()
+                .any(|mark| line.starts_with(mark))
+                || line
+                    .split_once(". ")
+                    .is_some_and(|(number, _)| number.chars().all(|c| c.is_ascii_digit()));
+            assert!(
+                before.is_empty() || line.is_empty() || begins,
+                "{}:{number}: {line}",
+                page.path
+            );
         }
     }
 }

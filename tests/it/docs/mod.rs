@@ -25,5 +25,8 @@ fn expect(file: &str, page: &str) {
         fs::write(&path, page).unwrap();
     }
     let written = fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == page, "{file} is out of date: run this test with UPDATE_EXPECTED=1");
+    assert!(
+        written == page,
+        "{file} is out of date: run this test with UPDATE_EXPECTED=1"
+    );
 }

@@ -33,12 +33,18 @@ pub(crate) fn all() -> Vec<Page> {
         below(&root().join(folder), &mut paths);
     }
     assert!(paths.len() > 20, "{paths:?}");
-    paths.iter().map(|path| Page::read(path.strip_prefix(root()).unwrap().to_str().unwrap())).collect()
+    paths
+        .iter()
+        .map(|path| Page::read(path.strip_prefix(root()).unwrap().to_str().unwrap()))
+        .collect()
 }
 
 fn below(folder: &Path, paths: &mut Vec<PathBuf>) {
     paths.extend(markdown(folder));
-    let mut entries: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     entries.sort();
     for entry in entries.iter().filter(|entry| entry.is_dir()) {
         below(entry, paths);
@@ -46,16 +52,24 @@ fn below(folder: &Path, paths: &mut Vec<PathBuf>) {
 }
 
 fn markdown(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut pages: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut pages: Vec<PathBuf> = entries
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect();
     pages.sort();
     pages
 }
 
 impl Page {
     pub(crate) fn read(path: &str) -> Self {
-        let text = fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
-        Self { path: path.replace('\\', "/"), text }
+        let text =
+            fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        Self {
+            path: path.replace('\\', "/"),
+            text,
+        }
     }
 
     /// Replaces a text that occurs once in the file.
@@ -68,7 +82,9 @@ impl Page {
 
     /// True if one of the books holds the page.
     pub(crate) fn is_of_a_book(&self) -> bool {
-        super::LANGUAGES.iter().any(|language| self.path.starts_with(&format!("docs/{language}/")))
+        super::LANGUAGES
+            .iter()
+            .any(|language| self.path.starts_with(&format!("docs/{language}/")))
     }
 
     pub(crate) fn blocks(&self) -> Vec<CodeBlock> {
@@ -81,7 +97,15 @@ impl Page {
                 (None, Some(language)) => {
                     let indentation = line.len() - content.len();
                     let language = language.trim().to_owned();
-                    open = Some((indentation, CodeBlock { line: number + 2, language, text: String::new(), follows }));
+                    open = Some((
+                        indentation,
+                        CodeBlock {
+                            line: number + 2,
+                            language,
+                            text: String::new(),
+                            follows,
+                        },
+                    ));
                 }
                 (Some(_), Some(_)) => {
                     blocks.extend(open.take().map(|(_, block)| block));
@@ -118,13 +142,24 @@ impl Page {
     pub(crate) fn anchors(&self) -> Vec<String> {
         let mut anchors: Vec<String> = Vec::new();
         for (_, line) in self.prose() {
-            let Some(heading) = line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')) else {
+            let Some(heading) = line
+                .trim_start_matches('#')
+                .strip_prefix(' ')
+                .filter(|_| line.starts_with('#'))
+            else {
                 continue;
             };
-            let kept = heading.trim().chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+            let kept = heading
+                .trim()
+                .chars()
+                .filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
             let anchor: String = kept.collect::<String>().to_lowercase().replace(' ', "-");
             let before = anchors.iter().filter(|other| **other == anchor).count();
-            anchors.push(if before > 0 { format!("{anchor}-{before}") } else { anchor });
+            anchors.push(if before > 0 {
+                format!("{anchor}-{before}")
+            } else {
+                anchor
+            });
         }
         anchors
     }
@@ -144,8 +179,12 @@ impl Page {
     /// The code between backticks, each with its line.
     pub(crate) fn code(&self) -> Vec<(usize, &str)> {
         let prose = self.prose();
-        let spans =
-            prose.iter().flat_map(|(number, line)| line.split('`').skip(1).step_by(2).map(|code| (*number, code)));
+        let spans = prose.iter().flat_map(|(number, line)| {
+            line.split('`')
+                .skip(1)
+                .step_by(2)
+                .map(|code| (*number, code))
+        });
         spans.collect()
     }
 }

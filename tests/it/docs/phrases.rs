@@ -19,17 +19,36 @@ fn no_text_for_users_has_an_unusual_phrase() {
     let mut check = |file: &Path, text: &str| {
         for (number, line) in text.lines().enumerate() {
             if let Some(phrase) = phrases.find(line) {
-                found.push(format!("{}:{}: {}", file.display(), number + 1, phrase.as_str()));
+                found.push(format!(
+                    "{}:{}: {}",
+                    file.display(),
+                    number + 1,
+                    phrase.as_str()
+                ));
             }
         }
     };
     let mut files = Vec::new();
-    for folder in ["docs", "examples", "helm-plugin", "krm-fn", "webhook", "src", "crates/yaml-json-patch/src"] {
+    for folder in [
+        "docs",
+        "examples",
+        "helm-plugin",
+        "krm-fn",
+        "webhook",
+        "src",
+        "crates/yaml-json-patch/src",
+    ] {
         below(&page::root().join(folder), &mut files);
     }
-    files.extend(fs::read_dir(page::root()).unwrap().map(|entry| entry.unwrap().path()));
+    files.extend(
+        fs::read_dir(page::root())
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
     for file in files {
-        let Some(extension) = file.extension().and_then(|extension| extension.to_str()) else { continue };
+        let Some(extension) = file.extension().and_then(|extension| extension.to_str()) else {
+            continue;
+        };
         let is_for_developers = FOR_DEVELOPERS.iter().any(|name| file.ends_with(name));
         match extension {
             "rs" => check(&file, &code(&fs::read_to_string(&file).unwrap())),
@@ -49,13 +68,19 @@ fn code(text: &str) -> String {
         true => String::new(),
         false => line.split(" // ").next().unwrap_or_default().to_owned(),
     };
-    text.lines().map(|line| without_comment(line) + "\n").collect()
+    text.lines()
+        .map(|line| without_comment(line) + "\n")
+        .collect()
 }
 
 fn below(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() { below(&path, files) } else { files.push(path) }
+        if path.is_dir() {
+            below(&path, files)
+        } else {
+            files.push(path)
+        }
     }
 }
 
@@ -63,6 +88,8 @@ fn below(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
 fn phrases_are_found_in_messages_and_not_in_comments() {
     let phrases = Regex::new(PHRASES).unwrap();
     assert!(phrases.is_match(&code("let message = \"the agent gives way\";\n")));
-    assert!(!phrases.is_match(&code("// A comment of ours.\nlet a = 1; // Whoever reads this.\n")));
+    assert!(!phrases.is_match(&code(
+        "// A comment of ours.\nlet a = 1; // Whoever reads this.\n"
+    )));
     assert!(!phrases.is_match("put into a Secret, outputs in the log"));
 }

@@ -65,8 +65,16 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
                    file. The examples are the output for the manifests in the directories that are \
                    named.",
     classes: [
-        (ReasonGroup::Done, "Done", "The agent matches the configuration."),
-        (ReasonGroup::Skipped, "Skipped", "The resource is unchanged. This is not an error: the exit code is 0."),
+        (
+            ReasonGroup::Done,
+            "Done",
+            "The agent matches the configuration.",
+        ),
+        (
+            ReasonGroup::Skipped,
+            "Skipped",
+            "The resource is unchanged. This is not an error: the exit code is 0.",
+        ),
         (
             ReasonGroup::Refused,
             "Errors",
@@ -83,7 +91,11 @@ const ENGLISH: ReasonPageWords = ReasonPageWords {
     cause: "Why",
     example: "Example",
     remedy: "What to do",
-    uneditable: ["The first word of the message is one of these:", "reason", "what to do"],
+    uneditable: [
+        "The first word of the message is one of these:",
+        "reason",
+        "what to do",
+    ],
     begin: capital,
     with: ", with ",
     full_stop: ".",
@@ -99,7 +111,11 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
                    `explain --output json`、SARIF のどれにも同じ ID が現れます。ただし、`--output github` と SARIF は、変更を変更前の状態で表します（`injected` は `agent-missing`、`updated` は `agent-outdated`、`adopted` は `agent-not-adopted`、`removed` は `agent-not-wanted`）。通常は、エラー、警告、予期しない変更だけを表示し、同じ文の警告は、件数と最初の数か所を添えて 1 つにまとめます。\
                    `-v` を付けると、すべての判定と、すべての警告をその場所ごとに表示します。`insecure-tls`、`knative-features`、`nodes-proxy` だけは、1 つのファイルにつき一度です。例は、示したディレクトリのマニフェストに対する実際の出力です。",
     classes: [
-        (ReasonGroup::Done, "完了", "エージェントは、あるべき状態になっています。"),
+        (
+            ReasonGroup::Done,
+            "完了",
+            "エージェントは、あるべき状態になっています。",
+        ),
         (
             ReasonGroup::Skipped,
             "対象外",
@@ -133,11 +149,25 @@ const JAPANESE: ReasonPageWords = ReasonPageWords {
 pub(crate) fn sentences() -> Vec<Value> {
     let text = fs::read_to_string(root().join("docs/reasons.yaml")).unwrap();
     let sentences: Vec<Value> = serde_yaml::from_str(&text).unwrap();
-    let ids: Vec<&str> = sentences.iter().map(|sentence| sentence["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, Reason::ALL.iter().map(|reason| reason.id()).collect::<Vec<_>>(), "docs/reasons.yaml");
+    let ids: Vec<&str> = sentences
+        .iter()
+        .map(|sentence| sentence["id"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        ids,
+        Reason::ALL
+            .iter()
+            .map(|reason| reason.id())
+            .collect::<Vec<_>>(),
+        "docs/reasons.yaml"
+    );
     for (reason, sentence) in Reason::ALL.iter().zip(&sentences) {
         let id = reason.id();
-        assert_eq!(sentence["en"], reason.sentence(), "{id}: say it in Japanese anew, in docs/reasons.yaml");
+        assert_eq!(
+            sentence["en"],
+            reason.sentence(),
+            "{id}: say it in Japanese anew, in docs/reasons.yaml"
+        );
     }
     sentences
 }
@@ -149,14 +179,32 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
         (Some(case), None) => {
             let name = format!("tests/cases/{case}");
             let folder = root().join(&name);
-            let file = if folder.join("input.yaml").is_file() { "input.yaml" } else { "input.json" };
+            let file = if folder.join("input.yaml").is_file() {
+                "input.yaml"
+            } else {
+                "input.json"
+            };
             let command = fs::read_to_string(folder.join("command")).unwrap_or_default();
-            let command = if command.starts_with("uninject") { command } else { format!("inject {command}") };
+            let command = if command.starts_with("uninject") {
+                command
+            } else {
+                format!("inject {command}")
+            };
             let configuration = fs::read_to_string(folder.join("config.yaml")).ok();
             // Over files it is wrong usage.
-            let generates = configuration.as_ref().is_some_and(|text| text.contains("generate: true"));
-            let (stdin, file) = if generates { (folder.join(file), "-") } else { ("/dev/null".into(), file) };
-            let config = if configuration.is_some() { "--config config.yaml" } else { "" };
+            let generates = configuration
+                .as_ref()
+                .is_some_and(|text| text.contains("generate: true"));
+            let (stdin, file) = if generates {
+                (folder.join(file), "-")
+            } else {
+                ("/dev/null".into(), file)
+            };
+            let config = if configuration.is_some() {
+                "--config config.yaml"
+            } else {
+                ""
+            };
             let said = says_of(&stdin, &folder, &format!("{command} -v {config} {file}"));
             (name, said)
         }
@@ -164,8 +212,10 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
             let files = sentence["files"].as_object();
             let said = match files {
                 Some(files) => {
-                    let texts: Vec<(&str, &str)> =
-                        files.iter().map(|(name, text)| (name.as_str(), text.as_str().unwrap())).collect();
+                    let texts: Vec<(&str, &str)> = files
+                        .iter()
+                        .map(|(name, text)| (name.as_str(), text.as_str().unwrap()))
+                        .collect();
                     says(Folder::with(&texts).root(), run)
                 }
                 None => says(&root().join("examples"), run),
@@ -179,11 +229,18 @@ fn example(reason: Reason, sentence: &Value) -> Option<(String, String)> {
         }
         (Some(_), Some(_)) => panic!("{id}: a case or a command"),
     };
-    let mut lines = said.lines().skip_while(|line| !line.contains(&format!("[{id}]")));
-    let first = lines.next().unwrap_or_else(|| panic!("{id}: not said by {name}, but:\n{said}"));
+    let mut lines = said
+        .lines()
+        .skip_while(|line| !line.contains(&format!("[{id}]")));
+    let first = lines
+        .next()
+        .unwrap_or_else(|| panic!("{id}: not said by {name}, but:\n{said}"));
     // The excerpt below an error: lines of the text, each behind its number.
     let is_excerpt = |line: &&str| line.starts_with(' ') || line.contains(" | ");
-    let block: Vec<&str> = std::iter::once(first).chain(lines.take_while(is_excerpt)).map(str::trim_end).collect();
+    let block: Vec<&str> = std::iter::once(first)
+        .chain(lines.take_while(is_excerpt))
+        .map(str::trim_end)
+        .collect();
     Some((name, block.join("\n")))
 }
 
@@ -197,7 +254,10 @@ fn says_of(stdin: &Path, folder: &Path, arguments: &str) -> String {
     for variable in ["CONFIG", "LOG_FILE"] {
         program.env_remove(format!("MACKEREL_AGENT_INJECTOR_{variable}"));
     }
-    program.args(arguments.split_whitespace()).current_dir(folder).stdin(fs::File::open(stdin).unwrap());
+    program
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .stdin(fs::File::open(stdin).unwrap());
     let output = program.output().unwrap();
     String::from_utf8(output.stderr).unwrap()
 }
@@ -205,7 +265,12 @@ fn says_of(stdin: &Path, folder: &Path, arguments: &str) -> String {
 /// Capitalizes the first letter, in scripts that have capitals.
 fn capital(sentence: &str) -> String {
     let mut letters = sentence.chars();
-    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+    letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(letters)
+        .collect()
 }
 
 fn page(words: &ReasonPageWords) -> String {
@@ -213,26 +278,61 @@ fn page(words: &ReasonPageWords) -> String {
     let mut page = format!("# {}\n\n{}\n", words.title, words.introduction);
     for (group, heading, introduction) in words.classes {
         write!(page, "\n## {heading}\n\n{introduction}\n").unwrap();
-        for (reason, sentence) in
-            Reason::ALL.iter().zip(&sentences).filter(|(reason, _)| ReasonGroup::of(**reason) == group)
+        for (reason, sentence) in Reason::ALL
+            .iter()
+            .zip(&sentences)
+            .filter(|(reason, _)| ReasonGroup::of(**reason) == group)
         {
             let said = |what: &str| {
                 let said = sentence[what][words.language].as_str();
-                said.unwrap_or_else(|| panic!("{}: {what} is not said in {}", reason.id(), words.language))
+                said.unwrap_or_else(|| {
+                    panic!("{}: {what} is not said in {}", reason.id(), words.language)
+                })
             };
             let short = (words.begin)(sentence[words.language].as_str().unwrap());
-            write!(page, "\n### `{}`\n\n{short}{}\n", reason.id(), words.full_stop).unwrap();
-            write!(page, "\n**{}**{} {}\n", words.cause, words.colon, said("cause")).unwrap();
+            write!(
+                page,
+                "\n### `{}`\n\n{short}{}\n",
+                reason.id(),
+                words.full_stop
+            )
+            .unwrap();
+            write!(
+                page,
+                "\n**{}**{} {}\n",
+                words.cause,
+                words.colon,
+                said("cause")
+            )
+            .unwrap();
             if let Some((name, block)) = example(*reason, sentence) {
                 let [before, after] = words.parentheses;
-                let of_case = fs::read_to_string(root().join(&name).join("config.yaml")).unwrap_or_default();
+                let of_case =
+                    fs::read_to_string(root().join(&name).join("config.yaml")).unwrap_or_default();
                 // There it is a warning, which the page would not let one expect.
-                let is_softened = group == ReasonGroup::Refused && of_case.contains("onError: skip");
-                let setting = if is_softened { format!("{}`onError: skip`", words.with) } else { String::new() };
-                write!(page, "\n**{}**{before}`{name}`{setting}{after}{}\n\n", words.example, words.colon).unwrap();
+                let is_softened =
+                    group == ReasonGroup::Refused && of_case.contains("onError: skip");
+                let setting = if is_softened {
+                    format!("{}`onError: skip`", words.with)
+                } else {
+                    String::new()
+                };
+                write!(
+                    page,
+                    "\n**{}**{before}`{name}`{setting}{after}{}\n\n",
+                    words.example, words.colon
+                )
+                .unwrap();
                 write!(page, "```text\n{block}\n```\n").unwrap();
             }
-            write!(page, "\n**{}**{} {}\n", words.remedy, words.colon, said("remedy")).unwrap();
+            write!(
+                page,
+                "\n**{}**{} {}\n",
+                words.remedy,
+                words.colon,
+                said("remedy")
+            )
+            .unwrap();
             if *reason == Reason::Uneditable {
                 page.push_str(&uneditable(words));
             }
@@ -245,14 +345,27 @@ fn page(words: &ReasonPageWords) -> String {
 fn uneditable(words: &ReasonPageWords) -> String {
     let text = fs::read_to_string(root().join("docs/uneditable.yaml")).unwrap();
     let japanese: Vec<Value> = serde_yaml::from_str(&text).unwrap();
-    let kinds: Vec<_> = ErrorKind::ALL.iter().filter(|kind| !kind.is_fault_of_patch()).collect();
-    let known: Vec<_> = japanese.iter().map(|entry| entry["word"].as_str().unwrap()).collect();
-    assert_eq!(known, kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>(), "docs/uneditable.yaml");
+    let kinds: Vec<_> = ErrorKind::ALL
+        .iter()
+        .filter(|kind| !kind.is_fault_of_patch())
+        .collect();
+    let known: Vec<_> = japanese
+        .iter()
+        .map(|entry| entry["word"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        known,
+        kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>(),
+        "docs/uneditable.yaml"
+    );
     let [introduction, reason, remedy] = words.uneditable;
     let mut table = format!("\n{introduction}\n\n| {reason} | | {remedy} |\n| --- | --- | --- |\n");
     for (kind, entry) in kinds.iter().zip(&japanese) {
         let (sentence, help) = match words.language {
-            "ja" => (entry["ja"].as_str().unwrap(), entry["remedy"].as_str().unwrap()),
+            "ja" => (
+                entry["ja"].as_str().unwrap(),
+                entry["remedy"].as_str().unwrap(),
+            ),
             _ => (kind.sentence(), kind.help()),
         };
         writeln!(table, "| `{}` | {sentence} | {help} |", kind.word()).unwrap();

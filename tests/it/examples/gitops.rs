@@ -15,7 +15,9 @@ use std::path::Path;
 #[test]
 fn the_readme_runs_what_the_hook_runs() {
     let configuration = yaml(&read("pre-commit/.pre-commit-config.yaml"));
-    let entry = configuration["repos"][0]["hooks"][0]["entry"].as_str().unwrap();
+    let entry = configuration["repos"][0]["hooks"][0]["entry"]
+        .as_str()
+        .unwrap();
     let blocks = Commands::of("pre-commit");
     assert!(blocks[0].typed.lines().any(|line| line == entry), "{entry}");
 }
@@ -25,7 +27,10 @@ fn pre_commit_fails_once_and_passes_then() {
     if !tools::on_path(&["pre-commit"]) {
         return;
     }
-    let commands: String = Commands::of("pre-commit").into_iter().map(|block| block.typed).collect();
+    let commands: String = Commands::of("pre-commit")
+        .into_iter()
+        .map(|block| block.typed)
+        .collect();
     let said = types(&User::new(), &commands);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
     let results: Vec<&str> = said
@@ -47,8 +52,11 @@ fn pre_commit_runs_the_hooks_of_this_repository() {
     assert_eq!(hooks.matches("language: rust").count(), 2);
     let user = User::new();
     fs::create_dir(user.path("injector")).unwrap();
-    fs::write(user.path("injector/.pre-commit-hooks.yaml"), hooks.replace("language: rust", "language: system"))
-        .unwrap();
+    fs::write(
+        user.path("injector/.pre-commit-hooks.yaml"),
+        hooks.replace("language: rust", "language: system"),
+    )
+    .unwrap();
     let readme = Page::read("examples/pre-commit/README.md").blocks();
     let config = readme
         .iter()
@@ -56,7 +64,10 @@ fn pre_commit_runs_the_hooks_of_this_repository() {
         .unwrap()
         .text
         .replace("../mackerel-agent-injector", "../injector");
-    let check = config.replace("id: mackerel-agent-injector", "id: mackerel-agent-injector-check");
+    let check = config.replace(
+        "id: mackerel-agent-injector",
+        "id: mackerel-agent-injector-check",
+    );
     fs::write(user.path("config.yaml"), config).unwrap();
     fs::write(user.path("check.yaml"), check).unwrap();
     let said = types(
@@ -74,9 +85,23 @@ for config in check config config check; do
   pre-commit run --all-files --config ../$config.yaml && echo passed || { echo failed; git add manifests; }
 done",
     );
-    let results: Vec<&str> = said.stdout.lines().filter(|line| matches!(*line, "passed" | "failed")).collect();
-    assert_eq!(results, ["failed", "failed", "passed", "passed"], "{}{}", said.stdout, said.stderr);
-    assert!(said.stdout.contains("manifests/web.yaml:1:1: apps/v1/Deployment/shop/web: the agent would be added"));
+    let results: Vec<&str> = said
+        .stdout
+        .lines()
+        .filter(|line| matches!(*line, "passed" | "failed"))
+        .collect();
+    assert_eq!(
+        results,
+        ["failed", "failed", "passed", "passed"],
+        "{}{}",
+        said.stdout,
+        said.stderr
+    );
+    assert!(
+        said.stdout.contains(
+            "manifests/web.yaml:1:1: apps/v1/Deployment/shop/web: the agent would be added"
+        )
+    );
 }
 
 // GitHub Actions
@@ -84,24 +109,34 @@ done",
 /// A step of the action: its name, script, and variables with the values that the workflow of the example gives.
 fn action_steps() -> Vec<(String, String)> {
     let workflow = yaml(&read("github-actions/manifests.yml"));
-    let steps = workflow["jobs"]["mackerel-agent"]["steps"].as_sequence().unwrap();
+    let steps = workflow["jobs"]["mackerel-agent"]["steps"]
+        .as_sequence()
+        .unwrap();
     let given = steps.last().unwrap()["with"].clone();
     let action = yaml(&repository_file("action.yml"));
-    let scripts = action["runs"]["steps"].as_sequence().unwrap().iter().filter(|step| step["run"].is_string());
+    let scripts = action["runs"]["steps"]
+        .as_sequence()
+        .unwrap()
+        .iter()
+        .filter(|step| step["run"].is_string());
     let scripts = scripts.map(|step| {
-        let variables = step["env"].as_mapping().into_iter().flatten().map(|(name, value)| {
-            let expression = value.as_str().unwrap().trim_start_matches("${{ ");
-            let value = match expression.split_once(" }}").unwrap() {
-                ("github.action_path", "") => env!("CARGO_MANIFEST_DIR").to_owned(),
-                ("runner.temp", rest) => format!("$RUNNER_TEMP{rest}"),
-                (input, _) => {
-                    let name = input.strip_prefix("inputs.").unwrap();
-                    let default = action["inputs"][name]["default"].as_str();
-                    given[name].as_str().or(default).unwrap().to_owned()
-                }
-            };
-            format!("export {}=\"{value}\"\n", name.as_str().unwrap())
-        });
+        let variables = step["env"]
+            .as_mapping()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| {
+                let expression = value.as_str().unwrap().trim_start_matches("${{ ");
+                let value = match expression.split_once(" }}").unwrap() {
+                    ("github.action_path", "") => env!("CARGO_MANIFEST_DIR").to_owned(),
+                    ("runner.temp", rest) => format!("$RUNNER_TEMP{rest}"),
+                    (input, _) => {
+                        let name = input.strip_prefix("inputs.").unwrap();
+                        let default = action["inputs"][name]["default"].as_str();
+                        given[name].as_str().or(default).unwrap().to_owned()
+                    }
+                };
+                format!("export {}=\"{value}\"\n", name.as_str().unwrap())
+            });
         let script = variables.collect::<String>() + step["run"].as_str().unwrap();
         (step["name"].as_str().unwrap().to_owned(), script)
     });
@@ -124,18 +159,36 @@ cargo() { [ \"$1 $5\" = 'install --root' ] && install -D \"$program\" \"$6/bin/m
     let step = |script: &str| types(&user, &format!("{before}{script}"));
     let steps = action_steps();
     let names: Vec<&str> = steps.iter().map(|(name, _)| &**name).collect();
-    assert_eq!(names, ["Hash the source", "Build the program", "Add the program to PATH", "Check the manifests"]);
+    assert_eq!(
+        names,
+        [
+            "Hash the source",
+            "Build the program",
+            "Add the program to PATH",
+            "Check the manifests"
+        ]
+    );
     for (name, script) in &steps[..3] {
         let said = step(script);
         assert_eq!(said.code, 0, "{name}: {}", said.stderr);
     }
     let output = fs::read_to_string(user.path("output")).unwrap();
-    assert!(output.starts_with("hash=") && output.trim_end().len() == "hash=".len() + 64, "{output}");
+    assert!(
+        output.starts_with("hash=") && output.trim_end().len() == "hash=".len() + 64,
+        "{output}"
+    );
     let check = format!("PATH=$(cat \"$GITHUB_PATH\"):/usr/bin:/bin\n{}", steps[3].1);
     let failed = step(&check);
-    let annotation =
-        Page::read("examples/github-actions/README.md").blocks().into_iter().find(|block| block.language == "text");
-    assert_eq!((failed.code, failed.stdout), (1, annotation.unwrap().text), "{}", failed.stderr);
+    let annotation = Page::read("examples/github-actions/README.md")
+        .blocks()
+        .into_iter()
+        .find(|block| block.language == "text");
+    assert_eq!(
+        (failed.code, failed.stdout),
+        (1, annotation.unwrap().text),
+        "{}",
+        failed.stderr
+    );
     let corrected = step("\"$program\" inject -i --config agent-injector.yaml manifests");
     assert_eq!(corrected.code, 0, "{}", corrected.stderr);
     let passed = step(&check);
@@ -145,33 +198,57 @@ cargo() { [ \"$1 $5\" = 'install --root' ] && install -D \"$program\" \"$6/bin/m
 /// The action in the place into which the workflow checks it out, so that actionlint holds its inputs against those that are given.
 #[test]
 fn actionlint_accepts_the_workflow() {
-    let Some(actionlint) = tools::find("actionlint", "") else { return };
+    let Some(actionlint) = tools::find("actionlint", "") else {
+        return;
+    };
     let user = User::new();
     for (folder, file, text) in [
         (".git", "HEAD", String::new()),
-        (".github/workflows", "manifests.yml", read("github-actions/manifests.yml")),
-        (".mackerel-agent-injector", "action.yml", repository_file("action.yml")),
+        (
+            ".github/workflows",
+            "manifests.yml",
+            read("github-actions/manifests.yml"),
+        ),
+        (
+            ".mackerel-agent-injector",
+            "action.yml",
+            repository_file("action.yml"),
+        ),
     ] {
         fs::create_dir_all(user.path(folder)).unwrap();
         fs::write(user.path(folder).join(file), text).unwrap();
     }
     let lint = || user.tries(&actionlint, &["-no-color"]);
     let said = lint();
-    assert_eq!((said.code, said.stdout.as_str()), (0, ""), "{}", said.stderr);
+    assert_eq!(
+        (said.code, said.stdout.as_str()),
+        (0, ""),
+        "{}",
+        said.stderr
+    );
     fs::write(
         user.path(".mackerel-agent-injector/action.yml"),
         repository_file("action.yml").replace("  paths:", "  path:"),
     )
     .unwrap();
-    assert!(lint().stdout.contains("input \"paths\" is not defined"), "{}", lint().stdout);
+    assert!(
+        lint().stdout.contains("input \"paths\" is not defined"),
+        "{}",
+        lint().stdout
+    );
 
     // Actions of other repositories are pinned by the hash of a commit.
     let texts = read("github-actions/manifests.yml") + &repository_file("action.yml");
-    let actions =
-        texts.lines().filter_map(|line| line.split_once("uses: ")).filter(|(_, action)| !action.starts_with("./"));
+    let actions = texts
+        .lines()
+        .filter_map(|line| line.split_once("uses: "))
+        .filter(|(_, action)| !action.starts_with("./"));
     for (_, action) in actions {
         let hash = action.split_once('@').unwrap().1.split(' ').next().unwrap();
-        assert!(hash.len() == 40 && hash.chars().all(|digit| digit.is_ascii_hexdigit()), "{action:?}");
+        assert!(
+            hash.len() == 40 && hash.chars().all(|digit| digit.is_ascii_hexdigit()),
+            "{action:?}"
+        );
     }
 }
 
@@ -186,14 +263,33 @@ fn repository_file(name: &str) -> String {
 fn argo_cd_generates_what_the_readme_shows() {
     let plugin = yaml(&read("argocd/plugin/plugin.yaml"));
     let words = |value: &Value| -> Vec<String> {
-        value.as_sequence().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+        value
+            .as_sequence()
+            .unwrap()
+            .iter()
+            .map(|word| word.as_str().unwrap().to_owned())
+            .collect()
     };
     let generate = &plugin["spec"]["generate"];
-    let [line] = &words(&generate["args"])[..] else { panic!("{generate:?}") };
-    let shown = EXAMPLES.iter().find(|example| example.folder() == "argocd").unwrap();
-    assert!(shown.commands().lines().any(|command| command.trim() == line), "{line}");
+    let [line] = &words(&generate["args"])[..] else {
+        panic!("{generate:?}")
+    };
+    let shown = EXAMPLES
+        .iter()
+        .find(|example| example.folder() == "argocd")
+        .unwrap();
+    assert!(
+        shown
+            .commands()
+            .lines()
+            .any(|command| command.trim() == line),
+        "{line}"
+    );
     let application = yaml(&read("argocd/application.yaml"));
-    assert_eq!(application["spec"]["source"]["plugin"]["name"], plugin["metadata"]["name"]);
+    assert_eq!(
+        application["spec"]["source"]["plugin"]["name"],
+        plugin["metadata"]["name"]
+    );
 
     // Where kustomize fails the plugin does too: an empty result would have everything pruned.
     let Some(user) = shown.user() else { return };
@@ -203,7 +299,11 @@ fn argo_cd_generates_what_the_readme_shows() {
     let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     arguments.push(line);
     let said = user.tries(Path::new(program), &arguments);
-    assert!(said.code != 0 && said.stdout.is_empty() && said.stderr.contains("kustomization"), "{}", said.stderr);
+    assert!(
+        said.code != 0 && said.stdout.is_empty() && said.stderr.contains("kustomization"),
+        "{}",
+        said.stderr
+    );
 }
 
 /// The parts of Argo CD's repo server that the component goes by.
@@ -239,74 +339,157 @@ spec:
 
 #[test]
 fn argo_cd_gets_its_plugin_by_the_component() {
-    let Some(kustomize) = tools::find("kustomize", "5.8.") else { return };
+    let Some(kustomize) = tools::find("kustomize", "5.8.") else {
+        return;
+    };
     let user = User::new();
     let blocks = Page::read("examples/argocd/README.md").blocks();
-    let kustomization = &blocks.iter().find(|block| block.language == "yaml").unwrap().text;
+    let kustomization = &blocks
+        .iter()
+        .find(|block| block.language == "yaml")
+        .unwrap()
+        .text;
     let folder = user.path("examples/argocd");
     fs::write(folder.join("kustomization.yaml"), kustomization).unwrap();
     fs::write(folder.join("install.yaml"), REPO_SERVER).unwrap();
     let built = user.runs(&kustomize, &["build", "examples/argocd"]);
     let objects = crate::real_tools::documents(&built);
-    let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
+    let of_kind = |kind: &str| {
+        objects
+            .iter()
+            .find(|object| object["kind"] == kind)
+            .unwrap()
+    };
 
-    let data: Vec<&str> = of_kind("ConfigMap")["data"].as_mapping().unwrap().keys().filter_map(Value::as_str).collect();
+    let data: Vec<&str> = of_kind("ConfigMap")["data"]
+        .as_mapping()
+        .unwrap()
+        .keys()
+        .filter_map(Value::as_str)
+        .collect();
     assert_eq!(data, ["agent-injector.yaml", "plugin.yaml"]);
     let pod = &of_kind("Deployment")["spec"]["template"]["spec"];
     let named = |list: &str, name: &str| {
-        pod[list].as_sequence().unwrap().iter().find(|entry| entry["name"] == name).unwrap().clone()
+        pod[list]
+            .as_sequence()
+            .unwrap()
+            .iter()
+            .find(|entry| entry["name"] == name)
+            .unwrap()
+            .clone()
     };
     // A changed configuration has another name, so that the repo server starts anew with it.
     let volume = named("volumes", "mackerel-agent-plugin");
-    assert_eq!(volume["configMap"]["name"], of_kind("ConfigMap")["metadata"]["name"]);
+    assert_eq!(
+        volume["configMap"]["name"],
+        of_kind("ConfigMap")["metadata"]["name"]
+    );
     let sidecar = named("containers", "mackerel-agent-plugin");
     let mounted = sidecar["volumeMounts"].as_sequence().unwrap();
-    let mounted = mounted.iter().find(|mount| mount["name"] == "mackerel-agent-plugin").unwrap();
+    let mounted = mounted
+        .iter()
+        .find(|mount| mount["name"] == "mackerel-agent-plugin")
+        .unwrap();
     let variable = sidecar["env"][0]["value"].as_str().unwrap();
-    assert_eq!(variable, format!("{}/{}", mounted["mountPath"].as_str().unwrap(), data[0]));
-    assert_eq!(named("containers", "argocd-repo-server")["volumeMounts"].as_sequence().unwrap().len(), 2);
+    assert_eq!(
+        variable,
+        format!("{}/{}", mounted["mountPath"].as_str().unwrap(), data[0])
+    );
+    assert_eq!(
+        named("containers", "argocd-repo-server")["volumeMounts"]
+            .as_sequence()
+            .unwrap()
+            .len(),
+        2
+    );
 
     let Some(cluster) = cluster() else { return };
     cluster.namespace("argocd", &json!({}));
-    let (taken, _, said) = cluster.kubectl(&["apply", "--dry-run=server", "--filename", "-"], &built);
+    let (taken, _, said) =
+        cluster.kubectl(&["apply", "--dry-run=server", "--filename", "-"], &built);
     assert!(taken && !said.contains("Warning"), "{said}");
 }
 
 /// The program is in the PATH of the repo-server, and comes from the image that holds it.
 #[test]
 fn argo_cd_gets_the_program_by_an_init_container() {
-    let Some(kustomize) = tools::find("kustomize", "5.8.") else { return };
+    let Some(kustomize) = tools::find("kustomize", "5.8.") else {
+        return;
+    };
     let user = User::new();
     let folder = user.path("examples/argocd");
     let settings = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm}\n";
-    fs::write(folder.join("kustomization.yaml"), "resources: [install.yaml]\ncomponents: [build-options]\n").unwrap();
-    fs::write(folder.join("install.yaml"), format!("{REPO_SERVER}---\n{settings}")).unwrap();
+    fs::write(
+        folder.join("kustomization.yaml"),
+        "resources: [install.yaml]\ncomponents: [build-options]\n",
+    )
+    .unwrap();
+    fs::write(
+        folder.join("install.yaml"),
+        format!("{REPO_SERVER}---\n{settings}"),
+    )
+    .unwrap();
     let built = user.runs(&kustomize, &["build", "examples/argocd"]);
     let objects = crate::real_tools::documents(&built);
-    let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
-    let options = of_kind("ConfigMap")["data"]["kustomize.buildOptions"].as_str().unwrap();
+    let of_kind = |kind: &str| {
+        objects
+            .iter()
+            .find(|object| object["kind"] == kind)
+            .unwrap()
+    };
+    let options = of_kind("ConfigMap")["data"]["kustomize.buildOptions"]
+        .as_str()
+        .unwrap();
     assert_eq!(options, "--enable-alpha-plugins --enable-exec");
 
     let pod = &of_kind("Deployment")["spec"]["template"]["spec"];
     let named = |list: &Value, name: &str| {
-        list.as_sequence().unwrap().iter().find(|entry| entry["name"] == name).unwrap().clone()
+        list.as_sequence()
+            .unwrap()
+            .iter()
+            .find(|entry| entry["name"] == name)
+            .unwrap()
+            .clone()
     };
     let copy = named(&pod["initContainers"], "mackerel-agent-injector");
     let plugin = yaml(&read("argocd/plugin/argocd-repo-server.yaml"));
-    assert_eq!(copy["image"], plugin["spec"]["template"]["spec"]["containers"][0]["image"]);
+    assert_eq!(
+        copy["image"],
+        plugin["spec"]["template"]["spec"]["containers"][0]["image"]
+    );
     let [program, from, to] = [0, 1, 2].map(|word| copy["command"][word].as_str().unwrap());
     assert_eq!(program, "cp");
-    let target = read("argocd/Dockerfile").lines().last().unwrap().rsplit(' ').next().unwrap().to_owned();
+    let target = read("argocd/Dockerfile")
+        .lines()
+        .last()
+        .unwrap()
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .to_owned();
     assert_eq!(from, format!("{target}mackerel-agent-injector"));
-    assert_eq!(to, format!("{}/", copy["volumeMounts"][0]["mountPath"].as_str().unwrap()));
+    assert_eq!(
+        to,
+        format!(
+            "{}/",
+            copy["volumeMounts"][0]["mountPath"].as_str().unwrap()
+        )
+    );
     let server = named(&pod["containers"], "argocd-repo-server");
     let mount = named(&server["volumeMounts"], "mackerel-agent-injector");
-    assert_eq!((mount["mountPath"].as_str().unwrap(), mount["subPath"].as_str()), (from, from.rsplit('/').next()));
+    assert_eq!(
+        (
+            mount["mountPath"].as_str().unwrap(),
+            mount["subPath"].as_str()
+        ),
+        (from, from.rsplit('/').next())
+    );
     assert_eq!(server["volumeMounts"].as_sequence().unwrap().len(), 3);
 
     let Some(cluster) = cluster() else { return };
     cluster.namespace("argocd", &json!({}));
-    let (taken, _, said) = cluster.kubectl(&["apply", "--dry-run=server", "--filename", "-"], &built);
+    let (taken, _, said) =
+        cluster.kubectl(&["apply", "--dry-run=server", "--filename", "-"], &built);
     assert!(taken && !said.contains("Warning"), "{said}");
 }
 
@@ -314,22 +497,41 @@ fn argo_cd_gets_the_program_by_an_init_container() {
 
 #[test]
 fn flux_reads_the_artifact_that_is_pushed_for_it() {
-    let [source, apply] = &crate::real_tools::documents(&read("flux/cluster.yaml"))[..] else { panic!() };
+    let [source, apply] = &crate::real_tools::documents(&read("flux/cluster.yaml"))[..] else {
+        panic!()
+    };
     for field in ["kind", "name"] {
-        let named = if field == "kind" { &source["kind"] } else { &source["metadata"]["name"] };
+        let named = if field == "kind" {
+            &source["kind"]
+        } else {
+            &source["metadata"]["name"]
+        };
         assert_eq!(&apply["spec"]["sourceRef"][field], named);
     }
-    let artifact =
-        format!("{}:{}", source["spec"]["url"].as_str().unwrap(), source["spec"]["ref"]["tag"].as_str().unwrap());
+    let artifact = format!(
+        "{}:{}",
+        source["spec"]["url"].as_str().unwrap(),
+        source["spec"]["ref"]["tag"].as_str().unwrap()
+    );
     let push = &Commands::of("flux")[1].typed;
-    assert!(push.contains(&format!("\nflux push artifact {artifact} ")), "{artifact}");
+    assert!(
+        push.contains(&format!("\nflux push artifact {artifact} ")),
+        "{artifact}"
+    );
 }
 
 /// Runs commands as a user who copies them into a shell, which goes on after errors.
 #[test]
 fn a_failed_build_is_seen_before_flux_prunes() {
-    let example = EXAMPLES.iter().find(|example| example.folder() == "flux").unwrap();
+    let example = EXAMPLES
+        .iter()
+        .find(|example| example.folder() == "flux")
+        .unwrap();
     let Some(user) = example.user() else { return };
     fs::remove_file(user.path("examples/flux/app/web.yaml")).unwrap();
-    assert_ne!(user.tries(Path::new("bash"), &["-c", &example.commands()]).code, 0);
+    assert_ne!(
+        user.tries(Path::new("bash"), &["-c", &example.commands()])
+            .code,
+        0
+    );
 }

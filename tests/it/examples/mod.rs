@@ -63,14 +63,38 @@ const KUSTOMIZE: Program = Program::Pinned("kustomize", "5.8.");
 pub(crate) const EXAMPLES: [Example; 16] = [
     of("files/expected.diff", &[], Shows::Printed("")),
     of("kustomize/expected.diff", &[KUSTOMIZE], Shows::Rendered),
-    of("kustomize-container/expected.diff", &[KUSTOMIZE, Program::Docker], Shows::Rendered),
-    of("kubectl-kustomize/expected.diff", &[Program::Pinned("kubectl", "")], Shows::Rendered),
-    of("kpt/expected.diff", &[Program::Pinned("kpt", "")], Shows::Left("my-package")),
-    of("helm/expected.helm3.diff", &[Program::Pinned("helm", "3.")], Shows::Rendered),
-    of("helm/expected.helm4.diff", &[Program::Pinned("helm", "4.")], Shows::Rendered),
+    of(
+        "kustomize-container/expected.diff",
+        &[KUSTOMIZE, Program::Docker],
+        Shows::Rendered,
+    ),
+    of(
+        "kubectl-kustomize/expected.diff",
+        &[Program::Pinned("kubectl", "")],
+        Shows::Rendered,
+    ),
+    of(
+        "kpt/expected.diff",
+        &[Program::Pinned("kpt", "")],
+        Shows::Left("my-package"),
+    ),
+    of(
+        "helm/expected.helm3.diff",
+        &[Program::Pinned("helm", "3.")],
+        Shows::Rendered,
+    ),
+    of(
+        "helm/expected.helm4.diff",
+        &[Program::Pinned("helm", "4.")],
+        Shows::Rendered,
+    ),
     of("argocd/expected.diff", &[KUSTOMIZE], Shows::Rendered),
     of("flux/expected.diff", &[KUSTOMIZE], Shows::Left("rendered")),
-    of("pre-commit/expected.diff", &[], Shows::Printed("examples/pre-commit")),
+    of(
+        "pre-commit/expected.diff",
+        &[],
+        Shows::Printed("examples/pre-commit"),
+    ),
     of("github-actions/expected.diff", &[], Shows::Printed("")),
     of("jobs/expected.diff", &[], Shows::Printed("")),
     of("eks-fargate/expected.diff", &[], Shows::Printed("")),
@@ -83,7 +107,12 @@ pub(crate) const EXAMPLES: [Example; 16] = [
 ];
 
 const fn of(diff: &'static str, programs: &'static [Program], shows: Shows) -> Example {
-    Example { diff, programs, shows, configuration: None }
+    Example {
+        diff,
+        programs,
+        shows,
+        configuration: None,
+    }
 }
 
 /// Folders without commands that are run here, or with a test of their own.
@@ -100,15 +129,24 @@ impl Example {
     /// The commands above which the README links the diff.
     fn commands(&self) -> String {
         let link = format!("]({})", self.diff.split_once('/').unwrap().1);
-        let mut linked = Commands::of(self.folder()).into_iter().filter(|block| block.introduction.contains(&link));
-        let commands = linked.next().unwrap_or_else(|| panic!("no commands for {}", self.diff)).typed;
+        let mut linked = Commands::of(self.folder())
+            .into_iter()
+            .filter(|block| block.introduction.contains(&link));
+        let commands = linked
+            .next()
+            .unwrap_or_else(|| panic!("no commands for {}", self.diff))
+            .typed;
         assert!(linked.next().is_none(), "two blocks for {}", self.diff);
         commands
     }
 
     /// A user who has the programs. None, with a line on standard error, if one is missing.
     fn user(&self) -> Option<User> {
-        let user = match self.programs.iter().any(|program| matches!(program, Program::Docker)) {
+        let user = match self
+            .programs
+            .iter()
+            .any(|program| matches!(program, Program::Docker))
+        {
             true => image::user_of_image()?,
             false => User::new(),
         };
@@ -123,7 +161,11 @@ impl Example {
     /// Runs the commands. Returns what they print, and the folder in which they ran.
     fn typed(&self, us: Us) -> Option<(String, User)> {
         let user = self.user()?;
-        let user = if us == Us::Away { user.without_us() } else { user };
+        let user = if us == Us::Away {
+            user.without_us()
+        } else {
+            user
+        };
         let said = types(&user, &self.commands());
         assert_eq!(said.code, 0, "{}: {}", self.diff, said.stderr);
         Some((said.stdout, user))
@@ -138,7 +180,9 @@ impl Example {
         let changed = shown.iter().filter(|(_, before, after)| before != after);
         let diff = changed.map(|(name, before, after)| {
             let diff = TextDiff::from_lines(before, after);
-            diff.unified_diff().header(&format!("a/{name}"), &format!("b/{name}")).to_string()
+            diff.unified_diff()
+                .header(&format!("a/{name}"), &format!("b/{name}"))
+                .to_string()
         });
         Some(diff.collect())
     }
@@ -152,13 +196,21 @@ impl Example {
                 Some(vec![("rendered.yaml".to_owned(), before, after)])
             }
             Shows::Left(folder) => {
-                let [before, after] = [self.typed(Us::Away)?.1, self.typed(Us::There)?.1].map(|user| {
-                    let files = Files::below(&user.path(folder)).filter(|(name, _)| name.ends_with(".yaml"));
-                    files.map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap())).collect::<BTreeMap<_, _>>()
-                });
+                let [before, after] =
+                    [self.typed(Us::Away)?.1, self.typed(Us::There)?.1].map(|user| {
+                        let files = Files::below(&user.path(folder))
+                            .filter(|(name, _)| name.ends_with(".yaml"));
+                        files
+                            .map(|(name, bytes)| (name, String::from_utf8(bytes).unwrap()))
+                            .collect::<BTreeMap<_, _>>()
+                    });
                 assert!(before.keys().eq(after.keys()), "{}", self.diff);
                 let shown = before.into_iter().zip(after.into_values());
-                Some(shown.map(|((name, before), after)| (format!("{folder}/{name}"), before, after)).collect())
+                Some(
+                    shown
+                        .map(|((name, before), after)| (format!("{folder}/{name}"), before, after))
+                        .collect(),
+                )
             }
         }
     }
@@ -169,14 +221,22 @@ impl Example {
         let root = user.path(folder);
         let diff = user.path("examples").join(self.diff);
         let names = fs::read_to_string(&diff).unwrap();
-        let names: Vec<String> =
-            names.lines().filter_map(|line| line.strip_prefix("+++ b/")).map(str::to_owned).collect();
+        let names: Vec<String> = names
+            .lines()
+            .filter_map(|line| line.strip_prefix("+++ b/"))
+            .map(str::to_owned)
+            .collect();
         let read = |name: &String| fs::read_to_string(root.join(name)).unwrap();
         let before: Vec<String> = names.iter().map(read).collect();
         let [root_name, diff_name] = [&root, &diff].map(|path| path.to_str().unwrap());
         user.runs(Path::new("git"), &["-C", root_name, "apply", diff_name]);
         let after: Vec<String> = names.iter().map(read).collect();
-        names.into_iter().zip(before).zip(after).map(|((name, before), after)| (name, before, after)).collect()
+        names
+            .into_iter()
+            .zip(before)
+            .zip(after)
+            .map(|((name, before), after)| (name, before, after))
+            .collect()
     }
 }
 
@@ -191,14 +251,26 @@ impl Commands {
     fn of(folder: &str) -> Vec<Self> {
         let page = Page::read(&format!("examples/{folder}/README.md"));
         let prose = page.prose();
-        let blocks = page.blocks().into_iter().filter(|block| block.language.is_empty());
+        let blocks = page
+            .blocks()
+            .into_iter()
+            .filter(|block| block.language.is_empty());
         let introduced = blocks.map(|block| {
             // The fence, and blank lines.
-            let before = prose.iter().rev().skip_while(|(number, _)| *number >= block.line).map(|(_, line)| *line);
-            let mut paragraph: Vec<&str> =
-                before.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()).collect();
+            let before = prose
+                .iter()
+                .rev()
+                .skip_while(|(number, _)| *number >= block.line)
+                .map(|(_, line)| *line);
+            let mut paragraph: Vec<&str> = before
+                .skip_while(|line| line.is_empty())
+                .take_while(|line| !line.is_empty())
+                .collect();
             paragraph.reverse();
-            Self { introduction: paragraph.join("\n"), typed: block.text }
+            Self {
+                introduction: paragraph.join("\n"),
+                typed: block.text,
+            }
         });
         introduced.collect()
     }
@@ -206,7 +278,10 @@ impl Commands {
 
 /// Types commands into a shell in the user's folder, which stands for a clone of this repository.
 fn types(user: &User, commands: &str) -> Said {
-    user.tries(Path::new("bash"), &["--noprofile", "--norc", "-euo", "pipefail", "-c", commands])
+    user.tries(
+        Path::new("bash"),
+        &["--noprofile", "--norc", "-euo", "pipefail", "-c", commands],
+    )
 }
 
 fn examples() -> PathBuf {
@@ -222,7 +297,10 @@ fn yaml(text: &str) -> Value {
 }
 
 fn names_in(folder: &Path) -> BTreeSet<String> {
-    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
 }
 
 #[test]
@@ -230,7 +308,11 @@ fn each_example_gives_its_diff() {
     let mut wrong = Vec::new();
     for example in &EXAMPLES {
         let Some(made) = example.made() else { continue };
-        assert!(made.contains("+") && made.contains("mackerel-container-agent"), "{}: {made}", example.diff);
+        assert!(
+            made.contains("+") && made.contains("mackerel-container-agent"),
+            "{}: {made}",
+            example.diff
+        );
         let file = examples().join(example.diff);
         if fs::read_to_string(&file).is_ok_and(|expected| expected == made) {
             continue;
@@ -241,34 +323,62 @@ fn each_example_gives_its_diff() {
             wrong.push(format!("{} should be\n{made}", example.diff));
         }
     }
-    assert!(wrong.is_empty(), "UPDATE_EXAMPLES=1 writes them anew\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "UPDATE_EXAMPLES=1 writes them anew\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// Every folder, diff and block of commands has a test, unless the first line of the block names a need of its own.
 #[test]
 fn nothing_shown_goes_without_a_test() {
-    let of_the_table: BTreeSet<String> = EXAMPLES.iter().map(|example| example.diff.to_owned()).collect();
+    let of_the_table: BTreeSet<String> = EXAMPLES
+        .iter()
+        .map(|example| example.diff.to_owned())
+        .collect();
     let mut folders: BTreeSet<&str> = EXAMPLES.iter().map(Example::folder).collect();
     folders.extend(OTHER_FOLDERS);
-    assert!(folders.iter().copied().eq(names_in(&examples()).iter().map(String::as_str)));
+    assert!(
+        folders
+            .iter()
+            .copied()
+            .eq(names_in(&examples()).iter().map(String::as_str))
+    );
 
     let mut linked = BTreeSet::new();
     for folder in folders {
         let readme = examples().join(folder).join("README.md");
         let lines = fs::read_to_string(&readme).unwrap().lines().count();
-        assert!(lines <= 40, "{folder}/README.md has {lines} lines: more than a screen");
+        assert!(
+            lines <= 40,
+            "{folder}/README.md has {lines} lines: more than a screen"
+        );
         if ["migration", "webhook-helm", "webhook-kustomize"].contains(&folder) {
             continue;
         }
-        let diffs = names_in(&examples().join(folder)).into_iter().filter(|name| name.ends_with(".diff"));
+        let diffs = names_in(&examples().join(folder))
+            .into_iter()
+            .filter(|name| name.ends_with(".diff"));
         let diffs: Vec<String> = diffs.map(|name| format!("{folder}/{name}")).collect();
         for block in Commands::of(folder) {
-            let of = |diff: &&String| block.introduction.contains(&format!("]({})", diff.rsplit('/').next().unwrap()));
+            let of = |diff: &&String| {
+                block
+                    .introduction
+                    .contains(&format!("]({})", diff.rsplit('/').next().unwrap()))
+            };
             let diff = diffs.iter().find(of);
-            assert!(diff.is_some() || block.typed.starts_with("# needs "), "{folder}: {}", block.typed);
+            assert!(
+                diff.is_some() || block.typed.starts_with("# needs "),
+                "{folder}: {}",
+                block.typed
+            );
             linked.extend(diff.cloned());
         }
-        assert!(diffs.iter().all(|diff| linked.contains(diff)), "{folder}: {diffs:?}");
+        assert!(
+            diffs.iter().all(|diff| linked.contains(diff)),
+            "{folder}: {diffs:?}"
+        );
     }
     assert_eq!(linked, of_the_table);
 }
@@ -278,21 +388,38 @@ fn nothing_shown_goes_without_a_test() {
 /// `rbac` in the place of `inject --diff`.
 #[test]
 fn rbac_prints_what_fargate_asks_for() {
-    let example = EXAMPLES.iter().find(|example| example.folder() == "eks-fargate").unwrap();
-    let said = types(&User::new(), &example.commands().replace("inject --diff", "rbac"));
+    let example = EXAMPLES
+        .iter()
+        .find(|example| example.folder() == "eks-fargate")
+        .unwrap();
+    let said = types(
+        &User::new(),
+        &example.commands().replace("inject --diff", "rbac"),
+    );
     assert_eq!(said.code, 0, "{}", said.stderr);
     if std::env::var_os("UPDATE_EXAMPLES").is_some() {
         fs::write(examples().join("eks-fargate/rbac.yaml"), &said.stdout).unwrap();
     }
-    assert_eq!(said.stdout, read("eks-fargate/rbac.yaml"), "UPDATE_EXAMPLES=1 writes it anew");
+    assert_eq!(
+        said.stdout,
+        read("eks-fargate/rbac.yaml"),
+        "UPDATE_EXAMPLES=1 writes it anew"
+    );
 }
 
 #[test]
 fn kubernetes_takes_what_is_to_be_applied() {
     let Some(cluster) = cluster() else { return };
     cluster.namespace("shop", &json!({}));
-    for file in ["cluster/secret.yaml", "cluster/rbac.yaml", "eks-fargate/rbac.yaml"] {
-        let (taken, _, said) = cluster.kubectl(&["apply", "--dry-run=server", "--filename", "-"], &read(file));
+    for file in [
+        "cluster/secret.yaml",
+        "cluster/rbac.yaml",
+        "eks-fargate/rbac.yaml",
+    ] {
+        let (taken, _, said) = cluster.kubectl(
+            &["apply", "--dry-run=server", "--filename", "-"],
+            &read(file),
+        );
         assert!(taken && !said.contains("Warning"), "{file}: {said}");
     }
 }
@@ -307,15 +434,45 @@ fn kubernetes_keeps_the_agent_of_a_custom_resource() {
         assert!(succeeded, "{arguments:?}: {said}");
         out
     };
-    kubectl(&["apply", "--filename", "-"], &read("custom-resource/crd.yaml"));
-    kubectl(&["wait", "--for=condition=Established", "--timeout=60s", "crd/workers.shop.example"], "");
-    let example = EXAMPLES.iter().find(|example| example.folder() == "custom-resource").unwrap();
+    kubectl(
+        &["apply", "--filename", "-"],
+        &read("custom-resource/crd.yaml"),
+    );
+    kubectl(
+        &[
+            "wait",
+            "--for=condition=Established",
+            "--timeout=60s",
+            "crd/workers.shop.example",
+        ],
+        "",
+    );
+    let example = EXAMPLES
+        .iter()
+        .find(|example| example.folder() == "custom-resource")
+        .unwrap();
     for (_, before, after) in example.shown().unwrap() {
         let [before, after] = [before, after].map(|text| {
             // The server knows the kind some moments after it is established.
-            kubectl(&["apply", "--dry-run=server", "--output", "yaml", "--filename", "-"], &text)
+            kubectl(
+                &[
+                    "apply",
+                    "--dry-run=server",
+                    "--output",
+                    "yaml",
+                    "--filename",
+                    "-",
+                ],
+                &text,
+            )
         });
-        assert_eq!(after.matches("image: mackerel/mackerel-container-agent:").count(), 3, "{after}");
+        assert_eq!(
+            after
+                .matches("image: mackerel/mackerel-container-agent:")
+                .count(),
+            3,
+            "{after}"
+        );
         assert_eq!(after.matches(".io/record: v1;").count(), 3, "{after}");
         assert!(!before.contains("mackerel-container-agent"), "{before}");
     }

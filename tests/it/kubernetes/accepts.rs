@@ -19,13 +19,22 @@ use yaml_json_patch::edit;
 /// A case's configuration as it is, and with either kind of sidecar that it can have.
 pub(super) fn kinds_of_sidecar(case: &Case) -> Vec<(&'static str, Config)> {
     let other = |kind, set| Some((kind, case.config_with(set)?));
-    let others = [other("container", "sidecar=container"), other("native", "sidecar=native")];
-    [("as configured", case.config.clone())].into_iter().chain(others.into_iter().flatten()).collect()
+    let others = [
+        other("container", "sidecar=container"),
+        other("native", "sidecar=native"),
+    ];
+    [("as configured", case.config.clone())]
+        .into_iter()
+        .chain(others.into_iter().flatten())
+        .collect()
 }
 
 /// The cases whose injected pods Kubernetes is to take.
 pub(super) fn to_be_accepted() -> Vec<Case> {
-    cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject).collect()
+    cases::all()
+        .into_iter()
+        .filter(|case| case.options.direction == Direction::Inject)
+        .collect()
 }
 
 #[test]
@@ -34,16 +43,28 @@ fn kubernetes_accepts_the_cases() {
     let cases = to_be_accepted();
     let judge = &Judge::new(cluster);
     let judged = for_each(&cases, |case| -> Census {
-        let judged = kinds_of_sidecar(case).into_iter().flat_map(|(kind, config)| {
-            let pairs = pairs(&case.text, &config, case.options);
-            pairs.into_iter().map(move |pair| judge.judge(&format!("{} ({kind})", case.name), &config, &pair))
-        });
+        let judged = kinds_of_sidecar(case)
+            .into_iter()
+            .flat_map(|(kind, config)| {
+                let pairs = pairs(&case.text, &config, case.options);
+                pairs.into_iter().map(move |pair| {
+                    judge.judge(&format!("{} ({kind})", case.name), &config, &pair)
+                })
+            });
         judged.collect()
     });
     let census: Census = judged.into_iter().collect();
     census.nothing_is_wrong();
-    for (way, least) in [(Way::Restricted, 1), (Way::Hardened, 300), (Way::Unenforced, 300), (Way::Workload, 300)] {
-        assert!(census.accepted(way) >= least, "{way}: fewer than {least}\n{census}");
+    for (way, least) in [
+        (Way::Restricted, 1),
+        (Way::Hardened, 300),
+        (Way::Unenforced, 300),
+        (Way::Workload, 300),
+    ] {
+        assert!(
+            census.accepted(way) >= least,
+            "{way}: fewer than {least}\n{census}"
+        );
     }
 }
 
@@ -52,7 +73,13 @@ fn kubernetes_accepts_the_cases() {
 fn kubernetes_accepts_the_examples() {
     let Some(cluster) = cluster() else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    let configured = |file: &str| laws::configuration(Some(&fs::read_to_string(folder.join(file)).unwrap()), &[], None);
+    let configured = |file: &str| {
+        laws::configuration(
+            Some(&fs::read_to_string(folder.join(file)).unwrap()),
+            &[],
+            None,
+        )
+    };
     let mut shown: Vec<(&str, Config, Vec<Shown>)> = Vec::new();
     for example in &EXAMPLES {
         let config = example.configuration.map(configured).unwrap_or_default();
@@ -73,7 +100,9 @@ fn kubernetes_accepts_the_examples() {
 
     let judge = Judge::new(cluster);
     let judged = shown.iter().map(|(name, config, files)| -> Census {
-        let pairs = files.iter().flat_map(|(_, before, after)| paired(before, after, config));
+        let pairs = files
+            .iter()
+            .flat_map(|(_, before, after)| paired(before, after, config));
         let judged: Census = pairs.map(|pair| judge.judge(name, config, &pair)).collect();
         assert!(judged.valid() > 0, "{name}: not one pod is valid");
         judged
@@ -110,16 +139,25 @@ fn kubernetes_refuses_the_container_of_the_original_injector() {
     let pair = pairs(text, &Config::default(), INJECT).pop().unwrap();
     let [before, ours] = [&pair.before, &pair.after].map(hardened);
     let mut theirs = before.clone();
-    theirs["spec"]["containers"].as_array_mut().unwrap().push(container);
+    theirs["spec"]["containers"]
+        .as_array_mut()
+        .unwrap()
+        .push(container);
 
     let judge = Judge::new(cluster);
     let ground = judge.ground(RESTRICTED, &before).unwrap();
     assert_eq!(judge.holds(&ground, &ours), Ok(()));
     let refused = judge.holds(&ground, &theirs).unwrap_err();
-    assert!(refused.contains("PodSecurity") && refused.contains("\"mackerel-container-agent\""), "{refused}");
+    assert!(
+        refused.contains("PodSecurity") && refused.contains("\"mackerel-container-agent\""),
+        "{refused}"
+    );
 
     // A warning about it is a failure just as well.
     let ground = judge.ground(UNENFORCED, &before).unwrap();
     let warned = judge.holds(&ground, &theirs).unwrap_err();
-    assert!(warned.contains("new warnings") && warned.contains("mackerel-container-agent"), "{warned}");
+    assert!(
+        warned.contains("new warnings") && warned.contains("mackerel-container-agent"),
+        "{warned}"
+    );
 }

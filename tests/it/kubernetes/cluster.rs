@@ -98,7 +98,11 @@ impl Cluster {
             "users": [{"name": "tests", "user": {"token": "tests"}}],
         });
         fs::write(folder.join("kubeconfig"), kubeconfig.to_string()).unwrap();
-        fs::write(folder.join("tokens.csv"), "tests,tests,tests,system:masters\n").unwrap();
+        fs::write(
+            folder.join("tokens.csv"),
+            "tests,tests,tests,system:masters\n",
+        )
+        .unwrap();
         fs::write(folder.join("service-account.key"), service_account_key()).unwrap();
         let kubelets = Authority::new("kubelets");
         let client = kubelets.sign("system:masters", "kube-apiserver-kubelet-client", &[]);
@@ -113,7 +117,11 @@ impl Cluster {
             .arg(&folder)
             .args([etcd, kube_apiserver, kubectl])
             .args([of_etcd, of_kube_apiserver].map(|port| port.to_string()));
-        programs.env("HOME", &folder).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        programs
+            .env("HOME", &folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         // Not in the process group of the tests: an interrupt of the terminal would end the script before it has tidied up.
         let programs = programs.process_group(0).spawn().unwrap();
 
@@ -135,11 +143,21 @@ impl Cluster {
         };
         let started = Instant::now();
         while !cluster.is_ready() {
-            assert!(started.elapsed() < START, "kube-apiserver is not ready after {START:?}{}", cluster.logs());
+            assert!(
+                started.elapsed() < START,
+                "kube-apiserver is not ready after {START:?}{}",
+                cluster.logs()
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
-        cluster.namespace(RESTRICTED, &json!({"pod-security.kubernetes.io/enforce": "restricted"}));
-        cluster.namespace(UNENFORCED, &json!({"pod-security.kubernetes.io/warn": "restricted"}));
+        cluster.namespace(
+            RESTRICTED,
+            &json!({"pod-security.kubernetes.io/enforce": "restricted"}),
+        );
+        cluster.namespace(
+            UNENFORCED,
+            &json!({"pod-security.kubernetes.io/warn": "restricted"}),
+        );
         cluster.namespace(SILENT, &json!({}));
         cluster
     }
@@ -147,20 +165,30 @@ impl Cluster {
     fn is_ready(&mut self) -> bool {
         if self.address.is_empty() {
             let log = fs::read_to_string(self.folder.join("kubectl.log")).unwrap_or_default();
-            let Some(address) = log.lines().find_map(|line| line.strip_prefix("Starting to serve on ")) else {
+            let Some(address) = log
+                .lines()
+                .find_map(|line| line.strip_prefix("Starting to serve on "))
+            else {
                 return false;
             };
             self.address = format!("http://{address}");
         }
-        self.http.get(format!("{}/readyz", self.address)).call().is_ok_and(|answer| answer.status() == 200)
+        self.http
+            .get(format!("{}/readyz", self.address))
+            .call()
+            .is_ok_and(|answer| answer.status() == 200)
     }
 
     /// The ends of what the programs wrote.
     fn logs(&self) -> String {
         let end = |program: &str| {
-            let log = fs::read_to_string(self.folder.join(format!("{program}.log"))).unwrap_or_default();
+            let log =
+                fs::read_to_string(self.folder.join(format!("{program}.log"))).unwrap_or_default();
             let lines: Vec<&str> = log.lines().collect();
-            format!("\n== {program}\n{}", lines[lines.len().saturating_sub(15)..].join("\n"))
+            format!(
+                "\n== {program}\n{}",
+                lines[lines.len().saturating_sub(15)..].join("\n")
+            )
         };
         ["etcd", "kube-apiserver", "kubectl"].map(end).concat()
     }
@@ -168,7 +196,11 @@ impl Cluster {
     /// Makes a namespace with these labels.
     pub(crate) fn namespace(&self, name: &str, labels: &Value) {
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}});
-        match self.post("/api/v1/namespaces", "application/json", &namespace.to_string()) {
+        match self.post(
+            "/api/v1/namespaces",
+            "application/json",
+            &namespace.to_string(),
+        ) {
             ApiVerdict::Refused(why) => assert!(why.contains("already exists"), "{why}"),
             ApiVerdict::Accepted { .. } => {}
         }
@@ -180,7 +212,8 @@ impl Cluster {
     fn service_account(&self, namespace: &str, name: &str) {
         let mut known = self.service_accounts.lock().unwrap();
         if known.insert((namespace.to_owned(), name.to_owned())) {
-            let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
+            let account =
+                json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}});
             let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
             // With a name that cannot be, the Pod cannot be either.
             self.post(&path, "application/json", &account.to_string());
@@ -190,8 +223,15 @@ impl Cluster {
     /// Creates or changes an object, as the owner of the fields that it has.
     #[track_caller]
     pub(crate) fn apply(&self, object: &Value) {
-        let address = format!("{}{}?fieldManager=tests&force=true", self.address, path(object));
-        let request = self.http.patch(address).header("Content-Type", "application/apply-patch+yaml");
+        let address = format!(
+            "{}{}?fieldManager=tests&force=true",
+            self.address,
+            path(object)
+        );
+        let request = self
+            .http
+            .patch(address)
+            .header("Content-Type", "application/apply-patch+yaml");
         let mut answer = request.send(object.to_string()).unwrap();
         let said = answer.body_mut().read_to_string().unwrap();
         assert!(answer.status().is_success(), "{said}");
@@ -200,14 +240,24 @@ impl Cluster {
     /// Deletes an object, if it is there.
     #[cfg(feature = "webhook")]
     pub(crate) fn delete(&self, object: &Value) {
-        let _ = self.http.delete(format!("{}{}", self.address, path(object))).call();
+        let _ = self
+            .http
+            .delete(format!("{}{}", self.address, path(object)))
+            .call();
     }
 
     /// The object of this `apiVersion` and `kind`, name and namespace, if it is there.
     pub(crate) fn get(&self, object: &Value) -> Option<Value> {
-        let mut answer = self.http.get(format!("{}{}", self.address, path(object))).call().unwrap();
+        let mut answer = self
+            .http
+            .get(format!("{}{}", self.address, path(object)))
+            .call()
+            .unwrap();
         let text = answer.body_mut().read_to_string().unwrap();
-        answer.status().is_success().then(|| serde_json::from_str(&text).unwrap())
+        answer
+            .status()
+            .is_success()
+            .then(|| serde_json::from_str(&text).unwrap())
     }
 
     /// Creates an object of a kind that [`collection`] knows, in this namespace whatever it says itself.
@@ -223,21 +273,40 @@ impl Cluster {
         }
     }
 
-    fn create_and_get(&self, run: Run, namespace: &str, object: &Value, accept: &str) -> ApiVerdict {
-        let path = collection(object).unwrap_or_else(|| panic!("Kubernetes has no such kind: {object}"));
+    fn create_and_get(
+        &self,
+        run: Run,
+        namespace: &str,
+        object: &Value,
+        accept: &str,
+    ) -> ApiVerdict {
+        let path =
+            collection(object).unwrap_or_else(|| panic!("Kubernetes has no such kind: {object}"));
         let mut object = object.clone();
         object["metadata"]["namespace"] = namespace.into();
-        if let Some(account) = object.pointer("/spec/serviceAccountName").and_then(Value::as_str) {
+        if let Some(account) = object
+            .pointer("/spec/serviceAccountName")
+            .and_then(Value::as_str)
+        {
             self.service_account(namespace, account);
         }
         let path = path.replace("{namespace}", namespace);
-        self.post_and_get(&format!("{path}{}", run.parameter()), "application/json", &object.to_string(), accept)
+        self.post_and_get(
+            &format!("{path}{}", run.parameter()),
+            "application/json",
+            &object.to_string(),
+            accept,
+        )
     }
 
     /// Creates an object from its YAML text, as a dry run.
     pub(crate) fn create_text(&self, collection: &str, namespace: &str, text: &str) -> ApiVerdict {
         let path = collection.replace("{namespace}", namespace);
-        self.post(&format!("{path}{}", Run::Dry.parameter()), "application/yaml", text)
+        self.post(
+            &format!("{path}{}", Run::Dry.parameter()),
+            "application/yaml",
+            text,
+        )
     }
 
     /// True if a ServiceAccount may get this subresource of the nodes.
@@ -247,7 +316,11 @@ impl Cluster {
             "groups": ["system:serviceaccounts", format!("system:serviceaccounts:{namespace}"), "system:authenticated"],
             "resourceAttributes": {"verb": "get", "resource": "nodes", "subresource": part},
         }});
-        self.ask("/apis/authorization.k8s.io/v1/subjectaccessreviews", &review)["status"]["allowed"] == true
+        self.ask(
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+            &review,
+        )["status"]["allowed"]
+            == true
     }
 
     /// The API server's answer to an object that it takes: a review, a request for a token, or a node.
@@ -269,12 +342,20 @@ impl Cluster {
     }
 
     fn post_and_get(&self, path: &str, content_type: &str, body: &str, accept: &str) -> ApiVerdict {
-        let request = self.http.post(format!("{}{path}", self.address)).header("Content-Type", content_type);
+        let request = self
+            .http
+            .post(format!("{}{path}", self.address))
+            .header("Content-Type", content_type);
         let mut answer = request.header("Accept", accept).send(body).unwrap();
-        let warnings =
-            answer.headers().get_all("warning").iter().map(|value| warning(value.to_str().unwrap())).collect();
+        let warnings = answer
+            .headers()
+            .get_all("warning")
+            .iter()
+            .map(|value| warning(value.to_str().unwrap()))
+            .collect();
         let text = answer.body_mut().read_to_string().unwrap();
-        let object: Value = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}: {text}", answer.status()));
+        let object: Value =
+            serde_json::from_str(&text).unwrap_or_else(|_| panic!("{}: {text}", answer.status()));
         if answer.status().is_success() {
             ApiVerdict::Accepted { object, warnings }
         } else {
@@ -290,14 +371,24 @@ impl Cluster {
     /// Marks each Job of the namespace without a condition as complete, as the Job controller would.
     pub(crate) fn complete_jobs(&self, namespace: &str) {
         let path = format!("{}/apis/batch/v1/namespaces/{namespace}/jobs", self.address);
-        let jobs: Value =
-            serde_json::from_str(&self.http.get(&path).call().unwrap().body_mut().read_to_string().unwrap()).unwrap();
+        let jobs: Value = serde_json::from_str(
+            &self
+                .http
+                .get(&path)
+                .call()
+                .unwrap()
+                .body_mut()
+                .read_to_string()
+                .unwrap(),
+        )
+        .unwrap();
         for job in jobs["items"].as_array().unwrap() {
             if job.pointer("/status/conditions").is_some() {
                 continue;
             }
             let time = &job["metadata"]["creationTimestamp"];
-            let condition = |name| json!({"type": name, "status": "True", "lastTransitionTime": time});
+            let condition =
+                |name| json!({"type": name, "status": "True", "lastTransitionTime": time});
             let status = json!({
                 "startTime": time, "completionTime": time, "succeeded": 1,
                 "conditions": [condition("SuccessCriteriaMet"), condition("Complete")],
@@ -313,13 +404,31 @@ impl Cluster {
     /// Runs kubectl with that on its standard input: whether it succeeded, standard output, standard error.
     pub(crate) fn kubectl(&self, arguments: &[&str], input: &str) -> (bool, String, String) {
         let mut kubectl = Command::new(&self.kubectl);
-        kubectl.args(arguments).arg("--kubeconfig").arg(self.folder.join("kubeconfig")).env("HOME", &self.folder);
-        let mut kubectl = kubectl.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        kubectl
+            .args(arguments)
+            .arg("--kubeconfig")
+            .arg(self.folder.join("kubeconfig"))
+            .env("HOME", &self.folder);
+        let mut kubectl = kubectl
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         // It reads all of it before it writes.
-        kubectl.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        kubectl
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(input.as_bytes())
+            .unwrap();
         let output = kubectl.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        (output.status.success(), text(output.stdout), text(output.stderr))
+        (
+            output.status.success(),
+            text(output.stdout),
+            text(output.stderr),
+        )
     }
 }
 
@@ -342,23 +451,42 @@ const THREADS: usize = 4;
 
 /// Does that for each, several at a time; the results are in the order of the items.
 pub(crate) fn for_each<I: Sync, R: Send>(items: &[I], what: impl Fn(&I) -> R + Sync) -> Vec<R> {
-    let part = |thread: usize| -> Vec<R> { items.iter().skip(thread).step_by(THREADS).map(&what).collect() };
+    let part = |thread: usize| -> Vec<R> {
+        items
+            .iter()
+            .skip(thread)
+            .step_by(THREADS)
+            .map(&what)
+            .collect()
+    };
     let mut parts: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || part(thread))).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap().into_iter()).collect()
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| scope.spawn(move || part(thread)))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap().into_iter())
+            .collect()
     });
-    (0..items.len()).filter_map(|index| parts[index % THREADS].next()).collect()
+    (0..items.len())
+        .filter_map(|index| parts[index % THREADS].next())
+        .collect()
 }
 
 /// The path of an object.
 fn path(object: &Value) -> String {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
-    let (version, name) = (text("/apiVersion").unwrap(), text("/metadata/name").unwrap());
+    let (version, name) = (
+        text("/apiVersion").unwrap(),
+        text("/metadata/name").unwrap(),
+    );
     let api = if version.contains('/') { "apis" } else { "api" };
     let kind = text("/kind").unwrap().to_lowercase();
-    let kinds = kind.strip_suffix('y').map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"));
-    let namespace =
-        text("/metadata/namespace").map_or_else(String::new, |namespace| format!("namespaces/{namespace}/"));
+    let kinds = kind
+        .strip_suffix('y')
+        .map_or_else(|| format!("{kind}s"), |stem| format!("{stem}ies"));
+    let namespace = text("/metadata/namespace")
+        .map_or_else(String::new, |namespace| format!("namespaces/{namespace}/"));
     format!("/{api}/{version}/{namespace}{kinds}/{name}")
 }
 
@@ -385,23 +513,57 @@ pub(crate) fn collection(object: &Value) -> Option<&'static str> {
 /// An object without what the API server says of it and of no other one.
 pub(crate) fn without_identity(object: &Value) -> Value {
     let mut object = object.clone();
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+    let text = |field: &str| {
+        object["metadata"][field]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
     // Where there is a `generateName`, the name is a new one each time.
-    let names = [text("uid"), if text("generateName").is_empty() { String::new() } else { text("name") }];
+    let names = [
+        text("uid"),
+        if text("generateName").is_empty() {
+            String::new()
+        } else {
+            text("name")
+        },
+    ];
     let parts = [
         ("", &["status"][..]),
-        ("/metadata", &["uid", "resourceVersion", "creationTimestamp", "generation", "namespace", "managedFields"]),
+        (
+            "/metadata",
+            &[
+                "uid",
+                "resourceVersion",
+                "creationTimestamp",
+                "generation",
+                "namespace",
+                "managedFields",
+            ],
+        ),
     ];
     for (part, fields) in parts {
-        let part = object.pointer_mut(part).and_then(Value::as_object_mut).unwrap();
+        let part = object
+            .pointer_mut(part)
+            .and_then(Value::as_object_mut)
+            .unwrap();
         fields.iter().for_each(|field| drop(part.remove(*field)));
     }
     // A Job labels its Pods with its own uid and name, and a Pod mounts its token by a name of its own.
-    let volumes = object.pointer("/spec/volumes").and_then(Value::as_array).into_iter().flatten();
+    let volumes = object
+        .pointer("/spec/volumes")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let volumes = volumes.filter_map(|volume| volume["name"].as_str());
-    let names = names.iter().map(String::as_str).chain(volumes.filter(|name| name.starts_with("kube-api-access-")));
+    let names = names
+        .iter()
+        .map(String::as_str)
+        .chain(volumes.filter(|name| name.starts_with("kube-api-access-")));
     let text = object.to_string();
-    let text = names.filter(|name| !name.is_empty()).fold(text, |text, name| text.replace(name, "generated"));
+    let text = names
+        .filter(|name| !name.is_empty())
+        .fold(text, |text, name| text.replace(name, "generated"));
     serde_json::from_str(&text).unwrap()
 }
 

@@ -24,7 +24,11 @@ struct Change {
 fn changes(manifest: &str) -> [Change; 3] {
     let change = |what, first: &str, config: &Config, options| {
         let injection = inject(first, config, options);
-        let warnings = injection.outcomes.iter().flat_map(|outcome| &outcome.warnings).map(|warning| warning.reason);
+        let warnings = injection
+            .outcomes
+            .iter()
+            .flat_map(|outcome| &outcome.warnings)
+            .map(|warning| warning.reason);
         Change {
             what,
             first: first.to_owned(),
@@ -33,13 +37,23 @@ fn changes(manifest: &str) -> [Change; 3] {
         }
     };
     let injected = change("injected", manifest, &Config::default(), INJECT);
-    let updated = change("updated", &injected.second, &of_spec("agent: {roles: [shop:batch]}"), INJECT);
+    let updated = change(
+        "updated",
+        &injected.second,
+        &of_spec("agent: {roles: [shop:batch]}"),
+        INJECT,
+    );
     let removed = change("removed", &injected.second, &Config::default(), UNINJECT);
     [injected, updated, removed]
 }
 
 /// Runs a command of kubectl on a manifest, as a user would.
-fn kubectl(cluster: &Cluster, command: &[&str], namespace: &str, manifest: &str) -> Result<(), String> {
+fn kubectl(
+    cluster: &Cluster,
+    command: &[&str],
+    namespace: &str,
+    manifest: &str,
+) -> Result<(), String> {
     let arguments = [command, &["--namespace", namespace, "--filename", "-"]].concat();
     let (succeeded, _, said) = cluster.kubectl(&arguments, manifest);
     if succeeded { Ok(()) } else { Err(said) }
@@ -63,15 +77,30 @@ fn kubernetes_refuses_to_change_the_template_of_a_job_or_a_pod() {
             "pod updates may not",
         ),
     ] {
-        for Change { what, first, second, warnings } in changes(&manifest) {
-            assert!(warnings.contains(&Reason::ImmutableTemplate), "{kind} {what}: {warnings:?}");
+        for Change {
+            what,
+            first,
+            second,
+            warnings,
+        } in changes(&manifest)
+        {
+            assert!(
+                warnings.contains(&Reason::ImmutableTemplate),
+                "{kind} {what}: {warnings:?}"
+            );
             let namespace = format!("{kind}-{what}");
             cluster.namespace(&namespace, &json!({}));
             kubectl(cluster, &["apply"], &namespace, &first).unwrap();
-            let refused = kubectl(cluster, &["apply"], &namespace, &second).err().unwrap_or_default();
+            let refused = kubectl(cluster, &["apply"], &namespace, &second)
+                .err()
+                .unwrap_or_default();
             assert!(refused.contains(says), "{kind} {what}: {refused}");
             // The command that the help of the warning names.
-            assert_eq!(kubectl(cluster, &["replace", "--force"], &namespace, &second), Ok(()), "{kind} {what}");
+            assert_eq!(
+                kubectl(cluster, &["replace", "--force"], &namespace, &second),
+                Ok(()),
+                "{kind} {what}"
+            );
         }
     }
 }
@@ -84,12 +113,25 @@ fn kubernetes_changes_the_template_of_a_deployment() {
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: one}}\nspec:\n  selector: {{matchLabels: {{app: one}}}}\n  \
          template:\n    metadata:\n      labels: {{app: one}}\n    spec:\n      {CONTAINERS}\n"
     );
-    for Change { what, first, second, warnings } in changes(&manifest) {
-        assert!(!warnings.contains(&Reason::ImmutableTemplate), "{what}: {warnings:?}");
+    for Change {
+        what,
+        first,
+        second,
+        warnings,
+    } in changes(&manifest)
+    {
+        assert!(
+            !warnings.contains(&Reason::ImmutableTemplate),
+            "{what}: {warnings:?}"
+        );
         let namespace = format!("deployment-{what}");
         cluster.namespace(&namespace, &json!({}));
         for manifest in [first, second] {
-            assert_eq!(kubectl(cluster, &["apply"], &namespace, &manifest), Ok(()), "{what}");
+            assert_eq!(
+                kubectl(cluster, &["apply"], &namespace, &manifest),
+                Ok(()),
+                "{what}"
+            );
         }
     }
 }

@@ -30,10 +30,12 @@ pub(crate) struct InjectedPair {
 impl InjectedPair {
     /// The templates as Pods, without and with the agent.
     pub(crate) fn pods(&self) -> impl Iterator<Item = (Value, Value)> {
-        let pod = |resource: &Value, template: &str| Some(pod(resource, template, resource.pointer(template)?));
-        self.templates
-            .iter()
-            .filter_map(move |template| Some((pod(&self.before, template)?, pod(&self.after, template)?)))
+        let pod = |resource: &Value, template: &str| {
+            Some(pod(resource, template, resource.pointer(template)?))
+        };
+        self.templates.iter().filter_map(move |template| {
+            Some((pod(&self.before, template)?, pod(&self.after, template)?))
+        })
     }
 }
 
@@ -59,25 +61,49 @@ pub(crate) fn paired(before: &str, after: &str, config: &Config) -> Vec<Injected
 }
 
 /// The same, where the injection of the first text is known.
-fn paired_with(before: &str, of_before: &Injection, after: &str, config: &Config) -> Vec<InjectedPair> {
+fn paired_with(
+    before: &str,
+    of_before: &Injection,
+    after: &str,
+    config: &Config,
+) -> Vec<InjectedPair> {
     let injection = inject(after, config, laws::INJECT);
     let (before, after) = (resources(before, of_before), resources(after, &injection));
     assert_eq!(before.len(), after.len(), "an injection loses resources");
-    let decided = injection.outcomes.chunk_by(|one, next| one.offset == next.offset);
+    let decided = injection
+        .outcomes
+        .chunk_by(|one, next| one.offset == next.offset);
     let pair = |((before, after), decided): ((Read, Read), &[Outcome])| {
-        let (Some((before, text_before)), Some((after, text_after))) = (before, after) else { return None };
+        let (Some((before, text_before)), Some((after, text_after))) = (before, after) else {
+            return None;
+        };
         // An agent that was edited by hand is not judged.
-        let templates = decided.iter().filter(|outcome| outcome.decision.reason.class() == Class::Done);
+        let templates = decided
+            .iter()
+            .filter(|outcome| outcome.decision.reason.class() == Class::Done);
         let templates: Vec<String> = templates
             .map(|outcome| outcome.template.clone())
             .filter(|template| has_agent(after.pointer(template)))
             .collect();
         let identity = &decided.first()?.identity;
         let name = format!("{}/{}", identity.kind, identity.name);
-        let texts = text_before.zip(text_after).map(|(before, after)| [before, after]);
-        (!templates.is_empty()).then_some(InjectedPair { name, before, after, templates, texts })
+        let texts = text_before
+            .zip(text_after)
+            .map(|(before, after)| [before, after]);
+        (!templates.is_empty()).then_some(InjectedPair {
+            name,
+            before,
+            after,
+            templates,
+            texts,
+        })
     };
-    before.into_iter().zip(after).zip(decided).filter_map(pair).collect()
+    before
+        .into_iter()
+        .zip(after)
+        .zip(decided)
+        .filter_map(pair)
+        .collect()
 }
 
 fn without_agent(text: &str, config: &Config) -> String {
@@ -97,10 +123,15 @@ type Read = Option<(Value, Option<String>)>;
 /// The resources that have pod templates.
 fn resources(text: &str, injection: &Injection) -> Vec<Read> {
     let documents: Vec<_> = documents(text).map(|document| document.span).collect();
-    let resources = injection.outcomes.chunk_by(|one, next| one.offset == next.offset);
+    let resources = injection
+        .outcomes
+        .chunk_by(|one, next| one.offset == next.offset);
     let read = |outcomes: &[Outcome]| {
         let outcome = outcomes.first()?;
-        let span = documents.iter().find(|span| span.contains(&outcome.offset))?.clone();
+        let span = documents
+            .iter()
+            .find(|span| span.contains(&outcome.offset))?
+            .clone();
         let tree = yaml::read_complete(&text[span.clone()]).ok()?;
         let root = tree.root()?;
         let value = yaml::to_json(&tree, root).ok()?;
@@ -116,14 +147,22 @@ fn resources(text: &str, injection: &Injection) -> Vec<Read> {
 
 /// A template of a resource as a Pod of its own, under a name that fits wherever it goes.
 fn pod(resource: &Value, pointer: &str, template: &Value) -> Value {
-    let mut metadata = template.get("metadata").filter(|metadata| metadata.is_object()).cloned().unwrap_or(json!({}));
+    let mut metadata = template
+        .get("metadata")
+        .filter(|metadata| metadata.is_object())
+        .cloned()
+        .unwrap_or(json!({}));
     metadata["name"] = "subject".into();
     let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template.get("spec")});
     if let Some(policy) = policy_of_controller(resource, pointer, template) {
         pod["spec"]["restartPolicy"] = policy.into();
     }
     // A StatefulSet gives its Pods a volume for each of its claims.
-    let claims = resource.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).into_iter().flatten();
+    let claims = resource
+        .pointer("/spec/volumeClaimTemplates")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     for name in claims.filter_map(|claim| claim["metadata"]["name"].as_str()) {
         let volume = json!({"name": name, "persistentVolumeClaim": {"claimName": name}});
         match pod.pointer_mut("/spec/volumes") {
@@ -136,15 +175,22 @@ fn pod(resource: &Value, pointer: &str, template: &Value) -> Value {
 
 /// The restart policy that a controller gives to the pods of a template: the one beside it, or a default where it has none.
 fn policy_of_controller(resource: &Value, pointer: &str, template: &Value) -> Option<&'static str> {
-    let holder = pointer.rsplit_once('/').and_then(|(holder, _)| resource.pointer(holder));
+    let holder = pointer
+        .rsplit_once('/')
+        .and_then(|(holder, _)| resource.pointer(holder));
     match holder.and_then(|holder| holder["restartPolicy"].as_str()) {
         Some("Always") => return Some("Always"),
         Some("Never" | "ExitCode") => return Some("Never"),
         Some("OnFailure") => return Some("OnFailure"),
         _ => {}
     }
-    let group = resource["apiVersion"].as_str().and_then(|version| Some(version.rsplit_once('/')?.0));
-    let completes = match (group.unwrap_or_default(), resource["kind"].as_str().unwrap_or_default()) {
+    let group = resource["apiVersion"]
+        .as_str()
+        .and_then(|version| Some(version.rsplit_once('/')?.0));
+    let completes = match (
+        group.unwrap_or_default(),
+        resource["kind"].as_str().unwrap_or_default(),
+    ) {
         ("ray.io", _) => pointer.ends_with("/submitterPodTemplate"),
         ("actions.github.com", _) => pointer == "/spec/template",
         ("batch" | "jobset.x-k8s.io" | "keda.sh" | "kubeflow.org" | "trainer.kubeflow.org", _)
@@ -154,7 +200,11 @@ fn policy_of_controller(resource: &Value, pointer: &str, template: &Value) -> Op
         | ("example.com", "Import") => true,
         _ => false,
     };
-    (completes && template.pointer("/spec/restartPolicy").is_none_or(Value::is_null)).then_some("OnFailure")
+    (completes
+        && template
+            .pointer("/spec/restartPolicy")
+            .is_none_or(Value::is_null))
+    .then_some("OnFailure")
 }
 
 /// The resource with what Kubernetes demands of its kind and a shortened manifest leaves out: a name, and a selector.
@@ -165,9 +215,16 @@ pub(crate) fn completed(resource: &Value, name: &str) -> Value {
         resource["metadata"] = json!({});
     }
     resource["metadata"]["name"] = name.into();
-    let selects = matches!(kind.as_str(), "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet");
-    let template = resource.pointer_mut("/spec/template").filter(|_| selects || kind == "ReplicationController");
-    let Some(Value::Object(template)) = template else { return resource };
+    let selects = matches!(
+        kind.as_str(),
+        "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet"
+    );
+    let template = resource
+        .pointer_mut("/spec/template")
+        .filter(|_| selects || kind == "ReplicationController");
+    let Some(Value::Object(template)) = template else {
+        return resource;
+    };
     let metadata = template.entry("metadata").or_insert(Value::Null);
     if metadata.is_null() {
         *metadata = json!({});
@@ -186,10 +243,16 @@ pub(crate) fn completed(resource: &Value, name: &str) -> Value {
 pub(crate) fn hardened(pod: &Value) -> Value {
     let mut pod = pod.clone();
     for list in ["containers", "initContainers", "ephemeralContainers"] {
-        let Some(containers) = pod.pointer_mut(&format!("/spec/{list}")).and_then(Value::as_array_mut) else {
+        let Some(containers) = pod
+            .pointer_mut(&format!("/spec/{list}"))
+            .and_then(Value::as_array_mut)
+        else {
             continue;
         };
-        for container in containers.iter_mut().filter(|container| !is_injected(container)) {
+        for container in containers
+            .iter_mut()
+            .filter(|container| !is_injected(container))
+        {
             container["securityContext"] = json!({
                 "allowPrivilegeEscalation": false,
                 "capabilities": {"drop": ["ALL"]},
@@ -202,5 +265,8 @@ pub(crate) fn hardened(pod: &Value) -> Value {
 }
 
 fn is_injected(container: &Value) -> bool {
-    matches!(container["name"].as_str(), Some("mackerel-container-agent" | "mackerel-wait-for"))
+    matches!(
+        container["name"].as_str(),
+        Some("mackerel-container-agent" | "mackerel-wait-for")
+    )
 }

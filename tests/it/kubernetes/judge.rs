@@ -65,7 +65,12 @@ impl Census {
     #[track_caller]
     pub(super) fn nothing_is_wrong(&self) {
         let shown: Vec<&str> = self.wrong.iter().take(20).map(String::as_str).collect();
-        assert!(self.wrong.is_empty(), "{} wrong, of these:\n{}\n{self}", self.wrong.len(), shown.join("\n"));
+        assert!(
+            self.wrong.is_empty(),
+            "{} wrong, of these:\n{}\n{self}",
+            self.wrong.len(),
+            shown.join("\n")
+        );
     }
 
     fn judged(&mut self, way: Way, subject: &str, outcome: Result<(), String>) {
@@ -86,7 +91,10 @@ impl FromIterator<Census> for Census {
                 let counts = sum.accepted.entry(way).or_default();
                 *counts = (counts.0 + before, counts.1 + after);
             }
-            sum.invalid = (sum.invalid.0 + part.invalid.0, sum.invalid.1 + part.invalid.1);
+            sum.invalid = (
+                sum.invalid.0 + part.invalid.0,
+                sum.invalid.1 + part.invalid.1,
+            );
             sum.wrong.extend(part.wrong);
         }
         sum
@@ -96,10 +104,16 @@ impl FromIterator<Census> for Census {
 impl fmt::Display for Census {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (way, (before, after)) in &self.accepted {
-            writeln!(out, "  {way}: accepted {before} before, {after} with the agent")?;
+            writeln!(
+                out,
+                "  {way}: accepted {before} before, {after} with the agent"
+            )?;
         }
         let (pods, workloads) = self.invalid;
-        writeln!(out, "  refused before too: {pods} pods, {workloads} workloads")
+        writeln!(
+            out,
+            "  refused before too: {pods} pods, {workloads} workloads"
+        )
     }
 }
 
@@ -113,8 +127,13 @@ pub(super) struct Ground {
 /// True if a configuration changes settings of the agent's container that "restricted" demands.
 fn gives_up_restricted(config: &Config) -> bool {
     let [given, default] = [config, &Config::default()].map(|config| {
-        ["allowPrivilegeEscalation", "capabilities", "runAsNonRoot", "seccompProfile"]
-            .map(|field| config.value(&format!("agent.securityContext.{field}")))
+        [
+            "allowPrivilegeEscalation",
+            "capabilities",
+            "runAsNonRoot",
+            "seccompProfile",
+        ]
+        .map(|field| config.value(&format!("agent.securityContext.{field}")))
     });
     given != default
 }
@@ -127,7 +146,10 @@ pub(super) struct Judge {
 
 impl Judge {
     pub(super) fn new(cluster: &'static Cluster) -> Self {
-        Self { cluster, known: Mutex::default() }
+        Self {
+            cluster,
+            known: Mutex::default(),
+        }
     }
 
     fn ask(&self, namespace: &'static str, object: &Value) -> DryRunAnswer {
@@ -142,7 +164,10 @@ impl Judge {
 
     /// The object as it was before, in that namespace. None where it is refused.
     pub(super) fn ground(&self, namespace: &'static str, before: &Value) -> Option<Ground> {
-        self.ask(namespace, before).ok().map(|warnings| Ground { namespace, warnings })
+        self.ask(namespace, before).ok().map(|warnings| Ground {
+            namespace,
+            warnings,
+        })
     }
 
     /// The injected object on the same ground.
@@ -150,9 +175,15 @@ impl Judge {
     /// # Errors
     /// Returns the reason of the refusal, or the warnings that the object did not have before.
     pub(super) fn holds(&self, ground: &Ground, after: &Value) -> Result<(), String> {
-        let warnings = self.ask(ground.namespace, after).map_err(|why| format!("refused: {why}"))?;
+        let warnings = self
+            .ask(ground.namespace, after)
+            .map_err(|why| format!("refused: {why}"))?;
         let new: Vec<&String> = warnings.difference(&ground.warnings).collect();
-        if new.is_empty() { Ok(()) } else { Err(format!("new warnings: {new:?}")) }
+        if new.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("new warnings: {new:?}"))
+        }
     }
 
     /// The templates of a resource as Pods, and the resource itself where Kubernetes knows its kind.
@@ -162,22 +193,37 @@ impl Judge {
         let given_up = gives_up_restricted(config);
         let lenient = if given_up { SILENT } else { UNENFORCED };
         for (before, after) in pair.pods() {
-            let restricted = |pod: &Value| if given_up { None } else { self.ground(RESTRICTED, pod) };
+            let restricted = |pod: &Value| {
+                if given_up {
+                    None
+                } else {
+                    self.ground(RESTRICTED, pod)
+                }
+            };
             if let Some(ground) = restricted(&before) {
                 census.judged(Way::Restricted, &subject, self.holds(&ground, &after));
                 continue;
             }
-            let way = if given_up { Way::GivenUp } else { Way::Unenforced };
+            let way = if given_up {
+                Way::GivenUp
+            } else {
+                Way::Unenforced
+            };
             match self.ground(lenient, &before) {
                 Some(ground) => census.judged(way, &subject, self.holds(&ground, &after)),
                 None => census.invalid.0 += 1,
             }
             if let Some(ground) = restricted(&hardened(&before)) {
-                census.judged(Way::Hardened, &subject, self.holds(&ground, &hardened(&after)));
+                census.judged(
+                    Way::Hardened,
+                    &subject,
+                    self.holds(&ground, &hardened(&after)),
+                );
             }
         }
         if collection(&pair.after).is_some() && pair.after["kind"] != "Pod" {
-            let [before, after] = [&pair.before, &pair.after].map(|resource| completed(resource, "subject"));
+            let [before, after] =
+                [&pair.before, &pair.after].map(|resource| completed(resource, "subject"));
             // A workload is not refused for the sake of its pods: of those there is only a warning.
             match self.ground(lenient, &before) {
                 Some(ground) => census.judged(Way::Workload, &subject, self.holds(&ground, &after)),

@@ -13,10 +13,20 @@ fn kubernetes_reads_the_injected_text_as_we_do() {
     let mut namespaces = BTreeSet::new();
     let mut wrong = Vec::new();
     let (mut accepted, mut refused) = (0, 0);
-    for case in cases::all().into_iter().filter(|case| case.options.direction == Direction::Inject) {
+    for case in cases::all()
+        .into_iter()
+        .filter(|case| case.options.direction == Direction::Inject)
+    {
         for pair in pairs(&case.text, &case.config, case.options) {
-            let (Some([_, after]), Some(collection)) = (&pair.texts, collection(&pair.after)) else { continue };
-            let namespace = pair.after.pointer("/metadata/namespace").and_then(Value::as_str).unwrap_or("default");
+            let (Some([_, after]), Some(collection)) = (&pair.texts, collection(&pair.after))
+            else {
+                continue;
+            };
+            let namespace = pair
+                .after
+                .pointer("/metadata/namespace")
+                .and_then(Value::as_str)
+                .unwrap_or("default");
             if namespace != "default" && namespaces.insert(namespace.to_owned()) {
                 cluster.namespace(namespace, &json!({}));
             }
@@ -25,11 +35,10 @@ fn kubernetes_reads_the_injected_text_as_we_do() {
                 let as_text = cluster.create_text(collection, namespace, text);
                 match (as_text, cluster.create(Run::Dry, namespace, value)) {
                     (ApiVerdict::Refused(_), ApiVerdict::Refused(_)) => Ok(false),
-                    (ApiVerdict::Accepted { object: text, .. }, ApiVerdict::Accepted { object: value, .. })
-                        if without_identity(&text) == without_identity(&value) =>
-                    {
-                        Ok(true)
-                    }
+                    (
+                        ApiVerdict::Accepted { object: text, .. },
+                        ApiVerdict::Accepted { object: value, .. },
+                    ) if without_identity(&text) == without_identity(&value) => Ok(true),
                     (as_text, as_value) => Err(format!("{as_text:?}\n{as_value:?}")),
                 }
             };
@@ -41,5 +50,9 @@ fn kubernetes_reads_the_injected_text_as_we_do() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(accepted >= 50, "only {accepted} of {} manifests are complete", accepted + refused);
+    assert!(
+        accepted >= 50,
+        "only {accepted} of {} manifests are complete",
+        accepted + refused
+    );
 }

@@ -13,12 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use yaml_json_patch::edit;
 
 /// The kinds that the cluster has, as kubectl takes them.
-const KINDS: &str =
-    "pods,podtemplates,replicationcontrollers,deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs";
+const KINDS: &str = "pods,podtemplates,replicationcontrollers,deployments,statefulsets,daemonsets,replicasets,jobs,cronjobs";
 
 /// The List that `kubectl get -o yaml` prints for a namespace.
 fn printed(cluster: &Cluster, namespace: &str) -> String {
-    let (succeeded, text, said) = cluster.kubectl(&["get", KINDS, "--namespace", namespace, "--output", "yaml"], "");
+    let (succeeded, text, said) = cluster.kubectl(
+        &["get", KINDS, "--namespace", namespace, "--output", "yaml"],
+        "",
+    );
     assert!(succeeded, "{said}");
     text
 }
@@ -27,10 +29,22 @@ fn printed(cluster: &Cluster, namespace: &str) -> String {
 fn objects(text: &str) -> BTreeMap<String, Value> {
     let list: Value = serde_yaml::from_str(text).unwrap();
     let object = |item: &Value| {
-        let name = format!("{}/{}", item["kind"].as_str().unwrap(), item["metadata"]["name"].as_str().unwrap());
-        (name, without_empty(without_identity(item)).unwrap_or(Value::Null))
+        let name = format!(
+            "{}/{}",
+            item["kind"].as_str().unwrap(),
+            item["metadata"]["name"].as_str().unwrap()
+        );
+        (
+            name,
+            without_empty(without_identity(item)).unwrap_or(Value::Null),
+        )
     };
-    list["items"].as_array().unwrap().iter().map(object).collect()
+    list["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(object)
+        .collect()
 }
 
 /// Absent, null and empty are one.
@@ -38,10 +52,17 @@ fn without_empty(value: Value) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::Array(items) if items.is_empty() => None,
-        Value::Array(items) => Some(items.into_iter().map(|item| without_empty(item).unwrap_or(Value::Null)).collect()),
+        Value::Array(items) => Some(
+            items
+                .into_iter()
+                .map(|item| without_empty(item).unwrap_or(Value::Null))
+                .collect(),
+        ),
         Value::Object(entries) => {
-            let entries: Map<String, Value> =
-                entries.into_iter().filter_map(|(key, value)| Some((key, without_empty(value)?))).collect();
+            let entries: Map<String, Value> = entries
+                .into_iter()
+                .filter_map(|(key, value)| Some((key, without_empty(value)?)))
+                .collect();
             (!entries.is_empty()).then_some(Value::Object(entries))
         }
         value => Some(value),
@@ -55,8 +76,9 @@ fn kubernetes_gives_back_what_uninject_understands() {
     for case in to_be_accepted() {
         let mut seen = Vec::new();
         for (_, config) in kinds_of_sidecar(&case) {
-            for pair in
-                pairs(&case.text, &config, case.options).into_iter().filter(|pair| collection(&pair.after).is_some())
+            for pair in pairs(&case.text, &config, case.options)
+                .into_iter()
+                .filter(|pair| collection(&pair.after).is_some())
             {
                 // The kind that is configured is one of the two.
                 if seen.contains(&pair.after) {
@@ -71,10 +93,15 @@ fn kubernetes_gives_back_what_uninject_understands() {
         }
     }
     let [never, injected] = ["never-injected", "injected"];
-    [never, injected].into_iter().for_each(|namespace| cluster.namespace(namespace, &json!({})));
+    [never, injected]
+        .into_iter()
+        .for_each(|namespace| cluster.namespace(namespace, &json!({})));
     let created = for_each(&workloads, |[before, after]| {
         let create = |namespace: &str, object: &Value| {
-            matches!(cluster.create(Run::Wet, namespace, object), ApiVerdict::Accepted { .. })
+            matches!(
+                cluster.create(Run::Wet, namespace, object),
+                ApiVerdict::Accepted { .. }
+            )
         };
         create(never, before) && {
             assert!(create(injected, after), "{after:#}");
@@ -108,13 +135,24 @@ fn kubernetes_gives_back_what_uninject_understands() {
             Some(removed) => {
                 let [expected, removed] = [expected, removed].map(|value| format!("{value:#}"));
                 let diff = similar::TextDiff::from_lines(&expected, &removed);
-                wrong.push(format!("== {name}\n{}", diff.unified_diff().context_radius(3)));
+                wrong.push(format!(
+                    "== {name}\n{}",
+                    diff.unified_diff().context_radius(3)
+                ));
             }
             None => wrong.push(format!("== {name} is missing")),
         }
     }
-    assert!(wrong.is_empty(), "{} of {created} differ:\n{}", wrong.len(), wrong.join("\n"));
-    let kinds: BTreeSet<&str> = expected.keys().filter_map(|name| name.split('/').next()).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {created} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    let kinds: BTreeSet<&str> = expected
+        .keys()
+        .filter_map(|name| name.split('/').next())
+        .collect();
     assert_eq!(kinds.len(), KINDS.split(',').count(), "{kinds:?}");
     assert!(created > 300, "only {created} were created");
 }

@@ -13,7 +13,9 @@ const HEAD: &str = "        openAPIV3Schema:\n";
 
 /// The JSON Schema in the words of OpenAPI 3.0, which knows neither `const` nor lists of types.
 fn open_api(json_schema: &Value) -> Value {
-    let Value::Object(keywords) = json_schema else { return json_schema.clone() };
+    let Value::Object(keywords) = json_schema else {
+        return json_schema.clone();
+    };
     let mut schema = Map::new();
     for (keyword, value) in keywords {
         match (keyword.as_str(), value) {
@@ -30,11 +32,13 @@ fn open_api(json_schema: &Value) -> Value {
                 schema.insert("enum".to_owned(), values.clone());
             }
             ("type", Value::Array(types)) => {
-                let (null, types): (Vec<_>, Vec<_>) = types.iter().partition(|name| **name == "null");
+                let (null, types): (Vec<_>, Vec<_>) =
+                    types.iter().partition(|name| **name == "null");
                 match types[..] {
                     [only] => schema.insert("type".to_owned(), only.clone()),
                     _ => {
-                        let any: Vec<Value> = types.iter().map(|name| json!({"type": name})).collect();
+                        let any: Vec<Value> =
+                            types.iter().map(|name| json!({"type": name})).collect();
                         schema.insert("anyOf".to_owned(), any.into())
                     }
                 };
@@ -45,8 +49,10 @@ fn open_api(json_schema: &Value) -> Value {
             // The injector reads null as absent, and a default of null means nothing to catalogs.
             ("default", Value::Null) => {}
             ("properties", Value::Object(properties)) => {
-                let properties: Map<_, _> =
-                    properties.iter().map(|(name, property)| (name.clone(), open_api(property))).collect();
+                let properties: Map<_, _> = properties
+                    .iter()
+                    .map(|(name, property)| (name.clone(), open_api(property)))
+                    .collect();
                 schema.insert(keyword.clone(), properties.into());
             }
             ("items" | "additionalProperties", inner) => {
@@ -71,13 +77,19 @@ fn the_schema_is_that_of_the_configuration() {
     let (text, _) = definition();
     let (head, _) = text.split_once(HEAD).unwrap();
     let lines = serde_yaml::to_string(&open_api(&schema())).unwrap();
-    let lines: String = lines.lines().map(|line| format!("          {line}\n")).collect();
+    let lines: String = lines
+        .lines()
+        .map(|line| format!("          {line}\n"))
+        .collect();
     let expected = [head, HEAD, &lines].concat();
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         fs::write(root().join("krm-fn/definition.yaml"), &expected).unwrap();
     }
     let (text, _) = definition();
-    assert!(text == expected, "krm-fn/definition.yaml: `UPDATE_EXPECTED=1 cargo test definition` writes it anew");
+    assert!(
+        text == expected,
+        "krm-fn/definition.yaml: `UPDATE_EXPECTED=1 cargo test definition` writes it anew"
+    );
 }
 
 /// Both schemas find the same fault with each configuration of the tests, or none.
@@ -87,11 +99,20 @@ fn the_schema_judges_as_that_of_config_schema() {
     let open_api = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
     let (json_schema, mut faulty) = (schema(), 0);
     let folders = ["valid", "invalid"].map(|folder| root().join("tests/configs").join(folder));
-    for path in folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path()) {
+    for path in folders
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+    {
         let text = fs::read_to_string(&path).unwrap();
-        let Ok(value) = serde_yaml::from_str::<Value>(&text) else { continue };
+        let Ok(value) = serde_yaml::from_str::<Value>(&text) else {
+            continue;
+        };
         let places = |schema: &Value| {
-            let mut places: Vec<String> = broken(schema, &value, "").iter().map(|said| place(said)).collect();
+            let mut places: Vec<String> = broken(schema, &value, "")
+                .iter()
+                .map(|said| place(said))
+                .collect();
             places.sort();
             places.dedup();
             places
@@ -145,7 +166,10 @@ fn kubernetes_takes_the_schema() {
     });
     let collection = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let verdict = cluster.create_text(collection, "", &custom_resource.to_string());
-    assert!(matches!(verdict, ApiVerdict::Accepted { .. }), "{verdict:?}");
+    assert!(
+        matches!(verdict, ApiVerdict::Accepted { .. }),
+        "{verdict:?}"
+    );
 }
 
 #[test]
@@ -155,16 +179,30 @@ fn it_names_what_is_shipped() {
     let (group, version) = API_VERSION.split_once('/').unwrap();
     assert_eq!(
         (&definition["apiVersion"], &definition["kind"]),
-        (&json!("config.kubernetes.io/v1alpha1"), &json!("KRMFunctionDefinition"))
+        (
+            &json!("config.kubernetes.io/v1alpha1"),
+            &json!("KRMFunctionDefinition")
+        )
     );
-    assert_eq!((&spec["group"], &spec["names"]["kind"]), (&json!(group), &json!(KIND)));
+    assert_eq!(
+        (&spec["group"], &spec["names"]["kind"]),
+        (&json!(group), &json!(KIND))
+    );
     let only = &spec["versions"][0];
     assert_eq!(only["name"], version);
     assert_eq!(only["license"], env!("CARGO_PKG_LICENSE"));
-    let image = concat!("localhost/mackerel-agent-injector:", env!("CARGO_PKG_VERSION"));
+    let image = concat!(
+        "localhost/mackerel-agent-injector:",
+        env!("CARGO_PKG_VERSION")
+    );
     assert_eq!(only["runtime"]["container"]["image"], image);
     assert_eq!(only["runtime"]["exec"]["path"], "mackerel-agent-injector");
-    let pages: Vec<&Value> = only["examples"].as_array().unwrap().iter().chain([&only["usage"]]).collect();
+    let pages: Vec<&Value> = only["examples"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .chain([&only["usage"]])
+        .collect();
     for page in &pages {
         assert!(root().join(page.as_str().unwrap()).is_file(), "{page}");
     }

@@ -15,8 +15,15 @@ fn helm_installs_upgrades_and_rolls_back_the_example_chart() {
     let Some(packages) = packages() else { return };
     let Some(cluster) = cluster() else { return };
     for (helm, namespace) in helms().zip(["helm3", "helm4"]) {
-        let user = packages.user(&helm, "").with("KUBECONFIG", cluster.kubeconfig());
-        let release = PluginRelease { cluster, user, helm: &helm, namespace };
+        let user = packages
+            .user(&helm, "")
+            .with("KUBECONFIG", cluster.kubeconfig());
+        let release = PluginRelease {
+            cluster,
+            user,
+            helm: &helm,
+            namespace,
+        };
         release.lives();
     }
 }
@@ -30,27 +37,52 @@ struct PluginRelease<'a> {
 
 impl PluginRelease<'_> {
     fn lives(&self) {
-        self.cluster.namespace(self.namespace, &serde_json::json!({}));
+        self.cluster
+            .namespace(self.namespace, &serde_json::json!({}));
         let post_renderer = post_renderer(&self.user, self.helm);
-        let chart = ["shop", "examples/helm/shop", "--post-renderer", &post_renderer];
+        let chart = [
+            "shop",
+            "examples/helm/shop",
+            "--post-renderer",
+            &post_renderer,
+        ];
         let dry = self.helm(&[&["install", "--dry-run=server"], &chart[..]].concat());
-        assert_eq!(dry.matches("mackerel/mackerel-container-agent:").count(), SHOP_CHART_INJECTED.len(), "{dry}");
+        assert_eq!(
+            dry.matches("mackerel/mackerel-container-agent:").count(),
+            SHOP_CHART_INJECTED.len(),
+            "{dry}"
+        );
         assert_eq!(self.agents(), [] as [String; 0]);
 
         self.helm(&[&["install"], &chart[..]].concat());
         let installed = self.workloads();
         assert_eq!(self.agents(), SHOP_CHART_INJECTED);
-        assert!(installed.contains("name: shop-migrate"), "the hook, in:\n{installed}");
+        assert!(
+            installed.contains("name: shop-migrate"),
+            "the hook, in:\n{installed}"
+        );
 
-        let newer = ["--set", "image.tag=2", "--post-renderer-args", "--set=apiKey.secretKeyRef.name=team-key"];
+        let newer = [
+            "--set",
+            "image.tag=2",
+            "--post-renderer-args",
+            "--set=apiKey.secretKeyRef.name=team-key",
+        ];
         self.helm(&[&["upgrade"], &chart[..], &newer].concat());
         let upgraded = self.workloads();
         assert_eq!(self.agents(), SHOP_CHART_INJECTED);
-        assert_eq!(upgraded.matches("name: team-key").count(), SHOP_CHART_INJECTED.len(), "{upgraded}");
+        assert_eq!(
+            upgraded.matches("name: team-key").count(),
+            SHOP_CHART_INJECTED.len(),
+            "{upgraded}"
+        );
 
         // A rollback renders nothing: it takes the manifest that was stored.
         self.helm(&["rollback", "shop", "1"]);
-        assert_eq!(self.templates(&self.workloads()), self.templates(&installed));
+        assert_eq!(
+            self.templates(&self.workloads()),
+            self.templates(&installed)
+        );
 
         self.helm(&["uninstall", "shop"]);
         assert_eq!(self.agents(), [] as [String; 0]);
@@ -66,7 +98,10 @@ impl PluginRelease<'_> {
                     std::thread::sleep(Duration::from_millis(100));
                 }
             });
-            let ran = self.user.prints(self.helm, &[arguments, &["--namespace", self.namespace]].concat());
+            let ran = self.user.prints(
+                self.helm,
+                &[arguments, &["--namespace", self.namespace]].concat(),
+            );
             done.store(true, Ordering::Relaxed);
             ran.unwrap_or_else(|said| panic!("helm {arguments:?}: {said}"))
         })
@@ -74,7 +109,13 @@ impl PluginRelease<'_> {
 
     /// The workloads of the namespace as `kubectl get` prints them.
     fn workloads(&self) -> String {
-        let get = ["get", WORKLOADS, "--output=yaml", "--namespace", self.namespace];
+        let get = [
+            "get",
+            WORKLOADS,
+            "--output=yaml",
+            "--namespace",
+            self.namespace,
+        ];
         let (succeeded, stdout, stderr) = self.cluster.kubectl(&get, "");
         assert!(succeeded, "{stderr}");
         stdout
@@ -86,7 +127,8 @@ impl PluginRelease<'_> {
         for (name, spec) in self.templates(&self.workloads()) {
             for list in ["containers", "initContainers"] {
                 let containers = spec[list].as_sequence().into_iter().flatten();
-                let ours = containers.filter(|container| container["name"] == "mackerel-container-agent");
+                let ours =
+                    containers.filter(|container| container["name"] == "mackerel-container-agent");
                 agents.extend(ours.map(|_| format!("{name} {list}")));
             }
         }
@@ -98,14 +140,19 @@ impl PluginRelease<'_> {
     /// the first revision.
     fn templates(&self, workloads: &str) -> Vec<(String, Value)> {
         let lists = documents(workloads);
-        let items = lists.iter().flat_map(|list| list["items"].as_sequence().unwrap());
+        let items = lists
+            .iter()
+            .flat_map(|list| list["items"].as_sequence().unwrap());
         let items = items.filter(|item| item["metadata"]["name"] != "shop-migrate");
         let template = |item: &Value| match &item["spec"]["jobTemplate"] {
             Value::Null => item["spec"]["template"]["spec"].clone(),
             job => job["spec"]["template"]["spec"].clone(),
         };
         let name = |item: &Value| {
-            let name = item["metadata"]["name"].as_str().unwrap().replace("-import-2", "-import-1");
+            let name = item["metadata"]["name"]
+                .as_str()
+                .unwrap()
+                .replace("-import-2", "-import-1");
             format!("{}/{name}", item["kind"].as_str().unwrap())
         };
         items.map(|item| (name(item), template(item))).collect()

@@ -10,7 +10,11 @@ pub(super) fn serve(folder: &Path) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let folder = folder.to_owned();
-    std::thread::spawn(move || listener.incoming().for_each(|stream| answer(&stream.unwrap(), &folder)));
+    std::thread::spawn(move || {
+        listener
+            .incoming()
+            .for_each(|stream| answer(&stream.unwrap(), &folder))
+    });
     address
 }
 
@@ -18,10 +22,14 @@ fn answer(mut stream: &TcpStream, folder: &Path) {
     let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
     let request = lines.next().unwrap_or_default();
     let mut words = request.split(' ');
-    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let (method, path) = (
+        words.next().unwrap_or_default(),
+        words.next().unwrap_or_default(),
+    );
     lines.take_while(|line| !line.is_empty()).for_each(drop);
     let file: PathBuf = folder.join(path.trim_start_matches('/'));
-    let (status, body) = fs::read(file).map_or(("404 Not Found", Vec::new()), |body| ("200 OK", body));
+    let (status, body) =
+        fs::read(file).map_or(("404 Not Found", Vec::new()), |body| ("200 OK", body));
     let head = format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/gzip\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         body.len()

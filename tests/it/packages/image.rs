@@ -10,7 +10,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// The name of the image in the examples.
-const IMAGE: &str = concat!("localhost/mackerel-agent-injector:", env!("CARGO_PKG_VERSION"));
+const IMAGE: &str = concat!(
+    "localhost/mackerel-agent-injector:",
+    env!("CARGO_PKG_VERSION")
+);
 
 /// The store that holds the image, as environment variables for podman and buildah.
 struct Store {
@@ -37,22 +40,39 @@ fn build() -> Option<Store> {
     let is_root = script(Command::new("id").arg("-u")).trim() == "0";
     let of_root = "runtime = \"runc\"\ncgroup_manager = \"cgroupfs\"\n\
         [containers]\ndefault_ulimits = [\"nofile=1024:1024\", \"nproc=1000:1000\"]\n";
-    let containers = ["[engine]\nevents_logger = \"file\"\n", if is_root { of_root } else { "" }].concat();
+    let containers = [
+        "[engine]\nevents_logger = \"file\"\n",
+        if is_root { of_root } else { "" },
+    ]
+    .concat();
     fs::write(folder.join("containers.conf"), containers).unwrap();
     let place = |name: &str| format!("{name:?} = {:?}\n", folder.join(name)).replacen('"', "", 2);
-    let storage = format!("[storage]\ndriver = \"vfs\"\n{}{}", place("graphroot"), place("runroot"));
+    let storage = format!(
+        "[storage]\ndriver = \"vfs\"\n{}{}",
+        place("graphroot"),
+        place("runroot")
+    );
     fs::write(folder.join("storage.conf"), storage).unwrap();
     let mut variables = vec![
         ("CONTAINERS_CONF", folder.join("containers.conf")),
         ("CONTAINERS_STORAGE_CONF", folder.join("storage.conf")),
     ];
-    variables.extend(std::env::var_os("XDG_RUNTIME_DIR").map(|run| ("XDG_RUNTIME_DIR", run.into())));
+    variables
+        .extend(std::env::var_os("XDG_RUNTIME_DIR").map(|run| ("XDG_RUNTIME_DIR", run.into())));
 
     let mut build = Command::new("krm-fn/build");
-    build.arg(IMAGE).arg(program).env("BUILDER", "buildah").envs(variables.iter().cloned());
+    build
+        .arg(IMAGE)
+        .arg(program)
+        .env("BUILDER", "buildah")
+        .envs(variables.iter().cloned());
     let id = script(&mut build).trim().to_owned();
     // Those of earlier runs, which have lost their name.
-    script(Command::new("buildah").args(["rmi", "--prune", "--force"]).envs(variables.iter().cloned()));
+    script(
+        Command::new("buildah")
+            .args(["rmi", "--prune", "--force"])
+            .envs(variables.iter().cloned()),
+    );
     Some(Store { variables, id })
 }
 
@@ -67,18 +87,28 @@ pub(crate) fn podman() -> Option<Command> {
 /// A user who has the image and a `docker`, which is podman; without the injector, a `docker` that runs `cat`.
 pub(crate) fn user_of_image() -> Option<User> {
     let user = user(image()?);
-    symlink(root().join("tests/tools/identity"), user.path("without/docker")).unwrap();
+    symlink(
+        root().join("tests/tools/identity"),
+        user.path("without/docker"),
+    )
+    .unwrap();
     Some(user)
 }
 
 /// A user who has the image and a `docker`, which is podman.
 fn user(store: &Store) -> User {
-    let user = store.variables.iter().fold(User::new(), |user, (variable, value)| user.with(variable, value.clone()));
+    let user = store
+        .variables
+        .iter()
+        .fold(User::new(), |user, (variable, value)| {
+            user.with(variable, value.clone())
+        });
     let docker = user.path("with/docker");
     fs::write(&docker, "#!/bin/sh\nexec podman \"$@\"\n").unwrap();
     fs::set_permissions(&docker, fs::Permissions::from_mode(0o755)).unwrap();
     // Its name in older releases, and in newer ones.
-    user.with("KPT_FN_RUNTIME", "podman").with("KRM_FN_RUNTIME", "podman")
+    user.with("KPT_FN_RUNTIME", "podman")
+        .with("KRM_FN_RUNTIME", "podman")
 }
 
 /// As `kustomize build --enable-alpha-plugins` and kpt run the image, and Kubernetes with `runAsNonRoot`.
@@ -87,87 +117,175 @@ fn it_runs_as_nobody_without_network_and_holds_nothing_but_the_program() {
     let Some(store) = image() else { return };
     let user = user(store);
     let podman = Path::new("podman");
-    for options in
-        [&["--network", "none", "--user", "nobody", "--security-opt=no-new-privileges"][..], &["--read-only"]]
-    {
+    for options in [
+        &[
+            "--network",
+            "none",
+            "--user",
+            "nobody",
+            "--security-opt=no-new-privileges",
+        ][..],
+        &["--read-only"],
+    ] {
         let run = [&["run", "--rm", "-i"][..], options, &[IMAGE, "--version"]].concat();
-        assert_eq!(user.runs(podman, &run), format!("{PROGRAM} {}\n", env!("CARGO_PKG_VERSION")));
+        assert_eq!(
+            user.runs(podman, &run),
+            format!("{PROGRAM} {}\n", env!("CARGO_PKG_VERSION"))
+        );
     }
-    let inspect = |format: &str| user.runs(podman, &["image", "inspect", "--format", format, IMAGE]);
-    assert_eq!(inspect("{{.Config.User}} {{.Config.Entrypoint}}"), format!("65534:65534 [/usr/bin/{PROGRAM}]\n"));
-    let label = |name: &str| inspect(&format!("{{{{index .Labels \"org.opencontainers.image.{name}\"}}}}"));
+    let inspect =
+        |format: &str| user.runs(podman, &["image", "inspect", "--format", format, IMAGE]);
+    assert_eq!(
+        inspect("{{.Config.User}} {{.Config.Entrypoint}}"),
+        format!("65534:65534 [/usr/bin/{PROGRAM}]\n")
+    );
+    let label = |name: &str| {
+        inspect(&format!(
+            "{{{{index .Labels \"org.opencontainers.image.{name}\"}}}}"
+        ))
+    };
     assert_eq!(label("version").trim(), env!("CARGO_PKG_VERSION"));
     assert_eq!(label("licenses").trim(), "Apache-2.0");
     assert_eq!(label("description").trim(), env!("CARGO_PKG_DESCRIPTION"));
-    let annotation = |name: &str| inspect(&format!("{{{{index .Annotations \"dev.kpt.fn.meta.{name}\"}}}}"));
+    let annotation = |name: &str| {
+        inspect(&format!(
+            "{{{{index .Annotations \"dev.kpt.fn.meta.{name}\"}}}}"
+        ))
+    };
     assert_eq!(annotation("types").trim(), "mutator");
-    assert_eq!(annotation("description").trim(), env!("CARGO_PKG_DESCRIPTION"));
+    assert_eq!(
+        annotation("description").trim(),
+        env!("CARGO_PKG_DESCRIPTION")
+    );
     assert_eq!(annotation("documentationurl").trim(), "krm-fn/README.md");
     let size: u64 = inspect("{{.Size}}").trim().parse().unwrap();
     let of_the_program = fs::metadata(static_program().unwrap()).unwrap().len();
-    assert!(size < of_the_program + 64 * 1024, "{size} bytes, of which {of_the_program} are the program");
+    assert!(
+        size < of_the_program + 64 * 1024,
+        "{size} bytes, of which {of_the_program} are the program"
+    );
 }
 
 #[test]
 fn the_same_program_gives_the_same_image() {
     let Some(store) = image() else { return };
     let mut again = Command::new("krm-fn/build");
-    again.args(["again"]).arg(static_program().unwrap()).env("BUILDER", "buildah");
-    assert_eq!(script(again.envs(store.variables.iter().cloned())).trim(), store.id);
+    again
+        .args(["again"])
+        .arg(static_program().unwrap())
+        .env("BUILDER", "buildah");
+    assert_eq!(
+        script(again.envs(store.variables.iter().cloned())).trim(),
+        store.id
+    );
     // FROM scratch: no program of the other architecture has to be run to build for it.
     let mut other = Command::new("krm-fn/build");
-    other.args(["other"]).arg(static_program().unwrap()).arg("arm64").env("BUILDER", "buildah");
+    other
+        .args(["other"])
+        .arg(static_program().unwrap())
+        .arg("arm64")
+        .env("BUILDER", "buildah");
     script(other.envs(store.variables.iter().cloned()));
-    let format = ["image", "inspect", "--format", "{{.Os}}/{{.Architecture}}", "other"];
-    assert_eq!(user(store).runs(Path::new("podman"), &format), "linux/arm64\n");
+    let format = [
+        "image",
+        "inspect",
+        "--format",
+        "{{.Os}}/{{.Architecture}}",
+        "other",
+    ];
+    assert_eq!(
+        user(store).runs(Path::new("podman"), &format),
+        "linux/arm64\n"
+    );
 }
 
 #[test]
 fn kustomize_runs_it_as_a_container() {
     for version in ["5.8.", "5.6."] {
-        let (Some(kustomize), Some(store)) = (tools::find("kustomize", version), image()) else { continue };
+        let (Some(kustomize), Some(store)) = (tools::find("kustomize", version), image()) else {
+            continue;
+        };
         let user = user(store);
         let folder = "examples/kustomize-container";
         // No --enable-exec: containers need none.
         let in_container = user.runs(&kustomize, &["build", "--enable-alpha-plugins", folder]);
         let configuration = user.reads("kustomize-container/mackerel-agent.yaml");
-        assert!(configuration.contains(&format!("container:\n        image: {IMAGE}\n")), "{configuration}");
-        let with_program =
-            configuration.replace(&format!("container:\n        image: {IMAGE}"), "exec:\n        path: cat");
-        fs::write(user.path("examples/kustomize-container/mackerel-agent.yaml"), with_program).unwrap();
-        let without = user.runs(&kustomize, &["build", "--enable-alpha-plugins", "--enable-exec", folder]);
+        assert!(
+            configuration.contains(&format!("container:\n        image: {IMAGE}\n")),
+            "{configuration}"
+        );
+        let with_program = configuration.replace(
+            &format!("container:\n        image: {IMAGE}"),
+            "exec:\n        path: cat",
+        );
+        fs::write(
+            user.path("examples/kustomize-container/mackerel-agent.yaml"),
+            with_program,
+        )
+        .unwrap();
+        let without = user.runs(
+            &kustomize,
+            &["build", "--enable-alpha-plugins", "--enable-exec", folder],
+        );
         same_but_for_the_agent(
             &in_container,
             &without,
             &["CronJob/report initContainers", "Deployment/web containers"],
         );
-        assert!(in_container.contains("shop:web"), "the role of the functionConfig, in:\n{in_container}");
+        assert!(
+            in_container.contains("shop:web"),
+            "the role of the functionConfig, in:\n{in_container}"
+        );
     }
 }
 
 #[test]
 fn kpt_renders_with_it_as_with_the_program() {
-    let (Some(kpt), Some(store)) = (tools::find("kpt", ""), image()) else { return };
+    let (Some(kpt), Some(store)) = (tools::find("kpt", ""), image()) else {
+        return;
+    };
     let (user, other) = (user(store), User::new());
-    let kptfile = user.reads("kpt/Kptfile").replace(&format!("exec: {PROGRAM}"), &format!("image: {IMAGE}"));
+    let kptfile = user
+        .reads("kpt/Kptfile")
+        .replace(&format!("exec: {PROGRAM}"), &format!("image: {IMAGE}"));
     fs::write(user.path("examples/kpt/Kptfile"), &kptfile).unwrap();
     assert!(kptfile.contains(IMAGE), "{kptfile}");
     user.runs(&kpt, &["fn", "render", "examples/kpt"]);
     other.runs(&kpt, &["fn", "render", "--allow-exec", "examples/kpt"]);
-    for file in ["deployment.yaml", "jobs.yaml", "mackerel-agent.yaml"].map(|file| format!("kpt/{file}")) {
+    for file in
+        ["deployment.yaml", "jobs.yaml", "mackerel-agent.yaml"].map(|file| format!("kpt/{file}"))
+    {
         assert_eq!(user.reads(&file), other.reads(&file));
     }
-    assert!(user.reads("kpt/deployment.yaml").contains("mackerel-container-agent"));
+    assert!(
+        user.reads("kpt/deployment.yaml")
+            .contains("mackerel-container-agent")
+    );
 }
 
 #[test]
 fn kpt_eval_runs_it_and_kpt_doc_shows_its_help() {
-    let (Some(kpt), Some(store)) = (tools::find("kpt", ""), image()) else { return };
+    let (Some(kpt), Some(store)) = (tools::find("kpt", ""), image()) else {
+        return;
+    };
     let (user, other) = (user(store), User::new());
     let setting = ["--", "apiKey.secretKeyRef.name=team-key"];
-    user.runs(&kpt, &[&["fn", "eval", "examples/kpt", "-i", IMAGE], &setting[..]].concat());
-    other.runs(&kpt, &[&["fn", "eval", "examples/kpt", "--exec", PROGRAM], &setting[..]].concat());
-    assert_eq!(user.reads("kpt/deployment.yaml"), other.reads("kpt/deployment.yaml"));
+    user.runs(
+        &kpt,
+        &[&["fn", "eval", "examples/kpt", "-i", IMAGE], &setting[..]].concat(),
+    );
+    other.runs(
+        &kpt,
+        &[
+            &["fn", "eval", "examples/kpt", "--exec", PROGRAM],
+            &setting[..],
+        ]
+        .concat(),
+    );
+    assert_eq!(
+        user.reads("kpt/deployment.yaml"),
+        other.reads("kpt/deployment.yaml")
+    );
     assert!(user.reads("kpt/deployment.yaml").contains("name: team-key"));
 
     let help = user.runs(&kpt, &["fn", "doc", "-i", IMAGE]);
@@ -176,7 +294,9 @@ fn kpt_eval_runs_it_and_kpt_doc_shows_its_help() {
 
 #[test]
 fn kpt_shows_why_the_container_refuses() {
-    let (Some(kpt), Some(store)) = (tools::find("kpt", ""), image()) else { return };
+    let (Some(kpt), Some(store)) = (tools::find("kpt", ""), image()) else {
+        return;
+    };
     let user = user(store);
     user.asks_badly("kpt/deployment.yaml");
     let before = user.reads("kpt/deployment.yaml");

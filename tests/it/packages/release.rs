@@ -17,14 +17,24 @@ const PAGES: &str = "https://example.com/tree/v1/";
 /// The command that makes them.
 pub(super) fn release(helm: &Path, folder: &Path, programs: &[(&str, &Path)]) -> Command {
     let mut release = Command::new(".ci/release");
-    release.arg(folder).args(programs.iter().map(|(platform, program)| format!("{platform}={}", program.display())));
-    release.env("HELM", helm).env("IMAGE", IMAGE).env("PAGES", PAGES);
+    release.arg(folder).args(
+        programs
+            .iter()
+            .map(|(platform, program)| format!("{platform}={}", program.display())),
+    );
+    release
+        .env("HELM", helm)
+        .env("IMAGE", IMAGE)
+        .env("PAGES", PAGES);
     release
 }
 
 /// The names of the files in a folder.
 fn names(folder: &Path) -> BTreeSet<String> {
-    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect()
 }
 
 #[test]
@@ -41,7 +51,10 @@ fn every_file_has_its_checksum() {
     // signature; the definition.
     assert_eq!(listed.len(), 3 * 6 + 5 + 2 + 2);
     let check = "cd \"$0\" && sha256sum --check --strict --quiet SHA256SUMS";
-    assert_eq!(script(Command::new("sh").args(["-c", check]).arg(&packages.folder)), "");
+    assert_eq!(
+        script(Command::new("sh").args(["-c", check]).arg(&packages.folder)),
+        ""
+    );
 }
 
 #[test]
@@ -51,11 +64,27 @@ fn an_archive_holds_the_program_its_manual_and_completions() {
         let folder = tempfile::tempdir().unwrap();
         let name = format!("mackerel-agent-injector-{VERSION}-{platform}");
         let archive = packages.folder.join(format!("{name}.tar.gz"));
-        script(Command::new("tar").args(["-xzf"]).arg(archive).arg("-C").arg(folder.path()));
+        script(
+            Command::new("tar")
+                .args(["-xzf"])
+                .arg(archive)
+                .arg("-C")
+                .arg(folder.path()),
+        );
         let inside = folder.path().join(name);
-        let program =
-            if platform.starts_with("windows") { "mackerel-agent-injector.exe" } else { "mackerel-agent-injector" };
-        let expected = ["CHANGELOG.md", "LICENSE", "README.md", "completions", "man", program];
+        let program = if platform.starts_with("windows") {
+            "mackerel-agent-injector.exe"
+        } else {
+            "mackerel-agent-injector"
+        };
+        let expected = [
+            "CHANGELOG.md",
+            "LICENSE",
+            "README.md",
+            "completions",
+            "man",
+            program,
+        ];
         assert_eq!(names(&inside), expected.map(str::to_owned).into());
         assert_eq!(names(&inside.join("completions")).len(), 4);
         assert!(names(&inside.join("man")).contains("mackerel-agent-injector-inject.1"));
@@ -92,13 +121,27 @@ fn the_chart_has_the_version_and_the_image_of_the_release() {
     let archive = archive.to_str().unwrap();
     for helm in super::helm_plugins::helms() {
         let user = User::new();
-        assert!(user.runs(&helm, &["verify", "--keyring", &packages.keyring, archive]).contains("Chart Hash Verified"));
-        let sets = ["--kube-version=1.30", "--set=tls.mode=cert-manager"];
-        let rendered = user.runs(&helm, &[&["template", "injector", archive], &sets[..]].concat());
-        assert!(rendered.contains(&format!("\n          image: \"{IMAGE}\"\n")), "{rendered}");
-        assert!(rendered.contains(&format!("\n    app.kubernetes.io/version: \"{VERSION}\"\n")), "{rendered}");
         assert!(
-            rendered.contains(&format!("helm.sh/chart: mackerel-agent-injector-webhook-{VERSION}\n")),
+            user.runs(&helm, &["verify", "--keyring", &packages.keyring, archive])
+                .contains("Chart Hash Verified")
+        );
+        let sets = ["--kube-version=1.30", "--set=tls.mode=cert-manager"];
+        let rendered = user.runs(
+            &helm,
+            &[&["template", "injector", archive], &sets[..]].concat(),
+        );
+        assert!(
+            rendered.contains(&format!("\n          image: \"{IMAGE}\"\n")),
+            "{rendered}"
+        );
+        assert!(
+            rendered.contains(&format!("\n    app.kubernetes.io/version: \"{VERSION}\"\n")),
+            "{rendered}"
+        );
+        assert!(
+            rendered.contains(&format!(
+                "helm.sh/chart: mackerel-agent-injector-webhook-{VERSION}\n"
+            )),
             "{rendered}"
         );
     }
@@ -107,7 +150,9 @@ fn the_chart_has_the_version_and_the_image_of_the_release() {
 /// The programs are by `.ci/reproducible`; here it is what is made of them.
 #[test]
 fn the_same_programs_give_the_same_files() {
-    let (Some(packages), Some(helm), Some(program)) = (packages(), tools::find("helm", "4."), static_program()) else {
+    let (Some(packages), Some(helm), Some(program)) =
+        (packages(), tools::find("helm", "4."), static_program())
+    else {
         return;
     };
     let again = tempfile::tempdir().unwrap();
@@ -116,7 +161,8 @@ fn the_same_programs_give_the_same_files() {
     let is_alike = |name: &String| name.contains(platform()) || *name == chart();
     for name in names(again.path()).into_iter().filter(is_alike) {
         assert!(
-            fs::read(again.path().join(&name)).unwrap() == fs::read(packages.folder.join(&name)).unwrap(),
+            fs::read(again.path().join(&name)).unwrap()
+                == fs::read(packages.folder.join(&name)).unwrap(),
             "{name}"
         );
         compared += 1;
@@ -130,10 +176,19 @@ fn the_crate_holds_no_test_data() {
     let mut list = Command::new(env!("CARGO"));
     let list = script(list.args(["package", "--list", "--allow-dirty", "--offline"]));
     let sources = |name: &&str| name.starts_with("src/") && name.ends_with(".rs");
-    let others: BTreeSet<&str> =
-        list.lines().filter(|name| !sources(name) && *name != ".cargo_vcs_info.json").collect();
-    let expected =
-        ["CHANGELOG.md", "Cargo.lock", "Cargo.toml", "Cargo.toml.orig", "LICENSE", "README.ja.md", "README.md"];
+    let others: BTreeSet<&str> = list
+        .lines()
+        .filter(|name| !sources(name) && *name != ".cargo_vcs_info.json")
+        .collect();
+    let expected = [
+        "CHANGELOG.md",
+        "Cargo.lock",
+        "Cargo.toml",
+        "Cargo.toml.orig",
+        "LICENSE",
+        "README.ja.md",
+        "README.md",
+    ];
     assert_eq!(others, expected.into());
     assert!(list.lines().any(|name| name == "src/main.rs"));
 }

@@ -8,7 +8,10 @@ use std::process::Command;
 pub(super) fn static_program() -> Option<&'static Path> {
     // The flag that links the program so links this one too.
     if !cfg!(target_feature = "crt-static") {
-        tools::missing("a static program", "tests/run links one, on Linux with the static C library");
+        tools::missing(
+            "a static program",
+            "tests/run links one, on Linux with the static C library",
+        );
         return None;
     }
     Some(Path::new(env!("CARGO_BIN_EXE_mackerel-agent-injector")))
@@ -23,6 +26,11 @@ pub(super) fn root() -> &'static Path {
 pub(super) fn script(command: &mut Command) -> String {
     let output = command.current_dir(root()).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{command:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
     text(&output.stdout)
 }

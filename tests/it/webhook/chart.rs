@@ -23,7 +23,8 @@ use std::process::Command;
 const RELEASE: [&str; 3] = ["mackerel-agent-injector", "--namespace", "mackerel"];
 
 /// Modes that render without a cluster.
-const PROVIDED: &str = "tls.mode=provided,tls.provided.secretName=server,tls.provided.caBundle=QUJD";
+const PROVIDED: &str =
+    "tls.mode=provided,tls.provided.secretName=server,tls.provided.caBundle=QUJD";
 const CERT_MANAGER: &str = "tls.mode=cert-manager";
 pub(super) const OPENSHIFT: &str = "tls.mode=openshift";
 
@@ -37,23 +38,38 @@ fn chart() -> PathBuf {
 
 /// Both Helms, if they are installed.
 fn helms() -> impl Iterator<Item = PathBuf> {
-    ["3.", "4."].into_iter().filter_map(|version| tools::find("helm", version))
+    ["3.", "4."]
+        .into_iter()
+        .filter_map(|version| tools::find("helm", version))
 }
 
 /// Runs a test with both Helms at once: most of its time is waiting.
 #[cfg(feature = "webhook")]
 fn with_helms(test: impl Fn(&Path) + Sync) {
     let helms: Vec<_> = helms().collect();
-    std::thread::scope(|scope| helms.iter().for_each(|helm| drop(scope.spawn(|| test(helm)))));
+    std::thread::scope(|scope| {
+        helms
+            .iter()
+            .for_each(|helm| drop(scope.spawn(|| test(helm))))
+    });
 }
 
 /// Runs a tool that needs no cluster: standard output, or standard error where it fails.
 fn run(tool: &Path, arguments: &[&str]) -> Result<String, String> {
     let home = tempfile::tempdir().unwrap();
     let mut command = Command::new(tool);
-    let output = command.args(arguments).current_dir(root()).env("HOME", home.path()).output().unwrap();
+    let output = command
+        .args(arguments)
+        .current_dir(root())
+        .env("HOME", home.path())
+        .output()
+        .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    if output.status.success() {
+        Ok(text(output.stdout))
+    } else {
+        Err(text(output.stderr))
+    }
 }
 
 /// The objects of the chart with these `--set`, in the order of their kinds and names.
@@ -79,13 +95,18 @@ fn objects(text: &str) -> Vec<Value> {
 
 /// `Kind/name`
 fn name(object: &Value) -> String {
-    format!("{}/{}", object["kind"].as_str().unwrap(), object["metadata"]["name"].as_str().unwrap())
+    format!(
+        "{}/{}",
+        object["kind"].as_str().unwrap(),
+        object["metadata"]["name"].as_str().unwrap()
+    )
 }
 
 /// The chart as both Helms render it with these values: the same for both. None, with a line on standard error, if no Helm is
 /// installed.
 pub(super) fn rendered(sets: &[&str]) -> Option<Rendered> {
-    let mut all = helms().map(|helm| render(&helm, sets).unwrap_or_else(|said| panic!("{sets:?}: {said}")));
+    let mut all =
+        helms().map(|helm| render(&helm, sets).unwrap_or_else(|said| panic!("{sets:?}: {said}")));
     let first = all.next()?;
     if let Some(second) = all.next() {
         assert_eq!(first, second, "{sets:?}");
@@ -95,7 +116,13 @@ pub(super) fn rendered(sets: &[&str]) -> Option<Rendered> {
 
 /// Returns the error of each Helm.
 fn refused(sets: &[&str]) -> Vec<String> {
-    helms().map(|helm| render(&helm, sets).map(|_| sets).expect_err("it is rendered")).collect()
+    helms()
+        .map(|helm| {
+            render(&helm, sets)
+                .map(|_| sets)
+                .expect_err("it is rendered")
+        })
+        .collect()
 }
 
 pub(super) struct Rendered(Vec<Value>);
@@ -112,12 +139,17 @@ impl Rendered {
     #[track_caller]
     fn at(&self, kind: &str, pointer: &str) -> &Value {
         let object = self.of_kind(kind).unwrap_or_else(|| panic!("no {kind}"));
-        object.pointer(pointer).unwrap_or_else(|| panic!("no {pointer} in {object:#}"))
+        object
+            .pointer(pointer)
+            .unwrap_or_else(|| panic!("no {pointer} in {object:#}"))
     }
 
     /// The webhooks, with the names of their configurations.
     fn webhooks(&self) -> impl Iterator<Item = &Value> {
-        let kinds = ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+        let kinds = [
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
+        ];
         let configurations = kinds.into_iter().filter_map(|kind| self.of_kind(kind));
         configurations.flat_map(|configuration| configuration["webhooks"].as_array().unwrap())
     }
@@ -125,14 +157,20 @@ impl Rendered {
     /// The webhook at a path.
     #[track_caller]
     fn webhook(&self, path: &str) -> &Value {
-        let mut found =
-            self.webhooks().filter(|webhook| webhook.pointer("/clientConfig/service/path").unwrap() == path);
-        found.next().unwrap_or_else(|| panic!("no webhook at {path}"))
+        let mut found = self
+            .webhooks()
+            .filter(|webhook| webhook.pointer("/clientConfig/service/path").unwrap() == path);
+        found
+            .next()
+            .unwrap_or_else(|| panic!("no webhook at {path}"))
     }
 
     /// The configuration as the server reads it.
     fn configuration(&self) -> Value {
-        let text = self.at("ConfigMap", "/data/agent-injector.yaml").as_str().unwrap();
+        let text = self
+            .at("ConfigMap", "/data/agent-injector.yaml")
+            .as_str()
+            .unwrap();
         serde_yaml::from_str(text).unwrap()
     }
 }

@@ -27,21 +27,41 @@ pub(crate) const MAX_DEPTH: usize = 255;
 #[cold]
 pub(crate) fn read_into(text: &str, mut nodes: Vec<Node>) -> Result<Tree<'_>, YamlError> {
     if text.len() >= NONE as usize {
-        return Err(YamlError { offset: 0, message: "the document is larger than 4 GiB".to_owned() });
+        return Err(YamlError {
+            offset: 0,
+            message: "the document is larger than 4 GiB".to_owned(),
+        });
     }
-    let bom = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    let bom = if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    };
     let mut shown = Cow::Borrowed(text);
     let mut more = unindented_quotes::MAX_SCALARS;
     loop {
         nodes.clear();
-        let tree = Tree { text, nodes, properties: Vec::new(), declared_tags: BTreeMap::new() };
-        let mut builder = TreeBuilder { tree, open: Vec::new(), cursor: bom, anchors: Vec::new(), documents: 0 };
+        let tree = Tree {
+            text,
+            nodes,
+            properties: Vec::new(),
+            declared_tags: BTreeMap::new(),
+        };
+        let mut builder = TreeBuilder {
+            tree,
+            open: Vec::new(),
+            cursor: bom,
+            anchors: Vec::new(),
+            documents: 0,
+        };
         let stop = match builder.run(&shown) {
             Ok(()) => return Ok(builder.tree),
             Err(stop) => stop,
         };
         let joined = match &stop {
-            Stop::Unindented { inside, .. } if more > 0 => unindented_quotes::joined(&shown, builder.cursor, *inside),
+            Stop::Unindented { inside, .. } if more > 0 => {
+                unindented_quotes::joined(&shown, builder.cursor, *inside)
+            }
             _ => None,
         };
         shown = Cow::Owned(joined.ok_or(stop)?);
@@ -97,11 +117,19 @@ struct Before {
 
 impl Before {
     fn start(&self) -> Option<usize> {
-        self.anchor.iter().chain(&self.tag).map(|range| range.start).min()
+        self.anchor
+            .iter()
+            .chain(&self.tag)
+            .map(|range| range.start)
+            .min()
     }
 
     fn end(&self) -> Option<usize> {
-        self.anchor.iter().chain(&self.tag).map(|range| range.end).max()
+        self.anchor
+            .iter()
+            .chain(&self.tag)
+            .map(|range| range.end)
+            .max()
     }
 }
 
@@ -127,7 +155,10 @@ impl TreeBuilder<'_> {
         let mut parser = Parser::new_from_str_with_options(shown, options);
         while let Some(next) = parser.next_event() {
             let (event, span) = next.map_err(|error| self.stop(&error))?;
-            let mut before = Before { tag: span.tag_span().and_then(|tag| tag.byte_range()), ..Before::default() };
+            let mut before = Before {
+                tag: span.tag_span().and_then(|tag| tag.byte_range()),
+                ..Before::default()
+            };
             // The anchor's event follows that of its node.
             if event.is_node()
                 && let Some(Ok((Event::Anchor(id, _), anchor))) = parser.peek()
@@ -145,14 +176,18 @@ impl TreeBuilder<'_> {
         let doubtful = self.tree.nodes.last().filter(|node| {
             let (start, end) = (node.start as usize, node.end as usize);
             let text = self.tree.text.get(start..end).unwrap_or_default();
-            node.kind == Kind::Scalar && node.style == Style::Plain && end == self.cursor && text.contains('\n')
+            node.kind == Kind::Scalar
+                && node.style == Style::Plain
+                && end == self.cursor
+                && text.contains('\n')
         });
         let from = doubtful.map_or(self.cursor, |node| node.start as usize);
         let error = explain(scan, self.tree.text, from);
         match scan.kind() {
-            ErrorKind::InvalidQuotedScalarIndent => {
-                Stop::Unindented { inside: scan.marker().byte_offset().unwrap_or(self.cursor), error }
-            }
+            ErrorKind::InvalidQuotedScalarIndent => Stop::Unindented {
+                inside: scan.marker().byte_offset().unwrap_or(self.cursor),
+                error,
+            },
             _ => Stop::Broken(error),
         }
     }
@@ -163,7 +198,10 @@ impl TreeBuilder<'_> {
             Event::DocumentStart(explicit, _) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err(error(range.start, "expected one document, but a second document starts here"));
+                    return Err(error(
+                        range.start,
+                        "expected one document, but a second document starts here",
+                    ));
                 }
                 if *explicit {
                     self.cursor = range.end;
@@ -193,7 +231,12 @@ impl TreeBuilder<'_> {
         self.leaf(Kind::Scalar, Style::Plain, at..at, NONE, before)
     }
 
-    fn scalar(&mut self, style: ScalarStyle, range: Range<usize>, before: &Before) -> Result<(), YamlError> {
+    fn scalar(
+        &mut self,
+        style: ScalarStyle,
+        range: Range<usize>,
+        before: &Before,
+    ) -> Result<(), YamlError> {
         self.lead_in(false)?;
         self.cursor = before.end().unwrap_or(self.cursor);
         let at = self.skip();
@@ -228,7 +271,9 @@ impl TreeBuilder<'_> {
         self.lead_in(false)?;
         let at = self.skip();
         let known = self.anchors.binary_search_by_key(&id, |(known, _)| *known);
-        let (Ok(found), true) = (known, range.start == at) else { return Err(lost(at)) };
+        let (Ok(found), true) = (known, range.start == at) else {
+            return Err(lost(at));
+        };
         let target = self.anchors[found].1;
         let properties = &mut self.tree.properties;
         if let Ok(found) = properties.binary_search_by_key(&target, |p| p.node) {
@@ -248,16 +293,24 @@ impl TreeBuilder<'_> {
         self.cursor = before.end().unwrap_or(self.cursor);
         let at = self.skip();
         let bracket = if kind == Kind::Mapping { b'{' } else { b'[' };
-        let style = if style == StructureStyle::Flow { Style::Flow } else { Style::Block };
+        let style = if style == StructureStyle::Flow {
+            Style::Flow
+        } else {
+            Style::Block
+        };
         // The pair in `[a: b]` has an empty span, or that of its `?`.
-        let bracketed = style == Style::Flow && range.len() == 1 && self.byte(range.start) == Some(bracket);
+        let bracketed =
+            style == Style::Flow && range.len() == 1 && self.byte(range.start) == Some(bracket);
         if (bracketed && range.start != at)
             || (style == Style::Block && kind == Kind::Sequence && self.byte(at) != Some(b'-'))
         {
             return Err(lost(at));
         }
         if self.open.len() >= MAX_DEPTH {
-            return Err(error(at, "the document is nested more than 255 levels deep"));
+            return Err(error(
+                at,
+                "the document is nested more than 255 levels deep",
+            ));
         }
         self.cursor = if bracketed { at + 1 } else { at };
         let node = self.push(kind, style, at..at, NONE, before)?;
@@ -274,10 +327,19 @@ impl TreeBuilder<'_> {
     }
 
     fn end(&mut self, range: Range<usize>) -> Result<(), YamlError> {
-        let Some(open) = self.open.pop() else { return Err(lost(self.cursor)) };
+        let Some(open) = self.open.pop() else {
+            return Err(lost(self.cursor));
+        };
         if open.bracketed {
-            let bracket = if open.kind == Kind::Mapping { b'}' } else { b']' };
-            if range.len() != 1 || self.byte(range.start) != Some(bracket) || range.start < self.cursor {
+            let bracket = if open.kind == Kind::Mapping {
+                b'}'
+            } else {
+                b']'
+            };
+            if range.len() != 1
+                || self.byte(range.start) != Some(bracket)
+                || range.start < self.cursor
+            {
                 return Err(lost(self.cursor));
             }
             self.cursor = range.end;
@@ -290,7 +352,9 @@ impl TreeBuilder<'_> {
 
     /// Steps over what leads to the next node in its parent: `,`, `?`, `:` or `-`.
     fn lead_in(&mut self, bare_null: bool) -> Result<(), YamlError> {
-        let Some(open) = self.open.last() else { return Ok(()) };
+        let Some(open) = self.open.last() else {
+            return Ok(());
+        };
         let (kind, style, first) = (open.kind, open.style, open.last_child == NONE);
         let (at_value, explicit, node) = (open.at_value, open.explicit, open.node);
         if style == Style::Flow && !at_value && !first {
@@ -324,7 +388,8 @@ impl TreeBuilder<'_> {
                 // Below `? ? a`, a `:` may be that of an outer mapping: its column tells.
                 let is_valid = style == Style::Flow
                     || !explicit
-                    || self.column(at) == self.column(self.tree.nodes[node as usize].start as usize);
+                    || self.column(at)
+                        == self.column(self.tree.nodes[node as usize].start as usize);
                 if self.byte(at) == Some(b':') && is_valid {
                     self.cursor = at + 1;
                 } else if !bare_null {
@@ -397,8 +462,14 @@ impl TreeBuilder<'_> {
             self.tree.properties.push(Properties {
                 node: id,
                 start: narrow(start),
-                anchor: before.anchor.as_ref().map(|range| narrow(range.start + 1)..narrow(range.end)),
-                tag: before.tag.as_ref().map(|range| narrow(range.start)..narrow(range.end)),
+                anchor: before
+                    .anchor
+                    .as_ref()
+                    .map(|range| narrow(range.start + 1)..narrow(range.end)),
+                tag: before
+                    .tag
+                    .as_ref()
+                    .map(|range| narrow(range.start)..narrow(range.end)),
                 aliased: false,
             });
         }
@@ -437,8 +508,13 @@ impl TreeBuilder<'_> {
 
     fn column(&self, at: usize) -> usize {
         let line = self.tree.text.as_bytes().get(..at).unwrap_or_default();
-        let line = line.rsplit(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
-        line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line).len()
+        let line = line
+            .rsplit(|byte| matches!(byte, b'\n' | b'\r'))
+            .next()
+            .unwrap_or_default();
+        line.strip_prefix("\u{feff}".as_bytes())
+            .unwrap_or(line)
+            .len()
     }
 }
 
@@ -448,9 +524,15 @@ fn narrow(offset: usize) -> u32 {
 }
 
 fn error(offset: usize, message: &str) -> YamlError {
-    YamlError { offset, message: message.to_owned() }
+    YamlError {
+        offset,
+        message: message.to_owned(),
+    }
 }
 
 fn lost(offset: usize) -> YamlError {
-    error(offset, "this way of writing YAML is not understood here; write it more plainly")
+    error(
+        offset,
+        "this way of writing YAML is not understood here; write it more plainly",
+    )
 }

@@ -12,7 +12,11 @@ pub(crate) const TAB: &str = "a tab cannot be used for indentation; use spaces";
 pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
     use ErrorKind as E;
     let noticed = scan.marker().byte_offset().unwrap_or(0);
-    let locator = ErrorLocator { text, from, noticed };
+    let locator = ErrorLocator {
+        text,
+        from,
+        noticed,
+    };
     let (offset, message) = match scan.kind() {
         E::TabNotAllowed
         | E::TabInBlockIndentation
@@ -22,40 +26,63 @@ pub(super) fn explain(scan: &ScanError, text: &str, from: usize) -> YamlError {
         E::SimpleKeyExpected | E::InvalidSimpleKey => (None, locator.missing_behind_key(noticed)),
         E::MappingValueNotAllowed | E::InvalidColonPlacement | E::InvalidMappingValueWhitespace => {
             match locator.text_of_several_lines() {
-                Some(SeveralLines::Key { start }) => (Some(start), locator.missing_behind_key(start)),
+                Some(SeveralLines::Key { start }) => {
+                    (Some(start), locator.missing_behind_key(start))
+                }
                 Some(SeveralLines::Value { last_line }) => (
                     Some(last_line),
                     "this line continues the text of the line above; correct its indentation, or add the missing \
                      `:` or `- ` above",
                 ),
-                None => (None, "`: ` is not allowed here; if it is part of a value, quote the value"),
+                None => (
+                    None,
+                    "`: ` is not allowed here; if it is part of a value, quote the value",
+                ),
             }
         }
         E::ExpectedBlockMappingKey => (None, "expected a key at this indentation"),
         E::ExpectedBlockSequenceEntry => (None, "expected `- ` at this indentation"),
         E::UnclosedFlowCollection { .. } => (None, "this bracket is never closed"),
-        E::UnclosedQuotedScalar | E::DocumentIndicatorInQuotedScalar => (None, "this quote is never closed"),
+        E::UnclosedQuotedScalar | E::DocumentIndicatorInQuotedScalar => {
+            (None, "this quote is never closed")
+        }
         E::InvalidQuotedScalarIndent if !locator.text_follows_the_quote() => (
             locator.quote_of_an_earlier_line(),
             "this quote is never closed, or a line within it is not indented enough",
         ),
-        E::InvalidQuotedScalarIndent | E::InvalidTrailingSingleQuotedScalar | E::InvalidTrailingDoubleQuotedScalar => {
-            match locator.quote_of_an_earlier_line() {
-                Some(quote) => {
-                    (Some(quote), "this quote ends on a later line that has text after it; is a closing quote missing?")
-                }
-                None => (None, "text after the closing quote is not allowed"),
-            }
-        }
-        E::UnknownQuotedScalarEscape => {
-            (None, "unknown escape in double quotes; use single quotes or double the backslash")
-        }
-        E::UnexpectedCharacter { character } => (locator.character(*character), "this character is not allowed here"),
-        E::UnknownAnchor => (None, "this alias refers to an anchor that the document does not have"),
+        E::InvalidQuotedScalarIndent
+        | E::InvalidTrailingSingleQuotedScalar
+        | E::InvalidTrailingDoubleQuotedScalar => match locator.quote_of_an_earlier_line() {
+            Some(quote) => (
+                Some(quote),
+                "this quote ends on a later line that has text after it; is a closing quote missing?",
+            ),
+            None => (None, "text after the closing quote is not allowed"),
+        },
+        E::UnknownQuotedScalarEscape => (
+            None,
+            "unknown escape in double quotes; use single quotes or double the backslash",
+        ),
+        E::UnexpectedCharacter { character } => (
+            locator.character(*character),
+            "this character is not allowed here",
+        ),
+        E::UnknownAnchor => (
+            None,
+            "this alias refers to an anchor that the document does not have",
+        ),
         E::RecursionLimitExceeded => (None, "the document is nested more than 255 levels deep"),
-        rare => return YamlError { offset: noticed, message: rare.to_string() },
+        rare => {
+            return YamlError {
+                offset: noticed,
+                message: rare.to_string(),
+            };
+        }
     };
-    YamlError { offset: offset.unwrap_or(noticed), message: message.to_owned() }
+    YamlError {
+        offset: offset.unwrap_or(noticed),
+        message: message.to_owned(),
+    }
 }
 
 /// Finds the place of a mistake.
@@ -96,7 +123,10 @@ impl ErrorLocator<'_> {
 
     /// The first such character: the parser may name the beginning of the scalar that holds it.
     fn character(&self, character: char) -> Option<usize> {
-        self.text.get(self.noticed..)?.find(character).map(|found| self.noticed + found)
+        self.text
+            .get(self.noticed..)?
+            .find(character)
+            .map(|found| self.noticed + found)
     }
 
     /// The beginning of the quoted scalar that the parser was reading, if that is on an earlier line.
@@ -107,7 +137,8 @@ impl ErrorLocator<'_> {
     }
 
     fn text_follows_the_quote(&self) -> bool {
-        self.quote_of_an_earlier_line().is_some_and(|quote| is_followed_by_text(self.text, quote))
+        self.quote_of_an_earlier_line()
+            .is_some_and(|quote| is_followed_by_text(self.text, quote))
     }
 
     /// The plain scalar that the parser was reading, if it began on an earlier line.
@@ -123,13 +154,24 @@ impl ErrorLocator<'_> {
         if before.bytes().all(|byte| matches!(byte, b' ' | b'-')) {
             return Some(SeveralLines::Key { start });
         }
-        let blank = self.text.get(last_line..)?.bytes().take_while(|byte| *byte == b' ').count();
-        Some(SeveralLines::Value { last_line: last_line + blank })
+        let blank = self
+            .text
+            .get(last_line..)?
+            .bytes()
+            .take_while(|byte| *byte == b' ')
+            .count();
+        Some(SeveralLines::Value {
+            last_line: last_line + blank,
+        })
     }
 
     /// The words for a key without its `: `, as in `a b` or `a:"b"`.
     fn missing_behind_key(&self, key: usize) -> &'static str {
-        let line = self.text.get(key..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        let line = self
+            .text
+            .get(key..)
+            .and_then(|rest| rest.lines().next())
+            .unwrap_or_default();
         match line.split_once(':') {
             Some((name, value)) if !name.contains(' ') && !value.starts_with("//") => {
                 "expected a blank after the `:` of this key"
@@ -158,7 +200,10 @@ impl ErrorLocator<'_> {
 
     fn line_start(&self, at: usize) -> usize {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
-        before.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).map_or(0, |found| found + 1)
+        before
+            .iter()
+            .rposition(|byte| matches!(byte, b'\n' | b'\r'))
+            .map_or(0, |found| found + 1)
     }
 }
 
@@ -170,7 +215,11 @@ mod tests {
     fn explained(text: &str) -> (usize, &str, String) {
         let error = read(text).unwrap_err();
         let (before, behind) = text.split_at(error.offset);
-        (before.lines().count().max(1) + usize::from(before.ends_with('\n')), behind, error.message)
+        (
+            before.lines().count().max(1) + usize::from(before.ends_with('\n')),
+            behind,
+            error.message,
+        )
     }
 
     #[test]
@@ -187,18 +236,63 @@ mod tests {
             ("a: \"b\n  c\\n\\\\ \\d\"\n", 1, "\"b", "unknown escape"),
             ("a: b\u{1}c\n", 1, "\u{1}c", "this character"),
             ("a: @b\n", 1, "@b", "this character"),
-            ("a:\n  b: \"c\n  d: [\"e\"]\n", 2, "\"c", "this quote ends on a later line"),
-            ("a:\n  b: 'c\n  d: 'e'\n", 2, "'c", "this quote ends on a later line"),
+            (
+                "a:\n  b: \"c\n  d: [\"e\"]\n",
+                2,
+                "\"c",
+                "this quote ends on a later line",
+            ),
+            (
+                "a:\n  b: 'c\n  d: 'e'\n",
+                2,
+                "'c",
+                "this quote ends on a later line",
+            ),
             ("a:\n  b: 'c\nd: 1\n", 2, "'c", "this quote is never closed"),
             ("a: 'b' c\n", 1, "c", "text after the closing quote"),
             ("a b\nc: 1\n", 1, "a b", "expected `:` after this key"),
-            ("a:\n  b\n    - c: 1\n", 2, "b\n", "expected `:` after this key"),
-            ("a:\n  b:\"c\"\n  d: 1\n", 2, "b:", "expected a blank after the `:` of this key"),
-            ("a: 1\nb:c\n", 2, "b:", "expected a blank after the `:` of this key"),
-            ("a: 1\nb:\"c\"\nd: 1\n", 2, "b:", "expected a blank after the `:` of this key"),
-            ("a: 1\nb c:1\nd: 1\n", 2, "b c", "expected `:` after this key"),
-            ("a: 1\nb://c\nd: 1\n", 2, "b://", "expected `:` after this key"),
-            ("a:\n  - b: c\n      d: 1\n", 3, "d: 1", "this line continues"),
+            (
+                "a:\n  b\n    - c: 1\n",
+                2,
+                "b\n",
+                "expected `:` after this key",
+            ),
+            (
+                "a:\n  b:\"c\"\n  d: 1\n",
+                2,
+                "b:",
+                "expected a blank after the `:` of this key",
+            ),
+            (
+                "a: 1\nb:c\n",
+                2,
+                "b:",
+                "expected a blank after the `:` of this key",
+            ),
+            (
+                "a: 1\nb:\"c\"\nd: 1\n",
+                2,
+                "b:",
+                "expected a blank after the `:` of this key",
+            ),
+            (
+                "a: 1\nb c:1\nd: 1\n",
+                2,
+                "b c",
+                "expected `:` after this key",
+            ),
+            (
+                "a: 1\nb://c\nd: 1\n",
+                2,
+                "b://",
+                "expected `:` after this key",
+            ),
+            (
+                "a:\n  - b: c\n      d: 1\n",
+                3,
+                "d: 1",
+                "this line continues",
+            ),
             ("a:\n  -b: c\n   d: 1\n", 3, "d: 1", "this line continues"),
             ("a: b\n  c: 1\n", 2, "c: 1", "this line continues"),
             ("a: b: c\n", 1, ": c", "`: ` is not allowed here"),

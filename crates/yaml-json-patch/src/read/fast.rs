@@ -43,12 +43,18 @@ pub(crate) fn read_into<'t>(text: &'t str, buffer: &mut Buffer) -> Option<Tree<'
         buffer.nodes = reader.nodes;
         return None;
     }
-    Some(Tree { text, nodes: reader.nodes, properties: reader.properties, declared_tags: BTreeMap::new() })
+    Some(Tree {
+        text,
+        nodes: reader.nodes,
+        properties: reader.properties,
+        declared_tags: BTreeMap::new(),
+    })
 }
 
 /// No control characters, no bare carriage returns, and nothing that some reader takes for a line break or refuses.
 fn is_unremarkable(bytes: &[u8]) -> bool {
-    let control = |byte: &u8| (*byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t')) || *byte == 0x7f;
+    let control =
+        |byte: &u8| (*byte < b' ' && !matches!(byte, b'\n' | b'\r' | b'\t')) || *byte == 0x7f;
     // Without a branch, so that it is compiled to vector instructions.
     if bytes.iter().fold(false, |any, byte| any | control(byte)) {
         return false;
@@ -85,12 +91,24 @@ pub(super) struct FastReader<'b> {
 
 impl<'b> FastReader<'b> {
     fn new(bytes: &'b [u8], nodes: Vec<Node>, open: Vec<Open>) -> Self {
-        Self { scan: Scan(bytes), nodes, properties: Vec::new(), open, last_end: 0, awaiting: None, anchor: None }
+        Self {
+            scan: Scan(bytes),
+            nodes,
+            properties: Vec::new(),
+            open,
+            last_end: 0,
+            awaiting: None,
+            anchor: None,
+        }
     }
 
     fn document(&mut self) -> Option<()> {
         let scan = self.scan;
-        let mut at = if scan.0.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let mut at = if scan.0.starts_with(b"\xef\xbb\xbf") {
+            3
+        } else {
+            0
+        };
         let mut marked = false;
         while at < scan.0.len() {
             let start = at;
@@ -126,11 +144,17 @@ impl<'b> FastReader<'b> {
         let dash = self.scan.is_dash(pos);
         let Some(top) = self.open.last() else {
             // The root; there is only one.
-            return if self.nodes.is_empty() { self.node(start, pos, None) } else { None };
+            return if self.nodes.is_empty() {
+                self.node(start, pos, None)
+            } else {
+                None
+            };
         };
         if self.awaiting.is_some() {
             // The dashes of a sequence may be in the column of the key above it.
-            if column > top.column as usize || (column == top.column as usize && dash && top.mapping) {
+            if column > top.column as usize
+                || (column == top.column as usize && dash && top.mapping)
+            {
                 return self.node(start, pos, None);
             }
             self.null();
@@ -149,7 +173,11 @@ impl<'b> FastReader<'b> {
         if top.column as usize != column || top.mapping == dash {
             return None;
         }
-        if dash { self.item(start, pos) } else { self.entry(pos) }
+        if dash {
+            self.item(start, pos)
+        } else {
+            self.entry(pos)
+        }
     }
 
     /// A line that is indented deeper than what is open: one more of the plain scalar that ended the line above.
@@ -159,10 +187,15 @@ impl<'b> FastReader<'b> {
             return None;
         }
         let node = self.nodes.get_mut(last)?;
-        let is_plain = node.kind == Kind::Scalar && node.style == Style::Plain && node.start < node.end;
+        let is_plain =
+            node.kind == Kind::Scalar && node.style == Style::Plain && node.start < node.end;
         let between = self.scan.0.get(node.end as usize..pos)?;
         // Behind a comment, a plain scalar does not go on.
-        if !is_plain || !between.iter().all(|byte| matches!(byte, b' ' | b'\n' | b'\r')) {
+        if !is_plain
+            || !between
+                .iter()
+                .all(|byte| matches!(byte, b' ' | b'\n' | b'\r'))
+        {
             return None;
         }
         let end = self.scan.plain(pos)?;
@@ -239,7 +272,10 @@ impl<'b> FastReader<'b> {
             }
             Some(b'*') => self.alias(value),
             Some(_) => {
-                let lines = || self.scan.quoted(value, Some(self.open.last()?.column as usize));
+                let lines = || {
+                    self.scan
+                        .quoted(value, Some(self.open.last()?.column as usize))
+                };
                 let (style, end) = self.scan.scalar(value).or_else(lines)?;
                 self.value(style, value, end)
             }
@@ -284,7 +320,9 @@ impl<'b> FastReader<'b> {
         let name = bytes.get(pos + 1..end)?;
         let is_named = |properties: &&mut Properties| {
             let anchor = properties.anchor.as_ref();
-            anchor.is_some_and(|anchor| bytes.get(anchor.start as usize..anchor.end as usize) == Some(name))
+            anchor.is_some_and(|anchor| {
+                bytes.get(anchor.start as usize..anchor.end as usize) == Some(name)
+            })
         };
         let properties = self.properties.iter_mut().rev().find(is_named)?;
         let target = properties.node;
@@ -301,10 +339,18 @@ impl<'b> FastReader<'b> {
 
     /// A block scalar in a collection whose column is given.
     fn block(&mut self, pos: usize, parent: usize) -> Option<usize> {
-        let style = if self.scan.byte(pos) == Some(b'|') { Style::Literal } else { Style::Folded };
+        let style = if self.scan.byte(pos) == Some(b'|') {
+            Style::Literal
+        } else {
+            Style::Folded
+        };
         let chomping = self.scan.byte(pos + 1);
         let keep = chomping == Some(b'+');
-        let header = if keep || chomping == Some(b'-') { pos + 2 } else { pos + 1 };
+        let header = if keep || chomping == Some(b'-') {
+            pos + 2
+        } else {
+            pos + 1
+        };
         let mut at = self.scan.rest(header)?;
         let (mut indent, mut widest) = (None, 0);
         let mut end = header;
@@ -365,14 +411,25 @@ impl<'b> FastReader<'b> {
         self.last_end = end;
     }
 
-    pub(super) fn begin(&mut self, kind: Kind, style: Style, start: usize, column: usize) -> Option<()> {
+    pub(super) fn begin(
+        &mut self,
+        kind: Kind,
+        style: Style,
+        start: usize,
+        column: usize,
+    ) -> Option<()> {
         if self.open.len() >= MAX_DEPTH {
             return None;
         }
         self.awaiting = None;
         let node = self.add(kind, style, start, start, NONE);
         let column = u32::try_from(column).ok()?;
-        self.open.push(Open { node, last_child: NONE, column, mapping: kind == Kind::Mapping });
+        self.open.push(Open {
+            node,
+            last_child: NONE,
+            column,
+            mapping: kind == Kind::Mapping,
+        });
         Some(())
     }
 
@@ -410,7 +467,13 @@ impl<'b> FastReader<'b> {
         });
         if let Some((start, end)) = anchor {
             let anchor = Some(narrow(start + 1)..narrow(end));
-            self.properties.push(Properties { node: id, start: narrow(start), anchor, tag: None, aliased: false });
+            self.properties.push(Properties {
+                node: id,
+                start: narrow(start),
+                anchor,
+                tag: None,
+                aliased: false,
+            });
         }
         id
     }
@@ -426,7 +489,9 @@ mod tests {
     use crate::read::{read_complete, read_fast};
 
     fn is_taken(text: &str) -> bool {
-        let Some(plain) = read_fast(text) else { return false };
+        let Some(plain) = read_fast(text) else {
+            return false;
+        };
         assert_eq!(Ok(plain), read_complete(text), "{text:?}");
         true
     }

@@ -58,14 +58,20 @@ impl Scan<'_> {
         let rest = self.0.get(at..).unwrap_or_default();
         match memchr::memchr(b'\n', rest) {
             None => (self.0.len(), self.0.len()),
-            Some(found) if found > 0 && rest.get(found - 1) == Some(&b'\r') => (at + found - 1, at + found + 1),
+            Some(found) if found > 0 && rest.get(found - 1) == Some(&b'\r') => {
+                (at + found - 1, at + found + 1)
+            }
             Some(found) => (at + found, at + found + 1),
         }
     }
 
     #[inline]
     pub(super) fn next_line(self, at: usize) -> usize {
-        if self.byte(at) == Some(b'\n') { at + 1 } else { self.line_end(at).1 }
+        if self.byte(at) == Some(b'\n') {
+            at + 1
+        } else {
+            self.line_end(at).1
+        }
     }
 
     /// The rest of a line behind a token, if it holds no more than white space and a comment. Gives the next line.
@@ -82,18 +88,22 @@ impl Scan<'_> {
     /// The dash of an item of a block sequence.
     #[inline]
     pub(super) fn is_dash(self, at: usize) -> bool {
-        self.byte(at) == Some(b'-') && matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r'))
+        self.byte(at) == Some(b'-')
+            && matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r'))
     }
 
     pub(super) fn is_marker(self, at: usize, marker: &[u8]) -> bool {
-        self.0.get(at..at + 3) == Some(marker) && matches!(self.byte(at + 3), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
+        self.0.get(at..at + 3) == Some(marker)
+            && matches!(self.byte(at + 3), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
     }
 
     /// The colon that makes a key of what ended at `end`.
     #[inline]
     pub(super) fn colon(self, end: usize) -> Option<usize> {
         let at = self.spaces(end);
-        (self.byte(at) == Some(b':') && matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r'))).then_some(at)
+        (self.byte(at) == Some(b':')
+            && matches!(self.byte(at + 1), None | Some(b' ' | b'\n' | b'\r')))
+        .then_some(at)
     }
 
     /// The name of an anchor or alias, behind its `&` or `*`: letters, digits, `-`, `_` and `.`, then white space.
@@ -141,7 +151,14 @@ impl Scan<'_> {
             };
             end += stop;
             match self.byte(end) {
-                Some(b':') if !matches!(self.byte(end + 1), None | Some(b' ' | b'\n' | b'\r' | b'\t')) => end += 1,
+                Some(b':')
+                    if !matches!(
+                        self.byte(end + 1),
+                        None | Some(b' ' | b'\n' | b'\r' | b'\t')
+                    ) =>
+                {
+                    end += 1
+                }
                 Some(b'#') if self.byte(end - 1) != Some(b' ') => end += 1,
                 Some(b'\t') => return None,
                 _ => break,
@@ -156,8 +173,15 @@ impl Scan<'_> {
     /// True where a plain scalar may begin, without looking at what follows it.
     #[inline]
     pub(super) fn begins_plain(self, at: usize) -> bool {
-        let Some(first) = self.byte(at) else { return false };
-        let follows = |next| !matches!(next, b' ' | b'\n' | b'\r' | b'\t' | b',' | b'[' | b']' | b'{' | b'}');
+        let Some(first) = self.byte(at) else {
+            return false;
+        };
+        let follows = |next| {
+            !matches!(
+                next,
+                b' ' | b'\n' | b'\r' | b'\t' | b',' | b'[' | b']' | b'{' | b'}'
+            )
+        };
         !INDICATORS[usize::from(first)] || first == b'-' && self.byte(at + 1).is_some_and(follows)
     }
 
@@ -200,7 +224,9 @@ impl Scan<'_> {
     /// The common escapes; surrogate pairs and rare ones are left to the complete reader.
     fn escape(self, at: usize) -> Option<usize> {
         let digits = match self.byte(at)? {
-            b'n' | b't' | b'r' | b'"' | b'\\' | b'/' | b'0' | b'a' | b'b' | b'e' | b'f' | b'v' => return Some(at + 1),
+            b'n' | b't' | b'r' | b'"' | b'\\' | b'/' | b'0' | b'a' | b'b' | b'e' | b'f' | b'v' => {
+                return Some(at + 1);
+            }
             b'x' => 2,
             b'u' => 4,
             _ => return None,

@@ -20,7 +20,9 @@ pub(super) const MAX_SCALARS: usize = 32;
 pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
     let open = opening_quote(text, from)?;
     let close = closing_quote(text, open)?;
-    let scalar = text.get(open..close).filter(|_| open < inside && inside <= close)?;
+    let scalar = text
+        .get(open..close)
+        .filter(|_| open < inside && inside <= close)?;
     let mut lines = scalar.split(['\n', '\r']).skip(1);
     if lines.any(|line| block_scalar::is_marker(line.as_bytes())) {
         return None;
@@ -29,14 +31,23 @@ pub(super) fn joined(text: &str, from: usize, inside: usize) -> Option<String> {
     if text_behind(text, close)?.starts_with(':') || is_followed_by_text(text, open) {
         return None;
     }
-    Some([text.get(..open)?, &scalar.replace(['\n', '\r'], " "), text.get(close..)?].concat())
+    Some(
+        [
+            text.get(..open)?,
+            &scalar.replace(['\n', '\r'], " "),
+            text.get(close..)?,
+        ]
+        .concat(),
+    )
 }
 
 /// True if text follows the quoted scalar in the line of its closing quote: as a rule, that is the opening quote of another
 /// scalar, and this one was never closed.
 pub(super) fn is_followed_by_text(text: &str, open: usize) -> bool {
     let behind = closing_quote(text, open).and_then(|close| text_behind(text, close));
-    behind.is_some_and(|behind| !behind.is_empty() && !behind.starts_with([':', '\n', '\r', '#', ',', ']', '}']))
+    behind.is_some_and(|behind| {
+        !behind.is_empty() && !behind.starts_with([':', '\n', '\r', '#', ',', ']', '}'])
+    })
 }
 
 fn text_behind(text: &str, close: usize) -> Option<&str> {
@@ -81,15 +92,27 @@ mod tests {
     #[test]
     fn they_say_what_kubernetes_reads() {
         for (text, json) in [
-            ("a:\n  b: '{\n}'\nc: 1\n", Some(r#"{"a":{"b":"{ }"},"c":1}"#)),
+            (
+                "a:\n  b: '{\n}'\nc: 1\n",
+                Some(r#"{"a":{"b":"{ }"},"c":1}"#),
+            ),
             ("a:\n  b: \"x\ny\"\n", Some(r#"{"a":{"b":"x y"}}"#)),
             ("a:\n  b: \"x\\\ny\"\n", Some(r#"{"a":{"b":"xy"}}"#)),
             ("a: 'x\ny'\n", Some(r#"{"a":"x y"}"#)),
             ("- 'x\ny'\n", Some(r#"["x y"]"#)),
             ("- - 'x\n y'\n", Some(r#"[["x y"]]"#)),
-            ("a: &x !!str 'it''s\n# y'\nb: *x\n", Some(r#"{"a":"it's # y","b":"it's # y"}"#)),
-            ("---\na:\n  b: '{\n\n\n}' # c\n  d: \"\n\\\"\"\n", Some("{\"a\":{\"b\":\"{\\n\\n}\",\"d\":\" \\\"\"}}")),
-            ("a:\n  b: # c\n    'x\r\ny'\r\n", Some(r#"{"a":{"b":"x y"}}"#)),
+            (
+                "a: &x !!str 'it''s\n# y'\nb: *x\n",
+                Some(r#"{"a":"it's # y","b":"it's # y"}"#),
+            ),
+            (
+                "---\na:\n  b: '{\n\n\n}' # c\n  d: \"\n\\\"\"\n",
+                Some("{\"a\":{\"b\":\"{\\n\\n}\",\"d\":\" \\\"\"}}"),
+            ),
+            (
+                "a:\n  b: # c\n    'x\r\ny'\r\n",
+                Some(r#"{"a":{"b":"x y"}}"#),
+            ),
             ("a:\n  'x\ny': 1\n", None),
             ("a:\n  b: 'x\n--- \ny'\n", None),
             ("a:\n  b: 'x\n...\ny'\n", None),
@@ -97,7 +120,10 @@ mod tests {
             ("a:\n  b: 'x\ny' z\n", None),
         ] {
             let tree = read(text);
-            let said = tree.as_ref().ok().map(|tree| to_json(tree, tree.root().unwrap()).unwrap().to_string());
+            let said = tree
+                .as_ref()
+                .ok()
+                .map(|tree| to_json(tree, tree.root().unwrap()).unwrap().to_string());
             assert_eq!(said.as_deref(), json, "{text}");
         }
     }

@@ -23,8 +23,15 @@ struct BlockStyle {
 }
 
 impl Writer<'_, '_> {
-    pub(super) fn block(&mut self, node: NodeId, plan: &SplicePlan<'_>, slot: Slot) -> Result<(), SpliceError> {
-        let Some(first) = plan.elements.first() else { return Ok(()) };
+    pub(super) fn block(
+        &mut self,
+        node: NodeId,
+        plan: &SplicePlan<'_>,
+        slot: Slot,
+    ) -> Result<(), SpliceError> {
+        let Some(first) = plan.elements.first() else {
+            return Ok(());
+        };
         if !plan.changes_itself() {
             self.inside(plan);
             return Ok(());
@@ -39,20 +46,36 @@ impl Writer<'_, '_> {
             return self.empty(node, plan, slot);
         }
         let kind = self.tree.kind(node);
-        let gap = if kind == Kind::Sequence { layout::gap(self.tree, &self.lines, node) } else { 0 };
-        let shape = BlockStyle { kind, column: self.lines.column(first.start)?, gap };
+        let gap = if kind == Kind::Sequence {
+            layout::gap(self.tree, &self.lines, node)
+        } else {
+            0
+        };
+        let shape = BlockStyle {
+            kind,
+            column: self.lines.column(first.start)?,
+            gap,
+        };
         let mut last: Option<usize> = None;
         let mut at = 0;
         while let Some(step) = plan.steps.get(at) {
             match *step {
                 SpliceStep::Keep(_) => {}
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
-                SpliceStep::Replace(index, overlay) => self.replace(shape, &plan.elements, index, overlay)?,
+                SpliceStep::Replace(index, overlay) => {
+                    self.replace(shape, &plan.elements, index, overlay)?
+                }
                 SpliceStep::Remove(index) => self.remove(plan, index)?,
                 SpliceStep::Insert(_) => {
                     let new: Vec<New<'_>> = plan.steps[at..]
                         .iter()
-                        .map_while(|step| if let SpliceStep::Insert(new) = step { Some(*new) } else { None })
+                        .map_while(|step| {
+                            if let SpliceStep::Insert(new) = step {
+                                Some(*new)
+                            } else {
+                                None
+                            }
+                        })
                         .collect();
                     let behind = plan.steps[..at].last();
                     self.insert(shape, plan, last, behind, &new)?;
@@ -106,7 +129,9 @@ impl Writer<'_, '_> {
         behind: Option<&SpliceStep<'_>>,
         new: &[New<'_>],
     ) -> Result<(), SpliceError> {
-        let Some(first) = plan.elements.first() else { return Ok(()) };
+        let Some(first) = plan.elements.first() else {
+            return Ok(());
+        };
         if let Some(indentation) = self.lines.indentation(first.start) {
             let line = first.start - indentation.len();
             let place = match (shape.kind, behind) {
@@ -117,12 +142,20 @@ impl Writer<'_, '_> {
             self.out.insert(place, text);
             return Ok(());
         }
-        let goes = plan.steps.iter().any(|step| matches!(step, SpliceStep::Remove(0)));
+        let goes = plan
+            .steps
+            .iter()
+            .any(|step| matches!(step, SpliceStep::Remove(0)));
         let stays = plan.stays.is_some();
         if goes && stays {
             return Err(ErrorKind::Layout.at(first.start));
         }
-        let mut text = self.lines_of(shape, new, self.lines.start(first.start), Some(Behind::Dash))?;
+        let mut text = self.lines_of(
+            shape,
+            new,
+            self.lines.start(first.start),
+            Some(Behind::Dash),
+        )?;
         if stays {
             text.extend(std::iter::repeat_n(' ', shape.column));
         }
@@ -140,7 +173,9 @@ impl Writer<'_, '_> {
         let mut block = self.new_block(place, behind);
         for new in new {
             let layout = block.layout(shape.column, shape.gap);
-            let known = new.shared.and_then(|value| self.cache.text(new.name, value, &layout));
+            let known = new
+                .shared
+                .and_then(|value| self.cache.text(new.name, value, &layout));
             if let Some(text) = known {
                 block.paste(&text);
                 continue;
@@ -151,7 +186,8 @@ impl Writer<'_, '_> {
                 None => block.item(shape.column, shape.gap, new.value)?,
             }
             if let Some(value) = new.shared {
-                self.cache.remember_text(new.name, value, layout, &block.text[start..]);
+                self.cache
+                    .remember_text(new.name, value, layout, &block.text[start..]);
             }
         }
         Ok(block.text)
@@ -162,18 +198,26 @@ impl Writer<'_, '_> {
     }
 
     fn new_block(&mut self, place: usize, behind: Option<Behind>) -> Block {
-        let mut block = Block::new(self.layout(), self.lines.break_before(place), place.min(self.lines.text.len()));
+        let mut block = Block::new(
+            self.layout(),
+            self.lines.break_before(place),
+            place.min(self.lines.text.len()),
+        );
         block.indented = behind.is_some();
         block
     }
 
     /// The beginning of the element's lines; none if something else is before it on its line.
     fn own_lines(&self, element: &Element) -> Option<usize> {
-        self.lines.indentation(element.start).map(|indentation| element.start - indentation.len())
+        self.lines
+            .indentation(element.start)
+            .map(|indentation| element.start - indentation.len())
     }
 
     fn remove(&mut self, plan: &SplicePlan<'_>, index: usize) -> Result<(), SpliceError> {
-        let Some(element) = plan.elements.get(index) else { return Ok(()) };
+        let Some(element) = plan.elements.get(index) else {
+            return Ok(());
+        };
         let below = self.lines.below(element.end)?;
         let stays = plan.stays;
         let Some(start) = self.own_lines(element) else {
@@ -185,7 +229,10 @@ impl Writer<'_, '_> {
                 }
             };
         };
-        let compact = plan.elements.first().is_some_and(|first| self.own_lines(first).is_none());
+        let compact = plan
+            .elements
+            .first()
+            .is_some_and(|first| self.own_lines(first).is_none());
         if !(compact && stays.is_some_and(|stays| index < stays)) {
             self.out.delete(start..below);
         }
@@ -193,13 +240,25 @@ impl Writer<'_, '_> {
     }
 
     /// `- a: 1` without `a`: the first member that stays takes its place behind the dash.
-    fn remove_behind_dash(&mut self, elements: &[Element], stays: usize) -> Result<(), SpliceError> {
-        let (Some(gone), Some(stays)) = (elements.get(..stays), elements.get(stays)) else { return Ok(()) };
-        let Some(first) = gone.first() else { return Ok(()) };
+    fn remove_behind_dash(
+        &mut self,
+        elements: &[Element],
+        stays: usize,
+    ) -> Result<(), SpliceError> {
+        let (Some(gone), Some(stays)) = (elements.get(..stays), elements.get(stays)) else {
+            return Ok(());
+        };
+        let Some(first) = gone.first() else {
+            return Ok(());
+        };
         let mut below = self.lines.below(first.end)?;
         let mut blank = true;
         for (element, next) in gone.iter().zip(gone.iter().skip(1).chain([stays])) {
-            blank &= self.lines.slice(self.lines.below(element.end)?, next.start).trim_matches(' ').is_empty();
+            blank &= self
+                .lines
+                .slice(self.lines.below(element.end)?, next.start)
+                .trim_matches(' ')
+                .is_empty();
         }
         if blank {
             self.out.delete(first.start..stays.start);
@@ -210,20 +269,33 @@ impl Writer<'_, '_> {
         self.out.delete(dash..self.lines.before_break(below));
         for element in gone.iter().skip(1) {
             below = self.lines.below(element.end)?;
-            self.out.delete(self.own_lines(element).unwrap_or(element.start)..below);
+            self.out
+                .delete(self.own_lines(element).unwrap_or(element.start)..below);
         }
         Ok(())
     }
 
     /// Writes `{}` or `[]` for a collection of which nothing is left.
-    fn empty(&mut self, node: NodeId, plan: &SplicePlan<'_>, slot: Slot) -> Result<(), SpliceError> {
-        let text = if self.tree.kind(node) == Kind::Mapping { "{}" } else { "[]" };
+    fn empty(
+        &mut self,
+        node: NodeId,
+        plan: &SplicePlan<'_>,
+        slot: Slot,
+    ) -> Result<(), SpliceError> {
+        let text = if self.tree.kind(node) == Kind::Mapping {
+            "{}"
+        } else {
+            "[]"
+        };
         let span = self.tree.span(node);
         let first = layout::first(self.tree, node).min(span.start);
         match slot {
             Slot::Behind(mark) if self.lines.indentation(first).is_some() => {
                 for element in &plan.elements {
-                    self.out.delete(self.own_lines(element).unwrap_or(element.start)..self.lines.below(element.end)?);
+                    self.out.delete(
+                        self.own_lines(element).unwrap_or(element.start)
+                            ..self.lines.below(element.end)?,
+                    );
                 }
                 let behind = self.properties_end(node).unwrap_or(mark).max(mark);
                 self.out.insert(behind, format!(" {text}"));
@@ -236,7 +308,10 @@ impl Writer<'_, '_> {
     /// The end of a node's anchor and tag.
     fn properties_end(&self, node: NodeId) -> Option<usize> {
         let properties = self.tree.properties(node)?;
-        let ends = [&properties.anchor, &properties.tag].into_iter().flatten().map(|range| range.end as usize);
+        let ends = [&properties.anchor, &properties.tag]
+            .into_iter()
+            .flatten()
+            .map(|range| range.end as usize);
         ends.max()
     }
 
@@ -247,15 +322,22 @@ impl Writer<'_, '_> {
         index: usize,
         new: &Overlay,
     ) -> Result<(), SpliceError> {
-        let Some(element) = elements.get(index) else { return Ok(()) };
-        let Some(mark) = element.mark else { return Err(ErrorKind::Layout.at(element.start)) };
+        let Some(element) = elements.get(index) else {
+            return Ok(());
+        };
+        let Some(mark) = element.mark else {
+            return Err(ErrorKind::Layout.at(element.start));
+        };
         let old = element.value;
         let new = match new {
             Overlay::Null(raw) => return self.restore(element, mark, raw),
             Overlay::New(value) => value,
             _ => return Ok(()),
         };
-        match (plan::is_inline(self.tree, old), render::inline(new, self.layout())) {
+        match (
+            plan::is_inline(self.tree, old),
+            render::inline(new, self.layout()),
+        ) {
             (true, Some(text)) => {
                 self.token(element, mark, text);
                 Ok(())
@@ -272,7 +354,8 @@ impl Writer<'_, '_> {
         if start < element.end {
             // `a: *x` or `a:"b"` in JSON's manner: a plain word needs its space.
             let space = if start == mark { " " } else { "" };
-            self.out.replace(start..element.end, format!("{space}{text}"));
+            self.out
+                .replace(start..element.end, format!("{space}{text}"));
         } else {
             self.out.insert(mark, format!(" {text}"));
         }
@@ -281,9 +364,15 @@ impl Writer<'_, '_> {
     /// Restores a null that a collection had replaced, as it was written.
     fn restore(&mut self, element: &Element, mark: usize, raw: &str) -> Result<(), SpliceError> {
         // It may have stood in brackets, and another tool has printed it in lines since.
-        let raw = raw.strip_prefix('{').map_or(raw, |raw| raw.strip_prefix(':').unwrap_or_default());
+        let raw = raw
+            .strip_prefix('{')
+            .map_or(raw, |raw| raw.strip_prefix(':').unwrap_or_default());
         let spaced = format!(" {raw}");
-        let raw = if raw.is_empty() || raw.starts_with([' ', '\t']) { raw } else { &spaced };
+        let raw = if raw.is_empty() || raw.starts_with([' ', '\t']) {
+            raw
+        } else {
+            &spaced
+        };
         if plan::is_inline(self.tree, element.value) {
             self.out.replace(mark..element.end, raw.to_owned());
             return Ok(());
@@ -293,7 +382,8 @@ impl Writer<'_, '_> {
             Some(indentation) => {
                 let behind = self.properties_end(element.value).unwrap_or(mark).max(mark);
                 self.out.replace(mark..behind, raw.to_owned());
-                self.out.delete(first - indentation.len()..self.lines.below(element.end)?);
+                self.out
+                    .delete(first - indentation.len()..self.lines.below(element.end)?);
             }
             None => self.out.replace(mark..element.end, raw.to_owned()),
         }
@@ -301,27 +391,51 @@ impl Writer<'_, '_> {
     }
 
     /// The whole item: its lines, its comment at the end.
-    fn replace_item(&mut self, shape: BlockStyle, element: &Element, new: &Value) -> Result<(), SpliceError> {
+    fn replace_item(
+        &mut self,
+        shape: BlockStyle,
+        element: &Element,
+        new: &Value,
+    ) -> Result<(), SpliceError> {
         let below = self.lines.below(element.end)?;
         let (start, behind) = match self.own_lines(element) {
             Some(start) => (start, None),
             None => (element.start, Some(Behind::Dash)),
         };
-        let text =
-            self.lines_of(shape, &[New { name: None, value: new, shared: None }], self.lines.start(start), behind)?;
+        let text = self.lines_of(
+            shape,
+            &[New {
+                name: None,
+                value: new,
+                shared: None,
+            }],
+            self.lines.start(start),
+            behind,
+        )?;
         self.out.replace(start..below, text);
         Ok(())
     }
 
     /// `a: null # why` becomes `a: # why` with lines below it.
-    fn fill(&mut self, shape: BlockStyle, element: &Element, mark: usize, new: &Value) -> Result<(), SpliceError> {
+    fn fill(
+        &mut self,
+        shape: BlockStyle,
+        element: &Element,
+        mark: usize,
+        new: &Value,
+    ) -> Result<(), SpliceError> {
         let start = self.tree.outer_start(element.value).max(mark);
         let below = self.lines.below(element.end)?;
         if self.lines.line_end(mark) < start {
-            if matches!(scalar_value(self.tree, element.value), Ok(ScalarValue::Null)) {
+            if matches!(
+                scalar_value(self.tree, element.value),
+                Ok(ScalarValue::Null)
+            ) {
                 return Err(ErrorKind::OddNull.at(start));
             }
-            let Some(indentation) = self.lines.indentation(start) else { return Err(ErrorKind::Layout.at(start)) };
+            let Some(indentation) = self.lines.indentation(start) else {
+                return Err(ErrorKind::Layout.at(start));
+            };
             let place = start - indentation.len();
             let text = self.children_of(shape, new, place)?;
             self.out.replace(place..below, text);
@@ -340,28 +454,67 @@ impl Writer<'_, '_> {
         plan: &SplicePlan<'_>,
         slot: Slot,
     ) -> Result<bool, SpliceError> {
-        let (Slot::Behind(mark), [.., around, own]) = (slot, &*self.path) else { return Ok(false) };
-        let is_in_lines = self.tree.kind(around.node) == Kind::Mapping && self.tree.style(around.node) == Style::Block;
+        let (Slot::Behind(mark), [.., around, own]) = (slot, &*self.path) else {
+            return Ok(false);
+        };
+        let is_in_lines = self.tree.kind(around.node) == Kind::Mapping
+            && self.tree.style(around.node) == Style::Block;
         let end = self.tree.span(node).end;
         if !is_in_lines || !matches!(self.lines.slice(mark, end), " {}" | " []") {
             return Ok(false);
         }
-        let key = own.key.and_then(|key| self.lines.column(self.tree.outer_start(key)).ok());
-        let (Some(key), Ok(below)) = (key, self.lines.below(end)) else { return Ok(false) };
-        let (kind, Layout { sequence_offset, dash_gap, indent, .. }) = (self.tree.kind(node), self.layout());
-        let (further, gap) = if kind == Kind::Sequence { (sequence_offset, dash_gap) } else { (indent, 0) };
+        let key = own
+            .key
+            .and_then(|key| self.lines.column(self.tree.outer_start(key)).ok());
+        let (Some(key), Ok(below)) = (key, self.lines.below(end)) else {
+            return Ok(false);
+        };
+        let (
+            kind,
+            Layout {
+                sequence_offset,
+                dash_gap,
+                indent,
+                ..
+            },
+        ) = (self.tree.kind(node), self.layout());
+        let (further, gap) = if kind == Kind::Sequence {
+            (sequence_offset, dash_gap)
+        } else {
+            (indent, 0)
+        };
         let new: Vec<New<'_>> = plan
             .steps
             .iter()
-            .filter_map(|step| if let SpliceStep::Insert(new) = step { Some(*new) } else { None })
+            .filter_map(|step| {
+                if let SpliceStep::Insert(new) = step {
+                    Some(*new)
+                } else {
+                    None
+                }
+            })
             .collect();
-        let text = self.lines_of(BlockStyle { kind, column: key + further, gap }, &new, below, None)?;
+        let text = self.lines_of(
+            BlockStyle {
+                kind,
+                column: key + further,
+                gap,
+            },
+            &new,
+            below,
+            None,
+        )?;
         self.out.delete(mark..end);
         self.out.insert(below, text);
         Ok(true)
     }
 
-    fn children_of(&mut self, shape: BlockStyle, new: &Value, place: usize) -> Result<String, SpliceError> {
+    fn children_of(
+        &mut self,
+        shape: BlockStyle,
+        new: &Value,
+        place: usize,
+    ) -> Result<String, SpliceError> {
         let mut block = self.new_block(place, None);
         block.children(shape.column, new)?;
         Ok(block.text)
@@ -377,7 +530,9 @@ impl Writer<'_, '_> {
         inline: Option<String>,
     ) -> Result<(), SpliceError> {
         let first = layout::first(self.tree, element.value);
-        let Some(indentation) = self.lines.indentation(first) else { return Err(ErrorKind::Layout.at(first)) };
+        let Some(indentation) = self.lines.indentation(first) else {
+            return Err(ErrorKind::Layout.at(first));
+        };
         let place = first - indentation.len();
         let below = self.lines.below(element.end)?;
         let behind = self.properties_end(element.value).unwrap_or(mark).max(mark);
@@ -411,7 +566,10 @@ impl Writer<'_, '_> {
         let start = self.tree.outer_start(root);
         let inline = plan::is_inline(self.tree, root);
         let is_json = inline && matches!(self.tree.kind(root), Kind::Mapping | Kind::Sequence);
-        let own = self.lines.indentation(start).map(|indentation| start - indentation.len());
+        let own = self
+            .lines
+            .indentation(start)
+            .map(|indentation| start - indentation.len());
         match own.filter(|_| !is_json) {
             Some(place) => {
                 let below = self.lines.below(span.end)?;

@@ -44,19 +44,40 @@ fn is_shared(value: &Rc<Value>) -> bool {
 
 impl Cache {
     /// The text of an item, or of a member of that name, in a layout, if it was written before.
-    pub(crate) fn text(&self, name: Option<&str>, value: &Rc<Value>, layout: &Placement) -> Option<Rc<str>> {
+    pub(crate) fn text(
+        &self,
+        name: Option<&str>,
+        value: &Rc<Value>,
+        layout: &Placement,
+    ) -> Option<Rc<str>> {
         let written = self.written.borrow();
         let same = |written: &&Written| {
-            Rc::ptr_eq(&written.value, value) && written.layout == *layout && written.name.as_deref() == name
+            Rc::ptr_eq(&written.value, value)
+                && written.layout == *layout
+                && written.name.as_deref() == name
         };
-        written.iter().find(same).map(|written| Rc::clone(&written.text))
+        written
+            .iter()
+            .find(same)
+            .map(|written| Rc::clone(&written.text))
     }
 
     /// Remembers the text of an item or member in a layout.
-    pub(crate) fn remember_text(&self, name: Option<&str>, value: &Rc<Value>, layout: Placement, text: &str) {
+    pub(crate) fn remember_text(
+        &self,
+        name: Option<&str>,
+        value: &Rc<Value>,
+        layout: Placement,
+        text: &str,
+    ) {
         let mut written = self.written.borrow_mut();
         if written.len() < CAPACITY && is_shared(value) {
-            written.push(Written { name: name.map(Into::into), value: Rc::clone(value), layout, text: text.into() });
+            written.push(Written {
+                name: name.map(Into::into),
+                value: Rc::clone(value),
+                layout,
+                text: text.into(),
+            });
         }
     }
 
@@ -81,7 +102,9 @@ impl Cache {
     /// True where this very text was read back as this very value before, in the same column: `a:` with an indented line
     /// below it holds that line, or nothing if `a` itself is indented deeper.
     pub(crate) fn is_verified(&self, value: &Rc<Value>, column: usize, raw: &str) -> bool {
-        let same = |known: &Verified| Rc::ptr_eq(&known.value, value) && known.column == column && *known.text == *raw;
+        let same = |known: &Verified| {
+            Rc::ptr_eq(&known.value, value) && known.column == column && *known.text == *raw
+        };
         self.verified.borrow().iter().any(same)
     }
 
@@ -89,7 +112,11 @@ impl Cache {
     pub(crate) fn remember_verified(&self, value: &Rc<Value>, column: usize, raw: &str) {
         let mut verified = self.verified.borrow_mut();
         if verified.len() < CAPACITY && is_shared(value) {
-            verified.push(Verified { value: Rc::clone(value), column, text: raw.into() });
+            verified.push(Verified {
+                value: Rc::clone(value),
+                column,
+                text: raw.into(),
+            });
         }
     }
 }

@@ -19,7 +19,10 @@ struct Draft {
 
 impl Edits {
     pub(crate) fn insert(&mut self, at: usize, text: String) {
-        self.0.push(Draft { range: at..at, text });
+        self.0.push(Draft {
+            range: at..at,
+            text,
+        });
     }
 
     pub(crate) fn delete(&mut self, range: Range<usize>) {
@@ -34,10 +37,15 @@ impl Edits {
 
     /// Sorted, neighbours joined, and real places only.
     /// Or else everything that keeps them from being made, never nothing.
-    pub(crate) fn finish(mut self, tree: &Tree<'_>, cache: &Cache) -> Result<Vec<Edit>, Vec<SpliceError>> {
+    pub(crate) fn finish(
+        mut self,
+        tree: &Tree<'_>,
+        cache: &Cache,
+    ) -> Result<Vec<Edit>, Vec<SpliceError>> {
         let mut errors = Vec::new();
         // At one place, insertions come before the text that is replaced.
-        self.0.sort_by_key(|edit| (edit.range.start, !edit.range.is_empty()));
+        self.0
+            .sort_by_key(|edit| (edit.range.start, !edit.range.is_empty()));
         let mut joined: Vec<Draft> = Vec::with_capacity(self.0.len());
         for edit in self.0 {
             match joined.last_mut() {
@@ -45,7 +53,9 @@ impl Edits {
                     last.range.end = edit.range.end;
                     last.text.push_str(&edit.text);
                 }
-                Some(last) if edit.range.start < last.range.end => errors.push(ErrorKind::Layout.at(edit.range.start)),
+                Some(last) if edit.range.start < last.range.end => {
+                    errors.push(ErrorKind::Layout.at(edit.range.start))
+                }
                 _ => joined.push(edit),
             }
         }
@@ -56,12 +66,17 @@ impl Edits {
         keep_line_feed(&mut joined, tree);
         joined.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
         let lines = Lines { text: tree.text() };
-        let swallowing = joined.iter().filter(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range));
+        let swallowing = joined
+            .iter()
+            .filter(|edit| edit.text.is_empty() && swallows(tree, &lines, &edit.range));
         errors.extend(swallowing.map(|edit| ErrorKind::Swallowed.at(edit.range.end)));
         if !errors.is_empty() {
             return Err(errors);
         }
-        let finished = |edit: Draft| Edit { range: edit.range, text: cache.shared(edit.text) };
+        let finished = |edit: Draft| Edit {
+            range: edit.range,
+            text: cache.shared(edit.text),
+        };
         Ok(joined.into_iter().map(finished).collect())
     }
 }
@@ -90,7 +105,11 @@ fn close(edits: &mut [Draft], tree: &Tree<'_>) {
         }
     } else if last.text.is_empty() {
         let start = last.range.start.min(len);
-        last.range = if ends_block_scalar(tree, &lines, start) { start..len } else { lines.before_break(start)..len };
+        last.range = if ends_block_scalar(tree, &lines, start) {
+            start..len
+        } else {
+            lines.before_break(start)..len
+        };
     } else {
         last.range.end = len;
     }
@@ -104,10 +123,15 @@ fn close(edits: &mut [Draft], tree: &Tree<'_>) {
 /// ```
 fn keep_line_feed(edits: &mut [Draft], tree: &Tree<'_>) {
     let text = tree.text();
-    let Some(last) = edits.last_mut().filter(|edit| edit.text.is_empty() && edit.range.end == text.len()) else {
+    let Some(last) = edits
+        .last_mut()
+        .filter(|edit| edit.text.is_empty() && edit.range.end == text.len())
+    else {
         return;
     };
-    let line_feed = ["\r\n", "\n"].into_iter().find(|line_feed| text[last.range.clone()].ends_with(line_feed));
+    let line_feed = ["\r\n", "\n"]
+        .into_iter()
+        .find(|line_feed| text[last.range.clone()].ends_with(line_feed));
     if let Some(line_feed) = line_feed
         && text[..last.range.start].ends_with('\r')
     {
@@ -130,13 +154,17 @@ fn swallows(tree: &Tree<'_>, lines: &Lines<'_>, gone: &Range<usize>) -> bool {
     if comment.is_none() && !blank {
         return false;
     }
-    let before = tree.nodes.partition_point(|node| (node.start as usize) < gone.start);
+    let before = tree
+        .nodes
+        .partition_point(|node| (node.start as usize) < gone.start);
     let mut before = tree.nodes.iter().take(before).rev();
     let last = before.find(|node| node.style != Style::Block);
-    last.filter(|node| matches!(node.style, Style::Literal | Style::Folded)).is_some_and(|node| {
-        let deep = comment.is_some_and(|column| node.child != NONE && column >= node.child as usize);
-        deep || blank && chomping(lines, node.start as usize).contains('+')
-    })
+    last.filter(|node| matches!(node.style, Style::Literal | Style::Folded))
+        .is_some_and(|node| {
+            let deep =
+                comment.is_some_and(|column| node.child != NONE && column >= node.child as usize);
+            deep || blank && chomping(lines, node.start as usize).contains('+')
+        })
 }
 
 /// The chomping of a block scalar.
@@ -147,12 +175,21 @@ fn chomping<'t>(lines: &Lines<'t>, start: usize) -> &'t str {
 
 /// True when the break before `at` belongs to the value of a block scalar.
 fn ends_block_scalar(tree: &Tree<'_>, lines: &Lines<'_>, at: usize) -> bool {
-    let before = tree.nodes.iter().rev().filter(|node| (node.start as usize) < at);
-    let last = before.filter(|node| matches!(node.style, Style::Literal | Style::Folded)).max_by_key(|node| node.start);
+    let before = tree
+        .nodes
+        .iter()
+        .rev()
+        .filter(|node| (node.start as usize) < at);
+    let last = before
+        .filter(|node| matches!(node.style, Style::Literal | Style::Folded))
+        .max_by_key(|node| node.start);
     last.is_some_and(|node| {
         let span = node.start as usize..node.end as usize;
         !chomping(lines, span.start).contains('-')
-            && lines.slice(span.end, at).trim_matches(['\n', '\r', ' ', '\t']).is_empty()
+            && lines
+                .slice(span.end, at)
+                .trim_matches(['\n', '\r', ' ', '\t'])
+                .is_empty()
     })
 }
 

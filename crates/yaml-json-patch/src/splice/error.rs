@@ -106,12 +106,19 @@ impl ErrorKind {
     /// True when the fault is the patch's, not the text's: RFC 6902 calls these errors.
     #[must_use]
     pub fn is_fault_of_patch(self) -> bool {
-        matches!(self, ErrorKind::InvalidPointer | ErrorKind::TestFailed | ErrorKind::MovedIntoItself)
+        matches!(
+            self,
+            ErrorKind::InvalidPointer | ErrorKind::TestFailed | ErrorKind::MovedIntoItself
+        )
     }
 
     /// An error of this kind at a byte of the text.
     #[must_use]
     pub fn at(self, offset: usize) -> SpliceError {
-        SpliceError { offset, kind: self, next_occurrence: None }
+        SpliceError {
+            offset,
+            kind: self,
+            next_occurrence: None,
+        }
     }
 }

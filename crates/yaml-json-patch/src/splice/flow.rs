@@ -20,7 +20,12 @@ struct Tail {
 }
 
 impl<'t> Writer<'_, 't> {
-    pub(super) fn flow(&mut self, node: NodeId, plan: &SplicePlan<'_>, slot: Slot) -> Result<(), SpliceError> {
+    pub(super) fn flow(
+        &mut self,
+        node: NodeId,
+        plan: &SplicePlan<'_>,
+        slot: Slot,
+    ) -> Result<(), SpliceError> {
         if !plan.changes_itself() {
             self.inside(plan);
             return Ok(());
@@ -56,7 +61,9 @@ impl<'t> Writer<'_, 't> {
                 }
                 SpliceStep::Keep(_) => {}
                 SpliceStep::Descend(index, overlay) => self.element_inside(plan, index, overlay),
-                SpliceStep::Replace(index, new) => self.replace_element(node, &brackets, plan, index, new)?,
+                SpliceStep::Replace(index, new) => {
+                    self.replace_element(node, &brackets, plan, index, new)?
+                }
                 SpliceStep::Insert(new) if last.is_none() => {
                     front.push(new);
                     continue;
@@ -73,7 +80,12 @@ impl<'t> Writer<'_, 't> {
         self.prepend(&brackets, plan, &front)
     }
 
-    fn elements_of(&self, brackets: &Brackets, new: &[New<'_>], at: usize) -> Result<Vec<String>, SpliceError> {
+    fn elements_of(
+        &self,
+        brackets: &Brackets,
+        new: &[New<'_>],
+        at: usize,
+    ) -> Result<Vec<String>, SpliceError> {
         new.iter()
             .map(|new| match new.name {
                 Some(name) => brackets.member(name, new.value, at),
@@ -90,13 +102,19 @@ impl<'t> Writer<'_, 't> {
         last: Option<usize>,
         new: &[New<'_>],
     ) -> Result<(), SpliceError> {
-        let Some(anchor) = last.and_then(|last| plan.elements.get(last)).filter(|_| !new.is_empty()) else {
+        let Some(anchor) = last
+            .and_then(|last| plan.elements.get(last))
+            .filter(|_| !new.is_empty())
+        else {
             return Ok(());
         };
         let brackets = self.beside(brackets, anchor);
         let texts = self.elements_of(&brackets, new, anchor.end)?;
-        let lead =
-            if brackets.lines.is_some() { brackets.lead(0) } else { brackets.comma.trim_start_matches(',').to_owned() };
+        let lead = if brackets.lines.is_some() {
+            brackets.lead(0)
+        } else {
+            brackets.comma.trim_start_matches(',').to_owned()
+        };
         let tail = self.tail(anchor.end);
         let text: String = texts.iter().map(|text| format!(",{lead}{text}")).collect();
         match (tail.comment, tail.comma) {
@@ -105,9 +123,13 @@ impl<'t> Writer<'_, 't> {
                 let text: String = texts.iter().map(|text| format!("{lead}{text},")).collect();
                 self.out.insert(end, text);
             }
-            (Some(end), None) if brackets.lines.is_some() && !self.lines.is_at(self.lines.next_content(end), b',') => {
+            (Some(end), None)
+                if brackets.lines.is_some()
+                    && !self.lines.is_at(self.lines.next_content(end), b',') =>
+            {
                 self.out.insert(anchor.end, ",".to_owned());
-                self.out.insert(end, text.strip_prefix(',').unwrap_or_default().to_owned());
+                self.out
+                    .insert(end, text.strip_prefix(',').unwrap_or_default().to_owned());
             }
             _ => self.out.insert(anchor.end, text),
         }
@@ -115,8 +137,15 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// `[a]` becomes `[X, a]`.
-    fn prepend(&mut self, brackets: &Brackets, plan: &SplicePlan<'_>, new: &[New<'_>]) -> Result<(), SpliceError> {
-        let Some(first) = plan.elements.first().filter(|_| !new.is_empty()) else { return Ok(()) };
+    fn prepend(
+        &mut self,
+        brackets: &Brackets,
+        plan: &SplicePlan<'_>,
+        new: &[New<'_>],
+    ) -> Result<(), SpliceError> {
+        let Some(first) = plan.elements.first().filter(|_| !new.is_empty()) else {
+            return Ok(());
+        };
         let brackets = self.beside(brackets, first);
         let texts = self.elements_of(&brackets, new, first.start)?;
         let stays = plan.stays.is_some();
@@ -133,11 +162,22 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// `[ ]` becomes `[X ]`; the brackets of JSON that is written over several lines open up.
-    fn fill_empty(&mut self, node: NodeId, plan: &SplicePlan<'_>, brackets: Brackets) -> Result<(), SpliceError> {
+    fn fill_empty(
+        &mut self,
+        node: NodeId,
+        plan: &SplicePlan<'_>,
+        brackets: Brackets,
+    ) -> Result<(), SpliceError> {
         let new: Vec<New<'_>> = plan
             .steps
             .iter()
-            .filter_map(|step| if let SpliceStep::Insert(new) = step { Some(*new) } else { None })
+            .filter_map(|step| {
+                if let SpliceStep::Insert(new) = step {
+                    Some(*new)
+                } else {
+                    None
+                }
+            })
             .collect();
         let span = self.tree.span(node);
         let texts = self.elements_of(&brackets, &new, span.start)?;
@@ -145,7 +185,13 @@ impl<'t> Writer<'_, 't> {
             Some(lines) => {
                 let close = lines.prefix.strip_suffix(&lines.step).unwrap_or_default();
                 let lead = brackets.lead(0);
-                [&lead, &texts.join(&format!(",{lead}")), lines.line_break, close].concat()
+                [
+                    &lead,
+                    &texts.join(&format!(",{lead}")),
+                    lines.line_break,
+                    close,
+                ]
+                .concat()
             }
             None => texts.join(brackets.comma),
         };
@@ -155,10 +201,16 @@ impl<'t> Writer<'_, 't> {
 
     /// The exact inverse of [`Self::fill_empty`].
     fn empty_brackets(&mut self, node: NodeId, elements: &[Element]) {
-        let (Some(first), Some(last)) = (elements.first(), elements.last()) else { return };
+        let (Some(first), Some(last)) = (elements.first(), elements.last()) else {
+            return;
+        };
         let span = self.tree.span(node);
         let comma = self.lines.next_content(last.end);
-        let end = if self.lines.is_at(comma, b',') { comma + 1 } else { last.end };
+        let end = if self.lines.is_at(comma, b',') {
+            comma + 1
+        } else {
+            last.end
+        };
         let before = self.lines.slice(span.start + 1, first.start);
         let after = self.lines.slice(end, span.end.saturating_sub(1));
         let own_line = before.contains(['\n', '\r']);
@@ -170,10 +222,17 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// Removes neighbours, from the first to the last. `followed`: new elements come behind them.
-    fn remove_elements(&mut self, plan: &SplicePlan<'_>, gone: Option<(usize, usize)>, followed: bool) {
+    fn remove_elements(
+        &mut self,
+        plan: &SplicePlan<'_>,
+        gone: Option<(usize, usize)>,
+        followed: bool,
+    ) {
         let elements = &plan.elements;
         let Some((first, last)) = gone else { return };
-        let (Some(from), Some(to)) = (elements.get(first), elements.get(last)) else { return };
+        let (Some(from), Some(to)) = (elements.get(first), elements.get(last)) else {
+            return;
+        };
         let Some(before) = first.checked_sub(1).and_then(|before| elements.get(before)) else {
             // Nothing is before them: up to the next element, if there is one.
             let end = elements.get(last + 1).map_or(to.end, |next| next.start);
@@ -183,7 +242,9 @@ impl<'t> Writer<'_, 't> {
         let (above, own) = (self.tail(before.end), self.tail(to.end));
         match (above.comment, above.comma, own.comma) {
             // The comment of the element above stays.
-            (Some(comment), Some(_), Some(comma)) => self.out.delete(comment..own.comment.unwrap_or(comma)),
+            (Some(comment), Some(_), Some(comma)) => {
+                self.out.delete(comment..own.comment.unwrap_or(comma))
+            }
             (Some(comment), Some(comma), None) if last + 1 == elements.len() => {
                 if !followed {
                     self.out.delete(comma - 1..comma);
@@ -202,7 +263,9 @@ impl<'t> Writer<'_, 't> {
         index: usize,
         new: &Overlay,
     ) -> Result<(), SpliceError> {
-        let Some(element) = plan.elements.get(index) else { return Ok(()) };
+        let Some(element) = plan.elements.get(index) else {
+            return Ok(());
+        };
         let span = self.tree.outer_start(element.value)..element.end;
         let new = match new {
             Overlay::Null(raw) => {
@@ -216,17 +279,30 @@ impl<'t> Writer<'_, 't> {
         let without = (brackets.shown_by == Some(element.value))
             .then(|| self.brackets(node, &plan.elements, Some(element.value)));
         let brackets = without.as_ref().unwrap_or(brackets);
-        let text = self.beside(brackets, element).value(new, 0, element.start)?;
+        let text = self
+            .beside(brackets, element)
+            .value(new, 0, element.start)?;
         match element.mark {
             Some(mark) if span.start.max(mark) >= span.end => {
-                let is_plain = element.key.is_some_and(|key| self.tree.style(key) == Style::Plain);
-                if is_plain && [b',', b']', b'}'].into_iter().any(|next| self.lines.is_at(mark, next)) {
+                let is_plain = element
+                    .key
+                    .is_some_and(|key| self.tree.style(key) == Style::Plain);
+                if is_plain
+                    && [b',', b']', b'}']
+                        .into_iter()
+                        .any(|next| self.lines.is_at(mark, next))
+                {
                     return Err(ErrorKind::OddColon.at(mark));
                 }
-                self.out.insert(mark, format!("{}{text}", brackets.colon.trim_start_matches(':')));
+                self.out.insert(
+                    mark,
+                    format!("{}{text}", brackets.colon.trim_start_matches(':')),
+                );
             }
             // `{a}`: a key without a colon.
-            None if element.key.is_some() => self.out.insert(element.end, format!("{}{text}", brackets.colon)),
+            None if element.key.is_some() => self
+                .out
+                .insert(element.end, format!("{}{text}", brackets.colon)),
             Some(mark) if span.start == mark && brackets.place == Context::Flow => {
                 self.out.replace(span, format!(" {text}"));
             }
@@ -237,7 +313,9 @@ impl<'t> Writer<'_, 't> {
 
     /// Restores a null that a collection had replaced, as it was written, unless JSON has no such null.
     fn restore_in_brackets(&mut self, brackets: &Brackets, element: &Element, raw: &str) {
-        let start = self.lines.before_blanks(self.tree.outer_start(element.value));
+        let start = self
+            .lines
+            .before_blanks(self.tree.outer_start(element.value));
         let text = match (raw.strip_prefix('{'), element.key) {
             (Some(""), Some(key)) => {
                 self.out.delete(self.tree.span(key).end..element.end);
@@ -245,7 +323,9 @@ impl<'t> Writer<'_, 't> {
             }
             (Some(here), _) => here.strip_prefix(':').unwrap_or_default().to_owned(),
             (None, Some(key))
-                if raw == "null" && element.mark == Some(start) && self.tree.style(key) == Style::Plain =>
+                if raw == "null"
+                    && element.mark == Some(start)
+                    && self.tree.style(key) == Style::Plain =>
             {
                 " null".to_owned()
             }
@@ -257,15 +337,29 @@ impl<'t> Writer<'_, 't> {
     }
 
     /// A value in brackets for the whole document, or for a place in it that had none.
-    pub(super) fn in_brackets(&mut self, node: NodeId, value: &Value, at: usize) -> Result<String, SpliceError> {
+    pub(super) fn in_brackets(
+        &mut self,
+        node: NodeId,
+        value: &Value,
+        at: usize,
+    ) -> Result<String, SpliceError> {
         let kind = self.tree.kind(node);
-        let collection = matches!(kind, Kind::Mapping | Kind::Sequence) && self.tree.style(node) == Style::Flow;
-        let elements = if collection { plan::elements_of(self.tree, &self.lines, node)? } else { Vec::new() };
+        let collection =
+            matches!(kind, Kind::Mapping | Kind::Sequence) && self.tree.style(node) == Style::Flow;
+        let elements = if collection {
+            plan::elements_of(self.tree, &self.lines, node)?
+        } else {
+            Vec::new()
+        };
         let mut brackets = self.brackets(node, &elements, None);
         brackets.lines = match (brackets.lines, elements.first()) {
             (Some(lines), Some(first)) => self.lines.indentation(first.start).map(|_| {
                 // The value is one step further out than its elements.
-                let prefix = lines.prefix.strip_suffix(&lines.step).unwrap_or_default().to_owned();
+                let prefix = lines
+                    .prefix
+                    .strip_suffix(&lines.step)
+                    .unwrap_or_default()
+                    .to_owned();
                 OwnLines { prefix, ..lines }
             }),
             _ => None,
@@ -279,14 +373,20 @@ impl<'t> Writer<'_, 't> {
         if let Some(comma) = comma {
             at = self.lines.skip_blanks(comma);
         }
-        Tail { comma, comment: self.lines.is_at(at, b'#').then(|| self.lines.line_end(at)) }
+        Tail {
+            comma,
+            comment: self.lines.is_at(at, b'#').then(|| self.lines.line_end(at)),
+        }
     }
 
     /// The layout for a new element beside this one.
     fn beside(&self, brackets: &Brackets, element: &Element) -> Brackets {
         let mut brackets = brackets.clone();
         brackets.lines = match (brackets.lines, self.lines.indentation(element.start)) {
-            (Some(lines), Some(prefix)) => Some(OwnLines { prefix: prefix.to_owned(), ..lines }),
+            (Some(lines), Some(prefix)) => Some(OwnLines {
+                prefix: prefix.to_owned(),
+                ..lines
+            }),
             _ => None,
         };
         brackets
@@ -295,24 +395,51 @@ impl<'t> Writer<'_, 't> {
     /// Measures how the collection is written; what it does not show, the brackets around it do.
     /// `except` goes, and says nothing.
     fn brackets(&mut self, node: NodeId, elements: &[Element], except: Option<NodeId>) -> Brackets {
-        let around = self.path.iter().rev().map(|level| level.node).skip_while(|id| *id == node);
-        let around: Vec<NodeId> = around.take_while(|id| self.tree.style(*id) == Style::Flow).collect();
+        let around = self
+            .path
+            .iter()
+            .rev()
+            .map(|level| level.node)
+            .skip_while(|id| *id == node);
+        let around: Vec<NodeId> = around
+            .take_while(|id| self.tree.style(*id) == Style::Flow)
+            .collect();
         let own = [node];
         let chain = || own.iter().chain(&around).copied();
         let (tree, examples) = (self.tree, &mut self.examples.brackets);
-        let shown = place(tree, node, except)
-            .or_else(|| around.iter().find_map(|id| *examples.entry(*id).or_insert_with(|| place(tree, *id, None))));
-        let place = shown.map(|(place, _)| place).unwrap_or_else(|| {
-            let in_block = self.path.first().is_some_and(|root| self.tree.style(root.node) == Style::Block);
-            if in_block { Context::Flow } else { Context::Json }
+        let shown = place(tree, node, except).or_else(|| {
+            around.iter().find_map(|id| {
+                *examples
+                    .entry(*id)
+                    .or_insert_with(|| place(tree, *id, None))
+            })
         });
-        let tight_colon = chain().find_map(|id| self.is_colon_tight(id)).unwrap_or(false);
-        let tight_comma = chain().find_map(|id| self.is_comma_tight(id)).unwrap_or(tight_colon);
+        let place = shown.map(|(place, _)| place).unwrap_or_else(|| {
+            let in_block = self
+                .path
+                .first()
+                .is_some_and(|root| self.tree.style(root.node) == Style::Block);
+            if in_block {
+                Context::Flow
+            } else {
+                Context::Json
+            }
+        });
+        let tight_colon = chain()
+            .find_map(|id| self.is_colon_tight(id))
+            .unwrap_or(false);
+        let tight_comma = chain()
+            .find_map(|id| self.is_comma_tight(id))
+            .unwrap_or(tight_colon);
         Brackets {
             place,
             shown_by: shown.map(|(_, by)| by),
             comma: if tight_comma { "," } else { ", " },
-            colon: if tight_colon && place == Context::Json { ":" } else { ": " },
+            colon: if tight_colon && place == Context::Json {
+                ":"
+            } else {
+                ": "
+            },
             lines: self.own_lines_of(node, elements, around.first().copied(), place),
         }
     }
@@ -321,7 +448,8 @@ impl<'t> Writer<'_, 't> {
         let (key, value) = self.tree.entries(node).next()?;
         let colon = self.lines.next_content(self.tree.span(key).end);
         let start = self.tree.outer_start(value);
-        (self.lines.is_at(colon, b':') && start < self.tree.span(value).end).then_some(start == colon + 1)
+        (self.lines.is_at(colon, b':') && start < self.tree.span(value).end)
+            .then_some(start == colon + 1)
     }
 
     fn is_comma_tight(&self, node: NodeId) -> Option<bool> {
@@ -344,14 +472,30 @@ impl<'t> Writer<'_, 't> {
         place: Context,
     ) -> Option<OwnLines> {
         let span = self.tree.span(node);
-        if let Some(last) = elements.iter().rev().find(|element| self.lines.indentation(element.start).is_some()) {
+        if let Some(last) = elements
+            .iter()
+            .rev()
+            .find(|element| self.lines.indentation(element.start).is_some())
+        {
             let prefix = self.lines.indentation(last.start)?;
             let outer = self.indentation_of_line(span.start);
-            let step = prefix.strip_prefix(outer).filter(|step| !step.is_empty()).unwrap_or("  ").to_owned();
-            let deep =
-                elements.iter().rev().find_map(|element| self.is_deep(element.value)).unwrap_or(place == Context::Json);
+            let step = prefix
+                .strip_prefix(outer)
+                .filter(|step| !step.is_empty())
+                .unwrap_or("  ")
+                .to_owned();
+            let deep = elements
+                .iter()
+                .rev()
+                .find_map(|element| self.is_deep(element.value))
+                .unwrap_or(place == Context::Json);
             let line_break = self.lines.break_before(self.lines.start(last.start));
-            return Some(OwnLines { prefix: prefix.to_owned(), step, line_break, deep });
+            return Some(OwnLines {
+                prefix: prefix.to_owned(),
+                step,
+                line_break,
+                deep,
+            });
         }
         if !elements.is_empty() || place != Context::Json || span.len() != 2 {
             return None;
@@ -367,9 +511,18 @@ impl<'t> Writer<'_, 't> {
         };
         let outer = self.lines.indentation(start)?;
         let further = self.indentation_of_line(self.tree.span(around).start);
-        let step = outer.strip_prefix(further).filter(|step| !step.is_empty()).unwrap_or("  ").to_owned();
+        let step = outer
+            .strip_prefix(further)
+            .filter(|step| !step.is_empty())
+            .unwrap_or("  ")
+            .to_owned();
         let line_break = self.lines.break_before(self.lines.start(start));
-        Some(OwnLines { prefix: [outer, &step].concat(), step, line_break, deep: true })
+        Some(OwnLines {
+            prefix: [outer, &step].concat(),
+            step,
+            line_break,
+            deep: true,
+        })
     }
 
     fn indentation_of_line(&self, at: usize) -> &'t str {
@@ -378,8 +531,17 @@ impl<'t> Writer<'_, 't> {
     }
 
     fn is_deep(&self, value: NodeId) -> Option<bool> {
-        let first = self.tree.entries(value).next().map(|(key, _)| key).or_else(|| self.tree.items(value).next())?;
-        (self.tree.style(value) == Style::Flow).then(|| self.lines.indentation(self.tree.outer_start(first)).is_some())
+        let first = self
+            .tree
+            .entries(value)
+            .next()
+            .map(|(key, _)| key)
+            .or_else(|| self.tree.items(value).next())?;
+        (self.tree.style(value) == Style::Flow).then(|| {
+            self.lines
+                .indentation(self.tree.outer_start(first))
+                .is_some()
+        })
     }
 }
 
@@ -388,11 +550,16 @@ fn place(tree: &Tree<'_>, node: NodeId, except: Option<NodeId>) -> Option<(Conte
     let quoted = |id: NodeId| match tree.style(id) {
         Style::DoubleQuoted => Some((Context::Json, id)),
         Style::SingleQuoted => Some((Context::Flow, id)),
-        Style::Plain if matches!(scalar_value(tree, id), Ok(ScalarValue::Str(_))) => Some((Context::Flow, id)),
+        Style::Plain if matches!(scalar_value(tree, id), Ok(ScalarValue::Str(_))) => {
+            Some((Context::Flow, id))
+        }
         _ => None,
     };
     match tree.kind(node) {
         Kind::Mapping => tree.entries(node).find_map(|(key, _)| quoted(key)),
-        _ => tree.items(node).filter(|item| Some(*item) != except).find_map(quoted),
+        _ => tree
+            .items(node)
+            .filter(|item| Some(*item) != except)
+            .find_map(quoted),
     }
 }

@@ -25,7 +25,9 @@ pub(super) fn name_of(tree: &Tree<'_>, key: NodeId) -> Result<Option<String>, Sp
 
 /// The plain spelling of a string.
 fn word<'t>(tree: &Tree<'t>, key: NodeId) -> Option<&'t str> {
-    let plain = tree.kind(key) == Kind::Scalar && tree.style(key) == Style::Plain && !tree.has_properties(key);
+    let plain = tree.kind(key) == Kind::Scalar
+        && tree.style(key) == Style::Plain
+        && !tree.has_properties(key);
     Some(tree.raw(key)).filter(|raw| plain && is_word(raw))
 }
 

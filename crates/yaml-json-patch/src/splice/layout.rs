@@ -48,17 +48,29 @@ impl Examples {
         let lines = Lines { text: tree.text() };
         let list = |key, value| sequence(tree, &lines, key, value);
         let step = |key, value| mapping(tree, &lines, key, value);
-        let steps =
-            path.iter().enumerate().filter_map(|(depth, level)| Some((depth, step(Some(level.key?), level.node)?)));
+        let steps = path
+            .iter()
+            .enumerate()
+            .filter_map(|(depth, level)| Some((depth, step(Some(level.key?), level.node)?)));
         let indent = most(steps).or_else(|| nearest(tree, path, &mut self.indents, &step));
-        let (sequence_offset, dash_gap) = nearest(tree, path, &mut self.sequences, &list).unwrap_or((2, 1));
+        let (sequence_offset, dash_gap) =
+            nearest(tree, path, &mut self.sequences, &list).unwrap_or((2, 1));
         let is_item = |pair: &&[Level]| tree.kind(pair[0].node) == Kind::Sequence;
-        let scope = path.windows(2).rfind(is_item).and_then(|pair| pair.last()).or(path.first());
+        let scope = path
+            .windows(2)
+            .rfind(is_item)
+            .and_then(|pair| pair.last())
+            .or(path.first());
         let bracketed_lists = scope.is_none_or(|scope| {
             let has = || has_list_in_brackets(tree, scope.node);
             *self.bracketed_lists.entry(scope.node).or_insert_with(has)
         });
-        Layout { sequence_offset, dash_gap, indent: indent.unwrap_or(2), bracketed_lists }
+        Layout {
+            sequence_offset,
+            dash_gap,
+            indent: indent.unwrap_or(2),
+            bracketed_lists,
+        }
     }
 }
 
@@ -70,7 +82,10 @@ fn most<W: Ord + Copy + Default, T: Copy + Ord>(values: impl Iterator<Item = (W,
         *count += 1;
         *greatest = weight.max(*greatest);
     }
-    votes.into_iter().max_by_key(|(_, vote)| *vote).map(|(value, _)| value)
+    votes
+        .into_iter()
+        .max_by_key(|(_, vote)| *vote)
+        .map(|(value, _)| value)
 }
 
 fn nearest<T: Copy + Ord>(
@@ -80,7 +95,9 @@ fn nearest<T: Copy + Ord>(
     probe: &impl Fn(Option<NodeId>, NodeId) -> Option<T>,
 ) -> Option<T> {
     path.iter().enumerate().rev().find_map(|(depth, level)| {
-        let beside = *known.entry(level.node).or_insert_with(|| beside(tree, level.node, probe));
+        let beside = *known
+            .entry(level.node)
+            .or_insert_with(|| beside(tree, level.node, probe));
         let is_below_key = level.key.is_some() || depth == 0;
         beside.or_else(|| probe(level.key, level.node).filter(|_| is_below_key))
     })
@@ -94,24 +111,39 @@ fn beside<T: Copy + Ord>(
     node: NodeId,
     probe: &impl Fn(Option<NodeId>, NodeId) -> Option<T>,
 ) -> Option<T> {
-    let mappings = std::iter::once(node).chain(tree.items(node)).filter(|node| tree.style(*node) == Style::Block);
+    let mappings = std::iter::once(node)
+        .chain(tree.items(node))
+        .filter(|node| tree.style(*node) == Style::Block);
     let members = mappings.flat_map(|mapping| tree.entries(mapping));
     // Not by bytes: they depend on what was put into the items of a list.
     let weight = |value| match tree.kind(value) {
-        Kind::Sequence => (tree.items(value).count(), usize::MAX - tree.span(value).start),
+        Kind::Sequence => (
+            tree.items(value).count(),
+            usize::MAX - tree.span(value).start,
+        ),
         _ => (0, 0),
     };
     most(members.filter_map(|(key, value)| Some((weight(value), probe(Some(key), value)?))))
 }
 
-fn sequence(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId) -> Option<(usize, usize)> {
+fn sequence(
+    tree: &Tree<'_>,
+    lines: &Lines<'_>,
+    key: Option<NodeId>,
+    value: NodeId,
+) -> Option<(usize, usize)> {
     if tree.kind(value) != Kind::Sequence || tree.style(value) != Style::Block {
         return None;
     }
     Some((offset(tree, lines, key, value)?, gap(tree, lines, value)))
 }
 
-fn mapping(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId) -> Option<usize> {
+fn mapping(
+    tree: &Tree<'_>,
+    lines: &Lines<'_>,
+    key: Option<NodeId>,
+    value: NodeId,
+) -> Option<usize> {
     if tree.kind(value) != Kind::Mapping || tree.style(value) != Style::Block {
         return None;
     }
@@ -119,7 +151,9 @@ fn mapping(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeI
 }
 
 fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId) -> Option<usize> {
-    let key = key.map_or(Ok(0), |key| lines.column(tree.outer_start(key))).ok()?;
+    let key = key
+        .map_or(Ok(0), |key| lines.column(tree.outer_start(key)))
+        .ok()?;
     let start = first(tree, value);
     lines.indentation(start)?;
     lines.column(start).ok()?.checked_sub(key)
@@ -129,7 +163,10 @@ fn offset(tree: &Tree<'_>, lines: &Lines<'_>, key: Option<NodeId>, value: NodeId
 fn has_list_in_brackets(tree: &Tree<'_>, node: NodeId) -> bool {
     match (tree.style(node), tree.kind(node)) {
         (Style::Block, _) => {
-            let mut values = tree.entries(node).map(|(_, value)| value).chain(tree.items(node));
+            let mut values = tree
+                .entries(node)
+                .map(|(_, value)| value)
+                .chain(tree.items(node));
             values.any(|value| has_list_in_brackets(tree, value))
         }
         (Style::Flow, Kind::Sequence) => {
@@ -142,17 +179,24 @@ fn has_list_in_brackets(tree: &Tree<'_>, node: NodeId) -> bool {
 
 /// The beginning of the first key (its anchor and tag included) or dash of a block collection.
 pub(crate) fn first(tree: &Tree<'_>, node: NodeId) -> usize {
-    tree.entries(node).next().map_or(tree.span(node).start, |(key, _)| tree.outer_start(key))
+    tree.entries(node)
+        .next()
+        .map_or(tree.span(node).start, |(key, _)| tree.outer_start(key))
 }
 
 /// The number of blanks behind a dash, in the first item that begins on the line of its dash.
 pub(crate) fn gap(tree: &Tree<'_>, lines: &Lines<'_>, sequence: NodeId) -> usize {
     let gap = |item: NodeId| {
         let span = tree.outer_start(item)..tree.span(item).end;
-        let start = if tree.kind(item) == Kind::Mapping { first(tree, item).min(span.start) } else { span.start };
+        let start = if tree.kind(item) == Kind::Mapping {
+            first(tree, item).min(span.start)
+        } else {
+            span.start
+        };
         let line = lines.slice(lines.start(start), start);
         let spaces = line.len() - line.trim_end_matches(' ').len();
-        (!span.is_empty() && line.ends_with(' ') && line.trim_end_matches(' ').ends_with('-')).then_some(spaces)
+        (!span.is_empty() && line.ends_with(' ') && line.trim_end_matches(' ').ends_with('-'))
+            .then_some(spaces)
     };
     tree.items(sequence).find_map(gap).unwrap_or(1)
 }

@@ -28,7 +28,9 @@ impl<'t> Lines<'t> {
     }
 
     pub(crate) fn slice(&self, from: usize, to: usize) -> &'t str {
-        self.text.get(from..to.min(self.text.len())).unwrap_or_default()
+        self.text
+            .get(from..to.min(self.text.len()))
+            .unwrap_or_default()
     }
 
     /// The place behind the text, and behind its last line.
@@ -50,10 +52,15 @@ impl<'t> Lines<'t> {
     /// The white space before `at`, if nothing else is before it on its line.
     pub(crate) fn indentation(&self, at: usize) -> Option<&'t str> {
         let before = self.bytes().get(..at).unwrap_or_default();
-        let blanks = before.iter().rev().take_while(|byte| is_blank(**byte)).count();
+        let blanks = before
+            .iter()
+            .rev()
+            .take_while(|byte| is_blank(**byte))
+            .count();
         let start = at - blanks;
-        let begins =
-            start == 0 || self.byte(start - 1).is_some_and(is_break) || &before[..start] == "\u{feff}".as_bytes();
+        let begins = start == 0
+            || self.byte(start - 1).is_some_and(is_break)
+            || &before[..start] == "\u{feff}".as_bytes();
         begins.then(|| self.slice(start, at))
     }
 
@@ -64,7 +71,9 @@ impl<'t> Lines<'t> {
             ErrorKind::Tabs
         } else if prefix.contains(['?', ':']) {
             ErrorKind::ExplicitKey
-        } else if prefix.starts_with("---") || !prefix.bytes().all(|byte| matches!(byte, b' ' | b'-')) {
+        } else if prefix.starts_with("---")
+            || !prefix.bytes().all(|byte| matches!(byte, b' ' | b'-'))
+        {
             ErrorKind::Layout
         } else {
             return Ok(prefix.len());
@@ -73,12 +82,22 @@ impl<'t> Lines<'t> {
     }
 
     pub(crate) fn skip_blanks(&self, at: usize) -> usize {
-        at + self.bytes().get(at..).unwrap_or_default().iter().take_while(|byte| is_blank(**byte)).count()
+        at + self
+            .bytes()
+            .get(at..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|byte| is_blank(**byte))
+            .count()
     }
 
     /// Moves back over blanks and tabs to other text on the same line; not at all if there is none.
     pub(crate) fn before_blanks(&self, at: usize) -> usize {
-        if self.indentation(at).is_some() { at } else { self.slice(0, at).trim_end_matches([' ', '\t']).len() }
+        if self.indentation(at).is_some() {
+            at
+        } else {
+            self.slice(0, at).trim_end_matches([' ', '\t']).len()
+        }
     }
 
     /// The first break at or behind `at`, else the text's end.
@@ -89,7 +108,11 @@ impl<'t> Lines<'t> {
     /// The start of the line behind the one that holds `at`.
     fn next(&self, at: usize) -> usize {
         let (end, next) = block_scalar::line_end(self.bytes(), at);
-        if next > end { next } else { self.end().max(end) }
+        if next > end {
+            next
+        } else {
+            self.end().max(end)
+        }
     }
 
     /// The start of the line behind the one on which content ends at `at`: at most a comment follows on it.
@@ -113,10 +136,18 @@ impl<'t> Lines<'t> {
         let mut place = from;
         loop {
             let above = self.slice(0, place);
-            let above = above.strip_suffix("\r\n").or_else(|| above.strip_suffix(['\n', '\r']));
-            let Some(end) = above.map(str::len) else { return place };
+            let above = above
+                .strip_suffix("\r\n")
+                .or_else(|| above.strip_suffix(['\n', '\r']));
+            let Some(end) = above.map(str::len) else {
+                return place;
+            };
             let start = self.start(end);
-            if !self.slice(start, end).trim_start_matches([' ', '\t']).starts_with('#') {
+            if !self
+                .slice(start, end)
+                .trim_start_matches([' ', '\t'])
+                .starts_with('#')
+            {
                 return place;
             }
             place = start;
@@ -135,7 +166,11 @@ impl<'t> Lines<'t> {
             let rest = self.slice(first, end);
             let commented_out = rest.trim_start_matches('#').trim_end();
             let behind = commented_out.len() - commented_out.trim_start_matches(' ').len();
-            let indentation = if first == at && column > 0 { behind.saturating_sub(1) } else { first - at };
+            let indentation = if first == at && column > 0 {
+                behind.saturating_sub(1)
+            } else {
+                first - at
+            };
             if rest.starts_with('#') && indentation > column {
                 if has_odd_break(rest) {
                     return Err(ErrorKind::LineBreaks.at(first));
@@ -154,7 +189,11 @@ impl<'t> Lines<'t> {
         let mut at = at;
         while let Some(byte) = self.byte(at) {
             match byte {
-                b'#' if at == 0 || self.byte(at - 1).is_some_and(|before| is_blank(before) || is_break(before)) => {
+                b'#' if at == 0
+                    || self
+                        .byte(at - 1)
+                        .is_some_and(|before| is_blank(before) || is_break(before)) =>
+                {
                     at = self.line_end(at);
                 }
                 byte if is_blank(byte) || is_break(byte) => at += 1,
@@ -167,7 +206,13 @@ impl<'t> Lines<'t> {
     /// Skips blank lines, then the indentation, from a line start on.
     pub(crate) fn next_line_with_content(&self, at: usize) -> usize {
         let blank = |byte: &&u8| is_blank(**byte) || is_break(**byte);
-        at + self.bytes().get(at..).unwrap_or_default().iter().take_while(blank).count()
+        at + self
+            .bytes()
+            .get(at..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(blank)
+            .count()
     }
 
     pub(crate) fn is_at(&self, at: usize, wanted: u8) -> bool {

@@ -54,7 +54,11 @@ enum Occurrence {
 
 impl<V: Default> MemberList<V> {
     pub(super) fn new(list: Vec<PatchedMember<V>>) -> Self {
-        Self { list, scans: Cell::new(0), index: OnceCell::new() }
+        Self {
+            list,
+            scans: Cell::new(0),
+            index: OnceCell::new(),
+        }
     }
 
     /// Sets the number of lookups so far.
@@ -93,10 +97,18 @@ impl<V: Default> MemberList<V> {
             Some(_) => (self.scans, self.index) = (Cell::new(0), OnceCell::new()),
             None => {
                 let at = self.list.len();
-                self.index.get_mut().map(|index| index.places.insert(name.clone(), Occurrence::Once(at)));
+                self.index
+                    .get_mut()
+                    .map(|index| index.places.insert(name.clone(), Occurrence::Once(at)));
             }
         }
-        self.list.insert(in_front.unwrap_or(self.list.len()), PatchedMember { key: Key::New(name), value });
+        self.list.insert(
+            in_front.unwrap_or(self.list.len()),
+            PatchedMember {
+                key: Key::New(name),
+                value,
+            },
+        );
     }
 
     pub(super) fn remove(
@@ -105,14 +117,24 @@ impl<V: Default> MemberList<V> {
         node: NodeId,
         name: &str,
     ) -> Result<Option<PatchedMember<V>>, SpliceError> {
-        let removed = PatchedMember { key: Key::Removed, value: V::default() };
-        let member = self.find(tree, node, name)?.map(|member| std::mem::replace(member, removed));
+        let removed = PatchedMember {
+            key: Key::Removed,
+            value: V::default(),
+        };
+        let member = self
+            .find(tree, node, name)?
+            .map(|member| std::mem::replace(member, removed));
         self.index.get_mut().map(|index| index.places.remove(name));
         Ok(member)
     }
 
     /// The member of that name. A merge key may hide one, or bring one from elsewhere.
-    pub(super) fn position(&self, tree: &Tree<'_>, node: NodeId, name: &str) -> Result<Option<usize>, SpliceError> {
+    pub(super) fn position(
+        &self,
+        tree: &Tree<'_>,
+        node: NodeId,
+        name: &str,
+    ) -> Result<Option<usize>, SpliceError> {
         let (found, merge) = if self.scans.get() < SCANS {
             self.scans.set(self.scans.get() + 1);
             self.scan(tree, name)?
@@ -127,13 +149,19 @@ impl<V: Default> MemberList<V> {
             (found, index.merge)
         };
         match merge {
-            Some(at) if found.is_none_or(|found| found < at) => Err(ErrorKind::MergeKey.at(tree.span(node).start)),
+            Some(at) if found.is_none_or(|found| found < at) => {
+                Err(ErrorKind::MergeKey.at(tree.span(node).start))
+            }
             _ => Ok(found),
         }
     }
 
     /// The member of that name, and the last merge key.
-    fn scan(&self, tree: &Tree<'_>, name: &str) -> Result<(Option<usize>, Option<usize>), SpliceError> {
+    fn scan(
+        &self,
+        tree: &Tree<'_>,
+        name: &str,
+    ) -> Result<(Option<usize>, Option<usize>), SpliceError> {
         let mut found = None;
         for (at, member) in self.list.iter().enumerate() {
             let same = match &member.key {
@@ -142,7 +170,8 @@ impl<V: Default> MemberList<V> {
                 Key::Removed => false,
             };
             if same {
-                if let Some(duplicate) = found.and_then(|first| self.duplicate(tree, first, member)) {
+                if let Some(duplicate) = found.and_then(|first| self.duplicate(tree, first, member))
+                {
                     return Err(duplicate);
                 }
                 found = Some(at);
@@ -181,13 +210,23 @@ impl<V: Default> MemberList<V> {
     }
 
     /// The error of a key that is there twice.
-    fn duplicate(&self, tree: &Tree<'_>, first: usize, second: &PatchedMember<V>) -> Option<SpliceError> {
-        let Key::Old(key) = self.list.get(first)?.key else { return None };
+    fn duplicate(
+        &self,
+        tree: &Tree<'_>,
+        first: usize,
+        second: &PatchedMember<V>,
+    ) -> Option<SpliceError> {
+        let Key::Old(key) = self.list.get(first)?.key else {
+            return None;
+        };
         let next_occurrence = match second.key {
             Key::Old(next) => Some(tree.span(next).start),
             _ => None,
         };
-        Some(SpliceError { next_occurrence, ..ErrorKind::DuplicateKey.at(tree.span(key).start) })
+        Some(SpliceError {
+            next_occurrence,
+            ..ErrorKind::DuplicateKey.at(tree.span(key).start)
+        })
     }
 }
 
@@ -234,7 +273,9 @@ impl<T> ItemList<T> {
     /// Inserts an item; behind all others if `at` is their number.
     pub(super) fn insert(&mut self, at: usize, item: T) {
         let (index, at) = self.place(at);
-        let Some(piece) = self.pieces.get_mut(index) else { return };
+        let Some(piece) = self.pieces.get_mut(index) else {
+            return;
+        };
         piece.insert(at, item);
         self.len += 1;
         if piece.len() > PIECE {
@@ -245,7 +286,10 @@ impl<T> ItemList<T> {
 
     pub(super) fn remove(&mut self, at: usize) -> Option<T> {
         let (index, at) = self.place(at);
-        let piece = self.pieces.get_mut(index).filter(|piece| at < piece.len())?;
+        let piece = self
+            .pieces
+            .get_mut(index)
+            .filter(|piece| at < piece.len())?;
         let item = piece.remove(at);
         self.len -= 1;
         if piece.is_empty() && self.pieces.len() > 1 {

@@ -3,7 +3,8 @@
 
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{
-    AddOperation, CopyOperation, MoveOperation, Patch, PatchOperation, RemoveOperation, ReplaceOperation, TestOperation,
+    AddOperation, CopyOperation, MoveOperation, Patch, PatchOperation, RemoveOperation,
+    ReplaceOperation, TestOperation,
 };
 use serde_json::Value;
 use std::rc::Rc;
@@ -85,14 +86,21 @@ pub fn operations(patch: &Patch) -> Vec<Operation> {
 impl From<PatchOperation> for Operation {
     fn from(operation: PatchOperation) -> Self {
         match operation {
-            PatchOperation::Add(AddOperation { path, value }) => Operation::Add { path, value: Rc::new(value) },
+            PatchOperation::Add(AddOperation { path, value }) => Operation::Add {
+                path,
+                value: Rc::new(value),
+            },
             PatchOperation::Remove(RemoveOperation { path }) => Operation::Remove { path },
-            PatchOperation::Replace(ReplaceOperation { path, value }) => {
-                Operation::Replace { path, value: Rc::new(value) }
-            }
+            PatchOperation::Replace(ReplaceOperation { path, value }) => Operation::Replace {
+                path,
+                value: Rc::new(value),
+            },
             PatchOperation::Move(MoveOperation { from, path }) => Operation::Move { from, path },
             PatchOperation::Copy(CopyOperation { from, path }) => Operation::Copy { from, path },
-            PatchOperation::Test(TestOperation { path, value }) => Operation::Test { path, value: Rc::new(value) },
+            PatchOperation::Test(TestOperation { path, value }) => Operation::Test {
+                path,
+                value: Rc::new(value),
+            },
         }
     }
 }
@@ -101,20 +109,26 @@ impl From<Operation> for PatchOperation {
     fn from(operation: Operation) -> Self {
         match operation {
             Operation::Add { path, value } | Operation::InsertBefore { path, value, .. } => {
-                PatchOperation::Add(AddOperation { path, value: Rc::unwrap_or_clone(value) })
+                PatchOperation::Add(AddOperation {
+                    path,
+                    value: Rc::unwrap_or_clone(value),
+                })
             }
             Operation::Remove { path } => PatchOperation::Remove(RemoveOperation { path }),
-            Operation::Replace { path, value } => {
-                PatchOperation::Replace(ReplaceOperation { path, value: Rc::unwrap_or_clone(value) })
-            }
-            Operation::RestoreNull { path, .. } => {
-                PatchOperation::Replace(ReplaceOperation { path, value: Value::Null })
-            }
+            Operation::Replace { path, value } => PatchOperation::Replace(ReplaceOperation {
+                path,
+                value: Rc::unwrap_or_clone(value),
+            }),
+            Operation::RestoreNull { path, .. } => PatchOperation::Replace(ReplaceOperation {
+                path,
+                value: Value::Null,
+            }),
             Operation::Move { from, path } => PatchOperation::Move(MoveOperation { from, path }),
             Operation::Copy { from, path } => PatchOperation::Copy(CopyOperation { from, path }),
-            Operation::Test { path, value } => {
-                PatchOperation::Test(TestOperation { path, value: Rc::unwrap_or_clone(value) })
-            }
+            Operation::Test { path, value } => PatchOperation::Test(TestOperation {
+                path,
+                value: Rc::unwrap_or_clone(value),
+            }),
         }
     }
 }

@@ -20,9 +20,15 @@ pub(crate) enum Overlay {
     /// A node of the text, unchanged.
     Old(NodeId),
     /// A mapping of the text, something in it changed. Old members keep their order.
-    Map { node: NodeId, members: MemberList<Overlay> },
+    Map {
+        node: NodeId,
+        members: MemberList<Overlay>,
+    },
     /// A sequence of the text, something in it changed.
-    Seq { node: NodeId, items: ItemList<Overlay> },
+    Seq {
+        node: NodeId,
+        items: ItemList<Overlay>,
+    },
     /// A value of the patch.
     New(Rc<Value>),
     /// A null with this source.
@@ -44,16 +50,28 @@ pub(crate) fn unchanged(tree: &Tree<'_>) -> Overlay {
 }
 
 /// Applies the operations, one by one.
-pub(crate) fn apply(tree: &Tree<'_>, root: &mut Overlay, operations: Vec<Operation>) -> Result<(), SpliceError> {
-    let mut document = OperationApplier { tree, root, reading: Reading::default() };
+pub(crate) fn apply(
+    tree: &Tree<'_>,
+    root: &mut Overlay,
+    operations: Vec<Operation>,
+) -> Result<(), SpliceError> {
+    let mut document = OperationApplier {
+        tree,
+        root,
+        reading: Reading::default(),
+    };
     for operation in operations {
         match operation {
             Operation::Add { path, value } => document.add(&path, Overlay::New(value), None)?,
-            Operation::InsertBefore { path, value, before } => {
-                document.add(&path, Overlay::New(value), Some(before))?
-            }
+            Operation::InsertBefore {
+                path,
+                value,
+                before,
+            } => document.add(&path, Overlay::New(value), Some(before))?,
             Operation::Replace { path, value } => document.replace(&path, Overlay::New(value))?,
-            Operation::RestoreNull { path, source } => document.replace(&path, Overlay::Null(source))?,
+            Operation::RestoreNull { path, source } => {
+                document.replace(&path, Overlay::Null(source))?
+            }
             Operation::Remove { path } => document.remove(&path)?,
             Operation::Copy { from, path } => {
                 let value = document.read(&from)?;
@@ -87,9 +105,13 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
             (None, Some(int)) => a.as_f64().is_some_and(|float| is_whole(float, int)),
             _ => a == b,
         },
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, a)| b.get(key).is_some_and(|b| equal(a, b)))
         }
         _ => left == right,
     }
@@ -97,7 +119,10 @@ pub(crate) fn equal(left: &Value, right: &Value) -> bool {
 
 /// True for a float, such as 1e3, that is this integer. Most integers beyond 2^53 have no float of their own, so that the
 /// integers are compared.
-#[expect(clippy::cast_possible_truncation, reason = "what is cut off is no 64-bit integer")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "what is cut off is no 64-bit integer"
+)]
 pub(crate) fn is_whole(float: f64, int: i128) -> bool {
     float.fract() == 0.0 && float as i128 == int
 }
@@ -111,7 +136,9 @@ struct OperationApplier<'d, 't> {
 
 impl OperationApplier<'_, '_> {
     fn offset(&self) -> usize {
-        self.tree.root().map_or(0, |root| self.tree.span(root).start)
+        self.tree
+            .root()
+            .map_or(0, |root| self.tree.span(root).start)
     }
 
     fn nowhere(&self) -> SpliceError {
@@ -119,8 +146,13 @@ impl OperationApplier<'_, '_> {
     }
 
     /// The collection that holds the last token of `path`, and that token; none for the whole document.
-    fn parent<'p>(&mut self, path: &'p Pointer) -> Result<Option<(Target<'_>, Token<'p>)>, SpliceError> {
-        let Some((parent, last)) = path.split_back() else { return Ok(None) };
+    fn parent<'p>(
+        &mut self,
+        path: &'p Pointer,
+    ) -> Result<Option<(Target<'_>, Token<'p>)>, SpliceError> {
+        let Some((parent, last)) = path.split_back() else {
+            return Ok(None);
+        };
         let parent = match self.target(parent)? {
             Target::Text(Overlay::New(value)) => Target::Json(Rc::make_mut(value)),
             parent => parent,
@@ -142,7 +174,12 @@ impl OperationApplier<'_, '_> {
     }
 
     /// Adds a member in front of the member `in_front`, or behind all others.
-    fn add(&mut self, path: &Pointer, new: Overlay, in_front: Option<&str>) -> Result<(), SpliceError> {
+    fn add(
+        &mut self,
+        path: &Pointer,
+        new: Overlay,
+        in_front: Option<&str>,
+    ) -> Result<(), SpliceError> {
         let nowhere = self.nowhere();
         let tree = self.tree;
         let Some((parent, last)) = self.parent(path)? else {
@@ -152,15 +189,21 @@ impl OperationApplier<'_, '_> {
             Target::Text(overlay) => {
                 overlay.open(tree)?;
                 match overlay {
-                    Overlay::Map { node, members } => match members.find(tree, *node, &last.decoded())? {
-                        Some(member) => put(tree, &mut member.value, new)?,
-                        None => {
-                            let of = in_front.map_or(Ok(None), |of| members.position(tree, *node, of))?;
-                            members.insert(of, last.decoded().into_owned(), new);
+                    Overlay::Map { node, members } => {
+                        match members.find(tree, *node, &last.decoded())? {
+                            Some(member) => put(tree, &mut member.value, new)?,
+                            None => {
+                                let of = in_front
+                                    .map_or(Ok(None), |of| members.position(tree, *node, of))?;
+                                members.insert(of, last.decoded().into_owned(), new);
+                            }
                         }
-                    },
+                    }
                     Overlay::Seq { items, .. } => {
-                        let at = last.to_index().ok().and_then(|index| index.for_len_incl(items.len()).ok());
+                        let at = last
+                            .to_index()
+                            .ok()
+                            .and_then(|index| index.for_len_incl(items.len()).ok());
                         items.insert(at.ok_or(nowhere)?, new);
                     }
                     _ => return Err(nowhere),
@@ -170,7 +213,10 @@ impl OperationApplier<'_, '_> {
                 members.insert(last.decoded().into_owned(), new.into_value());
             }
             Target::Json(Value::Array(items)) => {
-                let at = last.to_index().ok().and_then(|index| index.for_len_incl(items.len()).ok());
+                let at = last
+                    .to_index()
+                    .ok()
+                    .and_then(|index| index.for_len_incl(items.len()).ok());
                 items.insert(at.ok_or(nowhere)?, new.into_value());
             }
             Target::Json(_) => return Err(nowhere),
@@ -206,7 +252,9 @@ impl OperationApplier<'_, '_> {
                 overlay.open(tree)?;
                 match overlay {
                     Overlay::Map { node, members } => {
-                        let removed = members.remove(tree, *node, &last.decoded())?.ok_or(nowhere)?;
+                        let removed = members
+                            .remove(tree, *node, &last.decoded())?
+                            .ok_or(nowhere)?;
                         removed.value.may_go(tree)?;
                         if let Key::Old(key) = removed.key {
                             may_go(tree, key)?;
@@ -214,13 +262,17 @@ impl OperationApplier<'_, '_> {
                     }
                     Overlay::Seq { items, .. } => {
                         let at = element(&last, items.len());
-                        at.and_then(|at| items.remove(at)).ok_or(nowhere)?.may_go(tree)?;
+                        at.and_then(|at| items.remove(at))
+                            .ok_or(nowhere)?
+                            .may_go(tree)?;
                     }
                     _ => return Err(nowhere),
                 }
             }
             Target::Json(Value::Object(members)) => {
-                members.shift_remove(last.decoded().as_ref()).ok_or(nowhere)?;
+                members
+                    .shift_remove(last.decoded().as_ref())
+                    .ok_or(nowhere)?;
             }
             Target::Json(Value::Array(items)) => {
                 items.remove(element(&last, items.len()).ok_or(nowhere)?);
@@ -238,9 +290,12 @@ impl OperationApplier<'_, '_> {
             let next = match at {
                 Overlay::Map { node, members } => {
                     let at = members.position(self.tree, *node, &token.decoded())?;
-                    at.and_then(|at| members.get(at)).map(|member| &member.value)
+                    at.and_then(|at| members.get(at))
+                        .map(|member| &member.value)
                 }
-                Overlay::Seq { items, .. } => element(&token, items.len()).and_then(|at| items.get(at)),
+                Overlay::Seq { items, .. } => {
+                    element(&token, items.len()).and_then(|at| items.get(at))
+                }
                 _ => break,
             };
             at = next.ok_or(nowhere)?;
@@ -265,21 +320,35 @@ fn put(tree: &Tree<'_>, at: &mut Overlay, new: Overlay) -> Result<(), SpliceErro
 impl Overlay {
     /// Makes the members or items of an old collection accessible, when it may be changed.
     fn open(&mut self, tree: &Tree<'_>) -> Result<(), SpliceError> {
-        let Overlay::Old(node) = *self else { return Ok(()) };
+        let Overlay::Old(node) = *self else {
+            return Ok(());
+        };
         let at = tree.outer_start(node);
         let opened = match tree.kind(node) {
             Kind::Alias => return Err(ErrorKind::Alias.at(at)),
             Kind::Scalar => return Ok(()),
             Kind::Mapping => {
-                let member = |(key, value)| PatchedMember { key: Key::Old(key), value: Overlay::Old(value) };
-                Overlay::Map { node, members: MemberList::new(tree.entries(node).map(member).collect()) }
+                let member = |(key, value)| PatchedMember {
+                    key: Key::Old(key),
+                    value: Overlay::Old(value),
+                };
+                Overlay::Map {
+                    node,
+                    members: MemberList::new(tree.entries(node).map(member).collect()),
+                }
             }
-            Kind::Sequence => Overlay::Seq { node, items: ItemList::new(tree.items(node).map(Overlay::Old).collect()) },
+            Kind::Sequence => Overlay::Seq {
+                node,
+                items: ItemList::new(tree.items(node).map(Overlay::Old).collect()),
+            },
         };
         if tree.is_aliased(node) {
             return Err(ErrorKind::Anchor.at(at));
         }
-        if tree.tag(node).is_some_and(|tag| !matches!(tag, "!!map" | "!!seq")) {
+        if tree
+            .tag(node)
+            .is_some_and(|tag| !matches!(tag, "!!map" | "!!seq"))
+        {
             return Err(ErrorKind::Tag.at(at));
         }
         let pair = tree.style(node) == Style::Flow && !tree.raw(node).starts_with(['{', '[']);
@@ -290,15 +359,19 @@ impl Overlay {
         Ok(())
     }
 
-    fn child(&mut self, tree: &Tree<'_>, token: &Token<'_>) -> Result<Option<Target<'_>>, SpliceError> {
+    fn child(
+        &mut self,
+        tree: &Tree<'_>,
+        token: &Token<'_>,
+    ) -> Result<Option<Target<'_>>, SpliceError> {
         self.open(tree)?;
         Ok(match self {
-            Overlay::Map { node, members } => {
-                members.find(tree, *node, &token.decoded())?.map(|member| Target::Text(&mut member.value))
-            }
-            Overlay::Seq { items, .. } => {
-                element(token, items.len()).and_then(|at| items.get_mut(at)).map(Target::Text)
-            }
+            Overlay::Map { node, members } => members
+                .find(tree, *node, &token.decoded())?
+                .map(|member| Target::Text(&mut member.value)),
+            Overlay::Seq { items, .. } => element(token, items.len())
+                .and_then(|at| items.get_mut(at))
+                .map(Target::Text),
             Overlay::New(value) => json_child(Rc::make_mut(value), token).map(Target::Json),
             _ => None,
         })
@@ -348,9 +421,17 @@ impl Overlay {
 
 fn may_go(tree: &Tree<'_>, node: NodeId) -> Result<(), SpliceError> {
     let end = tree.span(node).end;
-    let first = tree.properties.partition_point(|properties| properties.node < node.0);
-    let inside = tree.properties.iter().skip(first).take_while(|properties| properties.start as usize <= end);
-    match inside.filter(|properties| properties.node == node.0 || (properties.start as usize) < end).find(|p| p.aliased)
+    let first = tree
+        .properties
+        .partition_point(|properties| properties.node < node.0);
+    let inside = tree
+        .properties
+        .iter()
+        .skip(first)
+        .take_while(|properties| properties.start as usize <= end);
+    match inside
+        .filter(|properties| properties.node == node.0 || (properties.start as usize) < end)
+        .find(|p| p.aliased)
     {
         Some(properties) => Err(ErrorKind::Anchor.at(properties.start as usize)),
         None => Ok(()),
@@ -389,14 +470,23 @@ mod tests {
                 let mut root = unchanged(&tree);
                 let add = |path: &str| {
                     let path = PointerBuf::parse(path).unwrap();
-                    vec![Operation::Add { path, value: Rc::new(Value::Null) }]
+                    vec![Operation::Add {
+                        path,
+                        value: Rc::new(Value::Null),
+                    }]
                 };
                 _ = apply(&tree, &mut root, add("/new"));
-                let Overlay::Map { node, members } = root else { panic!("{text}") };
+                let Overlay::Map { node, members } = root else {
+                    panic!("{text}")
+                };
                 members.scanned(0);
                 let scanned = members.position(&tree, node, name);
                 members.scanned(SCANS);
-                assert_eq!(members.position(&tree, node, name), scanned, "{text} {name}");
+                assert_eq!(
+                    members.position(&tree, node, name),
+                    scanned,
+                    "{text} {name}"
+                );
             }
         }
     }
@@ -408,7 +498,9 @@ mod tests {
         let text: String = (0..len).map(|at| format!("- a{at}: {at}\n")).collect();
         let mut operations = Vec::new();
         for step in 0..6 * PIECE {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let at = (random >> 33) % len;
             match step / PIECE {
                 0 | 4 => {
@@ -420,7 +512,9 @@ mod tests {
                     len -= 1;
                 }
                 2 => operations.push(json!({"op": "move", "from": format!("/{at}"), "path": "/0"})),
-                _ => operations.push(json!({"op": "copy", "from": format!("/{at}"), "path": format!("/{at}")})),
+                _ => operations.push(
+                    json!({"op": "copy", "from": format!("/{at}"), "path": format!("/{at}")}),
+                ),
             }
             len += usize::from(step / PIECE == 3);
         }
@@ -428,7 +522,11 @@ mod tests {
         let each = (0..PIECE).flat_map(|at| {
             let path = format!("/k{}", at * 7 % PIECE);
             let again = json!({"op": "add", "path": path, "value": "again"});
-            [json!({"op": "test", "path": path, "value": at * 7 % PIECE}), json!({"op": "remove", "path": path}), again]
+            [
+                json!({"op": "test", "path": path, "value": at * 7 % PIECE}),
+                json!({"op": "remove", "path": path}),
+                again,
+            ]
         });
         for (text, operations) in [(text, operations), (keys, each.collect())] {
             let patch: Patch = serde_json::from_value(Value::Array(operations)).unwrap();

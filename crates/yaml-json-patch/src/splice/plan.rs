@@ -52,17 +52,25 @@ pub(crate) struct SplicePlan<'o> {
 impl<'o> SplicePlan<'o> {
     fn new(elements: Vec<Element>, steps: Vec<SpliceStep<'o>>) -> Self {
         let stays = steps.iter().find_map(kept);
-        Self { elements, steps, stays }
+        Self {
+            elements,
+            steps,
+            stays,
+        }
     }
 
     /// True if elements are added, removed or replaced, not only changed inside.
     pub(crate) fn changes_itself(&self) -> bool {
-        self.steps.iter().any(|step| !matches!(step, SpliceStep::Keep(_) | SpliceStep::Descend(..)))
+        self.steps
+            .iter()
+            .any(|step| !matches!(step, SpliceStep::Keep(_) | SpliceStep::Descend(..)))
     }
 
     /// True if no element is left.
     pub(crate) fn leaves_nothing(&self) -> bool {
-        self.steps.iter().all(|step| matches!(step, SpliceStep::Remove(_)))
+        self.steps
+            .iter()
+            .all(|step| matches!(step, SpliceStep::Remove(_)))
     }
 }
 
@@ -82,7 +90,10 @@ pub(crate) fn mapping<'o>(
 ) -> Result<SplicePlan<'o>, SpliceError> {
     let elements = elements_of(tree, lines, node)?;
     // Behind the last old one that stays, new ones come behind removed ones, too.
-    let stays = members.iter().rposition(|member| matches!(member.key, Key::Old(_))).unwrap_or(0);
+    let stays = members
+        .iter()
+        .rposition(|member| matches!(member.key, Key::Old(_)))
+        .unwrap_or(0);
     let is_there = |member: &&MemberOverlay| member.key != Key::Removed;
     let mut among = members.iter().take(stays).filter(is_there).peekable();
     let mut behind = members.iter().skip(stays).filter(is_there).peekable();
@@ -96,7 +107,9 @@ pub(crate) fn mapping<'o>(
         steps.push(match same.map(|member| &member.value) {
             None => SpliceStep::Remove(at),
             Some(Overlay::Old(_)) => SpliceStep::Keep(at),
-            Some(inside @ (Overlay::Map { .. } | Overlay::Seq { .. })) => SpliceStep::Descend(at, inside),
+            Some(inside @ (Overlay::Map { .. } | Overlay::Seq { .. })) => {
+                SpliceStep::Descend(at, inside)
+            }
             Some(other) => SpliceStep::Replace(at, other),
         });
     }
@@ -123,10 +136,15 @@ pub(crate) fn sequence<'o>(
     let mut steps = Vec::with_capacity(elements.len());
     let mut next = 0;
     let mut new: Vec<&Overlay> = Vec::new();
-    let flush = |steps: &mut Vec<SpliceStep<'o>>, gone: std::ops::Range<usize>, new: &mut Vec<&'o Overlay>| {
+    let flush = |steps: &mut Vec<SpliceStep<'o>>,
+                 gone: std::ops::Range<usize>,
+                 new: &mut Vec<&'o Overlay>| {
         let mut new = new.drain(..);
         for at in gone {
-            steps.push(new.next().map_or(SpliceStep::Remove(at), |item| SpliceStep::Replace(at, item)));
+            steps.push(
+                new.next()
+                    .map_or(SpliceStep::Remove(at), |item| SpliceStep::Replace(at, item)),
+            );
         }
         steps.extend(new.map(|item| SpliceStep::Insert(self::new(None, item))));
     };
@@ -138,12 +156,20 @@ pub(crate) fn sequence<'o>(
                 continue;
             }
         };
-        let Some(at) = elements.iter().skip(next).position(|element| element.value == old).map(|found| next + found)
+        let Some(at) = elements
+            .iter()
+            .skip(next)
+            .position(|element| element.value == old)
+            .map(|found| next + found)
         else {
             return Err(ErrorKind::Layout.at(tree.span(old).start));
         };
         flush(&mut steps, next..at, &mut new);
-        steps.push(if matches!(item, Overlay::Old(_)) { SpliceStep::Keep(at) } else { SpliceStep::Descend(at, item) });
+        steps.push(if matches!(item, Overlay::Old(_)) {
+            SpliceStep::Keep(at)
+        } else {
+            SpliceStep::Descend(at, item)
+        });
         next = at + 1;
     }
     flush(&mut steps, next..elements.len(), &mut new);
@@ -152,37 +178,75 @@ pub(crate) fn sequence<'o>(
 
 fn new<'o>(name: Option<&'o str>, overlay: &'o Overlay) -> New<'o> {
     match overlay {
-        Overlay::New(value) => New { name, value, shared: Some(value) },
-        _ => New { name, value: &Value::Null, shared: None },
+        Overlay::New(value) => New {
+            name,
+            value,
+            shared: Some(value),
+        },
+        _ => New {
+            name,
+            value: &Value::Null,
+            shared: None,
+        },
     }
 }
 
-fn member(tree: &Tree<'_>, lines: &Lines<'_>, key: NodeId, value: NodeId) -> Result<Element, SpliceError> {
+fn member(
+    tree: &Tree<'_>,
+    lines: &Lines<'_>,
+    key: NodeId,
+    value: NodeId,
+) -> Result<Element, SpliceError> {
     let key_end = tree.span(key).end;
     let colon = lines.next_content(key_end);
     let mark = lines.is_at(colon, b':').then_some(colon + 1);
     let end = tree.span(value).end.max(mark.unwrap_or(key_end));
-    Ok(Element { start: tree.outer_start(key), mark, key: Some(key), value, end })
+    Ok(Element {
+        start: tree.outer_start(key),
+        mark,
+        key: Some(key),
+        value,
+        end,
+    })
 }
 
 /// The members or items of a collection.
-pub(crate) fn elements_of(tree: &Tree<'_>, lines: &Lines<'_>, node: NodeId) -> Result<Vec<Element>, SpliceError> {
+pub(crate) fn elements_of(
+    tree: &Tree<'_>,
+    lines: &Lines<'_>,
+    node: NodeId,
+) -> Result<Vec<Element>, SpliceError> {
     if tree.kind(node) == Kind::Mapping {
-        return tree.entries(node).map(|(key, value)| member(tree, lines, key, value)).collect();
+        return tree
+            .entries(node)
+            .map(|(key, value)| member(tree, lines, key, value))
+            .collect();
     }
     let mut elements = Vec::new();
     let mut dash = tree.span(node).start;
     for item in tree.items(node) {
         let end = tree.span(item).end;
         if tree.style(node) == Style::Flow {
-            elements.push(Element { start: tree.outer_start(item), mark: None, key: None, value: item, end });
+            elements.push(Element {
+                start: tree.outer_start(item),
+                mark: None,
+                key: None,
+                value: item,
+                end,
+            });
             continue;
         }
         if !lines.is_at(dash, b'-') {
             return Err(ErrorKind::Layout.at(dash));
         }
         let end = end.max(dash + 1);
-        elements.push(Element { start: dash, mark: Some(dash + 1), key: None, value: item, end });
+        elements.push(Element {
+            start: dash,
+            mark: Some(dash + 1),
+            key: None,
+            value: item,
+            end,
+        });
         dash = lines.next_content(end);
     }
     Ok(elements)

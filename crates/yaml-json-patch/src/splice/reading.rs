@@ -53,7 +53,9 @@ impl Reading {
                 match known {
                     Known::Merged(value) => return Ok(value.pointer(path.as_str()).cloned()),
                     Known::Members(members) => members.get(token.decoded().as_ref()).copied(),
-                    Known::Items(items) => element(&token, items.len()).and_then(|at| items.get(at)).copied(),
+                    Known::Items(items) => element(&token, items.len())
+                        .and_then(|at| items.get(at))
+                        .copied(),
                 }
             };
             let Some(next) = next else { return Ok(None) };
@@ -73,7 +75,10 @@ impl Known {
             return Ok(Known::Items(tree.items(node).collect()));
         }
         let named = |(key, value)| Ok(name_of(tree, key)?.map(|name| (name, value)));
-        tree.entries(node).filter_map(|entry| named(entry).transpose()).collect::<Result<_, _>>().map(Known::Members)
+        tree.entries(node)
+            .filter_map(|entry| named(entry).transpose())
+            .collect::<Result<_, _>>()
+            .map(Known::Members)
     }
 }
 

@@ -31,10 +31,15 @@ pub(crate) fn inline(value: &Value, layout: Layout) -> Option<String> {
         Value::Object(members) if members.is_empty() => Some("{}".to_owned()),
         Value::Array(_) if !layout.bracketed_lists => None,
         Value::Array(items) => {
-            let words: Option<Vec<String>> = items.iter().map(|item| scalar(item, Context::Flow)).collect();
+            let words: Option<Vec<String>> = items
+                .iter()
+                .map(|item| scalar(item, Context::Flow))
+                .collect();
             let words = words?;
             // People write `apiGroups: [""]`.
-            let plain = words.iter().all(|word| !word.starts_with('"') || word == "\"\"");
+            let plain = words
+                .iter()
+                .all(|word| !word.starts_with('"') || word == "\"\"");
             let list = format!("[{}]", words.join(", "));
             (plain && list.len() <= MAX_INLINE_WIDTH).then_some(list)
         }
@@ -45,7 +50,11 @@ pub(crate) fn inline(value: &Value, layout: Layout) -> Option<String> {
 /// A key, for a mapping in a block or in brackets.
 pub(crate) fn key(name: &str, place: Context, at: usize) -> Result<String, SpliceError> {
     let key = quote(name, place).into_owned();
-    if key.chars().count() < MAX_KEY_CHARS { Ok(key) } else { Err(ErrorKind::LongKey.at(at)) }
+    if key.chars().count() < MAX_KEY_CHARS {
+        Ok(key)
+    } else {
+        Err(ErrorKind::LongKey.at(at))
+    }
 }
 
 /// The layout on which the text of an item depends.
@@ -71,7 +80,13 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn new(layout: Layout, line_break: &'static str, at: usize) -> Self {
-        Self { layout, line_break, at, indented: false, text: String::new() }
+        Self {
+            layout,
+            line_break,
+            at,
+            indented: false,
+            text: String::new(),
+        }
     }
 
     fn indent(&mut self, column: usize) {
@@ -82,7 +97,13 @@ impl Block {
 
     /// The layout on which the text of an item depends.
     pub(crate) fn layout(&self, column: usize, gap: usize) -> Placement {
-        Placement { layout: self.layout, line_break: self.line_break, indented: self.indented, column, gap }
+        Placement {
+            layout: self.layout,
+            line_break: self.line_break,
+            indented: self.indented,
+            column,
+            gap,
+        }
     }
 
     /// Takes over an item's text that was written in the same layout before.
@@ -91,7 +112,12 @@ impl Block {
         self.text.push_str(text);
     }
 
-    pub(crate) fn member(&mut self, column: usize, name: &str, value: &Value) -> Result<(), SpliceError> {
+    pub(crate) fn member(
+        &mut self,
+        column: usize,
+        name: &str,
+        value: &Value,
+    ) -> Result<(), SpliceError> {
         self.indent(column);
         self.text.push_str(&key(name, Context::Block, self.at)?);
         self.text.push(':');
@@ -110,18 +136,31 @@ impl Block {
         match value {
             Value::Array(items) => {
                 let gap = self.layout.dash_gap;
-                items.iter().try_for_each(|item| self.item(column + self.layout.sequence_offset, gap, item))
+                items
+                    .iter()
+                    .try_for_each(|item| self.item(column + self.layout.sequence_offset, gap, item))
             }
             Value::Object(members) => self.members(column + self.layout.indent, members),
             _ => Ok(()),
         }
     }
 
-    pub(crate) fn members(&mut self, column: usize, members: &Map<String, Value>) -> Result<(), SpliceError> {
-        members.iter().try_for_each(|(name, value)| self.member(column, name, value))
+    pub(crate) fn members(
+        &mut self,
+        column: usize,
+        members: &Map<String, Value>,
+    ) -> Result<(), SpliceError> {
+        members
+            .iter()
+            .try_for_each(|(name, value)| self.member(column, name, value))
     }
 
-    pub(crate) fn item(&mut self, column: usize, gap: usize, value: &Value) -> Result<(), SpliceError> {
+    pub(crate) fn item(
+        &mut self,
+        column: usize,
+        gap: usize,
+        value: &Value,
+    ) -> Result<(), SpliceError> {
         self.indent(column);
         self.text.push('-');
         self.text.extend(std::iter::repeat_n(' ', gap));
@@ -136,7 +175,9 @@ impl Block {
             Value::Object(members) => self.members(column, members),
             Value::Array(items) => {
                 let gap = self.layout.dash_gap;
-                items.iter().try_for_each(|item| self.item(column, gap, item))
+                items
+                    .iter()
+                    .try_for_each(|item| self.item(column, gap, item))
             }
             _ => Ok(()),
         }
@@ -172,26 +213,44 @@ pub(crate) struct OwnLines {
 impl Brackets {
     /// The text before an element: `\n  ` or nothing.
     pub(crate) fn lead(&self, level: usize) -> String {
-        self.lines
-            .as_ref()
-            .map_or_else(String::new, |lines| [lines.line_break, &lines.prefix, &lines.step.repeat(level)].concat())
+        self.lines.as_ref().map_or_else(String::new, |lines| {
+            [lines.line_break, &lines.prefix, &lines.step.repeat(level)].concat()
+        })
     }
 
-    pub(crate) fn member(&self, name: &str, value: &Value, at: usize) -> Result<String, SpliceError> {
+    pub(crate) fn member(
+        &self,
+        name: &str,
+        value: &Value,
+        at: usize,
+    ) -> Result<String, SpliceError> {
         let key = key(name, self.place, at)?;
         Ok([&key, self.colon, &self.value(value, 0, at)?].concat())
     }
 
     /// The text of a value that is `level` steps further in than the elements here.
-    pub(crate) fn value(&self, value: &Value, level: usize, at: usize) -> Result<String, SpliceError> {
+    pub(crate) fn value(
+        &self,
+        value: &Value,
+        level: usize,
+        at: usize,
+    ) -> Result<String, SpliceError> {
         let (brackets, elements) = match value {
             Value::Array(items) => {
-                let items: Result<Vec<String>, _> = items.iter().map(|item| self.value(item, level + 1, at)).collect();
+                let items: Result<Vec<String>, _> = items
+                    .iter()
+                    .map(|item| self.value(item, level + 1, at))
+                    .collect();
                 (["[", "]"], items?)
             }
             Value::Object(members) => {
                 let member = |(name, value): (&String, &Value)| {
-                    Ok([&key(name, self.place, at)?, self.colon, &self.value(value, level + 1, at)?].concat())
+                    Ok([
+                        &key(name, self.place, at)?,
+                        self.colon,
+                        &self.value(value, level + 1, at)?,
+                    ]
+                    .concat())
                 };
                 let members: Result<Vec<String>, _> = members.iter().map(member).collect();
                 (["{", "}"], members?)
@@ -205,7 +264,14 @@ impl Brackets {
         Ok(match &self.lines {
             Some(lines) if lines.deep => {
                 let lead = self.lead(level + 1);
-                [open, &lead, &elements.join(&format!(",{lead}")), &self.lead(level), close].concat()
+                [
+                    open,
+                    &lead,
+                    &elements.join(&format!(",{lead}")),
+                    &self.lead(level),
+                    close,
+                ]
+                .concat()
             }
             _ => [open, &elements.join(self.comma), close].concat(),
         })

@@ -47,7 +47,11 @@ impl<'a, 't> Writer<'a, 't> {
     pub(crate) fn document(mut self, overlay: &Overlay) -> Result<Vec<Edit>, Vec<SpliceError>> {
         let failed = self.root(overlay);
         self.errors.extend(failed.err());
-        if self.errors.is_empty() { self.out.finish(self.tree, self.cache) } else { Err(self.errors) }
+        if self.errors.is_empty() {
+            self.out.finish(self.tree, self.cache)
+        } else {
+            Err(self.errors)
+        }
     }
 
     fn root(&mut self, overlay: &Overlay) -> Result<(), SpliceError> {
@@ -68,10 +72,20 @@ impl<'a, 't> Writer<'a, 't> {
         self.errors.extend(changed.err());
     }
 
-    fn changed(&mut self, overlay: &Overlay, key: Option<NodeId>, slot: Slot) -> Result<(), SpliceError> {
+    fn changed(
+        &mut self,
+        overlay: &Overlay,
+        key: Option<NodeId>,
+        slot: Slot,
+    ) -> Result<(), SpliceError> {
         let (node, plan) = match overlay {
-            Overlay::Map { node, members } => (*node, plan::mapping(self.tree, &self.lines, *node, members)?),
-            Overlay::Seq { node, items } => (*node, plan::sequence(self.tree, &self.lines, *node, items)?),
+            Overlay::Map { node, members } => (
+                *node,
+                plan::mapping(self.tree, &self.lines, *node, members)?,
+            ),
+            Overlay::Seq { node, items } => {
+                (*node, plan::sequence(self.tree, &self.lines, *node, items)?)
+            }
             _ => return Ok(()),
         };
         self.path.push(Level { node, key });
@@ -91,9 +105,18 @@ impl<'a, 't> Writer<'a, 't> {
         }
     }
 
-    pub(super) fn element_inside(&mut self, plan: &SplicePlan<'_>, index: usize, overlay: &Overlay) {
+    pub(super) fn element_inside(
+        &mut self,
+        plan: &SplicePlan<'_>,
+        index: usize,
+        overlay: &Overlay,
+    ) {
         if let Some(element) = plan.elements.get(index) {
-            self.collection(overlay, element.key, Slot::Behind(element.mark.unwrap_or(element.start)));
+            self.collection(
+                overlay,
+                element.key,
+                Slot::Behind(element.mark.unwrap_or(element.start)),
+            );
         }
     }
 }

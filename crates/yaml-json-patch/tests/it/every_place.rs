@@ -24,8 +24,17 @@ impl PlaceCensus {
         match apply(text, &patch) {
             Ok(patched) => {
                 let tree = yaml::read(&patched).unwrap();
-                let found = tree.root().map(|root| to_json(&tree, root).unwrap()).unwrap_or_default();
-                assert_eq!(found, expected, "{operation}\n{}\n{}", visible(text), visible(&patched));
+                let found = tree
+                    .root()
+                    .map(|root| to_json(&tree, root).unwrap())
+                    .unwrap_or_default();
+                assert_eq!(
+                    found,
+                    expected,
+                    "{operation}\n{}\n{}",
+                    visible(text),
+                    visible(&patched)
+                );
                 self.done += 1;
                 Some(patched)
             }
@@ -42,30 +51,51 @@ impl PlaceCensus {
     fn everywhere(&mut self, text: &str, value: &Value, at: &Value, path: &str) {
         let new = json!({"a": [1, {"b": "c"}], "d": {"e": "f g"}});
         let mut there_and_back = |add: String, remove: String| {
-            if let Some(patched) = self.apply(text, value, &json!({"op": "add", "path": add, "value": new})) {
-                let remove: Patch = serde_json::from_value(json!([{"op": "remove", "path": remove}])).unwrap();
-                let back = apply(&patched, &remove).unwrap_or_else(|error| panic!("{error:?}\n{}", visible(&patched)));
+            if let Some(patched) = self.apply(
+                text,
+                value,
+                &json!({"op": "add", "path": add, "value": new}),
+            ) {
+                let remove: Patch =
+                    serde_json::from_value(json!([{"op": "remove", "path": remove}])).unwrap();
+                let back = apply(&patched, &remove)
+                    .unwrap_or_else(|error| panic!("{error:?}\n{}", visible(&patched)));
                 assert_eq!(visible(&back), visible(text), "{}", visible(&patched));
             }
         };
         match at {
-            Value::Object(_) => there_and_back(format!("{path}/new member"), format!("{path}/new member")),
+            Value::Object(_) => {
+                there_and_back(format!("{path}/new member"), format!("{path}/new member"))
+            }
             Value::Array(items) => {
                 there_and_back(format!("{path}/-"), format!("{path}/{}", items.len()));
                 there_and_back(format!("{path}/0"), format!("{path}/0"));
             }
             _ => {}
         }
-        self.apply(text, value, &json!({"op": "replace", "path": path, "value": new}));
-        self.apply(text, value, &json!({"op": "replace", "path": path, "value": "x"}));
+        self.apply(
+            text,
+            value,
+            &json!({"op": "replace", "path": path, "value": new}),
+        );
+        self.apply(
+            text,
+            value,
+            &json!({"op": "replace", "path": path, "value": "x"}),
+        );
         if !path.is_empty() {
             self.apply(text, value, &json!({"op": "remove", "path": path}));
         }
         let below: Vec<(String, &Value)> = match at {
-            Value::Object(members) => {
-                members.iter().map(|(key, value)| (key.replace('~', "~0").replace('/', "~1"), value)).collect()
-            }
-            Value::Array(items) => items.iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect(),
+            Value::Object(members) => members
+                .iter()
+                .map(|(key, value)| (key.replace('~', "~0").replace('/', "~1"), value))
+                .collect(),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| (at.to_string(), item))
+                .collect(),
             _ => Vec::new(),
         };
         for (token, inside) in below {
@@ -77,7 +107,9 @@ impl PlaceCensus {
         for document in documents(stream) {
             let text = &stream[document.span];
             let Ok(tree) = yaml::read(text) else { continue };
-            let Some(value) = tree.root().and_then(|root| to_json(&tree, root).ok()) else { continue };
+            let Some(value) = tree.root().and_then(|root| to_json(&tree, root).ok()) else {
+                continue;
+            };
             self.everywhere(text, &value, &value, "");
         }
     }
@@ -85,7 +117,9 @@ impl PlaceCensus {
 
 #[test]
 fn every_place_of_the_suite() {
-    let Some(folder) = corpus::suite("yaml-test-suite", "every_place_of_the_suite") else { return };
+    let Some(folder) = corpus::suite("yaml-test-suite", "every_place_of_the_suite") else {
+        return;
+    };
     let mut census = PlaceCensus::default();
     for (name, bytes) in corpus::Files::below(&folder) {
         if name.ends_with("in.yaml")
@@ -95,14 +129,22 @@ fn every_place_of_the_suite() {
         }
     }
     let refused: Vec<_> = census.refused.into_iter().collect();
-    let expected =
-        vec![("anchor", 50), ("explicit-key", 90), ("flow-pair", 32), ("layout", 2), ("odd-colon", 2), ("tag", 205)];
+    let expected = vec![
+        ("anchor", 50),
+        ("explicit-key", 90),
+        ("flow-pair", 32),
+        ("layout", 2),
+        ("odd-colon", 2),
+        ("tag", 205),
+    ];
     assert_eq!((census.done, refused), (2_814, expected));
 }
 
 #[test]
 fn every_place_of_small_manifests() {
-    let Some(files) = corpus::manifests("every_place_of_small_manifests") else { return };
+    let Some(files) = corpus::manifests("every_place_of_small_manifests") else {
+        return;
+    };
     let mut census = PlaceCensus::default();
     for (_, bytes) in files.filter(|(_, bytes)| bytes.len() < 400) {
         if let Ok(stream) = String::from_utf8(bytes) {
@@ -110,7 +152,12 @@ fn every_place_of_small_manifests() {
         }
     }
     let refused: Vec<_> = census.refused.into_iter().collect();
-    let expected =
-        vec![("alias", 44), ("anchor", 55), ("duplicate-key", 21), ("merge-key", 14), ("open-block-scalar", 4)];
+    let expected = vec![
+        ("alias", 44),
+        ("anchor", 55),
+        ("duplicate-key", 21),
+        ("merge-key", 14),
+        ("open-block-scalar", 4),
+    ];
     assert_eq!((census.done, refused), (147_958, expected));
 }

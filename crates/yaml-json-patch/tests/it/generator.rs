@@ -7,12 +7,16 @@ pub(crate) struct ChoiceTape<'b> {
 
 impl<'b> ChoiceTape<'b> {
     pub(crate) fn new(bytes: &'b [u8]) -> Self {
-        Self { bytes: bytes.iter() }
+        Self {
+            bytes: bytes.iter(),
+        }
     }
 
     /// A number below `bound`; 0 when the tape is at its end.
     pub(crate) fn pick(&mut self, bound: usize) -> usize {
-        self.bytes.next().map_or(0, |byte| usize::from(*byte) % bound)
+        self.bytes
+            .next()
+            .map_or(0, |byte| usize::from(*byte) % bound)
     }
 
     pub(crate) fn chance(&mut self, one_in: usize) -> bool {
@@ -26,7 +30,11 @@ impl<'b> ChoiceTape<'b> {
 
 /// One document.
 pub(crate) fn document(tape: &mut ChoiceTape<'_>) -> String {
-    let mut writer = YamlWriter { text: String::new(), anchors: 0, keys: 0 };
+    let mut writer = YamlWriter {
+        text: String::new(),
+        anchors: 0,
+        keys: 0,
+    };
     match tape.pick(8) {
         6 => writer.text.push_str("---\n"),
         7 => writer.text.push_str("# head\n---\n# body\n"),
@@ -220,10 +228,16 @@ impl YamlWriter {
             8 => format!("\"long\n\n{inside}word\""),
             9 => {
                 let header = tape.choose(&["|", ">", "|-", "|+", ">-", "|2", ">+"]);
-                let header = if header.ends_with('2') && column > 0 { "|" } else { header };
+                let header = if header.ends_with('2') && column > 0 {
+                    "|"
+                } else {
+                    header
+                };
                 let blank = tape.choose(&["", "\n", "\n\n"]);
                 let comment = tape.choose(&["", "", " # header"]);
-                self.text.push_str(&format!("{header}{comment}\n{inside}one\n\n{inside} two\n{blank}"));
+                self.text.push_str(&format!(
+                    "{header}{comment}\n{inside}one\n\n{inside} two\n{blank}"
+                ));
                 return;
             }
             10 => "{}".to_owned(),
@@ -266,7 +280,8 @@ impl YamlWriter {
             if depth < 3 && tape.chance(4) {
                 self.flow(tape, column + 4, depth + 1, own_lines);
             } else {
-                self.text.push_str(tape.choose(&["x", "5", "'q'", "\"d, \"", "null", "a b"]));
+                self.text
+                    .push_str(tape.choose(&["x", "5", "'q'", "\"d, \"", "null", "a b"]));
             }
             let last = at + 1 == count;
             if !last || tape.chance(4) {
@@ -294,7 +309,14 @@ impl YamlWriter {
         self.json_in(tape, column, depth, comma, colon);
     }
 
-    fn json_in(&mut self, tape: &mut ChoiceTape<'_>, column: usize, depth: usize, comma: &str, colon: &str) {
+    fn json_in(
+        &mut self,
+        tape: &mut ChoiceTape<'_>,
+        column: usize,
+        depth: usize,
+        comma: &str,
+        colon: &str,
+    ) {
         let is_mapping = tape.pick(2) == 0;
         let [open, close] = if is_mapping { ["{", "}"] } else { ["[", "]"] };
         let count = tape.pick(4);
@@ -315,7 +337,8 @@ impl YamlWriter {
             if depth < 4 && tape.pick(2) == 1 {
                 self.json_in(tape, column + 2, depth + 1, comma, colon);
             } else {
-                self.text.push_str(tape.choose(&["1", "\"x\"", "null", "true"]));
+                self.text
+                    .push_str(tape.choose(&["1", "\"x\"", "null", "true"]));
             }
         }
         if pretty {

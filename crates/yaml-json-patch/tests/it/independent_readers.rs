@@ -7,15 +7,24 @@ use yaml_json_patch::{self as yaml, Kind, NodeId, Style, Tree};
 
 /// Kinds, values, anchors and tags, in the order of the text.
 fn tree_events(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
-    let before = format!("{}{}", u8::from(tree.anchor(id).is_some()), u8::from(tree.tag(id).is_some()));
+    let before = format!(
+        "{}{}",
+        u8::from(tree.anchor(id).is_some()),
+        u8::from(tree.tag(id).is_some())
+    );
     match tree.kind(id) {
         Kind::Alias => out.push("alias".to_owned()),
         Kind::Scalar => {
             let empty = tree.style(id) == Style::Plain && tree.span(id).is_empty();
-            let value = if empty { "~".into() } else { tree.scalar(id).unwrap() };
+            let value = if empty {
+                "~".into()
+            } else {
+                tree.scalar(id).unwrap()
+            };
             let mut value = value.into_owned();
             // The editor's reader has no line break that the text has not.
-            let block = matches!(tree.style(id), Style::Literal | Style::Folded) && !tree.raw(id)[1..].starts_with('-');
+            let block = matches!(tree.style(id), Style::Literal | Style::Folded)
+                && !tree.raw(id)[1..].starts_with('-');
             if block && !value.is_empty() && tree.span(id).end == tree.text().len() {
                 value.push('\n');
             }
@@ -39,7 +48,8 @@ fn tree_events(tree: &Tree<'_>, id: NodeId, out: &mut Vec<String>) {
 
 fn parser_events(text: &str) -> Option<Vec<String>> {
     let mut out = Vec::new();
-    let before = |anchor: usize, tagged: bool| format!("{}{}", u8::from(anchor > 0), u8::from(tagged));
+    let before =
+        |anchor: usize, tagged: bool| format!("{}{}", u8::from(anchor > 0), u8::from(tagged));
     for event in Parser::new_from_str(text) {
         match event.ok()?.0 {
             Event::Alias(_) => out.push("alias".to_owned()),
@@ -52,11 +62,22 @@ fn parser_events(text: &str) -> Option<Vec<String>> {
                     ScalarStyle::Folded => Style::Folded,
                 };
                 // It spells the empty scalar in both ways.
-                let value = if style == Style::Plain && value.is_empty() { "~".into() } else { value };
-                out.push(format!("{} {style:?} {value:?}", before(anchor, tag.is_some())));
+                let value = if style == Style::Plain && value.is_empty() {
+                    "~".into()
+                } else {
+                    value
+                };
+                out.push(format!(
+                    "{} {style:?} {value:?}",
+                    before(anchor, tag.is_some())
+                ));
             }
-            Event::SequenceStart(anchor, tag) => out.push(format!("{} [", before(anchor, tag.is_some()))),
-            Event::MappingStart(anchor, tag) => out.push(format!("{} {{", before(anchor, tag.is_some()))),
+            Event::SequenceStart(anchor, tag) => {
+                out.push(format!("{} [", before(anchor, tag.is_some())))
+            }
+            Event::MappingStart(anchor, tag) => {
+                out.push(format!("{} {{", before(anchor, tag.is_some())))
+            }
             Event::SequenceEnd => out.push("]".to_owned()),
             Event::MappingEnd => out.push("}".to_owned()),
             _ => {}
@@ -67,10 +88,14 @@ fn parser_events(text: &str) -> Option<Vec<String>> {
 
 #[test]
 fn saphyr_parser_reads_the_corpus_as_we_do() {
-    let Some(files) = corpus::manifests("saphyr-parser") else { return };
+    let Some(files) = corpus::manifests("saphyr-parser") else {
+        return;
+    };
     let (mut same, mut refused) = (0, Vec::new());
     for (name, bytes) in files {
-        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
         for document in documents(text) {
             let text = &text[document.span];
             let Ok(tree) = yaml::read(text) else { continue };
@@ -86,7 +111,12 @@ fn saphyr_parser_reads_the_corpus_as_we_do() {
                         .zip(&parser_events)
                         .position(|(tree_events, parser_events)| tree_events != parser_events);
                     let at = differs.unwrap_or(events.len().min(parser_events.len()));
-                    assert_eq!(events.get(at), parser_events.get(at), "{name}: event {at} of {}", text.len());
+                    assert_eq!(
+                        events.get(at),
+                        parser_events.get(at),
+                        "{name}: event {at} of {}",
+                        text.len()
+                    );
                     same += 1;
                 }
                 None => refused.push(name.clone()),
@@ -94,16 +124,23 @@ fn saphyr_parser_reads_the_corpus_as_we_do() {
         }
     }
     // It refuses tabs between tokens and brackets closed in the column of their key, which Kubernetes reads.
-    assert!(same > 25_000 && refused.len() < 60, "{same} the same, refused: {refused:#?}");
+    assert!(
+        same > 25_000 && refused.len() < 60,
+        "{same} the same, refused: {refused:#?}"
+    );
 }
 
 #[test]
 fn yaml_edit_accepts_the_corpus_as_we_do() {
-    let Some(files) = corpus::manifests("yaml-edit") else { return };
+    let Some(files) = corpus::manifests("yaml-edit") else {
+        return;
+    };
     let (mut same, mut refused) = (0, Vec::new());
     // A fifth: it is the slowest of them.
     for (name, bytes) in files.step_by(5) {
-        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
         for document in documents(text) {
             let text = &text[document.span];
             if yaml::read(text).is_err() {
@@ -118,5 +155,8 @@ fn yaml_edit_accepts_the_corpus_as_we_do() {
             }
         }
     }
-    assert!(same > 4_000 && refused.len() < 40, "{same} accepted, refused: {refused:#?}");
+    assert!(
+        same > 4_000 && refused.len() < 40,
+        "{same} accepted, refused: {refused:#?}"
+    );
 }

@@ -63,7 +63,9 @@ fn json(tape: &mut ChoiceTape<'_>, depth: usize, out: &mut String) {
     match tape.pick(if depth > 6 { 2 } else { 5 }) {
         0 => out.push_str(tape.choose(&WORDS)),
         1 => string(tape, out),
-        2 => list(tape, ['[', ']'], out, |tape, out| json(tape, depth + 1, out)),
+        2 => list(tape, ['[', ']'], out, |tape, out| {
+            json(tape, depth + 1, out)
+        }),
         _ => list(tape, ['{', '}'], out, |tape, out| {
             space(tape, out);
             string(tape, out);
@@ -101,8 +103,13 @@ fn string(tape: &mut ChoiceTape<'_>, out: &mut String) {
     for _ in 0..tape.pick(5) {
         for character in tape.choose(&CHARACTERS).repeat(times).chars() {
             match tape.pick(3) {
-                0 if character > '\u{1f}' && !matches!(character, '"' | '\\') => out.push(character),
-                1 => character.encode_utf16(&mut [0; 2]).iter().for_each(|unit| write!(out, "\\u{unit:04x}").unwrap()),
+                0 if character > '\u{1f}' && !matches!(character, '"' | '\\') => {
+                    out.push(character)
+                }
+                1 => character
+                    .encode_utf16(&mut [0; 2])
+                    .iter()
+                    .for_each(|unit| write!(out, "\\u{unit:04x}").unwrap()),
                 _ => {
                     let quoted = serde_json::to_string(&character).unwrap();
                     out.push_str(&quoted[1..quoted.len() - 1]);
@@ -118,18 +125,26 @@ fn with_plain_numbers(value: Value) -> Value {
     match value {
         Value::Number(number) => format!("{:.12e}", number.as_f64().unwrap() + 0.0).into(),
         Value::Array(items) => items.into_iter().map(with_plain_numbers).collect(),
-        Value::Object(members) => members.into_iter().map(|(key, value)| (key, with_plain_numbers(value))).collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(key, value)| (key, with_plain_numbers(value)))
+            .collect(),
         other => other,
     }
 }
 
 #[track_caller]
 fn is_read(text: &str) {
-    let raw: Box<RawValue> = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"));
+    let raw: Box<RawValue> =
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text:?}"));
     let tree = read_json(&raw).unwrap_or_else(|error| panic!("{error}: {text:?}"));
     let seen = to_json(&tree, tree.root().unwrap()).unwrap();
     let expected: Value = serde_json::from_str(text).unwrap();
-    assert_eq!(with_plain_numbers(seen), with_plain_numbers(expected), "{text:?}");
+    assert_eq!(
+        with_plain_numbers(seen),
+        with_plain_numbers(expected),
+        "{text:?}"
+    );
 }
 
 proptest! {
@@ -165,10 +180,16 @@ fn what_yaml_refuses_is_read() {
 
 #[test]
 fn deep_nesting_ends_with_an_error() {
-    for text in ["[".repeat(100_000) + &"]".repeat(100_000), "{\"a\":".repeat(101) + "1" + &"}".repeat(101)] {
+    for text in [
+        "[".repeat(100_000) + &"]".repeat(100_000),
+        "{\"a\":".repeat(101) + "1" + &"}".repeat(101),
+    ] {
         let raw: Box<RawValue> = serde_json::from_str(&text).unwrap();
         let error = read_json(&raw).unwrap_err();
-        assert_eq!(error.message, "the object is nested more than 100 levels deep");
+        assert_eq!(
+            error.message,
+            "the object is nested more than 100 levels deep"
+        );
     }
 }
 

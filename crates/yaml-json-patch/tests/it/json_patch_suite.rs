@@ -9,7 +9,9 @@ use yaml_json_patch::{read, to_json};
 
 #[test]
 fn every_vector_on_text() {
-    let Some(folder) = corpus::suite("json-patch-tests", "every_vector_on_text") else { return };
+    let Some(folder) = corpus::suite("json-patch-tests", "every_vector_on_text") else {
+        return;
+    };
     let (mut done, mut errors, mut disabled) = (0, 0, 0);
     for file in ["tests.json", "spec_tests.json"] {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
@@ -43,7 +45,9 @@ fn every_vector_on_text() {
                 let patched = patched.unwrap_or_else(|error| panic!("{case}\n{text}\n{error:?}"));
                 let expected = case.get("expected").unwrap_or(document);
                 let tree = read(&patched).unwrap();
-                let found = tree.root().map_or(Value::Null, |root| to_json(&tree, root).unwrap());
+                let found = tree
+                    .root()
+                    .map_or(Value::Null, |root| to_json(&tree, root).unwrap());
                 assert_eq!(&found, expected, "{case}\n{text}\n{patched}");
                 done += 1;
             }

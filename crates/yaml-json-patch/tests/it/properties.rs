@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use yaml_json_patch::edit;
 use yaml_json_patch::json_patch::jsonptr::PointerBuf;
 use yaml_json_patch::{
-    self as yaml, Cache, Error, Kind, NodeId, Operation, Tree, apply, null_source, operations, splice, to_json, verify,
+    self as yaml, Cache, Error, Kind, NodeId, Operation, Tree, apply, null_source, operations,
+    splice, to_json, verify,
 };
 
 fn escape(key: &str) -> String {
@@ -63,12 +64,22 @@ fn addition(tape: &mut ChoiceTape<'_>, document: &Value, serial: usize) -> Optio
     let (add, remove) = match place {
         Value::Array(items) => {
             let index = tape.pick(items.len() + 1);
-            let add = if index == items.len() && tape.chance(2) { "-".to_owned() } else { index.to_string() };
+            let add = if index == items.len() && tape.chance(2) {
+                "-".to_owned()
+            } else {
+                index.to_string()
+            };
             (format!("{path}/{add}"), format!("{path}/{index}"))
         }
-        _ => (format!("{path}/new~1{serial}"), format!("{path}/new~1{serial}")),
+        _ => (
+            format!("{path}/new~1{serial}"),
+            format!("{path}/new~1{serial}"),
+        ),
     };
-    Some((json!({"op": "add", "path": add, "value": value}), json!({"op": "remove", "path": remove})))
+    Some((
+        json!({"op": "add", "path": add, "value": value}),
+        json!({"op": "remove", "path": remove}),
+    ))
 }
 
 fn operation(tape: &mut ChoiceTape<'_>, document: &Value, serial: usize) -> Option<Value> {
@@ -85,7 +96,9 @@ fn operation(tape: &mut ChoiceTape<'_>, document: &Value, serial: usize) -> Opti
         // The json_patch crate refuses to move the whole document to where it is.
         5 if path != from => json!({"op": "move", "from": from, "path": path}),
         5 | 6 => json!({"op": "copy", "from": from, "path": path}),
-        _ => json!({"op": "test", "path": path, "value": if tape.chance(4) { new_value(tape) } else { old.clone() }}),
+        _ => {
+            json!({"op": "test", "path": path, "value": if tape.chance(4) { new_value(tape) } else { old.clone() }})
+        }
     })
 }
 
@@ -95,7 +108,8 @@ fn patch(operations: Vec<Value>) -> Patch {
 
 fn read_json(text: &str) -> Option<Value> {
     let tree = yaml::read(text).ok()?;
-    tree.root().map_or(Some(Value::Null), |root| to_json(&tree, root).ok())
+    tree.root()
+        .map_or(Some(Value::Null), |root| to_json(&tree, root).ok())
 }
 
 fn tape() -> impl Strategy<Value = Vec<u8>> {
@@ -104,13 +118,17 @@ fn tape() -> impl Strategy<Value = Vec<u8>> {
 
 fn check_patch(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let text = document(&mut ChoiceTape::new(layout));
-    let Some(before) = read_json(&text) else { return Ok(()) };
+    let Some(before) = read_json(&text) else {
+        return Ok(());
+    };
     let mut expected = before;
     let mut tape = ChoiceTape::new(choices);
     let mut operations = Vec::new();
     let mut fits = true;
     for serial in 0..=tape.pick(4) {
-        let Some(operation) = operation(&mut tape, &expected, serial) else { break };
+        let Some(operation) = operation(&mut tape, &expected, serial) else {
+            break;
+        };
         operations.push(operation.clone());
         if json_patch::patch(&mut expected, &patch(vec![operation])).is_err() {
             fits = false;
@@ -121,11 +139,26 @@ fn check_patch(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let shown = || format!("{patch}\n{}", visible(&text));
     match apply(&text, &patch) {
         Ok(patched) => {
-            prop_assert!(fits, "should have been an error: {}\n{}", shown(), visible(&patched));
-            prop_assert_eq!(read_json(&patched), Some(expected), "{}\n{}", shown(), visible(&patched));
+            prop_assert!(
+                fits,
+                "should have been an error: {}\n{}",
+                shown(),
+                visible(&patched)
+            );
+            prop_assert_eq!(
+                read_json(&patched),
+                Some(expected),
+                "{}\n{}",
+                shown(),
+                visible(&patched)
+            );
         }
         Err(Error::Splice(refused)) => {
-            prop_assert!(!fits || !refused.kind.is_fault_of_patch(), "{refused:?}: {}", shown());
+            prop_assert!(
+                !fits || !refused.kind.is_fault_of_patch(),
+                "{refused:?}: {}",
+                shown()
+            );
         }
         Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
     }
@@ -134,11 +167,15 @@ fn check_patch(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
 
 fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let text = document(&mut ChoiceTape::new(layout));
-    let Some(mut value) = read_json(&text) else { return Ok(()) };
+    let Some(mut value) = read_json(&text) else {
+        return Ok(());
+    };
     let mut tape = ChoiceTape::new(choices);
     let (mut adds, mut removes) = (Vec::new(), Vec::new());
     for serial in 0..=tape.pick(3) {
-        let Some((add, remove)) = addition(&mut tape, &value, serial) else { break };
+        let Some((add, remove)) = addition(&mut tape, &value, serial) else {
+            break;
+        };
         json_patch::patch(&mut value, &patch(vec![add.clone()])).unwrap();
         adds.push(add);
         removes.insert(0, remove);
@@ -148,14 +185,30 @@ fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let there = match apply(&text, &adds) {
         Ok(there) => there,
         Err(Error::Splice(refused)) => {
-            prop_assert!(!refused.kind.is_fault_of_patch(), "{refused:?}: {}", shown());
+            prop_assert!(
+                !refused.kind.is_fault_of_patch(),
+                "{refused:?}: {}",
+                shown()
+            );
             return Ok(());
         }
         Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
     };
     match apply(&there, &removes) {
-        Ok(back) => prop_assert_eq!(visible(&back), visible(&text), "{}\n{}", adds, visible(&there)),
-        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}\n{}", shown(), visible(&there)))),
+        Ok(back) => prop_assert_eq!(
+            visible(&back),
+            visible(&text),
+            "{}\n{}",
+            adds,
+            visible(&there)
+        ),
+        Err(error) => {
+            return Err(TestCaseError::fail(format!(
+                "{error:?}: {}\n{}",
+                shown(),
+                visible(&there)
+            )));
+        }
     }
     Ok(())
 }
@@ -163,16 +216,29 @@ fn check_inverse(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
 /// Replaces an added value in its place: the bytes are those of adding the new value at once.
 fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let text = document(&mut ChoiceTape::new(layout));
-    let Some(value) = read_json(&text) else { return Ok(()) };
+    let Some(value) = read_json(&text) else {
+        return Ok(());
+    };
     let mut tape = ChoiceTape::new(choices);
-    let Some((add, remove)) = addition(&mut tape, &value, 0) else { return Ok(()) };
+    let Some((add, remove)) = addition(&mut tape, &value, 0) else {
+        return Ok(());
+    };
     let mut other = add.clone();
     other["value"] = new_value(&mut tape);
     let replace = json!({"op": "replace", "path": remove["path"], "value": other["value"]});
-    let (Ok(first), Ok(expected)) = (apply(&text, &patch(vec![add.clone()])), apply(&text, &patch(vec![other]))) else {
+    let (Ok(first), Ok(expected)) = (
+        apply(&text, &patch(vec![add.clone()])),
+        apply(&text, &patch(vec![other])),
+    ) else {
         return Ok(());
     };
-    let shown = || format!("{add}, then {replace}\n{}\n{}", visible(&text), visible(&first));
+    let shown = || {
+        format!(
+            "{add}, then {replace}\n{}\n{}",
+            visible(&text),
+            visible(&first)
+        )
+    };
     match apply(&first, &patch(vec![replace.clone()])) {
         Ok(upgraded) => prop_assert_eq!(visible(&upgraded), visible(&expected), "{}", shown()),
         Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {}", shown()))),
@@ -183,7 +249,9 @@ fn check_upgrade(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
 /// A null that gave way to a collection comes back as it was written.
 fn check_null(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     let text = document(&mut ChoiceTape::new(layout));
-    let Some(value) = read_json(&text) else { return Ok(()) };
+    let Some(value) = read_json(&text) else {
+        return Ok(());
+    };
     let mut tape = ChoiceTape::new(choices);
     let mut found = Vec::new();
     places(&value, "", &mut found);
@@ -193,19 +261,40 @@ fn check_null(layout: &[u8], choices: &[u8]) -> Result<(), TestCaseError> {
     }
     let path = found[tape.pick(found.len())].0.clone();
     let tree = yaml::read(&text).unwrap();
-    let Some(node) = node_at(&tree, &path) else { return Ok(()) };
+    let Some(node) = node_at(&tree, &path) else {
+        return Ok(());
+    };
     // An item's blanks at the end of its line are not kept.
-    let parent = path.rsplit_once('/').and_then(|(parent, _)| node_at(&tree, parent));
-    let Some(parent) = parent.filter(|parent| tree.kind(*parent) == Kind::Mapping) else { return Ok(()) };
+    let parent = path
+        .rsplit_once('/')
+        .and_then(|(parent, _)| node_at(&tree, parent));
+    let Some(parent) = parent.filter(|parent| tree.kind(*parent) == Kind::Mapping) else {
+        return Ok(());
+    };
     let source = null_source(&tree, parent, node);
-    let value = if tape.pick(2) == 0 { json!({"a": {"b": [1, {}]}}) } else { json!([{"c": "d", "e": 5}]) };
-    let there = match apply(&text, &patch(vec![json!({"op": "replace", "path": path, "value": value})])) {
+    let value = if tape.pick(2) == 0 {
+        json!({"a": {"b": [1, {}]}})
+    } else {
+        json!([{"c": "d", "e": 5}])
+    };
+    let there = match apply(
+        &text,
+        &patch(vec![json!({"op": "replace", "path": path, "value": value})]),
+    ) {
         Ok(there) => there,
         Err(Error::Splice(_)) => return Ok(()),
-        Err(error) => return Err(TestCaseError::fail(format!("{error:?}: {path}\n{}", visible(&text)))),
+        Err(error) => {
+            return Err(TestCaseError::fail(format!(
+                "{error:?}: {path}\n{}",
+                visible(&text)
+            )));
+        }
     };
     let filled = yaml::read(&there).unwrap();
-    let restore = Operation::RestoreNull { path: PointerBuf::parse(&path).unwrap(), source };
+    let restore = Operation::RestoreNull {
+        path: PointerBuf::parse(&path).unwrap(),
+        source,
+    };
     let shown = || format!("{path}\n{}\n{}", visible(&text), visible(&there));
     let back = match splice(&filled, vec![restore], &Cache::default()) {
         Ok(spliced) => edit::apply(&there, &spliced.edits),

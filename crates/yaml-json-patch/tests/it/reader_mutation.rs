@@ -22,10 +22,10 @@ impl Numbers {
 
 /// Characters and words with a meaning in YAML.
 const PIECES: [&str; 48] = [
-    " ", "  ", "\n", "\n\n", "\t", "- ", "-", ": ", ":", " #", "# c\n", "\"", "'", "[", "]", "{", "}", ",", "|", ">",
-    "|+\n", "|-\n", "|2\n", "&a ", "*a ", "!!str ", "? ", "<<: ", "%", "@", "`", "\\", "\\u00e9", "''", "---\n",
-    "...\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{feff}", "\u{a0}", "日本", "\u{7f}", "\n  \n", " \n", "a: b\n",
-    "x",
+    " ", "  ", "\n", "\n\n", "\t", "- ", "-", ": ", ":", " #", "# c\n", "\"", "'", "[", "]", "{",
+    "}", ",", "|", ">", "|+\n", "|-\n", "|2\n", "&a ", "*a ", "!!str ", "? ", "<<: ", "%", "@",
+    "`", "\\", "\\u00e9", "''", "---\n", "...\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{feff}",
+    "\u{a0}", "日本", "\u{7f}", "\n  \n", " \n", "a: b\n", "x",
 ];
 
 fn damaged(text: &str, numbers: &mut Numbers) -> String {
@@ -39,7 +39,11 @@ fn damaged(text: &str, numbers: &mut Numbers) -> String {
         3 => lines.insert(other, lines[line].clone()),
         4 => lines[line].insert_str(0, numbers.of(&[" ", "  ", "   ", "    "])),
         5 => {
-            let cut = lines[line].bytes().take_while(|byte| *byte == b' ').count().min(1 + numbers.below(3));
+            let cut = lines[line]
+                .bytes()
+                .take_while(|byte| *byte == b' ')
+                .count()
+                .min(1 + numbers.below(3));
             lines[line].drain(..cut);
         }
         6 => lines.swap(line, other),
@@ -49,7 +53,9 @@ fn damaged(text: &str, numbers: &mut Numbers) -> String {
                 line,
                 format!(
                     "{indent}{}\n",
-                    numbers.of(&["# c", "", "-", "a", "a:", "- a", "- a: 1", "a: |", "x: [", "]", "}"])
+                    numbers.of(&[
+                        "# c", "", "-", "a", "a:", "- a", "- a: 1", "a: |", "x: [", "]", "}"
+                    ])
                 ),
             );
         }
@@ -79,16 +85,23 @@ fn damaged(text: &str, numbers: &mut Numbers) -> String {
 const ROUNDS: usize = 2;
 
 fn floor(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }
 
 #[test]
 fn the_plain_reader_agrees_on_damaged_manifests() {
-    let Some(files) = corpus::manifests("plain reader, damaged") else { return };
+    let Some(files) = corpus::manifests("plain reader, damaged") else {
+        return;
+    };
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let (mut tried, mut taken) = (0, 0);
     for (name, bytes) in files {
-        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
         for document in documents(text) {
             // Short documents have as many situations, and many more fit into the time.
             if document.span.len() > 3000 || document.span.is_empty() {
@@ -106,5 +119,8 @@ fn the_plain_reader_agrees_on_damaged_manifests() {
             }
         }
     }
-    assert!(taken * 4 > tried, "of {tried} texts only {taken} were taken");
+    assert!(
+        taken * 4 > tried,
+        "of {tried} texts only {taken} were taken"
+    );
 }

@@ -104,14 +104,18 @@ struct SuiteCase {
 
 fn suite(test: &str) -> Option<Vec<SuiteCase>> {
     let root = corpus::suite("yaml-test-suite", test)?;
-    let files: std::collections::BTreeMap<String, Vec<u8>> = corpus::Files::below(&root.join("data")).collect();
+    let files: std::collections::BTreeMap<String, Vec<u8>> =
+        corpus::Files::below(&root.join("data")).collect();
     let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
-    let cases = files.keys().filter_map(|path| path.strip_suffix("/in.yaml")).map(|name| SuiteCase {
-        name: name.to_owned(),
-        input: text(&format!("{name}/in.yaml")),
-        events: text(&format!("{name}/test.event")),
-        valid: !files.contains_key(&format!("{name}/error")),
-    });
+    let cases = files
+        .keys()
+        .filter_map(|path| path.strip_suffix("/in.yaml"))
+        .map(|name| SuiteCase {
+            name: name.to_owned(),
+            input: text(&format!("{name}/in.yaml")),
+            events: text(&format!("{name}/test.event")),
+            valid: !files.contains_key(&format!("{name}/error")),
+        });
     Some(cases.collect())
 }
 
@@ -127,7 +131,9 @@ fn read_all(text: &str) -> Result<Vec<Vec<String>>, YamlError> {
 
 #[test]
 fn the_reference_reader_gives_the_suites_events() {
-    let Some(cases) = suite("yaml-test-suite") else { return };
+    let Some(cases) = suite("yaml-test-suite") else {
+        return;
+    };
     let (mut valid, mut invalid) = (0, 0);
     let mut wrong = Vec::new();
     for case in &cases {
@@ -147,7 +153,13 @@ fn the_reference_reader_gives_the_suites_events() {
         if case.valid {
             valid += 1;
             if result.as_ref() != Ok(&expected(&case.events)) {
-                wrong.push(format!("{}: {:?}\n{:#?}\n{:#?}", case.name, case.input, expected(&case.events), result));
+                wrong.push(format!(
+                    "{}: {:?}\n{:#?}\n{:#?}",
+                    case.name,
+                    case.input,
+                    expected(&case.events),
+                    result
+                ));
             }
         } else {
             invalid += 1;
@@ -157,7 +169,12 @@ fn the_reference_reader_gives_the_suites_events() {
         }
     }
     assert_eq!((valid, invalid), (308, 94));
-    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 /// Every node lies inside its parent and behind its elder sibling, and begins and ends with what its style demands.
@@ -169,8 +186,12 @@ fn check_spans(tree: &Tree<'_>, name: &str) {
         let raw = tree.raw(id);
         let trimmed = !raw.starts_with([' ', '\t', '\n', '\r']);
         let fits = match (tree.kind(id), tree.style(id)) {
-            (Kind::Scalar, Style::SingleQuoted) => raw.len() > 1 && raw.starts_with('\'') && raw.ends_with('\''),
-            (Kind::Scalar, Style::DoubleQuoted) => raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"'),
+            (Kind::Scalar, Style::SingleQuoted) => {
+                raw.len() > 1 && raw.starts_with('\'') && raw.ends_with('\'')
+            }
+            (Kind::Scalar, Style::DoubleQuoted) => {
+                raw.len() > 1 && raw.starts_with('"') && raw.ends_with('"')
+            }
             (Kind::Scalar, Style::Literal) => raw.starts_with('|'),
             (Kind::Scalar, Style::Folded) => raw.starts_with('>'),
             (Kind::Scalar, _) => !raw.ends_with([' ', '\t', '\n', '\r']),
@@ -181,13 +202,20 @@ fn check_spans(tree: &Tree<'_>, name: &str) {
         };
         assert!(fits && trimmed, "{name}: {span:?} {raw:?}");
         let children: Vec<NodeId> = match tree.kind(id) {
-            Kind::Mapping => tree.entries(id).flat_map(|(key, value)| [key, value]).collect(),
+            Kind::Mapping => tree
+                .entries(id)
+                .flat_map(|(key, value)| [key, value])
+                .collect(),
             Kind::Sequence => tree.items(id).collect(),
             _ => Vec::new(),
         };
         let mut at = span.start;
         for child in &children {
-            assert!(tree.outer_start(*child) >= at, "{name}: {:?} before {at}", tree.span(*child));
+            assert!(
+                tree.outer_start(*child) >= at,
+                "{name}: {:?} before {at}",
+                tree.span(*child)
+            );
             at = tree.span(*child).end;
         }
         assert!(at <= span.end, "{name}: {span:?} ends before {at}");
@@ -197,10 +225,14 @@ fn check_spans(tree: &Tree<'_>, name: &str) {
 
 #[test]
 fn spans_are_sound_on_the_corpus() {
-    let Some(files) = corpus::manifests("spans") else { return };
+    let Some(files) = corpus::manifests("spans") else {
+        return;
+    };
     let (mut read, mut refused) = (0, 0);
     for (name, bytes) in files {
-        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
         let mut at = 0;
         for document in documents(text) {
             assert_eq!(document.span.start, at, "{name}: the documents leave a gap");
@@ -213,7 +245,10 @@ fn spans_are_sound_on_the_corpus() {
                 Err(error) => {
                     refused += 1;
                     assert!(error.offset <= document.span.len(), "{name}: {error:?}");
-                    assert!(!error.message.contains("not understood here"), "{name}: {error:?}");
+                    assert!(
+                        !error.message.contains("not understood here"),
+                        "{name}: {error:?}"
+                    );
                 }
             }
         }
@@ -225,12 +260,17 @@ fn spans_are_sound_on_the_corpus() {
 
 /// The reference reader reads the same tree from every text that the fast reader takes.
 pub(crate) fn agree(text: &str, name: &str) -> bool {
-    let Some(plain) = yaml::read_fast(text) else { return false };
+    let Some(plain) = yaml::read_fast(text) else {
+        return false;
+    };
     match yaml::read_complete(text) {
         Ok(reference) if reference == plain => {}
         reference => {
             let reference = reference.map(|tree| events(&tree));
-            panic!("{name}: the readers differ on\n{text}\n{text:?}\n{:?}\n{reference:?}", events(&plain));
+            panic!(
+                "{name}: the readers differ on\n{text}\n{text:?}\n{:?}\n{reference:?}",
+                events(&plain)
+            );
         }
     }
     true
@@ -238,33 +278,54 @@ pub(crate) fn agree(text: &str, name: &str) -> bool {
 
 #[test]
 fn the_plain_reader_agrees_on_the_suite() {
-    let Some(cases) = suite("plain reader, suite") else { return };
-    let taken = cases
-        .iter()
-        .flat_map(|case| documents(&case.input).map(|document| agree(&case.input[document.span], &case.name)));
+    let Some(cases) = suite("plain reader, suite") else {
+        return;
+    };
+    let taken = cases.iter().flat_map(|case| {
+        documents(&case.input).map(|document| agree(&case.input[document.span], &case.name))
+    });
     assert!(taken.filter(|taken| *taken).count() > 50);
 }
 
 #[test]
 fn the_plain_reader_agrees_on_the_corpus() {
-    const WORKLOADS: [&str; 8] =
-        ["Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "ReplicationController"];
-    let Some(files) = corpus::manifests("plain reader, corpus") else { return };
+    const WORKLOADS: [&str; 8] = [
+        "Deployment",
+        "StatefulSet",
+        "DaemonSet",
+        "ReplicaSet",
+        "Job",
+        "CronJob",
+        "Pod",
+        "ReplicationController",
+    ];
+    let Some(files) = corpus::manifests("plain reader, corpus") else {
+        return;
+    };
     let (mut all, mut taken, mut workloads, mut workloads_taken) = (0, 0, 0, 0);
     for (name, bytes) in files {
-        let Ok(text) = std::str::from_utf8(&bytes) else { continue };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            continue;
+        };
         for document in documents(text) {
             let text = &text[document.span];
             let mine = agree(text, &name);
             all += 1;
             taken += usize::from(mine);
-            if text.lines().any(|line| line.strip_prefix("kind: ").is_some_and(|kind| WORKLOADS.contains(&kind.trim())))
-            {
+            if text.lines().any(|line| {
+                line.strip_prefix("kind: ")
+                    .is_some_and(|kind| WORKLOADS.contains(&kind.trim()))
+            }) {
                 workloads += 1;
                 workloads_taken += usize::from(mine);
             }
         }
     }
-    println!("the plain reader takes {taken} of {all} documents, {workloads_taken} of {workloads} workloads");
-    assert!(workloads_taken * 10 >= workloads * 9, "{workloads_taken} of {workloads} workloads");
+    println!(
+        "the plain reader takes {taken} of {all} documents, {workloads_taken} of {workloads} workloads"
+    );
+    assert!(
+        workloads_taken * 10 >= workloads * 9,
+        "{workloads_taken} of {workloads} workloads"
+    );
 }

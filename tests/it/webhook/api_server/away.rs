@@ -18,7 +18,9 @@ fn timed(webhook: &Webhook) -> (Duration, bool) {
 
 #[test]
 fn a_pod_does_not_wait_for_a_server_that_is_down_and_five_seconds_for_one_that_is_silent() {
-    let Some(webhook) = Webhook::register("away") else { return };
+    let Some(webhook) = Webhook::register("away") else {
+        return;
+    };
     let server = webhook.server(&["--drain=10ms"], &[]);
     webhook.balancer.set(vec![server.address]);
     webhook.wait();
@@ -29,14 +31,25 @@ fn a_pod_does_not_wait_for_a_server_that_is_down_and_five_seconds_for_one_that_i
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     webhook.balancer.set(vec![silent.local_addr().unwrap()]);
     let (took, has_agent) = timed(&webhook);
-    assert!((Duration::from_secs(4)..Duration::from_secs(20)).contains(&took) && !has_agent, "{took:?}");
+    assert!(
+        (Duration::from_secs(4)..Duration::from_secs(20)).contains(&took) && !has_agent,
+        "{took:?}"
+    );
 }
 
 /// Applies the chart's policy for the pods of the webhook. False, with a line on standard error, if no Helm is installed.
 fn has_policy(webhook: &Webhook) -> bool {
-    let selector = format!("webhook.namespaceSelector.matchLabels.webhook={}", webhook.namespace);
-    let Some(rendered) = rendered(&[OPENSHIFT, &selector]) else { return false };
-    for kind in ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"] {
+    let selector = format!(
+        "webhook.namespaceSelector.matchLabels.webhook={}",
+        webhook.namespace
+    );
+    let Some(rendered) = rendered(&[OPENSHIFT, &selector]) else {
+        return false;
+    };
+    for kind in [
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+    ] {
         webhook.cluster.apply(rendered.of_kind(kind).unwrap());
     }
     true
@@ -46,7 +59,9 @@ fn has_policy(webhook: &Webhook) -> bool {
 fn created(webhook: &Webhook) -> (bool, bool) {
     match webhook.create(&plain_pod()) {
         ApiVerdict::Accepted { object, warnings } => {
-            let is_told = warnings.iter().any(|warning| warning.contains("should have the Mackerel agent"));
+            let is_told = warnings
+                .iter()
+                .any(|warning| warning.contains("should have the Mackerel agent"));
             (has_agent(&object), is_told)
         }
         ApiVerdict::Refused(why) => panic!("{why}"),
@@ -55,7 +70,9 @@ fn created(webhook: &Webhook) -> (bool, bool) {
 
 #[test]
 fn the_policy_tells_each_pod_that_misses_a_killed_replica_until_its_endpoint_is_gone() {
-    let Some(webhook) = Webhook::register("killed") else { return };
+    let Some(webhook) = Webhook::register("killed") else {
+        return;
+    };
     if !has_policy(&webhook) {
         return;
     }
@@ -68,10 +85,17 @@ fn the_policy_tells_each_pod_that_misses_a_killed_replica_until_its_endpoint_is_
     // All connections of the API server are gone, and the next one goes to the dead replica.
     webhook.balancer.set(vec![one.address, other.address]);
     assert_eq!(created(&webhook), (false, true));
-    let (with, without): (Vec<_>, Vec<_>) =
-        for_each(&[(); 100], |()| created(&webhook)).into_iter().partition(|(has_agent, _)| *has_agent);
-    assert!(with.iter().all(|(_, is_told)| !is_told) && without.iter().all(|(_, is_told)| *is_told), "{without:?}");
+    let (with, without): (Vec<_>, Vec<_>) = for_each(&[(); 100], |()| created(&webhook))
+        .into_iter()
+        .partition(|(has_agent, _)| *has_agent);
+    assert!(
+        with.iter().all(|(_, is_told)| !is_told) && without.iter().all(|(_, is_told)| *is_told),
+        "{without:?}"
+    );
     assert!(!with.is_empty());
     webhook.balancer.remove(one.address);
-    assert_eq!(for_each(&[(); 50], |()| created(&webhook)), [(true, false); 50]);
+    assert_eq!(
+        for_each(&[(); 50], |()| created(&webhook)),
+        [(true, false); 50]
+    );
 }

@@ -21,7 +21,9 @@ struct Endpoints {
 impl Endpoints {
     fn next(&mut self) -> Option<SocketAddr> {
         self.turn += 1;
-        self.all.get((self.turn - 1) % self.all.len().max(1)).copied()
+        self.all
+            .get((self.turn - 1) % self.all.len().max(1))
+            .copied()
     }
 }
 
@@ -34,7 +36,9 @@ impl Balancer {
         thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 // Without endpoints, and to one that is gone, the connection is refused.
-                let Some(endpoint) = chosen.lock().unwrap().next() else { continue };
+                let Some(endpoint) = chosen.lock().unwrap().next() else {
+                    continue;
+                };
                 if let Ok(server) = TcpStream::connect(endpoint) {
                     join(&client, &server);
                 }
@@ -45,11 +49,18 @@ impl Balancer {
 
     /// Replaces the endpoints. The next connection goes to the first of them.
     pub(super) fn set(&self, endpoints: Vec<SocketAddr>) {
-        *self.endpoints.lock().unwrap() = Endpoints { all: endpoints, turn: 0 };
+        *self.endpoints.lock().unwrap() = Endpoints {
+            all: endpoints,
+            turn: 0,
+        };
     }
 
     pub(super) fn remove(&self, endpoint: SocketAddr) {
-        self.endpoints.lock().unwrap().all.retain(|other| *other != endpoint);
+        self.endpoints
+            .lock()
+            .unwrap()
+            .all
+            .retain(|other| *other != endpoint);
     }
 
     pub(super) fn add(&self, endpoint: SocketAddr) {
@@ -60,7 +71,9 @@ impl Balancer {
 /// Copies in both directions until one side ends.
 fn join(one: &TcpStream, other: &TcpStream) {
     for (from, to) in [(one, other), (other, one)] {
-        let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else { return };
+        let (Ok(mut from), Ok(mut to)) = (from.try_clone(), to.try_clone()) else {
+            return;
+        };
         let _ = from.set_nodelay(true);
         thread::spawn(move || {
             let _ = io::copy(&mut from, &mut to);

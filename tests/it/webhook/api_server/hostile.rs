@@ -17,7 +17,12 @@ struct Warn<'w>(&'w Webhook);
 
 impl Warn<'_> {
     fn configuration(&self) -> Value {
-        let Webhook { balancer, files, namespace, .. } = self.0;
+        let Webhook {
+            balancer,
+            files,
+            namespace,
+            ..
+        } = self.0;
         json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
         "metadata": {"name": namespace},
         "webhooks": [{
@@ -72,37 +77,70 @@ fn accepted(verdict: ApiVerdict) -> Vec<String> {
 
 #[test]
 fn no_object_is_denied_for_its_characters() {
-    let Some((webhook, server)) = started("characters") else { return };
+    let Some((webhook, server)) = started("characters") else {
+        return;
+    };
     let warn = Warn(&webhook);
     webhook.cluster.apply(&warn.configuration());
-    let many: Value =
-        (0..22).map(|at| (format!("{PREFIX}unknown{at}"), json!("1"))).collect::<serde_json::Map<_, _>>().into();
-    until("the API server asks about workloads", || !accepted(webhook.create(&deployment(many.clone()))).is_empty());
-    for character in ["\u{7f}", "\u{80}", "\u{92}", "\u{9f}", "\u{2028}", "\u{fffe}", "\u{ffff}"] {
+    let many: Value = (0..22)
+        .map(|at| (format!("{PREFIX}unknown{at}"), json!("1")))
+        .collect::<serde_json::Map<_, _>>()
+        .into();
+    until("the API server asks about workloads", || {
+        !accepted(webhook.create(&deployment(many.clone()))).is_empty()
+    });
+    for character in [
+        "\u{7f}", "\u{80}", "\u{92}", "\u{9f}", "\u{2028}", "\u{fffe}", "\u{ffff}",
+    ] {
         let note = json!({"note": format!("it{character}s")});
         let opted_out = json!({"note": note["note"], format!("{PREFIX}inject"): "false"});
-        assert!(accepted(webhook.create(&pod(opted_out))).is_empty(), "{character:?}");
-        assert!(accepted(webhook.create(&deployment(note.clone()))).is_empty(), "{character:?}");
+        assert!(
+            accepted(webhook.create(&pod(opted_out))).is_empty(),
+            "{character:?}"
+        );
+        assert!(
+            accepted(webhook.create(&deployment(note.clone()))).is_empty(),
+            "{character:?}"
+        );
         match webhook.create(&pod(note)) {
             ApiVerdict::Accepted { object, .. } => assert!(has_agent(&object), "{character:?}"),
             ApiVerdict::Refused(why) => panic!("{character:?}: {why}"),
         }
     }
-    assert_eq!(server.events("reviewed").iter().filter(|event| event["decision"] == "opted-out").count(), 7);
+    assert_eq!(
+        server
+            .events("reviewed")
+            .iter()
+            .filter(|event| event["decision"] == "opted-out")
+            .count(),
+        7
+    );
 
     let warnings = accepted(webhook.create(&deployment(many)));
     assert_eq!(warnings.len(), 17, "{warnings:?}");
-    assert!(warnings.iter().any(|warning| warning.contains("and 6 more findings")), "{warnings:?}");
+    assert!(
+        warnings
+            .iter()
+            .any(|warning| warning.contains("and 6 more findings")),
+        "{warnings:?}"
+    );
 }
 
 #[test]
 fn a_copied_record_is_an_opt_out_that_is_shown() {
-    let Some((webhook, _server)) = started("record") else { return };
+    let Some((webhook, _server)) = started("record") else {
+        return;
+    };
     let record = "v1;agent=container;plan=9c169ab9;value=f4d75fcf;image=224712f3;secret=ad864de1;volumes=tmp";
     match webhook.create(&pod(json!({format!("{PREFIX}record"): record}))) {
         ApiVerdict::Accepted { object, warnings } => {
             assert!(!has_agent(&object));
-            assert!(warnings.iter().any(|warning| warning.contains("hand-edited: ")), "{warnings:?}");
+            assert!(
+                warnings
+                    .iter()
+                    .any(|warning| warning.contains("hand-edited: ")),
+                "{warnings:?}"
+            );
         }
         ApiVerdict::Refused(why) => panic!("{why}"),
     }
@@ -111,16 +149,31 @@ fn a_copied_record_is_an_opt_out_that_is_shown() {
 /// The check of docs/en/webhook.md.
 #[test]
 fn what_the_webhook_injected_is_unchanged_for_the_check() {
-    let Some((webhook, _server)) = started("check") else { return };
+    let Some((webhook, _server)) = started("check") else {
+        return;
+    };
     for (account, automount) in [("with-token", true), ("without-token", false)] {
         webhook.cluster.apply(&json!({"apiVersion": "v1", "kind": "ServiceAccount",
             "metadata": {"name": account, "namespace": webhook.namespace}, "automountServiceAccountToken": automount}));
         let mut pod = plain_pod();
         pod["spec"]["serviceAccountName"] = account.into();
         let verdict = webhook.cluster.create(Run::Dry, &webhook.namespace, &pod);
-        let ApiVerdict::Accepted { object, .. } = verdict else { panic!("{verdict:?}") };
-        assert_eq!(object.to_string().contains("mackerel-agent-token"), !automount, "{object}");
-        let outcome = inject(&object.to_string(), &Config::default(), Options::default()).outcomes.remove(0);
-        assert_eq!(outcome.decision.reason, Reason::Unchanged, "{account}: {}", outcome.decision.message);
+        let ApiVerdict::Accepted { object, .. } = verdict else {
+            panic!("{verdict:?}")
+        };
+        assert_eq!(
+            object.to_string().contains("mackerel-agent-token"),
+            !automount,
+            "{object}"
+        );
+        let outcome = inject(&object.to_string(), &Config::default(), Options::default())
+            .outcomes
+            .remove(0);
+        assert_eq!(
+            outcome.decision.reason,
+            Reason::Unchanged,
+            "{account}: {}",
+            outcome.decision.message
+        );
     }
 }

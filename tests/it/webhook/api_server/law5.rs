@@ -44,16 +44,26 @@ fn compare(webhook: &Webhook, pods: &[Twice]) -> (Vec<String>, usize) {
         let past = webhook.cluster.create(Run::Dry, SILENT, after);
         let through = webhook.create(before);
         match (through, past) {
-            (ApiVerdict::Accepted { object: through, .. }, ApiVerdict::Accepted { object: past, .. }) => {
+            (
+                ApiVerdict::Accepted {
+                    object: through, ..
+                },
+                ApiVerdict::Accepted { object: past, .. },
+            ) => {
                 let [expected, seen] = [past, through].map(|pod| comparable(&pod));
                 if expected == seen {
                     return Some(None);
                 }
-                let diff = similar::TextDiff::from_lines(&expected, &seen).unified_diff().context_radius(2).to_string();
+                let diff = similar::TextDiff::from_lines(&expected, &seen)
+                    .unified_diff()
+                    .context_radius(2)
+                    .to_string();
                 Some(Some(format!("== {name}\n{diff}")))
             }
             (ApiVerdict::Refused(_), ApiVerdict::Refused(_)) => None,
-            (through, past) => Some(Some(format!("== {name}\nthrough the webhook: {through:?}\npast it: {past:?}"))),
+            (through, past) => Some(Some(format!(
+                "== {name}\nthrough the webhook: {through:?}\npast it: {past:?}"
+            ))),
         }
     });
     let all: Vec<Option<String>> = compared.into_iter().flatten().collect();
@@ -63,29 +73,48 @@ fn compare(webhook: &Webhook, pods: &[Twice]) -> (Vec<String>, usize) {
 
 fn pods(name: &str, text: &str, config: &Config, options: Options) -> Vec<Twice> {
     let pairs = pairs(text, config, options);
-    pairs.iter().flat_map(|pair| pair.pods()).map(|(before, after)| (name.to_owned(), before, after)).collect()
+    pairs
+        .iter()
+        .flat_map(|pair| pair.pods())
+        .map(|(before, after)| (name.to_owned(), before, after))
+        .collect()
 }
 
 #[test]
 fn the_api_server_makes_the_pods_of_the_cases() {
-    let Some(webhook) = Webhook::register("law5-cases") else { return };
+    let Some(webhook) = Webhook::register("law5-cases") else {
+        return;
+    };
     // One server for each configuration.
     let mut by_configuration: BTreeMap<(String, Vec<String>), Vec<Twice>> = BTreeMap::new();
     for case in cases::all() {
         let explicit = case.config.explicit().map(|(path, _)| path.to_owned());
         // A pod shows neither its workload nor that one's annotations.
-        let hides =
-            explicit.into_iter().any(|path| path.starts_with("select.") || path.starts_with("waitFor.annotations"));
+        let hides = explicit
+            .into_iter()
+            .any(|path| path.starts_with("select.") || path.starts_with("waitFor.annotations"));
         if case.options != INJECT || hides || carries_record(&case.text) {
             continue;
         }
-        let key = (case.configuration.clone().unwrap_or_default(), case.sets.clone());
-        by_configuration.entry(key).or_default().extend(pods(&case.name, &case.text, &case.config, INJECT));
+        let key = (
+            case.configuration.clone().unwrap_or_default(),
+            case.sets.clone(),
+        );
+        by_configuration.entry(key).or_default().extend(pods(
+            &case.name,
+            &case.text,
+            &case.config,
+            INJECT,
+        ));
     }
     by_configuration.retain(|_, pods| !pods.is_empty());
     let (mut wrong, mut compared) = (Vec::new(), 0);
     for ((configuration, sets), pods) in by_configuration {
-        let files: &[(&str, &str)] = if configuration.is_empty() { &[] } else { &[("config.yaml", &configuration)] };
+        let files: &[(&str, &str)] = if configuration.is_empty() {
+            &[]
+        } else {
+            &[("config.yaml", &configuration)]
+        };
         let mut arguments: Vec<String> = sets.iter().map(|set| format!("--set={set}")).collect();
         arguments.extend((!configuration.is_empty()).then(|| "--config=config.yaml".to_owned()));
         // The webhook refuses it, and it says nothing of pods.
@@ -103,14 +132,23 @@ fn the_api_server_makes_the_pods_of_the_cases() {
         server.signal("TERM");
         server.ended();
     }
-    assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {compared}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(compared > 200, "only {compared} were compared");
 }
 
 #[test]
 fn the_api_server_makes_the_pods_of_the_corpus() {
-    let Some(files) = corpus::manifests("the_api_server_makes_the_pods_of_the_corpus") else { return };
-    let Some(webhook) = Webhook::register("law5-corpus") else { return };
+    let Some(files) = corpus::manifests("the_api_server_makes_the_pods_of_the_corpus") else {
+        return;
+    };
+    let Some(webhook) = Webhook::register("law5-corpus") else {
+        return;
+    };
     let server = webhook.server(&[], &[]);
     webhook.balancer.set(vec![server.address]);
     webhook.wait();
@@ -119,8 +157,12 @@ fn the_api_server_makes_the_pods_of_the_corpus() {
     let (mut wrong, mut compared) = (Vec::new(), 0);
     let mut some = Vec::new();
     // Each repository has many files of one kind, one after the other.
-    for (name, bytes) in files.filter(|(name, _)| name.bytes().map(usize::from).sum::<usize>() % 7 == 0) {
-        let Ok(text) = String::from_utf8(bytes) else { continue };
+    for (name, bytes) in
+        files.filter(|(name, _)| name.bytes().map(usize::from).sum::<usize>() % 7 == 0)
+    {
+        let Ok(text) = String::from_utf8(bytes) else {
+            continue;
+        };
         some.extend(pods(&name, &text, &config, INJECT));
         if some.len() >= 100 {
             let (differences, count) = compare(&webhook, &some);
@@ -132,13 +174,20 @@ fn the_api_server_makes_the_pods_of_the_corpus() {
             break;
         }
     }
-    assert!(wrong.is_empty(), "{} of {compared}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {compared}:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(compared >= wanted, "only {compared} were compared");
 }
 
 #[test]
 fn a_limit_range_leaves_the_agent_as_it_is() {
-    let Some(webhook) = Webhook::register("law5-defaults") else { return };
+    let Some(webhook) = Webhook::register("law5-defaults") else {
+        return;
+    };
     let server = webhook.server(&[], &[]);
     webhook.balancer.set(vec![server.address]);
     webhook.wait();
@@ -146,7 +195,9 @@ fn a_limit_range_leaves_the_agent_as_it_is() {
     webhook.cluster.namespace(past, &json!({}));
     let config = Config::default();
     let manifest = plain_pod().to_string();
-    let [(name, before, after)] = &pods("plain", &manifest, &config, INJECT)[..] else { panic!("one pod") };
+    let [(name, before, after)] = &pods("plain", &manifest, &config, INJECT)[..] else {
+        panic!("one pod")
+    };
     for namespace in [&*webhook.namespace, past] {
         webhook.cluster.apply(
             &json!({"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "limits", "namespace": namespace},
@@ -155,14 +206,25 @@ fn a_limit_range_leaves_the_agent_as_it_is() {
         );
     }
     let object = |namespace: &str, pod: &Value| object(&webhook, namespace, pod);
-    let cpu = |pod: &Value| pod.pointer("/spec/containers/1/resources/limits/cpu").cloned();
+    let cpu = |pod: &Value| {
+        pod.pointer("/spec/containers/1/resources/limits/cpu")
+            .cloned()
+    };
     until("the LimitRange has an effect", || {
-        [&*webhook.namespace, past].iter().all(|namespace| cpu(&object(namespace, after)) == Some("500m".into()))
+        [&*webhook.namespace, past]
+            .iter()
+            .all(|namespace| cpu(&object(namespace, after)) == Some("500m".into()))
     });
-    let [through, brought, expected] =
-        [object(&webhook.namespace, before), object(&webhook.namespace, after), object(past, after)]
-            .map(|pod| comparable(&pod));
-    assert!(through == expected && brought == expected, "{name}\n{through}\n{brought}\n{expected}");
+    let [through, brought, expected] = [
+        object(&webhook.namespace, before),
+        object(&webhook.namespace, after),
+        object(past, after),
+    ]
+    .map(|pod| comparable(&pod));
+    assert!(
+        through == expected && brought == expected,
+        "{name}\n{through}\n{brought}\n{expected}"
+    );
 }
 
 /// A pod as it would be stored in a namespace.
@@ -210,16 +272,26 @@ fn other_webhook(webhook: &Webhook, reinvocation: &str, namespaces: [&str; 2]) {
             }}],
         }),
     ));
-    webhook.cluster.apply(&policy("Binding", json!({"policyName": name})));
+    webhook
+        .cluster
+        .apply(&policy("Binding", json!({"policyName": name})));
 }
 
 /// Removes the variable from the containers with such names. Returns the number of those that had it.
 fn take_variable(pod: &mut Value, is_of: impl Fn(&str) -> bool) -> usize {
     let mut taken = 0;
     for list in ["containers", "initContainers"] {
-        for container in pod["spec"].get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+        for container in pod["spec"]
+            .get_mut(list)
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
             let name = container["name"].as_str().unwrap().to_owned();
-            if let (true, Some(env)) = (is_of(&name), container.get_mut("env").and_then(Value::as_array_mut)) {
+            if let (true, Some(env)) = (
+                is_of(&name),
+                container.get_mut("env").and_then(Value::as_array_mut),
+            ) {
                 let before = env.len();
                 env.retain(|variable| variable["name"] != VARIABLE);
                 taken += before - env.len();
@@ -232,7 +304,9 @@ fn take_variable(pod: &mut Value, is_of: impl Fn(&str) -> bool) -> usize {
 #[test]
 fn another_webhook_that_sets_a_variable_in_each_container() {
     for (name, reinvocation) in [("law5-again", "IfNeeded"), ("law5-before", "Never")] {
-        let Some(webhook) = Webhook::register(name) else { return };
+        let Some(webhook) = Webhook::register(name) else {
+            return;
+        };
         let server = webhook.server(&[], &[]);
         webhook.balancer.set(vec![server.address]);
         webhook.wait();
@@ -242,36 +316,65 @@ fn another_webhook_that_sets_a_variable_in_each_container() {
         let mut native = plain_pod();
         native["spec"]["restartPolicy"] = "Never".into();
         for pod in [plain_pod(), native] {
-            let [(_, before, after)] = &pods(name, &pod.to_string(), &Config::default(), INJECT)[..] else {
+            let [(_, before, after)] =
+                &pods(name, &pod.to_string(), &Config::default(), INJECT)[..]
+            else {
                 panic!("one pod")
             };
-            let is_set = |namespace: &str| take_variable(&mut object(&webhook, namespace, before), |_| true) > 0;
-            until("the policy has an effect", || is_set(&webhook.namespace) && is_set(&past));
-            let [through, brought, mut expected] =
-                [(&*webhook.namespace, before), (&*webhook.namespace, after), (&*past, after)]
-                    .map(|(namespace, pod)| object(&webhook, namespace, pod));
-            assert_eq!(comparable(&brought), comparable(&expected), "a pod that brings the agent");
+            let is_set = |namespace: &str| {
+                take_variable(&mut object(&webhook, namespace, before), |_| true) > 0
+            };
+            until("the policy has an effect", || {
+                is_set(&webhook.namespace) && is_set(&past)
+            });
+            let [through, brought, mut expected] = [
+                (&*webhook.namespace, before),
+                (&*webhook.namespace, after),
+                (&*past, after),
+            ]
+            .map(|(namespace, pod)| object(&webhook, namespace, pod));
+            assert_eq!(
+                comparable(&brought),
+                comparable(&expected),
+                "a pod that brings the agent"
+            );
             if reinvocation == "Never" {
                 // The agent was not there when the policy was evaluated.
-                assert_eq!(take_variable(&mut expected, |name| name == "mackerel-container-agent"), 1);
+                assert_eq!(
+                    take_variable(&mut expected, |name| name == "mackerel-container-agent"),
+                    1
+                );
             }
-            assert_eq!(comparable(&through), comparable(&expected), "{reinvocation}");
+            assert_eq!(
+                comparable(&through),
+                comparable(&expected),
+                "{reinvocation}"
+            );
         }
     }
 }
 
 #[test]
 fn a_service_account_that_mounts_no_token_leaves_the_agent_with_one() {
-    let Some(webhook) = Webhook::register("law5-automount") else { return };
+    let Some(webhook) = Webhook::register("law5-automount") else {
+        return;
+    };
     let server = webhook.server(&[], &[]);
     webhook.balancer.set(vec![server.address]);
     webhook.wait();
-    webhook.cluster.apply(&json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
-        "metadata": {"name": "tokenless", "namespace": webhook.namespace}}));
+    webhook.cluster.apply(
+        &json!({"apiVersion": "v1", "kind": "ServiceAccount", "automountServiceAccountToken": false,
+        "metadata": {"name": "tokenless", "namespace": webhook.namespace}}),
+    );
     let mut pod = plain_pod();
     pod["spec"]["serviceAccountName"] = "tokenless".into();
-    let ApiVerdict::Accepted { object, .. } = webhook.create(&pod) else { panic!("refused") };
+    let ApiVerdict::Accepted { object, .. } = webhook.create(&pod) else {
+        panic!("refused")
+    };
     assert!(has_agent(&object));
     let volumes = object["spec"]["volumes"].to_string();
-    assert!(volumes.contains("mackerel-agent-token") && !volumes.contains("kube-api-access"), "{volumes}");
+    assert!(
+        volumes.contains("mackerel-agent-token") && !volumes.contains("kube-api-access"),
+        "{volumes}"
+    );
 }

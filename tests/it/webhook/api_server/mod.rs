@@ -30,10 +30,17 @@ impl Webhook {
     fn register(name: &str) -> Option<Self> {
         let cluster = cluster()?;
         let files = certificate(&Folder::with(&[]), &[]);
-        let webhook = Self { cluster, balancer: Balancer::start(), files, namespace: name.to_owned() };
+        let webhook = Self {
+            cluster,
+            balancer: Balancer::start(),
+            files,
+            namespace: name.to_owned(),
+        };
         cluster.namespace(SERVICE.0, &json!({}));
         cluster.namespace(name, &json!({"webhook": name}));
-        webhook.cluster.apply(&json!({"apiVersion": "v1", "kind": "Service",
+        webhook
+            .cluster
+            .apply(&json!({"apiVersion": "v1", "kind": "Service",
             "metadata": {"name": SERVICE.1, "namespace": SERVICE.0},
             "spec": {"type": "ExternalName", "externalName": "localhost"}}));
         webhook.configure(&webhook.files.authority);
@@ -81,7 +88,8 @@ impl Webhook {
 
 impl Drop for Webhook {
     fn drop(&mut self) {
-        self.cluster.delete(&json!({"apiVersion": "admissionregistration.k8s.io/v1",
+        self.cluster
+            .delete(&json!({"apiVersion": "admissionregistration.k8s.io/v1",
             "kind": "MutatingWebhookConfiguration", "metadata": {"name": self.namespace}}));
     }
 }
@@ -93,5 +101,7 @@ fn plain_pod() -> Value {
 
 fn has_agent(pod: &Value) -> bool {
     let containers = pod["spec"]["containers"].as_array().unwrap();
-    containers.iter().any(|container| container["name"] == "mackerel-container-agent")
+    containers
+        .iter()
+        .any(|container| container["name"] == "mackerel-container-agent")
 }

@@ -3,7 +3,9 @@
 use super::{Webhook, has_agent, plain_pod};
 use crate::kubernetes::cluster::ApiVerdict;
 use crate::program::Folder;
-use crate::webhook::server::{EndsLoad, PemTexts, Server, certificate, mount, mount_certificate, scaled};
+use crate::webhook::server::{
+    EndsLoad, PemTexts, Server, certificate, mount, mount_certificate, scaled,
+};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,7 +26,14 @@ impl Created {
     #[track_caller]
     fn none_is_missed(&self, least: usize) {
         assert!(self.all() >= least, "only {self:?}");
-        assert_eq!((self.missed.load(Ordering::Relaxed), self.rejected.load(Ordering::Relaxed)), (0, 0), "{self:?}");
+        assert_eq!(
+            (
+                self.missed.load(Ordering::Relaxed),
+                self.rejected.load(Ordering::Relaxed)
+            ),
+            (0, 0),
+            "{self:?}"
+        );
     }
 }
 
@@ -56,12 +65,16 @@ fn creating(webhook: &Webhook, rate: usize, meanwhile: impl FnOnce(&Created)) ->
 
 #[test]
 fn no_pod_is_missed_while_replicas_are_replaced() {
-    let Some(webhook) = Webhook::register("rollout") else { return };
+    let Some(webhook) = Webhook::register("rollout") else {
+        return;
+    };
     // The time after which endpoints leave out a replica that ends.
     const LATE: Duration = Duration::from_secs(1);
     let start = || webhook.server(&["--drain=3s"], &[]);
     let mut replicas = vec![start(), start()];
-    webhook.balancer.set(replicas.iter().map(|replica| replica.address).collect());
+    webhook
+        .balancer
+        .set(replicas.iter().map(|replica| replica.address).collect());
     webhook.wait();
     let mut ending: Vec<Server> = Vec::new();
     let wanted = scaled(10_000);
@@ -87,7 +100,9 @@ fn no_pod_is_missed_while_replicas_are_replaced() {
 
 #[test]
 fn no_pod_is_missed_while_certificate_authority_and_configuration_are_swapped() {
-    let Some(webhook) = Webhook::register("swaps") else { return };
+    let Some(webhook) = Webhook::register("swaps") else {
+        return;
+    };
     let configuration = |level: &str| {
         format!(
             "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {{agent: {{logLevel: {level}}}}}\n"
@@ -95,7 +110,11 @@ fn no_pod_is_missed_while_certificate_authority_and_configuration_are_swapped() 
     };
     let folder = Folder::with(&[]);
     mount_certificate(&folder, &webhook.files);
-    mount(&folder, "configuration", &[("config.yaml", &configuration("INFO"))]);
+    mount(
+        &folder,
+        "configuration",
+        &[("config.yaml", &configuration("INFO"))],
+    );
     let arguments = ["--config=configuration/config.yaml"];
     let server = Server::start_in(folder, webhook.files.authority.clone(), &arguments);
     webhook.balancer.set(vec![server.address]);
@@ -109,14 +128,23 @@ fn no_pod_is_missed_while_certificate_authority_and_configuration_are_swapped() 
         server.metric_becomes("reloads_total{source=\"certificate\",result=\"done\"}", 1.0);
         thread::sleep(Duration::from_secs(1));
         webhook.configure(&new.authority);
-        mount(&server.folder, "configuration", &[("config.yaml", &configuration("DEBUG"))]);
-        server.metric_becomes("reloads_total{source=\"configuration\",result=\"done\"}", 1.0);
+        mount(
+            &server.folder,
+            "configuration",
+            &[("config.yaml", &configuration("DEBUG"))],
+        );
+        server.metric_becomes(
+            "reloads_total{source=\"configuration\",result=\"done\"}",
+            1.0,
+        );
         let so_far = created.all();
         while created.all() < so_far + scaled(1_000) {
             thread::sleep(Duration::from_millis(50));
         }
     });
     created.none_is_missed(scaled(1_000));
-    let ApiVerdict::Accepted { object, .. } = webhook.create(&plain_pod()) else { panic!("refused") };
+    let ApiVerdict::Accepted { object, .. } = webhook.create(&plain_pod()) else {
+        panic!("refused")
+    };
     assert!(object.to_string().contains("\"DEBUG\""), "{object}");
 }

@@ -8,30 +8,57 @@ use std::path::PathBuf;
 
 /// The programs that build, each with its command.
 fn builders() -> impl Iterator<Item = (PathBuf, &'static str)> {
-    [("kustomize", "5.6.", "build"), ("kustomize", "5.8.", "build"), ("kubectl", "", "kustomize")]
-        .into_iter()
-        .filter_map(|(name, version, command)| Some((tools::find(name, version)?, command)))
+    [
+        ("kustomize", "5.6.", "build"),
+        ("kustomize", "5.8.", "build"),
+        ("kubectl", "", "kustomize"),
+    ]
+    .into_iter()
+    .filter_map(|(name, version, command)| Some((tools::find(name, version)?, command)))
 }
 
 /// `UPDATE_EXPECTED=1 cargo test chart` writes it anew.
 #[test]
 fn it_is_what_helm_renders() {
-    let Some(helm) = tools::find("helm", "4.") else { return };
+    let Some(helm) = tools::find("helm", "4.") else {
+        return;
+    };
     let name = RELEASE[0];
-    let tls = format!("tls.mode=provided,tls.provided.secretName={name}-tls,tls.provided.caBundle=QUJD");
-    let rendered = ["template", name, "webhook/chart", "--namespace", name, "--kube-version=1.30", "--set", &tls];
+    let tls =
+        format!("tls.mode=provided,tls.provided.secretName={name}-tls,tls.provided.caBundle=QUJD");
+    let rendered = [
+        "template",
+        name,
+        "webhook/chart",
+        "--namespace",
+        name,
+        "--kube-version=1.30",
+        "--set",
+        &tls,
+    ];
     let rendered = run(&helm, &rendered).unwrap();
-    let of_helm = ["# Source:", "helm.sh/chart:", "app.kubernetes.io/managed-by:", "caBundle:"];
-    let lines = rendered
-        .lines()
-        .filter(|line| !line.is_empty() && !of_helm.iter().any(|prefix| line.trim_start().starts_with(prefix)));
+    let of_helm = [
+        "# Source:",
+        "helm.sh/chart:",
+        "app.kubernetes.io/managed-by:",
+        "caBundle:",
+    ];
+    let lines = rendered.lines().filter(|line| {
+        !line.is_empty()
+            && !of_helm
+                .iter()
+                .any(|prefix| line.trim_start().starts_with(prefix))
+    });
     let head = "# webhook/chart as Helm renders it; `UPDATE_EXPECTED=1 cargo test chart` writes this file.\n";
     let expected = head.to_owned() + &lines.map(|line| format!("{line}\n")).collect::<String>();
     let path = root().join("webhook/base/webhook.yaml");
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         fs::write(&path, &expected).unwrap();
     }
-    assert!(fs::read_to_string(path).unwrap() == expected, "`UPDATE_EXPECTED=1 cargo test chart` writes it anew");
+    assert!(
+        fs::read_to_string(path).unwrap() == expected,
+        "`UPDATE_EXPECTED=1 cargo test chart` writes it anew"
+    );
 }
 
 #[test]
@@ -40,7 +67,8 @@ fn every_builder_puts_the_ca_into_the_webhooks() {
     let base = folder.path().join("base");
     crate::real_tools::copy(&root().join("webhook/base"), &base);
     let name = RELEASE[0];
-    let head = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\ncomponents: [../base]\n";
+    let head =
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\ncomponents: [../base]\n";
     let generator = format!(
         "secretGenerator:\n  - name: {name}-tls\n    namespace: {name}\n    type: kubernetes.io/tls\n    \
          files: [tls.crt, tls.key, ca.crt]\n    options: {{disableNameSuffixHash: true}}\n"
@@ -57,7 +85,10 @@ fn every_builder_puts_the_ca_into_the_webhooks() {
     let overlays = [
         ("generated", format!("{head}{generator}")),
         ("printed", format!("{head}resources: [secret.json]\n")),
-        ("configured", format!("{head}{generator}patches: [{{path: configuration.json}}]\n")),
+        (
+            "configured",
+            format!("{head}{generator}patches: [{{path: configuration.json}}]\n"),
+        ),
     ];
     for (overlay, kustomization) in overlays {
         let overlay = folder.path().join(overlay);
@@ -77,7 +108,10 @@ fn every_builder_puts_the_ca_into_the_webhooks() {
             let built = super::Rendered(objects(&built));
             for webhook in built.webhooks() {
                 let client = &webhook["clientConfig"];
-                assert_eq!((&client["caBundle"], &client["service"]["namespace"]), (&json!("Y2E="), &json!(name)));
+                assert_eq!(
+                    (&client["caBundle"], &client["service"]["namespace"]),
+                    (&json!("Y2E="), &json!(name))
+                );
             }
             let [deployment, secret, service] =
                 ["Deployment", "Secret", "Service"].map(|kind| built.of_kind(kind).unwrap());
@@ -85,9 +119,16 @@ fn every_builder_puts_the_ca_into_the_webhooks() {
                 secret["metadata"]["name"],
                 deployment["spec"]["template"]["spec"]["volumes"][0]["secret"]["secretName"]
             );
-            assert!([deployment, secret, service].iter().all(|object| object["metadata"]["namespace"] == name));
+            assert!(
+                [deployment, secret, service]
+                    .iter()
+                    .all(|object| object["metadata"]["namespace"] == name)
+            );
             let configuration = built.at("ConfigMap", "/data/agent-injector.yaml");
-            assert_eq!(configuration.as_str() == Some("mine"), overlay.ends_with("configured"));
+            assert_eq!(
+                configuration.as_str() == Some("mine"),
+                overlay.ends_with("configured")
+            );
         }
     }
 }
@@ -96,14 +137,23 @@ fn every_builder_puts_the_ca_into_the_webhooks() {
 #[cfg(feature = "webhook")]
 #[test]
 fn the_example_has_one_ca_and_kubernetes_takes_it() {
-    let Some(cluster) = crate::kubernetes::cluster::cluster() else { return };
+    let Some(cluster) = crate::kubernetes::cluster::cluster() else {
+        return;
+    };
     let readme = fs::read_to_string(root().join("examples/webhook-kustomize/README.md")).unwrap();
     let (_, commands) = readme.split_once("```\n").unwrap();
     let (commands, _) = commands.split_once("```").unwrap();
     cluster.namespace(RELEASE[0], &json!({}));
     for (builder, command) in builders() {
         let user = crate::real_tools::User::new();
-        user.has(if command == "build" { "kustomize" } else { "kubectl" }, &builder);
+        user.has(
+            if command == "build" {
+                "kustomize"
+            } else {
+                "kubectl"
+            },
+            &builder,
+        );
         let typed = if command == "build" {
             commands.to_owned()
         } else {
@@ -112,11 +162,22 @@ fn the_example_has_one_ca_and_kubernetes_takes_it() {
         let text = user.runs(std::path::Path::new("bash"), &["-euc", &typed]);
         let built = super::Rendered(objects(&text));
         let ca = built.at("Secret", "/data/ca.crt");
-        assert!(built.webhooks().all(|webhook| webhook["clientConfig"]["caBundle"] == *ca));
+        assert!(
+            built
+                .webhooks()
+                .all(|webhook| webhook["clientConfig"]["caBundle"] == *ca)
+        );
         assert!(built.configuration()["spec"]["agent"]["roles"].is_array());
-        let image = built.at("Deployment", "/spec/template/spec/containers/0/image").as_str().unwrap();
-        assert!(image.starts_with("registry.example.com/mackerel-agent-injector:"), "{image}");
-        let (succeeded, _, said) = cluster.kubectl(&["apply", "--dry-run=server", "--filename=-"], &text);
+        let image = built
+            .at("Deployment", "/spec/template/spec/containers/0/image")
+            .as_str()
+            .unwrap();
+        assert!(
+            image.starts_with("registry.example.com/mackerel-agent-injector:"),
+            "{image}"
+        );
+        let (succeeded, _, said) =
+            cluster.kubectl(&["apply", "--dry-run=server", "--filename=-"], &text);
         assert!(succeeded, "{said}");
     }
 }

@@ -9,7 +9,16 @@ use std::path::Path;
 
 /// Says what Helm makes of it: objects, or that this mode needs a cluster, which comes after all that can be wrong with values.
 fn rendered(helm: &Path, command: &str, arguments: &[&str]) -> bool {
-    let all = [&["template", "injector", "webhook/chart", "--kube-version=1.30"], arguments].concat();
+    let all = [
+        &[
+            "template",
+            "injector",
+            "webhook/chart",
+            "--kube-version=1.30",
+        ],
+        arguments,
+    ]
+    .concat();
     match run(helm, &all) {
         Ok(_) => true,
         Err(said) => {
@@ -23,17 +32,31 @@ fn rendered(helm: &Path, command: &str, arguments: &[&str]) -> bool {
 fn the_commands_shown_have_values_that_the_chart_knows() {
     for helm in helms() {
         let mut modes = 0;
-        for page in ["README.md", "docs/en/webhook.md", "examples/webhook-helm/README.md"] {
-            let of_chart = |command: &String| command.starts_with("helm ") && command.contains(" webhook/chart ");
+        for page in [
+            "README.md",
+            "docs/en/webhook.md",
+            "examples/webhook-helm/README.md",
+        ] {
+            let of_chart = |command: &String| {
+                command.starts_with("helm ") && command.contains(" webhook/chart ")
+            };
             for command in commands::of_page(page).into_iter().filter(of_chart) {
                 // A command in the command: the CA that was printed.
-                let plain = command.split_once("\"$(").map_or(command.clone(), |(plain, _)| format!("{plain}QUJD"));
+                let plain = command
+                    .split_once("\"$(")
+                    .map_or(command.clone(), |(plain, _)| format!("{plain}QUJD"));
                 let words: Vec<&str> = plain.split(' ').skip(4).collect();
-                let of_template = |word: &&str| !["--create-namespace", "--reset-then-reuse-values"].contains(word);
+                let of_template = |word: &&str| {
+                    !["--create-namespace", "--reset-then-reuse-values"].contains(word)
+                };
                 let arguments: Vec<&str> = words.into_iter().filter(of_template).collect();
                 let has = |word: &str| command.contains(word);
                 let has_mode = has("tls.mode=") || has("--values");
-                assert_eq!(rendered(&helm, &command, &arguments), has_mode, "{page}: {command}");
+                assert_eq!(
+                    rendered(&helm, &command, &arguments),
+                    has_mode,
+                    "{page}: {command}"
+                );
                 modes += usize::from(has_mode);
                 // No node finds the default image.
                 assert!(
@@ -52,10 +75,17 @@ fn the_values_shown_are_values_of_the_chart() {
     let file = folder.path().join("values.yaml");
     for helm in helms() {
         let mut shown = 0;
-        for page in page::all().iter().filter(|page| page.path.starts_with("docs/en/")) {
+        for page in page::all()
+            .iter()
+            .filter(|page| page.path.starts_with("docs/en/"))
+        {
             for values in page.blocks().iter().filter_map(values) {
                 std::fs::write(&file, values.to_string()).unwrap();
-                rendered(&helm, &format!("{}: {values}", page.path), &["--values", file.to_str().unwrap()]);
+                rendered(
+                    &helm,
+                    &format!("{}: {values}", page.path),
+                    &["--values", file.to_str().unwrap()],
+                );
                 shown += 1;
             }
         }
@@ -65,7 +95,9 @@ fn the_values_shown_are_values_of_the_chart() {
 
 /// The values of the chart in a block: for Flux, for Argo CD, or as a file.
 fn values(block: &CodeBlock) -> Option<Value> {
-    let value: Value = serde_yaml::from_str(&block.text).ok().filter(|_| block.language == "yaml")?;
+    let value: Value = serde_yaml::from_str(&block.text)
+        .ok()
+        .filter(|_| block.language == "yaml")?;
     match value["kind"].as_str() {
         Some("HelmRelease") => Some(value["spec"]["values"].clone()),
         Some("Application") => Some(value["spec"]["source"]["helm"]["valuesObject"].clone()),
@@ -82,9 +114,20 @@ fn the_command_for_missed_pods_finds_one_whatever_the_kinds() {
     let kinds = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {select: {kinds: [Deployment]}}\n";
     let folder = Folder::with(&[("kinds.yaml", kinds)]);
     let commands = commands::of_page("docs/en/webhook.md");
-    let find = |command: &String| Some(command.split_once("kubectl get pods -A -o json | ")?.1.to_owned());
+    let find = |command: &String| {
+        Some(
+            command
+                .split_once("kubectl get pods -A -o json | ")?
+                .1
+                .to_owned(),
+        )
+    };
     let command = commands.iter().find_map(find).unwrap();
-    let words: Vec<&str> = command.split(' ').skip(1).chain(["--config", "kinds.yaml"]).collect();
+    let words: Vec<&str> = command
+        .split(' ')
+        .skip(1)
+        .chain(["--config", "kinds.yaml"])
+        .collect();
     let ran = folder.run_with(&words, pods);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(ran.stdout.contains("Pod/shop/web-1"), "{ran:?}");

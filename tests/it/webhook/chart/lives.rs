@@ -11,11 +11,22 @@ impl Release<'_> {
     /// Applies the Secret that `webhook certificate` prints for the Service. Returns its data.
     fn issue(&self, secret: &str, old: Option<&str>) -> Value {
         let folder = Folder::with(&[("old.pem", old.unwrap_or_default())]);
-        let mut arguments = vec!["webhook", "certificate", "--service", NAME, "--namespace", &self.namespace];
+        let mut arguments = vec![
+            "webhook",
+            "certificate",
+            "--service",
+            NAME,
+            "--namespace",
+            &self.namespace,
+        ];
         if old.is_some() {
             arguments.extend(["--ca-bundle", "old.pem"]);
         }
-        let Ran { code, stdout, stderr } = folder.run(&arguments);
+        let Ran {
+            code,
+            stdout,
+            stderr,
+        } = folder.run(&arguments);
         assert_eq!(code, Some(0), "{stderr}");
         let mut object: Value = serde_yaml::from_str(&stdout).unwrap();
         object["metadata"]["name"] = secret.into();
@@ -26,12 +37,23 @@ impl Release<'_> {
     /// Writes the CA into the webhook configurations, as cert-manager and OpenShift do.
     fn inject_ca(&self, ca: &Value) {
         for (kind, configuration) in self.webhook_configurations() {
-            for (index, _) in configuration["webhooks"].as_array().unwrap().iter().enumerate() {
-                let patch =
-                    json!([{"op": "add", "path": format!("/webhooks/{index}/clientConfig/caBundle"), "value": ca}]);
+            for (index, _) in configuration["webhooks"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .enumerate()
+            {
+                let patch = json!([{"op": "add", "path": format!("/webhooks/{index}/clientConfig/caBundle"), "value": ca}]);
                 let patch = format!("--patch={patch}");
                 let name = self.cluster_name();
-                let arguments = ["patch", kind, &name, "--type=json", "--field-manager=cainjector", &patch];
+                let arguments = [
+                    "patch",
+                    kind,
+                    &name,
+                    "--type=json",
+                    "--field-manager=cainjector",
+                    &patch,
+                ];
                 let (succeeded, said) = self.kubectl(&arguments, "");
                 assert!(succeeded, "{said}");
             }
@@ -51,26 +73,42 @@ impl Release<'_> {
             if self.ca_bundles().contains(&String::new()) {
                 self.inject_ca(&ca.clone().into());
             }
-            assert_eq!((self.secret_data(), self.ca_bundle()), (before.clone(), ca.clone()), "upgrade {round}");
+            assert_eq!(
+                (self.secret_data(), self.ca_bundle()),
+                (before.clone(), ca.clone()),
+                "upgrade {round}"
+            );
             assert!(self.injects(), "upgrade {round}");
         }
         self.helm(&["rollback", NAME, "1"]);
-        assert_eq!((self.secret_data(), self.ca_bundle()), (before, ca), "rollback");
+        assert_eq!(
+            (self.secret_data(), self.ca_bundle()),
+            (before, ca),
+            "rollback"
+        );
         assert!(self.injects(), "rollback");
     }
 
     /// The certificate of the server.
     fn secret_data(&self) -> Value {
         let deployment = self.get("deployment", NAME).unwrap();
-        let volumes = deployment["spec"]["template"]["spec"]["volumes"].as_array().unwrap();
-        let secret = volumes.iter().find_map(|volume| volume["secret"]["secretName"].as_str()).unwrap();
+        let volumes = deployment["spec"]["template"]["spec"]["volumes"]
+            .as_array()
+            .unwrap();
+        let secret = volumes
+            .iter()
+            .find_map(|volume| volume["secret"]["secretName"].as_str())
+            .unwrap();
         self.get("secret", secret).unwrap()["data"].clone()
     }
 }
 
 /// The number of certificates in a bundle.
 fn certificates(bundle: &str) -> usize {
-    String::from_utf8(base64(bundle)).unwrap().matches("BEGIN CERTIFICATE").count()
+    String::from_utf8(base64(bundle))
+        .unwrap()
+        .matches("BEGIN CERTIFICATE")
+        .count()
 }
 
 #[test]
@@ -93,24 +131,38 @@ fn generated_keeps_its_certificate_and_renews_it_without_a_missed_pod() {
         std::thread::sleep(std::time::Duration::from_secs(1));
         assert!(release.injects(), "{}", server.log());
         server.update_volumes(&release);
-        release.until("the new certificate is served", || server.has_reloaded(&release, 1));
+        release.until("the new certificate is served", || {
+            server.has_reloaded(&release, 1)
+        });
         assert!(release.injects(), "{}", server.log());
         release.upgrade(&["tls.generated.renew=now"]);
         assert_eq!((release.secret_data(), release.ca_bundle()), (new, ca));
         // After five years it is renewed without being asked, and so it is for another Service.
-        for (times, note, value) in [(2, "issued", "2020-01-01T00:00:00Z"), (3, "host", "another.shop.svc")] {
+        for (times, note, value) in [
+            (2, "issued", "2020-01-01T00:00:00Z"),
+            (3, "host", "another.shop.svc"),
+        ] {
             let before = release.secret_data();
             // As Helm 4 itself would have applied it.
             let mut secret = release.get("secret", &format!("{NAME}-tls")).unwrap();
-            secret["metadata"]["annotations"][format!("agent-injector.contrib.mackerel.io/{note}")] = value.into();
+            secret["metadata"]["annotations"]
+                [format!("agent-injector.contrib.mackerel.io/{note}")] = value.into();
             secret["metadata"]["managedFields"] = Value::Null;
-            let apply = ["apply", "--server-side", "--force-conflicts", "--field-manager=helm", "--filename=-"];
+            let apply = [
+                "apply",
+                "--server-side",
+                "--force-conflicts",
+                "--field-manager=helm",
+                "--filename=-",
+            ];
             let (succeeded, said) = release.kubectl(&apply, &secret.to_string());
             assert!(succeeded, "{said}");
             release.upgrade(&["tls.generated.renew=now"]);
             assert_ne!(release.secret_data(), before, "{note}");
             server.update_volumes(&release);
-            release.until("the new certificate is served", || server.has_reloaded(&release, times));
+            release.until("the new certificate is served", || {
+                server.has_reloaded(&release, times)
+            });
             release.until("pods are injected", || release.injects());
         }
         // The next renewal forgets the first CA.
@@ -128,9 +180,12 @@ fn the_configuration_arrives_without_a_restart() {
     release.upgrade(&[]);
     let server = ChartServer::start(&release);
     release.until("pods are injected", || release.injects());
-    let text =
-        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {injection: disabled}\n";
-    release.patch("configmap", NAME, &json!({"data": {"agent-injector.yaml": text}}));
+    let text = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {injection: disabled}\n";
+    release.patch(
+        "configmap",
+        NAME,
+        &json!({"data": {"agent-injector.yaml": text}}),
+    );
     server.update_volumes(&release);
     release.until("injection is disabled", || !release.injects());
 }
@@ -142,7 +197,10 @@ fn provided_takes_the_certificate_that_the_program_makes() {
         let release = Release::new(cluster, helm, "provided");
         let data = release.issue("my-tls", None);
         let mode = |ca: &Value| {
-            format!("tls.mode=provided,tls.provided.secretName=my-tls,tls.provided.caBundle={}", ca.as_str().unwrap())
+            format!(
+                "tls.mode=provided,tls.provided.secretName=my-tls,tls.provided.caBundle={}",
+                ca.as_str().unwrap()
+            )
         };
         let set = mode(&data["ca.crt"]);
         release.upgrade(&[&set]);
@@ -156,7 +214,9 @@ fn provided_takes_the_certificate_that_the_program_makes() {
         assert_eq!(certificates(&release.ca_bundle()), 2);
         assert!(release.injects());
         server.update_volumes(&release);
-        release.until("the new certificate is served", || server.has_reloaded(&release, 1));
+        release.until("the new certificate is served", || {
+            server.has_reloaded(&release, 1)
+        });
         assert!(release.injects(), "{}", server.log());
     });
 }
@@ -185,7 +245,9 @@ fn cert_manager_and_openshift_write_certificate_and_ca_and_helm_leaves_them_alon
             for (kind, plural) in [("Certificate", "certificates"), ("Issuer", "issuers")] {
                 cluster.apply(&definition(kind, plural));
                 release.until("the API server knows the kind", || {
-                    release.kubectl(&["get", &format!("{plural}.cert-manager.io")], "").0
+                    release
+                        .kubectl(&["get", &format!("{plural}.cert-manager.io")], "")
+                        .0
                 });
             }
             let set = format!("tls.mode={mode}");
@@ -211,7 +273,10 @@ fn its_pods_are_accepted_where_pod_security_restricted_is_enforced() {
         pod["kind"] = "Pod".into();
         pod["metadata"]["generateName"] = "webhook-".into();
         let verdict = cluster.create(Run::Dry, RESTRICTED, &pod);
-        assert!(matches!(&verdict, ApiVerdict::Accepted { warnings, .. } if warnings.is_empty()), "{set}: {verdict:?}");
+        assert!(
+            matches!(&verdict, ApiVerdict::Accepted { warnings, .. } if warnings.is_empty()),
+            "{set}: {verdict:?}"
+        );
     }
 }
 

@@ -26,11 +26,18 @@ fn with_always_all_pods_but_those_of_the_servers_and_of_the_system() {
     let Some(cluster) = cluster() else { return };
     let Some(helm) = helms().last() else { return };
     let release = Release::new(cluster, &helm, "always");
-    release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail", "webhook.objectSelector.matchLabels.team=web"]);
+    release.upgrade(&[
+        GENERATED,
+        "webhook.failurePolicy=Fail",
+        "webhook.objectSelector.matchLabels.team=web",
+    ]);
     let mut wanted = pod(&json!({}));
     wanted["metadata"]["labels"] = json!({"team": "web"});
     release.until("a pod is asked about", || asked(&release.creates(&wanted)));
-    assert!(!asked(&release.creates(&pod(&json!({})))), "a pod without the label");
+    assert!(
+        !asked(&release.creates(&pod(&json!({})))),
+        "a pod without the label"
+    );
 
     // No server runs, and still the webhook's own pods and those of the system can start.
     let server = server_pod(&release, "team", "web");
@@ -38,8 +45,18 @@ fn with_always_all_pods_but_those_of_the_servers_and_of_the_system() {
     assert!(taken(&verdict), "{verdict:?}");
     cluster.namespace("kube-system", &json!({}));
     let label = format!("chart-test={}", release.namespace);
-    assert!(release.kubectl(&["label", "namespace", "kube-system", &label, "--overwrite"], "").0);
-    assert!(!asked(&cluster.create(Run::Dry, "kube-system", &wanted)), "a pod of the system");
+    assert!(
+        release
+            .kubectl(
+                &["label", "namespace", "kube-system", &label, "--overwrite"],
+                ""
+            )
+            .0
+    );
+    assert!(
+        !asked(&cluster.create(Run::Dry, "kube-system", &wanted)),
+        "a pod of the system"
+    );
     let verdict = cluster.create(Run::Dry, RESTRICTED, &server);
     assert!(taken(&verdict), "{verdict:?}");
 
@@ -70,18 +87,30 @@ fn with_annotated_those_that_have_an_annotation_of_ours_or_of_wait_for() {
     let release = Release::new(cluster, &helm, "annotated");
     let annotated = "config.injection=annotated,config.waitFor.annotations={example.com/wait}";
     release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail", annotated]);
-    release.until("a pod is asked about", || asked(&release.creates(&pod(&inject("true")))));
+    release.until("a pod is asked about", || {
+        asked(&release.creates(&pod(&inject("true"))))
+    });
     for (annotations, expected) in [
         (inject("treu"), true),
-        (json!({"agent-injector.contrib.mackerel.io/wait-for": "db:5432"}), true),
+        (
+            json!({"agent-injector.contrib.mackerel.io/wait-for": "db:5432"}),
+            true,
+        ),
         (json!({"example.com/wait": "db:5432"}), true),
         (json!({"example.com/waiting": "db:5432"}), false),
         (json!({}), false),
     ] {
-        assert_eq!(asked(&release.creates(&pod(&annotations))), expected, "{annotations}");
+        assert_eq!(
+            asked(&release.creates(&pod(&annotations))),
+            expected,
+            "{annotations}"
+        );
     }
     let mut bare = pod(&json!({}));
-    bare["metadata"].as_object_mut().unwrap().remove("annotations");
+    bare["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("annotations");
     assert!(!asked(&release.creates(&bare)));
 }
 
@@ -101,29 +130,67 @@ fn workloads_that_a_person_creates_or_changes() {
     job["spec"] = cron["spec"]["jobTemplate"]["spec"].clone();
     release.apply(&job);
     release.upgrade(&[GENERATED, "webhook.failurePolicy=Fail,workloads=wait-for"]);
-    release.until("a workload is asked about", || asked(&release.creates(&deployment("web"))));
+    release.until("a workload is asked about", || {
+        asked(&release.creates(&deployment("web")))
+    });
 
     let mut owned = deployment("owned");
-    owned["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}]);
-    assert!(!asked(&release.creates(&owned)), "its owner was asked about");
+    owned["metadata"]["ownerReferences"] =
+        json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "1"}]);
+    assert!(
+        !asked(&release.creates(&owned)),
+        "its owner was asked about"
+    );
 
     job["metadata"] = json!({"generateName": "job-"});
     assert!(asked(&release.creates(&job)));
 
-    let image =
-        |image: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}});
+    let image = |image: &str| json!({"spec": {"template": {"spec": {"containers": [{"name": "web", "image": image}]}}}});
     let template = |kind: &str| {
-        if kind == "cronjob" { json!({"spec": {"jobTemplate": image("web:2")}}) } else { image("web:2") }
+        if kind == "cronjob" {
+            json!({"spec": {"jobTemplate": image("web:2")}})
+        } else {
+            image("web:2")
+        }
     };
-    let as_user = |user: &'static str| vec![format!("--as={user}"), "--as-group=system:masters".to_owned()];
+    let as_user = |user: &'static str| {
+        vec![
+            format!("--as={user}"),
+            "--as-group=system:masters".to_owned(),
+        ]
+    };
     let controller = "system:serviceaccount:kube-system:deployment-controller";
     let argo = "system:serviceaccount:argocd:argocd-application-controller";
     for (kind, name, patch, user, expected) in [
         ("deployment", "before", template("deployment"), vec![], true),
-        ("deployment", "before", json!({"metadata": {"annotations": {"a": "b"}}}), vec![], true),
-        ("deployment", "before", json!({"metadata": {"labels": {"a": "b"}}}), vec![], false),
-        ("deployment", "before", json!({"spec": {"replicas": 3}}), vec![], false),
-        ("deployment", "before", json!({"metadata": {"annotations": {"revision": "1"}}}), as_user(controller), false),
+        (
+            "deployment",
+            "before",
+            json!({"metadata": {"annotations": {"a": "b"}}}),
+            vec![],
+            true,
+        ),
+        (
+            "deployment",
+            "before",
+            json!({"metadata": {"labels": {"a": "b"}}}),
+            vec![],
+            false,
+        ),
+        (
+            "deployment",
+            "before",
+            json!({"spec": {"replicas": 3}}),
+            vec![],
+            false,
+        ),
+        (
+            "deployment",
+            "before",
+            json!({"metadata": {"annotations": {"revision": "1"}}}),
+            as_user(controller),
+            false,
+        ),
         (
             "deployment",
             "before",
@@ -131,11 +198,29 @@ fn workloads_that_a_person_creates_or_changes() {
             as_user("system:kube-controller-manager"),
             false,
         ),
-        ("deployment", "before", template("deployment"), as_user(argo), true),
-        ("cronjob", "cron", json!({"spec": {"schedule": "1 1 * * *"}}), vec![], false),
+        (
+            "deployment",
+            "before",
+            template("deployment"),
+            as_user(argo),
+            true,
+        ),
+        (
+            "cronjob",
+            "cron",
+            json!({"spec": {"schedule": "1 1 * * *"}}),
+            vec![],
+            false,
+        ),
         ("cronjob", "cron", template("cronjob"), vec![], true),
         // Its template is immutable.
-        ("job", "job", json!({"metadata": {"annotations": {"a": "b"}}}), vec![], false),
+        (
+            "job",
+            "job",
+            json!({"metadata": {"annotations": {"a": "b"}}}),
+            vec![],
+            false,
+        ),
     ] {
         let patch = format!("--patch={patch}");
         let mut arguments = vec!["patch", kind, name, "--type=strategic", &patch];
@@ -156,7 +241,9 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
     let release = Release::new(cluster, &helm, "policy");
     let missing = "the pod should have the Mackerel agent and has none";
     let warned = |object: &Value| match release.creates(object) {
-        ApiVerdict::Accepted { warnings, .. } => warnings.iter().any(|warning| warning.contains(missing)),
+        ApiVerdict::Accepted { warnings, .. } => {
+            warnings.iter().any(|warning| warning.contains(missing))
+        }
         ApiVerdict::Refused(why) => panic!("{why}"),
     };
     let select = "config.select.podSelector.matchLabels.tier=web,config.select.exclude[0].podSelector.matchExpressions[0].key=batch,\
@@ -191,52 +278,90 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
         ("mirror/agent:mackerel-container-agent", "TZ"),
     ] {
         let mut pod = web.clone();
-        pod["spec"]["containers"][0] = json!({"name": "a", "image": image, "env": [{"name": variable, "value": "a"}]});
-        let decision = engine::inject(&pod.to_string(), &Config::default(), INJECT).outcomes.remove(0).decision.reason;
+        pod["spec"]["containers"][0] =
+            json!({"name": "a", "image": image, "env": [{"name": variable, "value": "a"}]});
+        let decision = engine::inject(&pod.to_string(), &Config::default(), INJECT)
+            .outcomes
+            .remove(0)
+            .decision
+            .reason;
         assert_eq!(warned(&pod), decision != Reason::AgentPresent, "{pod}");
     }
     let with = |spec: Value| {
         let mut pod = web.clone();
-        pod["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        pod["spec"]
+            .as_object_mut()
+            .unwrap()
+            .extend(spec.as_object().unwrap().clone());
         pod
     };
     let host_process = json!({"hostNetwork": true, "securityContext": {"windowsOptions": {"hostProcess": true, "runAsUserName": "a"}}});
     let mut of_container = with(json!({"hostNetwork": true}));
-    of_container["spec"]["containers"][0]["securityContext"] = host_process["securityContext"].clone();
-    let system =
-        |name: &str| json!({"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": [name]}]});
+    of_container["spec"]["containers"][0]["securityContext"] =
+        host_process["securityContext"].clone();
+    let system = |name: &str| json!({"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": [name]}]});
     let (windows, linux) = (system("windows"), system("linux"));
     let by_affinity = |terms: Value| {
         let required = json!({"nodeSelectorTerms": terms});
-        with(json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}))
+        with(
+            json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}),
+        )
     };
     let by_hand = labelled(&json!({}), json!({"tier": "web", "by": "hand"}));
     let mut of_controller = by_hand.clone();
-    of_controller["metadata"]["ownerReferences"] =
-        json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "7", "controller": true}]);
+    of_controller["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "7", "controller": true}]);
     let mut by_robot = of_controller.clone();
     by_robot["metadata"]["labels"]["by"] = json!("robot");
     let labelled_web = |annotations: Value| labelled(&annotations, json!({"tier": "web"}));
     for (pod, expected) in [
         (own_agent, false),
         (own_image, false),
-        (with(json!({"os": {"name": "windows"}, "securityContext": {}})), false),
-        (with(json!({"nodeSelector": {"kubernetes.io/os": "windows"}})), false),
-        (with(json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}})), false),
-        (with(json!({"nodeSelector": {"kubernetes.io/os": "linux"}})), true),
+        (
+            with(json!({"os": {"name": "windows"}, "securityContext": {}})),
+            false,
+        ),
+        (
+            with(json!({"nodeSelector": {"kubernetes.io/os": "windows"}})),
+            false,
+        ),
+        (
+            with(json!({"nodeSelector": {"beta.kubernetes.io/os": "windows"}})),
+            false,
+        ),
+        (
+            with(json!({"nodeSelector": {"kubernetes.io/os": "linux"}})),
+            true,
+        ),
         (by_affinity(json!([windows])), false),
         (by_affinity(json!([windows, linux])), true),
-        (by_affinity(json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}])), true),
+        (
+            by_affinity(
+                json!([{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}]),
+            ),
+            true,
+        ),
         (with(host_process), false),
         (of_container, false),
         (labelled_web(json!({"helm.sh/hook": "test"})), false),
-        (labelled_web(json!({"argocd.argoproj.io/hook": "PreSync"})), false),
+        (
+            labelled_web(json!({"argocd.argoproj.io/hook": "PreSync"})),
+            false,
+        ),
         (labelled_web(json!({"helm.sh/chart": "a"})), true),
-        (labelled_web(json!({"config.kubernetes.io/local-config": "true"})), false),
-        (labelled_web(json!({"config.kubernetes.io/local-config": "false"})), true),
+        (
+            labelled_web(json!({"config.kubernetes.io/local-config": "true"})),
+            false,
+        ),
+        (
+            labelled_web(json!({"config.kubernetes.io/local-config": "false"})),
+            true,
+        ),
         (labelled(&inject("FALSE"), json!({"tier": "web"})), false),
         (labelled(&json!({}), json!({"tier": "db"})), false),
-        (labelled(&json!({}), json!({"tier": "web", "batch": "yes"})), false),
+        (
+            labelled(&json!({}), json!({"tier": "web", "batch": "yes"})),
+            false,
+        ),
         (by_hand.clone(), false),
         (of_controller, true),
         (by_robot, false),
@@ -244,18 +369,30 @@ fn the_policy_shows_pods_that_should_have_the_agent_while_all_servers_are_down()
         assert_eq!(warned(&pod), expected, "{pod}");
     }
 
-    release.upgrade(&["workloads=off", "config.injection=annotated,policy.actions={Deny}"]);
+    release.upgrade(&[
+        "workloads=off",
+        "config.injection=annotated,policy.actions={Deny}",
+    ]);
     let refused = |annotations: &Value| matches!(release.creates(&pod(annotations)), ApiVerdict::Refused(why) if why.contains(missing));
     release.until("a pod that asks is refused", || refused(&inject("True")));
     assert!(!refused(&json!({})) && !refused(&inject("false")));
 
     // What the servers read does not change the policy; an upgrade does. Helm 4 leaves the edits of others alone unless told.
-    let disabled =
-        "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {injection: disabled}\n";
-    release.patch("configmap", NAME, &json!({"data": {"agent-injector.yaml": disabled}}));
+    let disabled = "apiVersion: agent-injector.contrib.mackerel.io/v1alpha1\nkind: AgentInjector\nspec: {injection: disabled}\n";
+    release.patch(
+        "configmap",
+        NAME,
+        &json!({"data": {"agent-injector.yaml": disabled}}),
+    );
     assert!(refused(&inject("True")));
     let chart = super::chart();
-    let upgrade = ["upgrade", NAME, chart.to_str().unwrap(), "--reset-then-reuse-values", "--force-conflicts"];
+    let upgrade = [
+        "upgrade",
+        NAME,
+        chart.to_str().unwrap(),
+        "--reset-then-reuse-values",
+        "--force-conflicts",
+    ];
     release.helm(&[&upgrade[..], &["--set", "config.injection=disabled"]].concat());
     release.until("a pod that asks is created", || !refused(&inject("True")));
 }

@@ -27,12 +27,23 @@ pub(super) struct Release<'a> {
 impl<'a> Release<'a> {
     /// The namespace with its label, and nothing in it yet.
     pub(super) fn new(cluster: &'a Cluster, helm: &'a Path, test: &str) -> Self {
-        let version = if helm.to_string_lossy().contains("helm-3") { "helm3" } else { "helm4" };
+        let version = if helm.to_string_lossy().contains("helm-3") {
+            "helm3"
+        } else {
+            "helm4"
+        };
         let namespace = format!("chart-{test}-{version}");
         cluster.namespace(&namespace, &json!({"chart-test": namespace}));
         let ports = free_ports::two();
         let user = User::new().with("KUBECONFIG", cluster.kubeconfig());
-        Self { cluster, label: namespace.clone(), namespace, ports, helm, user }
+        Self {
+            cluster,
+            label: namespace.clone(),
+            namespace,
+            ports,
+            helm,
+            user,
+        }
     }
 
     /// Installs or upgrades the release with these `--set` beside those of the test. Helm does not wait for pods: there are no nodes.
@@ -44,7 +55,14 @@ impl<'a> Release<'a> {
             self.label
         );
         let chart = chart();
-        let mut arguments = vec!["upgrade", "--install", NAME, chart.to_str().unwrap(), "--set", &own];
+        let mut arguments = vec![
+            "upgrade",
+            "--install",
+            NAME,
+            chart.to_str().unwrap(),
+            "--set",
+            &own,
+        ];
         arguments.extend(sets.iter().flat_map(|set| ["--set", set]));
         self.helm(&arguments);
         // No route leads to pods. The chart leaves `type` alone, so upgrades keep this.
@@ -57,7 +75,10 @@ impl<'a> Release<'a> {
     /// Runs Helm in the namespace.
     #[track_caller]
     pub(super) fn helm(&self, arguments: &[&str]) -> String {
-        self.user.runs(self.helm, &[arguments, &["--namespace", &self.namespace]].concat())
+        self.user.runs(
+            self.helm,
+            &[arguments, &["--namespace", &self.namespace]].concat(),
+        )
     }
 
     /// Runs kubectl in the namespace: whether it succeeded, and what it said.
@@ -79,8 +100,17 @@ impl<'a> Release<'a> {
     #[track_caller]
     pub(super) fn patch(&self, kind: &str, name: &str, patch: &Value) {
         let patch = format!("--patch={patch}");
-        let (succeeded, said) =
-            self.kubectl(&["patch", kind, name, "--type=merge", "--field-manager=another", &patch], "");
+        let (succeeded, said) = self.kubectl(
+            &[
+                "patch",
+                kind,
+                name,
+                "--type=merge",
+                "--field-manager=another",
+                &patch,
+            ],
+            "",
+        );
         assert!(succeeded, "{said}");
     }
 
@@ -94,14 +124,21 @@ impl<'a> Release<'a> {
             _ => ("v1", Some(&*self.namespace)),
         };
         let metadata = json!({"name": name, "namespace": namespace});
-        self.cluster.get(&json!({"apiVersion": version, "kind": kind, "metadata": metadata}))
+        self.cluster
+            .get(&json!({"apiVersion": version, "kind": kind, "metadata": metadata}))
     }
 
     /// The kinds of webhook configurations that there are, with the configurations.
     pub(super) fn webhook_configurations(&self) -> Vec<(&'static str, Value)> {
         let name = self.cluster_name();
-        let kinds = ["mutatingwebhookconfiguration", "validatingwebhookconfiguration"];
-        kinds.into_iter().filter_map(|kind| Some((kind, self.get(kind, &name)?))).collect()
+        let kinds = [
+            "mutatingwebhookconfiguration",
+            "validatingwebhookconfiguration",
+        ];
+        kinds
+            .into_iter()
+            .filter_map(|kind| Some((kind, self.get(kind, &name)?)))
+            .collect()
     }
 
     /// The name of objects that are in no namespace.
@@ -112,9 +149,15 @@ impl<'a> Release<'a> {
     /// The CAs by which the API server knows the server; one, unless a webhook is new.
     pub(super) fn ca_bundles(&self) -> Vec<String> {
         let configurations = self.webhook_configurations();
-        let webhooks =
-            configurations.iter().flat_map(|(_, configuration)| configuration["webhooks"].as_array().unwrap());
-        let bundle = |webhook: &Value| webhook["clientConfig"]["caBundle"].as_str().unwrap_or_default().to_owned();
+        let webhooks = configurations
+            .iter()
+            .flat_map(|(_, configuration)| configuration["webhooks"].as_array().unwrap());
+        let bundle = |webhook: &Value| {
+            webhook["clientConfig"]["caBundle"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        };
         let mut bundles: Vec<_> = webhooks.map(bundle).collect();
         bundles.dedup();
         bundles
@@ -138,7 +181,11 @@ impl<'a> Release<'a> {
     pub(super) fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
         let started = Instant::now();
         while !holds() {
-            assert!(started.elapsed() < PATIENCE, "{}: not after {PATIENCE:?}: {what}", self.namespace);
+            assert!(
+                started.elapsed() < PATIENCE,
+                "{}: not after {PATIENCE:?}: {what}",
+                self.namespace
+            );
             std::thread::sleep(Duration::from_millis(100));
         }
     }
@@ -149,7 +196,12 @@ impl Drop for Release<'_> {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             self.helm(&["uninstall", NAME]);
-            assert_eq!(self.webhook_configurations(), [], "what is left of {}", self.namespace);
+            assert_eq!(
+                self.webhook_configurations(),
+                [],
+                "what is left of {}",
+                self.namespace
+            );
         }
     }
 }

@@ -26,28 +26,48 @@ impl ChartServer {
                 None => argument.to_owned(),
             };
             let arguments: Vec<String> = strings(&container["args"]).map(below).collect();
-            let mut command = folder.command(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
+            let mut command =
+                folder.command(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
             for variable in container["env"].as_array().into_iter().flatten() {
-                command.env(variable["name"].as_str().unwrap(), variable["value"].as_str().unwrap());
+                command.env(
+                    variable["name"].as_str().unwrap(),
+                    variable["value"].as_str().unwrap(),
+                );
             }
             command
         })
     }
 
     /// Runs the command for the Deployment's pod, whose volumes stand in the folder by their mount paths.
-    pub(super) fn start_by(release: &Release<'_>, command: impl FnOnce(&Folder, &Value) -> Command) -> Self {
+    pub(super) fn start_by(
+        release: &Release<'_>,
+        command: impl FnOnce(&Folder, &Value) -> Command,
+    ) -> Self {
         let folder = Folder::with(&[]);
         place_volumes(release, folder.root());
         let deployment = release.get("deployment", NAME).unwrap();
         let pod = &deployment["spec"]["template"]["spec"];
         let log = fs::File::create(folder.path("log")).unwrap();
-        let process = command(&folder, pod).stdin(Stdio::null()).stderr(log).spawn().unwrap();
+        let process = command(&folder, pod)
+            .stdin(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .unwrap();
         let mut server = Self { folder, process };
         let probe = &pod["containers"][0]["readinessProbe"]["httpGet"];
-        let ready = format!("http://127.0.0.1:{}{}", release.ports[1], probe["path"].as_str().unwrap());
+        let ready = format!(
+            "http://127.0.0.1:{}{}",
+            release.ports[1],
+            probe["path"].as_str().unwrap()
+        );
         release.until("the server is ready", || {
             let ended = server.process.try_wait().unwrap();
-            assert!(ended.is_none(), "{}: the server ended: {}", release.namespace, server.log());
+            assert!(
+                ended.is_none(),
+                "{}: the server ended: {}",
+                release.namespace,
+                server.log()
+            );
             ureq::get(&ready).call().is_ok()
         });
         server
@@ -57,8 +77,14 @@ impl ChartServer {
     pub(super) fn has_reloaded(&self, release: &Release<'_>, times: usize) -> bool {
         let metrics = ureq::get(format!("http://127.0.0.1:{}/metrics", release.ports[1])).call();
         let metrics = metrics.unwrap().body_mut().read_to_string().unwrap();
-        let mut lines = metrics.lines().filter(|line| line.ends_with(&format!(" {times}")));
-        lines.any(|line| line.contains("_reloads_total{") && line.contains("certificate") && line.contains("done"))
+        let mut lines = metrics
+            .lines()
+            .filter(|line| line.ends_with(&format!(" {times}")));
+        lines.any(|line| {
+            line.contains("_reloads_total{")
+                && line.contains("certificate")
+                && line.contains("done")
+        })
     }
 
     pub(super) fn log(&self) -> String {
@@ -79,7 +105,10 @@ impl Drop for ChartServer {
 }
 
 pub(super) fn strings(list: &Value) -> impl Iterator<Item = &str> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_str)
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 /// Writes the files of the Deployment's volumes below the folder.
@@ -87,17 +116,30 @@ fn place_volumes(release: &Release<'_>, root: &Path) {
     let deployment = release.get("deployment", NAME).unwrap();
     let pod = &deployment["spec"]["template"]["spec"];
     for mount in pod["containers"][0]["volumeMounts"].as_array().unwrap() {
-        let volume = pod["volumes"].as_array().unwrap().iter().find(|volume| volume["name"] == mount["name"]).unwrap();
+        let volume = pod["volumes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|volume| volume["name"] == mount["name"])
+            .unwrap();
         let files: BTreeMap<String, Vec<u8>> = match (&volume["secret"], &volume["configMap"]) {
             (Value::Null, map) => {
-                let map = release.get("configmap", map["name"].as_str().unwrap()).unwrap();
+                let map = release
+                    .get("configmap", map["name"].as_str().unwrap())
+                    .unwrap();
                 let files = map["data"].as_object().unwrap().iter();
-                files.map(|(name, text)| (name.clone(), text.as_str().unwrap().into())).collect()
+                files
+                    .map(|(name, text)| (name.clone(), text.as_str().unwrap().into()))
+                    .collect()
             }
             (secret, _) => {
-                let secret = release.get("secret", secret["secretName"].as_str().unwrap()).unwrap();
+                let secret = release
+                    .get("secret", secret["secretName"].as_str().unwrap())
+                    .unwrap();
                 let files = secret["data"].as_object().unwrap().iter();
-                files.map(|(name, text)| (name.clone(), base64(text.as_str().unwrap()))).collect()
+                files
+                    .map(|(name, text)| (name.clone(), base64(text.as_str().unwrap())))
+                    .collect()
             }
         };
         let folder = root.join(mount["mountPath"].as_str().unwrap().trim_start_matches('/'));
@@ -118,7 +160,9 @@ impl Release<'_> {
     /// True if a pod that is created now gets the agent.
     pub(super) fn injects(&self) -> bool {
         match self.creates(&pod(&json!({}))) {
-            ApiVerdict::Accepted { object, .. } => object.to_string().contains("mackerel/mackerel-container-agent"),
+            ApiVerdict::Accepted { object, .. } => object
+                .to_string()
+                .contains("mackerel/mackerel-container-agent"),
             ApiVerdict::Refused(why) => panic!("{why}"),
         }
     }

@@ -1,6 +1,9 @@
 //! Values: their schema, and the chart's errors for wrong ones.
 
-use super::{CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, name, objects, refused, rendered, root, run};
+use super::{
+    CERT_MANAGER, OPENSHIFT, PROVIDED, Rendered, chart, helms, name, objects, refused, rendered,
+    root, run,
+};
 use mackerel_agent_injector::config::{Sources, load, schema};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -20,7 +23,10 @@ fn the_schema_has_that_of_the_configuration_as_config_schema_prints_it() {
     if std::env::var_os("UPDATE_EXPECTED").is_some() {
         fs::write(&path, &expected).unwrap();
     }
-    assert!(fs::read_to_string(path).unwrap() == expected, "`UPDATE_EXPECTED=1 cargo test chart` writes it anew");
+    assert!(
+        fs::read_to_string(path).unwrap() == expected,
+        "`UPDATE_EXPECTED=1 cargo test chart` writes it anew"
+    );
 }
 
 /// Names of maps that the chart copies as they are.
@@ -46,7 +52,8 @@ fn schema_names(schema: &Value, at: &str, found: &mut BTreeSet<String>) {
 
 #[test]
 fn values_yaml_shows_each_value_of_the_schema() {
-    let values: Value = serde_yaml::from_str(&fs::read_to_string(chart().join("values.yaml")).unwrap()).unwrap();
+    let values: Value =
+        serde_yaml::from_str(&fs::read_to_string(chart().join("values.yaml")).unwrap()).unwrap();
     let (mut shown, mut known) = (BTreeSet::new(), BTreeSet::new());
     names(&values, "", &mut shown);
     schema_names(&values_schema(), "", &mut known);
@@ -58,7 +65,11 @@ fn values_yaml_shows_each_value_of_the_schema() {
         "/webhook/namespaceSelector/",
         "/webhook/objectSelector/",
     ];
-    known.retain(|name| !elsewhere.iter().any(|elsewhere| name.starts_with(elsewhere)));
+    known.retain(|name| {
+        !elsewhere
+            .iter()
+            .any(|elsewhere| name.starts_with(elsewhere))
+    });
     assert_eq!(shown, known);
 }
 
@@ -66,7 +77,10 @@ fn values_yaml_shows_each_value_of_the_schema() {
 fn chart_and_program_have_one_version() {
     let text = fs::read_to_string(chart().join("Chart.yaml")).unwrap();
     let chart: Value = serde_yaml::from_str(&text).unwrap();
-    assert_eq!([&chart["version"], &chart["appVersion"]], [env!("CARGO_PKG_VERSION"); 2]);
+    assert_eq!(
+        [&chart["version"], &chart["appVersion"]],
+        [env!("CARGO_PKG_VERSION"); 2]
+    );
 }
 
 #[test]
@@ -74,7 +88,11 @@ fn helm_lint_passes_in_each_mode() {
     for helm in helms() {
         for set in ["tls.mode=generated", PROVIDED, CERT_MANAGER, OPENSHIFT] {
             let said = run(&helm, &["lint", "--strict", "webhook/chart", "--set", set]);
-            assert!(said.is_ok_and(|said| said.contains("0 chart(s) failed")), "{}: {set}", helm.display());
+            assert!(
+                said.is_ok_and(|said| said.contains("0 chart(s) failed")),
+                "{}: {set}",
+                helm.display()
+            );
         }
     }
 }
@@ -82,7 +100,12 @@ fn helm_lint_passes_in_each_mode() {
 #[test]
 fn generated_without_a_cluster_names_the_other_ways() {
     for said in refused(&[]) {
-        let ways = ["no cluster here", "cert-manager", "`mackerel-agent-injector webhook certificate`", "openshift"];
+        let ways = [
+            "no cluster here",
+            "cert-manager",
+            "`mackerel-agent-injector webhook certificate`",
+            "openshift",
+        ];
         assert!(ways.iter().all(|way| said.contains(way)), "{said}");
     }
 }
@@ -92,8 +115,14 @@ fn wrong_values_are_refused_by_name() {
     for (set, named) in [
         ("tls.mode=none", "tls"),
         ("tls.mode=provided", "tls.provided."),
-        ("tls.mode=provided,tls.provided.caBundle=QUJD", "tls.provided.secretName"),
-        ("tls.mode=provided,tls.provided.secretName=server", "tls.provided.caBundle"),
+        (
+            "tls.mode=provided,tls.provided.caBundle=QUJD",
+            "tls.provided.secretName",
+        ),
+        (
+            "tls.mode=provided,tls.provided.secretName=server",
+            "tls.provided.caBundle",
+        ),
         ("workloads=mutate", "workloads"),
         ("config.injektion=always", "injektion"),
         ("config.injection=sometimes", "injection"),
@@ -102,17 +131,50 @@ fn wrong_values_are_refused_by_name() {
         ("drain=5m", "drain"),
         ("drain=46s", "drain"),
         ("image.digest=abc", "digest"),
-        ("tls.mode=openshift,hostNetwork=true", "set port to another one"),
-        ("tls.mode=openshift,config.select.kinds={Deployment}", "add `--set config.select.kinds=null`"),
-        ("tls.mode=openshift,config.select.exclude[0].kind=Job", "add `--set config.select.exclude=null`"),
-        ("tls.mode=openshift,config.select.exclude[0].name=web", "add `--set config.select.exclude=null`"),
-        ("tls.mode=openshift,config.select.exclude[0].group=apps", "add `--set config.select.exclude=null`"),
-        ("tls.mode=openshift,config.rbac.generate=true", "add `--set config.rbac.generate=null`"),
-        ("tls.mode=openshift,port=8080", "metricsPort needs a port of its own"),
-        ("tls.mode=openshift,metricsPort=443", "metricsPort needs a port of its own"),
-        ("tls.mode=openshift,policy.actions={Deny,Audit,Warn}", "policy.actions has Deny and Warn"),
-        ("tls.mode=openshift,fullnameOverride=a b", "fullnameOverride"),
-        ("tls.mode=openshift,tls.clientCA.secret.secretName=a,tls.clientCA.configMap.name=b", "clientCA"),
+        (
+            "tls.mode=openshift,hostNetwork=true",
+            "set port to another one",
+        ),
+        (
+            "tls.mode=openshift,config.select.kinds={Deployment}",
+            "add `--set config.select.kinds=null`",
+        ),
+        (
+            "tls.mode=openshift,config.select.exclude[0].kind=Job",
+            "add `--set config.select.exclude=null`",
+        ),
+        (
+            "tls.mode=openshift,config.select.exclude[0].name=web",
+            "add `--set config.select.exclude=null`",
+        ),
+        (
+            "tls.mode=openshift,config.select.exclude[0].group=apps",
+            "add `--set config.select.exclude=null`",
+        ),
+        (
+            "tls.mode=openshift,config.rbac.generate=true",
+            "add `--set config.rbac.generate=null`",
+        ),
+        (
+            "tls.mode=openshift,port=8080",
+            "metricsPort needs a port of its own",
+        ),
+        (
+            "tls.mode=openshift,metricsPort=443",
+            "metricsPort needs a port of its own",
+        ),
+        (
+            "tls.mode=openshift,policy.actions={Deny,Audit,Warn}",
+            "policy.actions has Deny and Warn",
+        ),
+        (
+            "tls.mode=openshift,fullnameOverride=a b",
+            "fullnameOverride",
+        ),
+        (
+            "tls.mode=openshift,tls.clientCA.secret.secretName=a,tls.clientCA.configMap.name=b",
+            "clientCA",
+        ),
     ] {
         for said in refused(&[set]) {
             assert!(said.contains(named), "{set}: {said}");
@@ -123,7 +185,11 @@ fn wrong_values_are_refused_by_name() {
 /// The places of strings for which the schema has no rule.
 fn free_strings(schema: &Value, at: &str, found: &mut Vec<String>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
+        let at = if at.is_empty() {
+            name.clone()
+        } else {
+            format!("{at}.{name}")
+        };
         if property["type"] == "string" && property.get("pattern").is_none() {
             found.push(at.clone());
         }
@@ -133,8 +199,17 @@ fn free_strings(schema: &Value, at: &str, found: &mut Vec<String>) {
 }
 
 fn pointers(value: &Value, at: &str, found: &mut BTreeSet<String>) {
-    let fields = value.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value));
-    let items = value.as_array().into_iter().flatten().enumerate().map(|(index, value)| (index.to_string(), value));
+    let fields = value
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.clone(), value));
+    let items = value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(|(index, value)| (index.to_string(), value));
     for (name, value) in fields.chain(items) {
         let at = format!("{at}/{name}");
         pointers(value, &at, found);
@@ -148,9 +223,13 @@ fn no_value_adds_a_field() {
     free_strings(&values_schema(), "", &mut free);
     // The server may have one source of it only.
     free.retain(|place| !place.starts_with("tls.clientCA.configMap"));
-    for place in
-        ["priorityClassName", "image.tag", "listenAddress", "serviceMonitor.interval", "tls.provided.secretName"]
-    {
+    for place in [
+        "priorityClassName",
+        "image.tag",
+        "listenAddress",
+        "serviceMonitor.interval",
+        "tls.provided.secretName",
+    ] {
         assert!(free.iter().any(|free| free == place), "{place}: {free:?}");
     }
     for mode in [PROVIDED, CERT_MANAGER] {
@@ -158,11 +237,16 @@ fn no_value_adds_a_field() {
             let mut sets = vec![mode.to_owned()];
             sets.push("serviceMonitor.enabled=true,prometheusRule.enabled=true,config.injection=annotated".to_owned());
             let operator = "matchExpressions[0].operator=Exists";
-            sets.push(format!("webhook.namespaceSelector.{operator},webhook.objectSelector.{operator}"));
+            sets.push(format!(
+                "webhook.namespaceSelector.{operator},webhook.objectSelector.{operator}"
+            ));
             sets.extend(free.iter().map(|place| format!("{place}={text}")));
             let rendered = rendered(&sets.iter().map(String::as_str).collect::<Vec<_>>())?;
             let mut found = BTreeSet::new();
-            rendered.0.iter().for_each(|object| pointers(object, &name(object), &mut found));
+            rendered
+                .0
+                .iter()
+                .for_each(|object| pointers(object, &name(object), &mut found));
             Some(found)
         };
         assert_eq!(fields("x"), fields("x\n  injected: true"), "{mode}");
@@ -172,13 +256,25 @@ fn no_value_adds_a_field() {
 #[test]
 fn names_that_look_like_numbers_stay_names() {
     for helm in helms() {
-        let arguments = ["template", "12", "webhook/chart", "--namespace=34", "--kube-version=1.30", "--set", PROVIDED];
+        let arguments = [
+            "template",
+            "12",
+            "webhook/chart",
+            "--namespace=34",
+            "--kube-version=1.30",
+            "--set",
+            PROVIDED,
+        ];
         let rendered = Rendered(objects(&run(&helm, &arguments).unwrap()));
         assert_eq!(rendered.configuration()["metadata"]["name"], "12");
         for object in &rendered.0 {
             let metadata = &object["metadata"];
             assert_eq!(metadata["labels"]["app.kubernetes.io/instance"], "12");
-            assert!(metadata["namespace"] == "34" || metadata["name"].as_str().unwrap().ends_with(".34"), "{metadata}");
+            assert!(
+                metadata["namespace"] == "34"
+                    || metadata["name"].as_str().unwrap().ends_with(".34"),
+                "{metadata}"
+            );
         }
     }
 }
@@ -186,15 +282,31 @@ fn names_that_look_like_numbers_stay_names() {
 #[test]
 fn kubernetes_before_1_30_is_refused() {
     for helm in helms() {
-        let said = run(&helm, &["template", "webhook/chart", "--kube-version=1.29", "--set", OPENSHIFT]);
-        assert!(said.is_err_and(|said| said.contains("kubeVersion: >=1.30")), "{}", helm.display());
+        let said = run(
+            &helm,
+            &[
+                "template",
+                "webhook/chart",
+                "--kube-version=1.29",
+                "--set",
+                OPENSHIFT,
+            ],
+        );
+        assert!(
+            said.is_err_and(|said| said.contains("kubeVersion: >=1.30")),
+            "{}",
+            helm.display()
+        );
     }
 }
 
 /// A field that is removed by null, as Pod Security or OpenShift want it.
 #[test]
 fn null_in_the_configuration_arrives() {
-    let Some(rendered) = rendered(&[PROVIDED, "config.agent.securityContext.runAsUser=null"]) else { return };
+    let Some(rendered) = rendered(&[PROVIDED, "config.agent.securityContext.runAsUser=null"])
+    else {
+        return;
+    };
     let context = &rendered.configuration()["spec"]["agent"]["securityContext"];
     assert_eq!(*context, serde_json::json!({"runAsUser": null}));
 }
@@ -204,9 +316,17 @@ fn null_in_the_configuration_arrives() {
 fn null_resets_what_shared_values_set() {
     let shared = "config.select.kinds={Deployment},config.select.exclude[0].kind=Job,config.rbac.generate=true";
     let null = "config.select.kinds=null,config.select.exclude=null,config.rbac.generate=null";
-    let Some(rendered) = rendered(&[PROVIDED, shared, null]) else { return };
-    let text = rendered.at("ConfigMap", "/data/agent-injector.yaml").as_str().unwrap();
-    assert!(load(&Sources::of_text("agent-injector.yaml", text).for_webhook()).is_ok(), "{text}");
+    let Some(rendered) = rendered(&[PROVIDED, shared, null]) else {
+        return;
+    };
+    let text = rendered
+        .at("ConfigMap", "/data/agent-injector.yaml")
+        .as_str()
+        .unwrap();
+    assert!(
+        load(&Sources::of_text("agent-injector.yaml", text).for_webhook()).is_ok(),
+        "{text}"
+    );
 }
 
 /// The command of its README that needs no cluster, with both Helms.
@@ -217,13 +337,22 @@ fn the_example_is_for_the_pods_of_one_team_that_ask() {
     let (command, _) = command.split_once('\n').unwrap();
     for helm in helms() {
         let arguments: Vec<&str> = command.split_whitespace().collect();
-        let rendered = Rendered(objects(&run(&helm, &arguments).unwrap_or_else(|said| panic!("{said}"))));
+        let rendered = Rendered(objects(
+            &run(&helm, &arguments).unwrap_or_else(|said| panic!("{said}")),
+        ));
         for webhook in rendered.webhooks() {
             assert_eq!(webhook["namespaceSelector"]["matchLabels"]["team"], "shop");
             assert!(webhook["clientConfig"].get("caBundle").is_none());
         }
-        let asks = rendered.webhooks().any(|webhook| webhook["matchConditions"].to_string().contains("startsWith"));
+        let asks = rendered.webhooks().any(|webhook| {
+            webhook["matchConditions"]
+                .to_string()
+                .contains("startsWith")
+        });
         assert!(asks);
-        assert_eq!(rendered.configuration()["spec"]["apiKey"]["secretKeyRef"]["name"], "mackerel");
+        assert_eq!(
+            rendered.configuration()["spec"]["apiKey"]["secretKeyRef"]["name"],
+            "mackerel"
+        );
     }
 }

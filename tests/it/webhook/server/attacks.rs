@@ -18,23 +18,38 @@ fn dense(items: usize) -> String {
 
 /// A review of a pod with this annotation of the injector.
 fn annotated(name: &str, value: &str) -> String {
-    let annotation = format!("\"annotations\":{{\"agent-injector.contrib.mackerel.io/{name}\":\"{value}\"}},");
-    REVIEW.replacen("\"generateName\":", &format!("{annotation}\"generateName\":"), 1)
+    let annotation =
+        format!("\"annotations\":{{\"agent-injector.contrib.mackerel.io/{name}\":\"{value}\"}},");
+    REVIEW.replacen(
+        "\"generateName\":",
+        &format!("{annotation}\"generateName\":"),
+        1,
+    )
 }
 
 /// Sends a review in one chunk.
 fn send_chunked(client: &mut Client, body: &str) {
-    let head =
-        "POST /mutate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let head = "POST /mutate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     client.send(format!("{head}{:x}\r\n{body}\r\n0\r\n\r\n", body.len()).as_bytes());
 }
 
 /// A review of a pod with pull secrets, and with a record that names as many others.
 fn with_pull_secrets(count: usize) -> String {
-    let names = |prefix: &str| (0..count).map(|number| format!("{prefix}{number}")).collect::<Vec<_>>();
+    let names = |prefix: &str| {
+        (0..count)
+            .map(|number| format!("{prefix}{number}"))
+            .collect::<Vec<_>>()
+    };
     let digests = "plan=4fd0bfc1;value=4fd0bfc1;image=4fd0bfc1;secret=4fd0bfc1";
-    let record = format!("v1;agent=container;{digests};volumes=tmp;pull=0:{}", names("a").join("+"));
-    let secrets = names("b").iter().map(|name| format!("{{\"name\":\"{name}\"}}")).collect::<Vec<_>>().join(",");
+    let record = format!(
+        "v1;agent=container;{digests};volumes=tmp;pull=0:{}",
+        names("a").join("+")
+    );
+    let secrets = names("b")
+        .iter()
+        .map(|name| format!("{{\"name\":\"{name}\"}}"))
+        .collect::<Vec<_>>()
+        .join(",");
     let secrets = format!("\"spec\":{{\"imagePullSecrets\":[{secrets}],");
     annotated("record", &record).replacen("\"spec\":{", &secrets, 1)
 }
@@ -45,15 +60,23 @@ const WAITING: &str = "v1;wait-for=last:4fd0bfc1:4fd0bfc1:4fd0bfc1";
 /// A review of a list whose items inherit a long type.
 fn pod_list(items: usize) -> String {
     let items = format!("\"items\":[{}{{}}]", "{},".repeat(items));
-    let list = format!("\"object\":{{\"kind\":\"PodList\",\"apiVersion\":\"{}\",{items},", "v".repeat(14_000));
-    REVIEW.replacen("\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",", &list, 1)
+    let list = format!(
+        "\"object\":{{\"kind\":\"PodList\",\"apiVersion\":\"{}\",{items},",
+        "v".repeat(14_000)
+    );
+    REVIEW.replacen(
+        "\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",",
+        &list,
+        1,
+    )
 }
 
 /// A review of a workload whose templates and annotations multiply.
 fn job_set(templates: usize, annotations: usize) -> String {
     let unknown = |number| format!("\"agent-injector.contrib.mackerel.io/x{number}\":\"\"");
     let unknown = (0..annotations).map(unknown).collect::<Vec<_>>().join(",");
-    let job = "{\"template\":{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}}}}";
+    let job =
+        "{\"template\":{\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\"}]}}}}}";
     let jobs = vec![job; templates].join(",");
     format!(
         "{{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{{\"uid\":\"7\",\
@@ -68,14 +91,41 @@ fn job_set(templates: usize, annotations: usize) -> String {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_review_that_multiplies_takes_the_agent_of_another_pod() {
-    let misspelt = |number| format!("\",\"agent-injector.contrib.mackerel.i{number}/inject\":\"true");
+    let misspelt =
+        |number| format!("\",\"agent-injector.contrib.mackerel.i{number}/inject\":\"true");
     let attacks = [
-        ("/mutate", annotated("ignore-container", &format!("[{}", "[:".repeat(15_000)))),
-        ("/mutate", annotated("ignore-container", &(0..5_000).map(|n| format!("(?P<g{n}>a)")).collect::<String>())),
-        ("/mutate", annotated("inject", &(0..9_000).map(misspelt).collect::<String>())),
+        (
+            "/mutate",
+            annotated("ignore-container", &format!("[{}", "[:".repeat(15_000))),
+        ),
+        (
+            "/mutate",
+            annotated(
+                "ignore-container",
+                &(0..5_000)
+                    .map(|n| format!("(?P<g{n}>a)"))
+                    .collect::<String>(),
+            ),
+        ),
+        (
+            "/mutate",
+            annotated("inject", &(0..9_000).map(misspelt).collect::<String>()),
+        ),
         ("/mutate", with_pull_secrets(12_000)),
-        ("/mutate", annotated("record", &format!("{WAITING};pull=0:a{}", "+a".repeat(500_000)))),
-        ("/mutate", annotated("record", &format!("{WAITING};pull=0:a{}", "+a".repeat(12_000)))),
+        (
+            "/mutate",
+            annotated(
+                "record",
+                &format!("{WAITING};pull=0:a{}", "+a".repeat(500_000)),
+            ),
+        ),
+        (
+            "/mutate",
+            annotated(
+                "record",
+                &format!("{WAITING};pull=0:a{}", "+a".repeat(12_000)),
+            ),
+        ),
         ("/mutate", pod_list(5_300)),
         ("/warn", pod_list(5_300)),
         ("/mutate", annotated("memo", &"x".repeat(480_000))),
@@ -91,7 +141,11 @@ fn no_review_that_multiplies_takes_the_agent_of_another_pod() {
                 scope.spawn(|| {
                     while !is_over.load(Ordering::Relaxed) {
                         let status = server.connect().post(path, body.as_bytes()).status;
-                        assert!(matches!(status, 200 | 408 | 429), "{status} {path} {}", &body[..300]);
+                        assert!(
+                            matches!(status, 200 | 408 | 429),
+                            "{status} {path} {}",
+                            &body[..300]
+                        );
                     }
                 });
             }
@@ -102,7 +156,12 @@ fn no_review_that_multiplies_takes_the_agent_of_another_pod() {
                 thread::sleep(Duration::from_millis(20));
             }
         });
-        assert!(server.memory().1 <= MEMORY_LIMIT, "{:?} MB {path} {}", server.memory(), &body[..300]);
+        assert!(
+            server.memory().1 <= MEMORY_LIMIT,
+            "{:?} MB {path} {}",
+            server.memory(),
+            &body[..300]
+        );
     }
 }
 
@@ -119,11 +178,18 @@ fn probes_and_small_reviews_do_not_wait_for_others() {
             }
         });
         for number in 0..8 {
-            let (server, is_over, body) = (&server, &is_over, if number == 0 { &large } else { &ordinary });
+            let (server, is_over, body) = (
+                &server,
+                &is_over,
+                if number == 0 { &large } else { &ordinary },
+            );
             scope.spawn(move || {
                 let mut client = server.connect();
                 while !is_over.load(Ordering::Relaxed) {
-                    assert_eq!(decision(&client.post("/mutate", body.as_bytes())), "injected");
+                    assert_eq!(
+                        decision(&client.post("/mutate", body.as_bytes())),
+                        "injected"
+                    );
                 }
             });
         }
@@ -139,8 +205,16 @@ fn probes_and_small_reviews_do_not_wait_for_others() {
         }
         probes.sort_unstable();
         // Beside other tests, the longest time shows the machine.
-        let slow = if is_long() { probes.len() - 1 } else { probes.len() / 2 };
-        assert!(probes[slow] < Duration::from_millis(100), "{:?}", probes[slow]);
+        let slow = if is_long() {
+            probes.len() - 1
+        } else {
+            probes.len() / 2
+        };
+        assert!(
+            probes[slow] < Duration::from_millis(100),
+            "{:?}",
+            probes[slow]
+        );
     });
 }
 
@@ -178,11 +252,18 @@ fn a_review_that_waits_gives_its_connection_to_a_new_one() {
         thread::scope(|scope| {
             // A connection whose body has not come whole may close for another, too.
             let post = |client: &mut Client| client.try_post("/mutate", large.as_bytes()).ok();
-            let reviews: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || post(client))).collect();
+            let reviews: Vec<_> = clients
+                .iter_mut()
+                .map(|client| scope.spawn(move || post(client)))
+                .collect();
             let is_over = || reviews.iter().all(|review| review.is_finished());
-            until("the reviews wait", || server.metric("requests_in_flight") >= Some(3.0) || is_over());
+            until("the reviews wait", || {
+                server.metric("requests_in_flight") >= Some(3.0) || is_over()
+            });
             assert_eq!(server.decision(), "injected");
-            let responses = reviews.into_iter().filter_map(|review| review.join().unwrap());
+            let responses = reviews
+                .into_iter()
+                .filter_map(|review| review.join().unwrap());
             for response in responses.filter(|response| response.status == 429) {
                 // The API server tries again after that time.
                 assert_eq!(response.header("retry-after"), Some("1"));
@@ -201,7 +282,11 @@ fn a_review_that_waits_gives_its_connection_to_a_new_one() {
 #[cfg(target_os = "linux")]
 fn answers_that_are_never_read_take_bounded_memory() {
     let server = Server::start(&[]);
-    let body = REVIEW.replacen("705ab4f5-6393-11e8-b7cc-42010a800002", &"7".repeat(500_000), 1);
+    let body = REVIEW.replacen(
+        "705ab4f5-6393-11e8-b7cc-42010a800002",
+        &"7".repeat(500_000),
+        1,
+    );
     let request = super::client::post(&body);
     let tls = trusting(&server.authority);
     let unread: Vec<_> = (0..40)
@@ -214,10 +299,18 @@ fn answers_that_are_never_read_take_bounded_memory() {
             })
         })
         .collect();
-    until("answers are refused", || server.metric("shed_total{limit=\"answers\"}") > Some(0.0));
+    until("answers are refused", || {
+        server.metric("shed_total{limit=\"answers\"}") > Some(0.0)
+    });
     assert_eq!(server.decision(), "injected");
-    assert!(server.memory().1 <= MEMORY_LIMIT, "{:?} MB", server.memory());
-    until("the clients are shown out", || unread.iter().all(|client| client.is_finished()));
+    assert!(
+        server.memory().1 <= MEMORY_LIMIT,
+        "{:?} MB",
+        server.memory()
+    );
+    until("the clients are shown out", || {
+        unread.iter().all(|client| client.is_finished())
+    });
 }
 
 /// Everything that the server accepts, at once: idle connections, heads and bodies that do not end, reviews of each size, answers
@@ -234,13 +327,19 @@ fn no_mix_of_what_is_accepted_passes_the_memory_limit_of_the_chart() {
     for (number, client) in held.iter_mut().enumerate() {
         let head = super::client::post_head("/mutate", small.len());
         match number % 3 {
-            0 => client.send(format!("POST /mutate HTTP/1.1\r\nX: {}", "y".repeat(15_000)).as_bytes()),
+            0 => client
+                .send(format!("POST /mutate HTTP/1.1\r\nX: {}", "y".repeat(15_000)).as_bytes()),
             1 => client.send(format!("{head}{}", &small[..small.len() - 1]).as_bytes()),
             _ => {}
         }
     }
-    let bodies =
-        [dense(250_000), dense(100_000), dense(9_900), dense(2_000_000), annotated("memo", &"x".repeat(4_000))];
+    let bodies = [
+        dense(250_000),
+        dense(100_000),
+        dense(9_900),
+        dense(2_000_000),
+        annotated("memo", &"x".repeat(4_000)),
+    ];
     let end = Instant::now() + Duration::from_secs(if is_long() { 60 } else { 6 });
     thread::scope(|scope| {
         for number in 0..20 {
@@ -254,5 +353,9 @@ fn no_mix_of_what_is_accepted_passes_the_memory_limit_of_the_chart() {
         }
     });
     assert_eq!(server.decision(), "injected");
-    assert!(server.memory().1 <= MEMORY_LIMIT, "{:?} MB", server.memory());
+    assert!(
+        server.memory().1 <= MEMORY_LIMIT,
+        "{:?} MB",
+        server.memory()
+    );
 }

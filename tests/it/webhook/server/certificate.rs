@@ -3,9 +3,18 @@
 use crate::kubernetes::certificates::Authority;
 use crate::program::Folder;
 use crate::webhook::server::client::{Client, Transport, presenting, trusting};
-use crate::webhook::server::{REVIEW, Server, certificate, files, misnamed, mount, mount_certificate, until};
+use crate::webhook::server::{
+    REVIEW, Server, certificate, files, misnamed, mount, mount_certificate, until,
+};
 
-const ARGUMENTS: [&str; 6] = ["webhook", "certificate", "--service", "injector", "--namespace", "mackerel"];
+const ARGUMENTS: [&str; 6] = [
+    "webhook",
+    "certificate",
+    "--service",
+    "injector",
+    "--namespace",
+    "mackerel",
+];
 
 #[test]
 fn the_bundle_is_that_of_the_secret_and_keeps_old_authorities() {
@@ -15,10 +24,25 @@ fn the_bundle_is_that_of_the_secret_and_keeps_old_authorities() {
     let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "old.crt"]].concat());
     let new = files(&ran.stdout);
     assert!(new.authority.ends_with(&old.authority) && new.authority.len() > old.authority.len());
-    let of = |prefix: &str| ran.stdout.lines().find_map(|line| line.strip_prefix(prefix)).unwrap().trim();
+    let of = |prefix: &str| {
+        ran.stdout
+            .lines()
+            .find_map(|line| line.strip_prefix(prefix))
+            .unwrap()
+            .trim()
+    };
     assert_eq!(of("# caBundle: "), of("  ca.crt: "));
-    assert!(ran.stdout.contains("  name: injector-tls\n  namespace: mackerel\n"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("\ntype: kubernetes.io/tls\n"), "{}", ran.stdout);
+    assert!(
+        ran.stdout
+            .contains("  name: injector-tls\n  namespace: mackerel\n"),
+        "{}",
+        ran.stdout
+    );
+    assert!(
+        ran.stdout.contains("\ntype: kubernetes.io/tls\n"),
+        "{}",
+        ran.stdout
+    );
 
     // Clients with either bundle trust the server that has the old certificate.
     mount_certificate(&folder, &old);
@@ -34,22 +58,47 @@ fn arguments_that_make_no_certificate_say_why() {
     let ran = folder.run(&["webhook", "certificate", "--service", "injector"]);
     let message = "error: `webhook certificate` requires the namespace of the Service: add `--namespace NS`\n";
     assert_eq!((ran.code, &*ran.stderr), (Some(2), message));
-    let ran = folder.run(&["webhook", "certificate", "--service", "Injector!", "--namespace", "mackerel"]);
+    let ran = folder.run(&[
+        "webhook",
+        "certificate",
+        "--service",
+        "Injector!",
+        "--namespace",
+        "mackerel",
+    ]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains("invalid name of a Service 'Injector!'"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("invalid name of a Service 'Injector!'"),
+        "{}",
+        ran.stderr
+    );
     let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "missing.crt"]].concat());
     assert_eq!(ran.code, Some(2));
     assert!(ran.stderr.contains("missing.crt"), "{}", ran.stderr);
     for (text, message) in [
         ("", "the certificate file has no certificate"),
-        ("LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==", "the certificate file has no certificate"),
-        ("-----BEGIN CERTIFICATE-----\nbm8=\n", "the certificate file is not valid PEM"),
-        ("-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n", "the certificate is not X.509"),
+        (
+            "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg==",
+            "the certificate file has no certificate",
+        ),
+        (
+            "-----BEGIN CERTIFICATE-----\nbm8=\n",
+            "the certificate file is not valid PEM",
+        ),
+        (
+            "-----BEGIN CERTIFICATE-----\nbm8=\n-----END CERTIFICATE-----\n",
+            "the certificate is not X.509",
+        ),
     ] {
         folder.write("old.crt", text);
         let ran = folder.run(&[&ARGUMENTS[..], &["--ca-bundle", "old.crt"]].concat());
         assert_eq!((ran.code, &*ran.stdout), (Some(2), ""));
-        assert!(ran.stderr.starts_with(&format!("error: old.crt: {message}")), "{}", ran.stderr);
+        assert!(
+            ran.stderr
+                .starts_with(&format!("error: old.crt: {message}")),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
@@ -64,7 +113,13 @@ fn the_server_does_not_start_without_a_usable_certificate() {
         (ran.code, ran.stderr)
     };
     let (code, message) = start("other.key");
-    assert_eq!((code, &*message), (Some(2), "error: tls.crt: the key does not match the certificate\n"));
+    assert_eq!(
+        (code, &*message),
+        (
+            Some(2),
+            "error: tls.crt: the key does not match the certificate\n"
+        )
+    );
     let (code, message) = start("missing.key");
     assert_eq!(code, Some(2));
     assert!(message.starts_with("error: missing.key: "), "{message}");
@@ -77,7 +132,10 @@ fn clients_that_refuse_the_certificate_are_counted_and_logged_once_in_a_while() 
     for _ in 0..30 {
         assert!(Transport::tls_with(server.address, other.clone()).is_err());
     }
-    server.metric_becomes("handshake_failures_total{reason=\"certificate-refused\"}", 30.0);
+    server.metric_becomes(
+        "handshake_failures_total{reason=\"certificate-refused\"}",
+        30.0,
+    );
     let lines = server.events("a client refused the certificate");
     assert!(lines.len() == 1 && lines[0]["left_out"] == 0, "{lines:?}");
     assert_eq!(server.decision(), "injected");
@@ -88,16 +146,31 @@ fn a_server_whose_certificate_has_another_name_is_not_ready_until_it_has_one_tha
     let folder = Folder::with(&[]);
     let own = certificate(&folder, &[]);
     mount_certificate(&folder, &misnamed("other.mackerel.svc"));
-    let server = Server::start_in(folder, own.authority.clone(), &["--server-name=injector.mackerel.svc"]);
+    let server = Server::start_in(
+        folder,
+        own.authority.clone(),
+        &["--server-name=injector.mackerel.svc"],
+    );
     let ready = server.get("/readyz");
-    let reason = "the certificate is for [DnsName(\"other.mackerel.svc\")], not for injector.mackerel.svc";
+    let reason =
+        "the certificate is for [DnsName(\"other.mackerel.svc\")], not for injector.mackerel.svc";
     assert_eq!((ready.status, ready.text().trim_end()), (503, reason));
-    assert_eq!(server.events(&format!("{reason}; not ready until there is another one")).len(), 1);
+    assert_eq!(
+        server
+            .events(&format!("{reason}; not ready until there is another one"))
+            .len(),
+        1
+    );
     assert_eq!(server.get("/livez").status, 200);
     assert!(Transport::tls_with(server.address, trusting(&own.authority)).is_err());
-    server.metric_becomes("handshake_failures_total{reason=\"certificate-refused\"}", 1.0);
+    server.metric_becomes(
+        "handshake_failures_total{reason=\"certificate-refused\"}",
+        1.0,
+    );
     mount_certificate(&server.folder, &own);
-    until("a certificate that fits", || server.get("/readyz").status == 200);
+    until("a certificate that fits", || {
+        server.get("/readyz").status == 200
+    });
     assert_eq!(server.decision(), "injected");
 }
 
@@ -108,18 +181,35 @@ fn with_a_client_ca_only_clients_with_a_certificate_of_it_are_let_in() {
     let files = certificate(&folder, &[]);
     mount_certificate(&folder, &files);
     mount(&folder, "clients", &[("ca.crt", &clients.pem)]);
-    let server = Server::start_in(folder, files.authority.clone(), &["--client-ca=clients/ca.crt"]);
+    let server = Server::start_in(
+        folder,
+        files.authority.clone(),
+        &["--client-ca=clients/ca.crt"],
+    );
     let status = |config| {
         // The server verifies the client when the client has finished its part of the handshake.
         let mut client = Client::new(Transport::tls_with(server.address, config).ok()?);
-        client.try_post("/mutate", REVIEW.as_bytes()).ok().map(|answer| answer.status)
+        client
+            .try_post("/mutate", REVIEW.as_bytes())
+            .ok()
+            .map(|answer| answer.status)
     };
-    let of = |authority: &Authority| presenting(&files.authority, &authority.sign("", "kube-apiserver", &[]));
+    let of = |authority: &Authority| {
+        presenting(&files.authority, &authority.sign("", "kube-apiserver", &[]))
+    };
     assert_eq!(status(of(&clients)), Some(200));
     assert_eq!(status(trusting(&files.authority)), None);
     assert_eq!(status(of(&others)), None);
-    server.metric_becomes("handshake_failures_total{reason=\"client-certificate\"}", 2.0);
-    assert_eq!(server.events("a client has no certificate of the client CA").len(), 1);
+    server.metric_becomes(
+        "handshake_failures_total{reason=\"client-certificate\"}",
+        2.0,
+    );
+    assert_eq!(
+        server
+            .events("a client has no certificate of the client CA")
+            .len(),
+        1
+    );
     assert_eq!(server.get("/readyz").status, 200);
 
     mount(&server.folder, "clients", &[("ca.crt", "no PEM\n")]);

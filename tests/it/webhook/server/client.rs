@@ -47,14 +47,22 @@ pub(crate) fn trusting(authorities: &str) -> Arc<ClientConfig> {
 pub(crate) fn presenting(authorities: &str, signed: &Signed) -> Arc<ClientConfig> {
     let chain = vec![CertificateDer::from_pem_slice(signed.certificate.as_bytes()).unwrap()];
     let key = PrivateKeyDer::from_pem_slice(signed.key.as_bytes()).unwrap();
-    Arc::new(client(authorities).with_client_auth_cert(chain, key).unwrap())
+    Arc::new(
+        client(authorities)
+            .with_client_auth_cert(chain, key)
+            .unwrap(),
+    )
 }
 
 fn client(authorities: &str) -> ConfigBuilder<ClientConfig, WantsClientCert> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authorities.as_bytes()).map(Result::unwrap));
+    roots.add_parsable_certificates(
+        CertificateDer::pem_slice_iter(authorities.as_bytes()).map(Result::unwrap),
+    );
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let versions = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
     versions.with_root_certificates(roots)
 }
 
@@ -87,7 +95,10 @@ impl<T: Read + Write> ReadWrite for T {}
 
 impl Client {
     pub(crate) fn new(transport: Transport) -> Self {
-        Self { transport, received: Vec::new() }
+        Self {
+            transport,
+            received: Vec::new(),
+        }
     }
 
     pub(crate) fn try_send(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -125,18 +136,28 @@ impl Client {
     /// Reads one response, by its length.
     pub(crate) fn receive(&mut self) -> io::Result<HttpResponse> {
         let head = loop {
-            if let Some(end) = self.received.windows(4).position(|window| window == b"\r\n\r\n") {
+            if let Some(end) = self
+                .received
+                .windows(4)
+                .position(|window| window == b"\r\n\r\n")
+            {
                 let head: Vec<u8> = self.received.drain(..end + 4).collect();
                 break String::from_utf8(head).unwrap();
             }
             self.read_more()?;
         };
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let mut response = HttpResponse { status, head, body: Vec::new() };
+        let mut response = HttpResponse {
+            status,
+            head,
+            body: Vec::new(),
+        };
         if status == 100 {
             return Ok(response);
         }
-        let length = response.header("content-length").map_or(0, |length| length.parse().unwrap());
+        let length = response
+            .header("content-length")
+            .map_or(0, |length| length.parse().unwrap());
         while self.received.len() < length {
             self.read_more()?;
         }
@@ -157,7 +178,8 @@ impl Client {
 
     /// True once the server has closed the connection; it waits for that.
     pub(crate) fn is_closed(&mut self) -> bool {
-        self.read_more().is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock)
+        self.read_more()
+            .is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock)
     }
 }
 

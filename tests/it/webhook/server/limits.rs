@@ -21,7 +21,10 @@ fn times(server: &Server, count: usize) -> Vec<Duration> {
     let mut times: Vec<_> = (0..count)
         .map(|_| {
             let start = Instant::now();
-            assert_eq!(decision(&client.post("/mutate", REVIEW.as_bytes())), "injected");
+            assert_eq!(
+                decision(&client.post("/mutate", REVIEW.as_bytes())),
+                "injected"
+            );
             start.elapsed()
         })
         .collect();
@@ -42,8 +45,9 @@ fn slow_clients_do_not_slow_the_others() {
     let count = 3000;
     let without = p99(&times(&server, scaled(count)));
     let tls = trusting(&server.authority);
-    let mut slow: Vec<_> =
-        (0..SLOW).map(|_| Client::new(Transport::tls_with(server.address, tls.clone()).unwrap())).collect();
+    let mut slow: Vec<_> = (0..SLOW)
+        .map(|_| Client::new(Transport::tls_with(server.address, tls.clone()).unwrap()))
+        .collect();
     let is_over = AtomicBool::new(false);
     let with = thread::scope(|scope| {
         scope.spawn(|| {
@@ -62,7 +66,10 @@ fn slow_clients_do_not_slow_the_others() {
         server.metric_becomes("connections", SLOW as f64);
         p99(&times(&server, scaled(count)))
     });
-    assert!(!is_long() || with <= 3 * without + Duration::from_millis(1), "{without:?} without, {with:?} with");
+    assert!(
+        !is_long() || with <= 3 * without + Duration::from_millis(1),
+        "{without:?} without, {with:?} with"
+    );
     // Ten seconds from the first byte, whatever comes later.
     let start = Instant::now();
     until("a slow client is shown out", || {
@@ -82,7 +89,11 @@ fn a_body_that_does_not_come_is_not_waited_for() {
     client.send(b"{");
     let response = client.receive().unwrap();
     assert_eq!(response.status, 408);
-    assert!((4..20).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    assert!(
+        (4..20).contains(&start.elapsed().as_secs()),
+        "{:?}",
+        start.elapsed()
+    );
     assert!(client.is_closed());
 }
 
@@ -90,9 +101,15 @@ fn a_body_that_does_not_come_is_not_waited_for() {
 fn a_handshake_that_does_not_come_is_not_waited_for() {
     let server = Server::start(&[]);
     let start = Instant::now();
-    let mut silent = Client::new(Transport::Plain(std::net::TcpStream::connect(server.address).unwrap()));
+    let mut silent = Client::new(Transport::Plain(
+        std::net::TcpStream::connect(server.address).unwrap(),
+    ));
     assert!(silent.is_closed());
-    assert!((4..20).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    assert!(
+        (4..20).contains(&start.elapsed().as_secs()),
+        "{:?}",
+        start.elapsed()
+    );
 }
 
 /// kube-apiserver keeps a connection for 90 s. The whole wait is for the long form.
@@ -100,9 +117,15 @@ fn a_handshake_that_does_not_come_is_not_waited_for() {
 fn a_connection_may_be_idle_between_two_reviews() {
     let server = Server::start(&[]);
     let mut client = server.connect();
-    assert_eq!(decision(&client.post("/mutate", REVIEW.as_bytes())), "injected");
+    assert_eq!(
+        decision(&client.post("/mutate", REVIEW.as_bytes())),
+        "injected"
+    );
     thread::sleep(Duration::from_secs(if is_long() { 100 } else { 12 }));
-    assert_eq!(decision(&client.post("/mutate", REVIEW.as_bytes())), "injected");
+    assert_eq!(
+        decision(&client.post("/mutate", REVIEW.as_bytes())),
+        "injected"
+    );
 }
 
 /// Connections that are opened and left, twice as many as the server takes. The one that has brought reviews stays.
@@ -111,10 +134,18 @@ fn idle_connections_make_room() {
     open_many_files();
     let server = Server::start(&[]);
     let mut served = server.connect();
-    assert_eq!(decision(&served.post("/mutate", REVIEW.as_bytes())), "injected");
+    assert_eq!(
+        decision(&served.post("/mutate", REVIEW.as_bytes())),
+        "injected"
+    );
     let tls = trusting(&server.authority);
-    let idle: Vec<_> = (0..scaled(2000)).map(|_| Transport::tls_with(server.address, tls.clone()).unwrap()).collect();
-    assert_eq!(decision(&served.post("/mutate", REVIEW.as_bytes())), "injected");
+    let idle: Vec<_> = (0..scaled(2000))
+        .map(|_| Transport::tls_with(server.address, tls.clone()).unwrap())
+        .collect();
+    assert_eq!(
+        decision(&served.post("/mutate", REVIEW.as_bytes())),
+        "injected"
+    );
     assert_eq!(server.decision(), "injected");
     server.metric_becomes("connections", (idle.len() + 1).min(1024) as f64);
     if is_long() {
@@ -143,7 +174,11 @@ fn large_bodies_leave_memory_and_time_for_others() {
         let flood: Vec<_> = (0..count)
             .map(|number| {
                 // The list has more items than a review may have.
-                let (body, expected) = if number % 10 == 0 { (&list, "uneditable") } else { (&large, "injected") };
+                let (body, expected) = if number % 10 == 0 {
+                    (&list, "uneditable")
+                } else {
+                    (&large, "injected")
+                };
                 let server = &server;
                 scope.spawn(move || {
                     for _ in 0..10 {
@@ -161,7 +196,10 @@ fn large_bodies_leave_memory_and_time_for_others() {
             .collect();
         let mut ordinary = server.connect();
         while flood.iter().any(|thread| !thread.is_finished()) {
-            assert_eq!(decision(&ordinary.post("/mutate", REVIEW.as_bytes())), "injected");
+            assert_eq!(
+                decision(&ordinary.post("/mutate", REVIEW.as_bytes())),
+                "injected"
+            );
             thread::sleep(Duration::from_millis(10));
         }
     });

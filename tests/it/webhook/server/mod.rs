@@ -53,7 +53,14 @@ pub(crate) struct PemTexts {
 
 /// A certificate as `webhook certificate` makes it.
 pub(crate) fn certificate(folder: &Folder, more: &[&str]) -> PemTexts {
-    let named = ["webhook", "certificate", "--service", "injector", "--namespace", "mackerel"];
+    let named = [
+        "webhook",
+        "certificate",
+        "--service",
+        "injector",
+        "--namespace",
+        "mackerel",
+    ];
     let ran = folder.run(&[&named, more].concat());
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
     files(&ran.stdout)
@@ -63,14 +70,22 @@ pub(crate) fn certificate(folder: &Folder, more: &[&str]) -> PemTexts {
 pub(crate) fn misnamed(name: &str) -> PemTexts {
     let authority = Authority::new("another");
     let Signed { certificate, key } = authority.sign("", "injector.mackerel.svc", &[name]);
-    PemTexts { certificate, key, authority: authority.pem }
+    PemTexts {
+        certificate,
+        key,
+        authority: authority.pem,
+    }
 }
 
 pub(crate) fn files(manifest: &str) -> PemTexts {
     let secret: Secret = serde_yaml::from_str(manifest).unwrap();
     let mut data = secret.data.unwrap();
     let mut take = |key| String::from_utf8(data.remove(key).unwrap().0).unwrap();
-    PemTexts { certificate: take("tls.crt"), key: take("tls.key"), authority: take("ca.crt") }
+    PemTexts {
+        certificate: take("tls.crt"),
+        key: take("tls.key"),
+        authority: take("ca.crt"),
+    }
 }
 
 /// Writes files as kubelet does: into a folder of their own, to which a symbolic link is swapped.
@@ -90,8 +105,20 @@ pub(crate) fn mount(folder: &Folder, volume: &str, files: &[(&str, &str)]) {
 }
 
 pub(crate) fn mount_certificate(folder: &Folder, files: &PemTexts) {
-    let PemTexts { certificate, key, authority } = files;
-    mount(folder, "tls", &[("tls.crt", certificate), ("tls.key", key), ("ca.crt", authority)]);
+    let PemTexts {
+        certificate,
+        key,
+        authority,
+    } = files;
+    mount(
+        folder,
+        "tls",
+        &[
+            ("tls.crt", certificate),
+            ("tls.key", key),
+            ("ca.crt", authority),
+        ],
+    );
 }
 
 impl Server {
@@ -104,8 +131,14 @@ impl Server {
 
     /// The folder has a certificate already.
     pub(crate) fn start_in(folder: Folder, authority: String, more: &[&str]) -> Self {
-        let own = ["webhook", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0"];
-        let drain = ["--drain=300ms"].into_iter().filter(|_| !more.iter().any(|own| own.starts_with("--drain")));
+        let own = [
+            "webhook",
+            "--listen=127.0.0.1:0",
+            "--metrics-listen=127.0.0.1:0",
+        ];
+        let drain = ["--drain=300ms"]
+            .into_iter()
+            .filter(|_| !more.iter().any(|own| own.starts_with("--drain")));
         let tls = ["--tls-cert=tls/tls.crt", "--tls-key=tls/tls.key"];
         let command = folder.command(&[&own[..], &tls, &drain.collect::<Vec<_>>(), more].concat());
         Self::run(command, folder, authority)
@@ -119,18 +152,36 @@ impl Server {
         let program = folder.command(&[]);
         let mut command = Command::new("sh");
         let limited = "ulimit -n $0 && exec \"$@\"";
-        command.current_dir(program.get_current_dir().unwrap()).args(["-c", limited, &(connections + 128).to_string()]);
-        command.arg(program.get_program()).args(["webhook", "--listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0"]);
-        command.args(["--drain=300ms", "--tls-cert=tls/tls.crt", "--tls-key=tls/tls.key"]);
+        command
+            .current_dir(program.get_current_dir().unwrap())
+            .args(["-c", limited, &(connections + 128).to_string()]);
+        command.arg(program.get_program()).args([
+            "webhook",
+            "--listen=127.0.0.1:0",
+            "--metrics-listen=127.0.0.1:0",
+        ]);
+        command.args([
+            "--drain=300ms",
+            "--tls-cert=tls/tls.crt",
+            "--tls-key=tls/tls.key",
+        ]);
         Self::run(command, folder, files.authority)
     }
 
     fn run(mut command: Command, folder: Folder, authority: String) -> Self {
-        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
         let mut early = Vec::new();
         let listening = loop {
-            let line = lines.next().unwrap_or_else(|| panic!("it ended: {early:?}"));
+            let line = lines
+                .next()
+                .unwrap_or_else(|| panic!("it ended: {early:?}"));
             let event: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
             early.push(event.clone());
             if event["message"] == "listening" {
@@ -142,10 +193,20 @@ impl Server {
         let written = Arc::clone(&log);
         thread::spawn(move || {
             for line in lines {
-                written.lock().unwrap().push(serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}")));
+                written
+                    .lock()
+                    .unwrap()
+                    .push(serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}")));
             }
         });
-        Self { address: address("address"), plain: address("plain_address"), child, folder, log, authority }
+        Self {
+            address: address("address"),
+            plain: address("plain_address"),
+            child,
+            folder,
+            log,
+            authority,
+        }
     }
 
     pub(crate) fn connect(&self) -> Client {
@@ -165,30 +226,49 @@ impl Server {
 
     pub(crate) fn get(&self, path: &str) -> HttpResponse {
         let mut client = Client::new(Transport::Plain(TcpStream::connect(self.plain).unwrap()));
-        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").as_bytes());
+        client.send(
+            format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").as_bytes(),
+        );
         client.receive().unwrap()
     }
 
     /// The value of a metric, by its name and labels without the prefix.
     pub(crate) fn metric(&self, name: &str) -> Option<f64> {
         let text = self.get("/metrics").text();
-        let line = text.lines().find_map(|line| line.strip_prefix("mackerel_agent_injector_")?.strip_prefix(name));
+        let line = text.lines().find_map(|line| {
+            line.strip_prefix("mackerel_agent_injector_")?
+                .strip_prefix(name)
+        });
         line.map(|value| value.trim().parse().unwrap())
     }
 
     #[track_caller]
     pub(crate) fn metric_becomes(&self, name: &str, value: f64) {
-        until(&format!("{name} {value}"), || self.metric(name) == Some(value));
+        until(&format!("{name} {value}"), || {
+            self.metric(name) == Some(value)
+        });
     }
 
     /// The number of events with this message so far.
     pub(crate) fn events(&self, message: &str) -> Vec<Value> {
-        self.log.lock().unwrap().iter().filter(|event| event["message"] == message).cloned().collect()
+        self.log
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|event| event["message"] == message)
+            .cloned()
+            .collect()
     }
 
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args([&format!("-{name}"), &*pid]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([&format!("-{name}"), &*pid])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// The exit code, if the process ends in time.
@@ -206,8 +286,16 @@ impl Server {
     pub(crate) fn memory(&self) -> (usize, usize) {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-            line.split_whitespace().next().unwrap().parse::<usize>().unwrap() / 1024
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .unwrap();
+            line.split_whitespace()
+                .next()
+                .unwrap()
+                .parse::<usize>()
+                .unwrap()
+                / 1024
         };
         (field("VmRSS:"), field("VmHWM:"))
     }
@@ -219,8 +307,17 @@ impl Drop for Server {
         let _ = self.child.wait();
         if thread::panicking() {
             let log = self.log.lock().unwrap();
-            let last = log.iter().rev().take(5).map(Value::to_string).collect::<Vec<_>>();
-            let _ = writeln!(std::io::stderr(), "the server's last lines, newest first:\n{}", last.join("\n"));
+            let last = log
+                .iter()
+                .rev()
+                .take(5)
+                .map(Value::to_string)
+                .collect::<Vec<_>>();
+            let _ = writeln!(
+                std::io::stderr(),
+                "the server's last lines, newest first:\n{}",
+                last.join("\n")
+            );
         }
     }
 }
@@ -238,15 +335,24 @@ impl Drop for EndsLoad<'_> {
 pub(crate) fn decision(response: &HttpResponse) -> String {
     assert_eq!(response.status, 200, "{}", response.text());
     let answer: Value = serde_json::from_slice(&response.body).unwrap();
-    assert_eq!(answer["response"]["uid"], "705ab4f5-6393-11e8-b7cc-42010a800002");
-    answer["response"]["auditAnnotations"]["decision"].as_str().unwrap().to_owned()
+    assert_eq!(
+        answer["response"]["uid"],
+        "705ab4f5-6393-11e8-b7cc-42010a800002"
+    );
+    answer["response"]["auditAnnotations"]["decision"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 #[track_caller]
 pub(crate) fn until(what: &str, is_so: impl FnMut() -> bool) {
     let (start, mut is_so) = (Instant::now(), is_so);
     while !is_so() {
-        assert!(start.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "not within a minute: {what}"
+        );
         thread::sleep(Duration::from_millis(20));
     }
 }

@@ -20,13 +20,26 @@ fn a_review_is_answered_counted_and_logged_without_values() {
     }
     let dry = REVIEW.replace("\"dryRun\":false", "\"dryRun\":true");
     assert_eq!(client.post("/mutate", dry.as_bytes()).status, 200);
-    let counted =
-        |dry_run: &str| format!("requests_total{{hook=\"mutate\",decision=\"injected\",dry_run=\"{dry_run}\"}}");
-    assert_eq!((server.metric(&counted("false")), server.metric(&counted("true"))), (Some(2.0), Some(1.0)));
-    assert_eq!(server.metric("request_duration_seconds_count{hook=\"mutate\"}"), Some(3.0));
+    let counted = |dry_run: &str| {
+        format!("requests_total{{hook=\"mutate\",decision=\"injected\",dry_run=\"{dry_run}\"}}")
+    };
+    assert_eq!(
+        (
+            server.metric(&counted("false")),
+            server.metric(&counted("true"))
+        ),
+        (Some(2.0), Some(1.0))
+    );
+    assert_eq!(
+        server.metric("request_duration_seconds_count{hook=\"mutate\"}"),
+        Some(3.0)
+    );
     assert_eq!(server.metric("requests_in_flight"), Some(0.0));
     server.metric_becomes("connections", 1.0);
-    for metric in ["certificate_expiry_timestamp_seconds", "ca_expiry_timestamp_seconds"] {
+    for metric in [
+        "certificate_expiry_timestamp_seconds",
+        "ca_expiry_timestamp_seconds",
+    ] {
         assert!(server.metric(metric).unwrap() > 2.0e9, "{metric}");
     }
 
@@ -49,9 +62,14 @@ fn a_review_is_answered_counted_and_logged_without_values() {
 #[test]
 fn each_hook_has_its_path() {
     let server = Server::start(&[]);
-    for (path, hook) in [("/mutate", "mutate"), ("/warn", "warn"), ("/wait-for", "wait-for")] {
+    for (path, hook) in [
+        ("/mutate", "mutate"),
+        ("/warn", "warn"),
+        ("/wait-for", "wait-for"),
+    ] {
         let decision = decision(&server.post(path, REVIEW));
-        let counted = format!("requests_total{{hook=\"{hook}\",decision=\"{decision}\",dry_run=\"false\"}}");
+        let counted =
+            format!("requests_total{{hook=\"{hook}\",decision=\"{decision}\",dry_run=\"false\"}}");
         assert_eq!(server.metric(&counted), Some(1.0), "{path}");
     }
 }
@@ -61,7 +79,11 @@ fn probes_and_metrics_have_a_port_without_tls() {
     let server = Server::start(&[]);
     for path in ["/livez", "/readyz"] {
         let response = server.get(path);
-        assert_eq!((response.status, &*response.text()), (200, "ok\n"), "{path}");
+        assert_eq!(
+            (response.status, &*response.text()),
+            (200, "ok\n"),
+            "{path}"
+        );
     }
     let metrics = server.get("/metrics");
     assert_eq!(metrics.status, 200);
@@ -73,23 +95,43 @@ fn probes_and_metrics_have_a_port_without_tls() {
 fn it_serves_on_while_it_drains_and_asks_clients_to_go() {
     let mut server = Server::start(&["--drain=3s"]);
     let (mut idle, mut busy) = (server.connect(), server.connect());
-    assert_eq!(decision(&idle.post("/mutate", REVIEW.as_bytes())), "injected");
+    assert_eq!(
+        decision(&idle.post("/mutate", REVIEW.as_bytes())),
+        "injected"
+    );
     server.signal("TERM");
     until("not ready", || server.get("/readyz").status == 503);
-    assert_eq!((&*server.get("/readyz").text(), server.get("/livez").status), ("draining\n", 200));
+    assert_eq!(
+        (&*server.get("/readyz").text(), server.get("/livez").status),
+        ("draining\n", 200)
+    );
     let response = server.post("/mutate", REVIEW);
-    assert_eq!((&*decision(&response), response.header("connection")), ("injected", Some("close")));
+    assert_eq!(
+        (&*decision(&response), response.header("connection")),
+        ("injected", Some("close"))
+    );
     let response = idle.post("/mutate", REVIEW.as_bytes());
-    assert_eq!((&*decision(&response), response.header("connection")), ("injected", Some("close")));
+    assert_eq!(
+        (&*decision(&response), response.header("connection")),
+        ("injected", Some("close"))
+    );
     assert!(idle.is_closed());
 
     // One whose body comes when the drain is over.
     busy.send(post_head("/mutate", REVIEW.len()).as_bytes());
-    until("the port is closed", || TcpStream::connect(server.address).is_err());
+    until("the port is closed", || {
+        TcpStream::connect(server.address).is_err()
+    });
     busy.send(REVIEW.as_bytes());
     assert_eq!(decision(&busy.receive().unwrap()), "injected");
     assert_eq!(server.ended(), Some(0));
-    assert_eq!((server.events("draining").len(), server.events("finished").len()), (1, 1));
+    assert_eq!(
+        (
+            server.events("draining").len(),
+            server.events("finished").len()
+        ),
+        (1, 1)
+    );
 }
 
 /// A pipe holds 64 KiB, which is some 300 lines, and 1,000 more wait. The container runtime may read none of them.
@@ -100,12 +142,17 @@ fn an_unread_log_delays_no_review_and_its_dropped_lines_are_counted() {
     let unread = server.log.lock().unwrap();
     let mut client = server.connect();
     for _ in 0..2000 {
-        assert_eq!(decision(&client.post("/mutate", REVIEW.as_bytes())), "injected");
+        assert_eq!(
+            decision(&client.post("/mutate", REVIEW.as_bytes())),
+            "injected"
+        );
     }
     let dropped = server.metric("log_lines_dropped_total").unwrap();
     assert!((200.0..1000.0).contains(&dropped), "{dropped}");
     drop(unread);
-    until("every other line", || server.events("reviewed").len() as f64 == 2000.0 - dropped);
+    until("every other line", || {
+        server.events("reviewed").len() as f64 == 2000.0 - dropped
+    });
 }
 
 #[test]
@@ -124,26 +171,56 @@ fn folder_and_arguments(listen: &str) -> (Folder, Vec<String>) {
     let folder = Folder::with(&[]);
     mount_certificate(&folder, &certificate(&folder, &[]));
     let listen = format!("--listen={listen}");
-    let more = ["--metrics-listen=127.0.0.1:0", "--tls-cert=tls/tls.crt", "--tls-key=tls/tls.key", "--drain=10ms"];
-    (folder, ["webhook", &listen].into_iter().chain(more).map(str::to_owned).collect())
+    let more = [
+        "--metrics-listen=127.0.0.1:0",
+        "--tls-cert=tls/tls.crt",
+        "--tls-key=tls/tls.key",
+        "--drain=10ms",
+    ];
+    (
+        folder,
+        ["webhook", &listen]
+            .into_iter()
+            .chain(more)
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 #[test]
 fn text_is_a_form_of_the_log_too() {
     let (folder, arguments) = folder_and_arguments("127.0.0.1:0");
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).chain(["--log-format=text"]).collect();
-    let mut server = folder.command(&arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .map(String::as_str)
+        .chain(["--log-format=text"])
+        .collect();
+    let mut server = folder
+        .command(&arguments)
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
     let listening = lines.next().unwrap();
     // Once it answers, it heeds signals.
     let (_, plain) = listening.rsplit_once("plain_address=").unwrap();
     let mut client = Client::new(Transport::Plain(TcpStream::connect(plain).unwrap()));
     client.send(b"GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
     assert_eq!(client.receive().unwrap().status, 200);
-    let ended = Command::new("kill").args(["-TERM", &server.id().to_string()]).status().unwrap().success();
+    let ended = Command::new("kill")
+        .args(["-TERM", &server.id().to_string()])
+        .status()
+        .unwrap()
+        .success();
     let rest: Vec<String> = lines.collect();
     assert!(ended && server.wait().unwrap().success());
-    assert!(listening.contains(" INFO listening address=127.0.0.1:"), "{listening}");
+    assert!(
+        listening.contains(" INFO listening address=127.0.0.1:"),
+        "{listening}"
+    );
     assert!(rest.last().unwrap().contains(" INFO finished"), "{rest:?}");
 }
 
@@ -154,5 +231,10 @@ fn a_port_that_is_taken_is_an_error() {
     let (folder, arguments) = folder_and_arguments(&address.to_string());
     let ran = folder.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(ran.code, Some(2));
-    assert!(ran.stderr.contains(&format!("error: cannot listen on {address}")), "{}", ran.stderr);
+    assert!(
+        ran.stderr
+            .contains(&format!("error: cannot listen on {address}")),
+        "{}",
+        ran.stderr
+    );
 }

@@ -8,7 +8,11 @@ use crate::tree::{Kind, NONE, Style};
 /// Calls itself for a collection within: not deeper than [`FastReader::begin`] allows.
 pub(super) fn collection(reader: &mut FastReader<'_>, at: usize) -> Option<usize> {
     let mapping = reader.scan.byte(at) == Some(b'{');
-    let (kind, closing) = if mapping { (Kind::Mapping, b'}') } else { (Kind::Sequence, b']') };
+    let (kind, closing) = if mapping {
+        (Kind::Mapping, b'}')
+    } else {
+        (Kind::Sequence, b']')
+    };
     reader.begin(kind, Style::Flow, at, 0)?;
     let mut at = space(reader, at + 1)?;
     while reader.scan.byte(at)? != closing {

@@ -22,7 +22,10 @@ pub fn read_json(json: &RawValue) -> Result<Tree<'_>, YamlError> {
     let text = json.get();
     let bytes = text.as_bytes();
     if text.len() >= NONE as usize {
-        return Err(YamlError::new(0, "the object is larger than 4 GiB".to_owned()));
+        return Err(YamlError::new(
+            0,
+            "the object is larger than 4 GiB".to_owned(),
+        ));
     }
     let mut reader = FastReader::new(bytes, Vec::new(), Vec::new());
     let mut at = 0;
@@ -30,13 +33,26 @@ pub fn read_json(json: &RawValue) -> Result<Tree<'_>, YamlError> {
     while let Some(byte) = bytes.get(at) {
         let end = match byte {
             b'"' => string_end(bytes, at + 1),
-            _ => at + bytes.iter().skip(at).take_while(|byte| is_of_word(**byte)).count().max(1),
+            _ => {
+                at + bytes
+                    .iter()
+                    .skip(at)
+                    .take_while(|byte| is_of_word(**byte))
+                    .count()
+                    .max(1)
+            }
         };
         match byte {
             b'{' | b'[' => {
-                let kind = if *byte == b'{' { Kind::Mapping } else { Kind::Sequence };
+                let kind = if *byte == b'{' {
+                    Kind::Mapping
+                } else {
+                    Kind::Sequence
+                };
                 let too_deep = || format!("the object is nested more than {MAX_DEPTH} levels deep");
-                reader.begin(kind, Style::Flow, at, 0).ok_or_else(|| YamlError::new(at, too_deep()))?;
+                reader
+                    .begin(kind, Style::Flow, at, 0)
+                    .ok_or_else(|| YamlError::new(at, too_deep()))?;
             }
             b'}' | b']' => {
                 reader.last_end = end;
@@ -48,7 +64,12 @@ pub fn read_json(json: &RawValue) -> Result<Tree<'_>, YamlError> {
         }
         at = end;
     }
-    Ok(Tree { text, nodes: reader.nodes, properties: Vec::new(), declared_tags: BTreeMap::new() })
+    Ok(Tree {
+        text,
+        nodes: reader.nodes,
+        properties: Vec::new(),
+        declared_tags: BTreeMap::new(),
+    })
 }
 
 /// True for the bytes of numbers, `true`, `false` and `null`.
@@ -58,7 +79,10 @@ fn is_of_word(byte: u8) -> bool {
 
 /// The end of a string, behind its closing quote.
 fn string_end(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+    while let Some(found) = bytes
+        .get(at..)
+        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+    {
         at += found;
         if bytes.get(at) == Some(&b'"') {
             return at + 1;

@@ -69,7 +69,11 @@ template:
           sizeLimit: 64Mi
 ",
     )
-    .and_without(&["/template/spec/volumes", "/template/spec/containers/1", "/template/metadata/annotations"]);
+    .and_without(&[
+        "/template/spec/volumes",
+        "/template/spec/containers/1",
+        "/template/metadata/annotations",
+    ]);
     given(
         "\
 template:
@@ -114,7 +118,11 @@ template:
         sizeLimit: 64Mi
 ",
     )
-    .and_without(&["/template/spec/volumes", "/template/spec/containers/1", "/template/metadata/annotations"]);
+    .and_without(&[
+        "/template/spec/volumes",
+        "/template/spec/containers/1",
+        "/template/metadata/annotations",
+    ]);
 }
 
 #[test]
@@ -132,16 +140,25 @@ fn indentation_by_four() {
 
 #[test]
 fn keys_in_quotes_and_with_a_space_before_the_colon() {
-    given("\"a\" :\n  'b' : 1\n").add("/a/c", json!({})).gives("\"a\" :\n  'b' : 1\n  c: {}\n").and_without(&["/a/c"]);
+    given("\"a\" :\n  'b' : 1\n")
+        .add("/a/c", json!({}))
+        .gives("\"a\" :\n  'b' : 1\n  c: {}\n")
+        .and_without(&["/a/c"]);
 }
 
 #[test]
 fn members_are_removed() {
-    given("a: 1\n# about b\nb: 2 # two\nc: 3\n").remove("/b").gives("a: 1\n# about b\nc: 3\n");
+    given("a: 1\n# about b\nb: 2 # two\nc: 3\n")
+        .remove("/b")
+        .gives("a: 1\n# about b\nc: 3\n");
     given("- a: 1\n  b: 2\n").remove("/0/a").gives("- b: 2\n");
-    given("- a: 1 # one\n  # about b\n  b: 2\n").remove("/0/a").gives("-\n  # about b\n  b: 2\n");
+    given("- a: 1 # one\n  # about b\n  b: 2\n")
+        .remove("/0/a")
+        .gives("-\n  # about b\n  b: 2\n");
     given("- a: 1 # one\n").remove("/0/a").gives("- {} # one\n");
-    given("k:\n  a: 1\nn: 1\n").remove("/k/a").gives("k: {}\nn: 1\n");
+    given("k:\n  a: 1\nn: 1\n")
+        .remove("/k/a")
+        .gives("k: {}\nn: 1\n");
     given("a: 1\n").remove("/a").gives("{}\n");
 }
 
@@ -154,22 +171,44 @@ fn all_members_go_and_others_come() {
         ]))
         .gives("- c: 3\n  d: 4\n- z\n");
     given("k:\n  a: 1\n")
-        .patched_with(json!([{"op": "remove", "path": "/k/a"}, {"op": "add", "path": "/k/c", "value": 3}]))
+        .patched_with(
+            json!([{"op": "remove", "path": "/k/a"}, {"op": "add", "path": "/k/c", "value": 3}]),
+        )
         .gives("k:\n  c: 3\n");
 }
 
 #[test]
 fn values_are_replaced() {
-    given("a:   1   # one\nb: x\n").replace("/a", json!("2")).gives("a:   \"2\"   # one\nb: x\n");
-    given("a: >\n  long\n  text\nb: x\n").replace("/a", json!(true)).gives("a: true\nb: x\n");
-    given("a: \"x\n  y\"\nb: x\n").replace("/a", json!("z")).gives("a: z\nb: x\n");
-    given("a:\n  - 1\n  - 2\nb: x\n").replace("/a", json!("z")).gives("a: z\nb: x\n");
-    given("a: # why\n  - 1\nb: x\n").replace("/a", json!({"k": {"l": 1}})).gives("a: # why\n  k:\n    l: 1\nb: x\n");
-    given("a: 5 # why\nb: x\n").replace("/a", json!({"k": {"l": 1}})).gives("a: # why\n  k:\n    l: 1\nb: x\n");
-    given("a:\n  5\nb: x\n").replace("/a", json!({"k": {"l": 1}})).gives("a:\n  k:\n    l: 1\nb: x\n");
-    given("a:\nb: x\n").replace("/a", json!(5)).gives("a: 5\nb: x\n");
-    given("a: &x 1\nb: x\n").replace("/a", json!(5)).gives("a: 5\nb: x\n");
-    given("a: !!str\nb: x\n").replace("/a", json!(5)).gives("a: 5\nb: x\n");
+    given("a:   1   # one\nb: x\n")
+        .replace("/a", json!("2"))
+        .gives("a:   \"2\"   # one\nb: x\n");
+    given("a: >\n  long\n  text\nb: x\n")
+        .replace("/a", json!(true))
+        .gives("a: true\nb: x\n");
+    given("a: \"x\n  y\"\nb: x\n")
+        .replace("/a", json!("z"))
+        .gives("a: z\nb: x\n");
+    given("a:\n  - 1\n  - 2\nb: x\n")
+        .replace("/a", json!("z"))
+        .gives("a: z\nb: x\n");
+    given("a: # why\n  - 1\nb: x\n")
+        .replace("/a", json!({"k": {"l": 1}}))
+        .gives("a: # why\n  k:\n    l: 1\nb: x\n");
+    given("a: 5 # why\nb: x\n")
+        .replace("/a", json!({"k": {"l": 1}}))
+        .gives("a: # why\n  k:\n    l: 1\nb: x\n");
+    given("a:\n  5\nb: x\n")
+        .replace("/a", json!({"k": {"l": 1}}))
+        .gives("a:\n  k:\n    l: 1\nb: x\n");
+    given("a:\nb: x\n")
+        .replace("/a", json!(5))
+        .gives("a: 5\nb: x\n");
+    given("a: &x 1\nb: x\n")
+        .replace("/a", json!(5))
+        .gives("a: 5\nb: x\n");
+    given("a: !!str\nb: x\n")
+        .replace("/a", json!(5))
+        .gives("a: 5\nb: x\n");
 }
 
 #[test]
@@ -212,7 +251,9 @@ fn deeper_collections_do_not_show_in_a_new_item() {
         .gives("l:\n- a:\n    b:\n      -   c\n- d:\n  - e: 1\n");
     for length in [1, 9] {
         let text = format!("l:\n- a:\n   k: {}\n  b:\n    k: 1\n", "c".repeat(length));
-        given(&text).add("/l/-", json!({"d": {"e": 1}})).gives(&format!("{text}- d:\n    e: 1\n"));
+        given(&text)
+            .add("/l/-", json!({"d": {"e": 1}}))
+            .gives(&format!("{text}- d:\n    e: 1\n"));
     }
 }
 
@@ -247,6 +288,8 @@ fn a_new_list_is_written_as_the_longest_beside_it() {
 fn what_stands_in_the_items_of_a_list_does_not_make_it_longer() {
     for value in ["1", "a value of many bytes"] {
         let text = format!("s:\n  a:\n  - b: 1\n  l:\n    - b: {value}\n");
-        given(&text).add("/s/v", json!([{"c": {}}])).gives(&format!("{text}  v:\n  - c: {{}}\n"));
+        given(&text)
+            .add("/s/v", json!([{"c": {}}]))
+            .gives(&format!("{text}  v:\n  - c: {{}}\n"));
     }
 }

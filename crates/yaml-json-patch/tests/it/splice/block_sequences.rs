@@ -37,7 +37,10 @@ fn comments_at_the_dash_stay_with_what_follows() {
 
 #[test]
 fn an_item_in_the_middle_leaves_the_next_ones_comment_to_it() {
-    given("- a\n# about b\n- b\n").add("/1", json!("x")).gives("- a\n- x\n# about b\n- b\n").and_without(&["/1"]);
+    given("- a\n# about b\n- b\n")
+        .add("/1", json!("x"))
+        .gives("- a\n- x\n# about b\n- b\n")
+        .and_without(&["/1"]);
 }
 
 #[test]
@@ -82,9 +85,18 @@ fn a_dash_alone_on_its_line() {
 
 #[test]
 fn a_list_in_a_list() {
-    given("- - a\n  - b\n- c\n").add("/0/-", json!("x")).gives("- - a\n  - b\n  - x\n- c\n").and_without(&["/0/2"]);
-    given("- - a\n  - b\n").add("/0/0", json!("x")).gives("- - x\n  - a\n  - b\n").and_without(&["/0/0"]);
-    given("- - a\n").add("/-", json!(["x", "y z: "])).gives("- - a\n- - x\n  - \"y z: \"\n").and_without(&["/1"]);
+    given("- - a\n  - b\n- c\n")
+        .add("/0/-", json!("x"))
+        .gives("- - a\n  - b\n  - x\n- c\n")
+        .and_without(&["/0/2"]);
+    given("- - a\n  - b\n")
+        .add("/0/0", json!("x"))
+        .gives("- - x\n  - a\n  - b\n")
+        .and_without(&["/0/0"]);
+    given("- - a\n")
+        .add("/-", json!(["x", "y z: "]))
+        .gives("- - a\n- - x\n  - \"y z: \"\n")
+        .and_without(&["/1"]);
 }
 
 #[test]
@@ -102,10 +114,16 @@ fn two_lists_that_end_together() {
 #[test]
 fn nested_lists_are_written_as_those_in_the_items_beside() {
     given("containers:\n- name: a\n  env:\n    - name: b\n")
-        .add("/containers/-", json!({"name": "c", "env": [{"name": "d"}]}))
+        .add(
+            "/containers/-",
+            json!({"name": "c", "env": [{"name": "d"}]}),
+        )
         .gives("containers:\n- name: a\n  env:\n    - name: b\n- name: c\n  env:\n    - name: d\n");
     given("containers:\n- name: a\nvolumes:\n  - v\n")
-        .add("/containers/-", json!({"name": "c", "env": [{"name": "d"}]}))
+        .add(
+            "/containers/-",
+            json!({"name": "c", "env": [{"name": "d"}]}),
+        )
         .gives("containers:\n- name: a\n- name: c\n  env:\n  - name: d\nvolumes:\n  - v\n");
 }
 
@@ -119,20 +137,28 @@ fn a_removed_item_takes_its_own_lines_only() {
 #[test]
 fn the_first_item_behind_another_dash_is_removed() {
     given("- - a\n  - b\n").remove("/0/0").gives("- - b\n");
-    given("- - a\n  # about b\n  - b\n").remove("/0/0").gives("-\n  # about b\n  - b\n");
+    given("- - a\n  # about b\n  - b\n")
+        .remove("/0/0")
+        .gives("-\n  # about b\n  - b\n");
 }
 
 #[test]
 fn several_behind_another_dash_are_removed() {
     let both = json!([{"op": "remove", "path": "/0/0"}, {"op": "remove", "path": "/0/0"}]);
-    given("- - a\n  - b\n  - c\n").patched_with(both.clone()).gives("- - c\n");
-    given("- - a\n  - b\n  # about c\n  - c\n").patched_with(both).gives("-\n  # about c\n  - c\n");
+    given("- - a\n  - b\n  - c\n")
+        .patched_with(both.clone())
+        .gives("- - c\n");
+    given("- - a\n  - b\n  # about c\n  - c\n")
+        .patched_with(both)
+        .gives("-\n  # about c\n  - c\n");
 }
 
 #[test]
 fn a_list_that_becomes_empty() {
     given("list: # why\n  - a\n  - b\nnext: 1\n")
-        .patched_with(json!([{"op": "remove", "path": "/list/0"}, {"op": "remove", "path": "/list/0"}]))
+        .patched_with(
+            json!([{"op": "remove", "path": "/list/0"}, {"op": "remove", "path": "/list/0"}]),
+        )
         .gives("list: [] # why\nnext: 1\n");
     given("- - a\n").remove("/0/0").gives("- []\n");
     given("- a\n").remove("/0").gives("[]\n");
@@ -141,10 +167,18 @@ fn a_list_that_becomes_empty() {
 
 #[test]
 fn an_item_that_is_replaced() {
-    given("- a # keep\n- b: 1 # goes\n- c\n").replace("/0", json!("x")).gives("- x # keep\n- b: 1 # goes\n- c\n");
-    given("- a\n- b: 1 # goes\n- c\n").replace("/1", json!({"x": 1, "w": 2})).gives("- a\n- x: 1\n  w: 2\n- c\n");
-    given("- a\n- # empty\n- c\n").replace("/1", json!(5)).gives("- a\n- 5 # empty\n- c\n");
-    given("- - a\n  - b\n").replace("/0/0", json!({"x": 1, "w": 2})).gives("- - x: 1\n    w: 2\n  - b\n");
+    given("- a # keep\n- b: 1 # goes\n- c\n")
+        .replace("/0", json!("x"))
+        .gives("- x # keep\n- b: 1 # goes\n- c\n");
+    given("- a\n- b: 1 # goes\n- c\n")
+        .replace("/1", json!({"x": 1, "w": 2}))
+        .gives("- a\n- x: 1\n  w: 2\n- c\n");
+    given("- a\n- # empty\n- c\n")
+        .replace("/1", json!(5))
+        .gives("- a\n- 5 # empty\n- c\n");
+    given("- - a\n  - b\n")
+        .replace("/0/0", json!({"x": 1, "w": 2}))
+        .gives("- - x: 1\n    w: 2\n  - b\n");
 }
 
 #[test]
@@ -162,5 +196,8 @@ fn replacing_is_removing_and_adding() {
         panic!("both can be done")
     };
     assert_eq!(replaced, added);
-    assert_eq!(replaced, "list:\n# about a\n- a\n# about b\n- z:\n  - 1\n# end\n");
+    assert_eq!(
+        replaced,
+        "list:\n# about a\n- a\n# about b\n- z:\n  - 1\n# end\n"
+    );
 }

@@ -5,9 +5,18 @@ use serde_json::json;
 
 #[test]
 fn an_element_goes_behind_the_last_one_in_brackets() {
-    given("a: [x, y]\n").add("/a/-", json!("z")).gives("a: [x, y, z]\n").and_without(&["/a/2"]);
-    given("a: [x,y,]\n").add("/a/-", json!("z")).gives("a: [x,y,z,]\n").and_without(&["/a/2"]);
-    given("a: [ \"x\" ]\n").add("/a/-", json!("z")).gives("a: [ \"x\", \"z\" ]\n").and_without(&["/a/1"]);
+    given("a: [x, y]\n")
+        .add("/a/-", json!("z"))
+        .gives("a: [x, y, z]\n")
+        .and_without(&["/a/2"]);
+    given("a: [x,y,]\n")
+        .add("/a/-", json!("z"))
+        .gives("a: [x,y,z,]\n")
+        .and_without(&["/a/2"]);
+    given("a: [ \"x\" ]\n")
+        .add("/a/-", json!("z"))
+        .gives("a: [ \"x\", \"z\" ]\n")
+        .and_without(&["/a/1"]);
     given("a: {x: 1}\n")
         .add("/a/w", json!({"z": ["b c", "d: e"]}))
         .gives("a: {x: 1, w: {z: [b c, \"d: e\"]}}\n")
@@ -20,11 +29,26 @@ fn an_element_goes_behind_the_last_one_in_brackets() {
         .add("/b", json!({"c": [1, "x"]}))
         .gives("{\"a\": 1, \"b\": {\"c\": [1, \"x\"]}}")
         .and_without(&["/b"]);
-    given("[]").add("/-", json!({"c": 1})).gives("[{\"c\": 1}]").and_without(&["/0"]);
-    given("a: { }\n").add("/a/b", json!("c")).gives("a: {b: c }\n").and_without(&["/a/b"]);
-    given("a: [ ]\n").add("/a/-", json!({"b": "c"})).gives("a: [{b: c} ]\n").and_without(&["/a/0"]);
-    given("- []\n").add("/0/-", json!({"b": "c"})).gives("- [{b: c}]\n").and_without(&["/0/0"]);
-    given("a: &x {}\n").add("/a/b", json!("c")).gives("a: &x {b: c}\n").and_without(&["/a/b"]);
+    given("[]")
+        .add("/-", json!({"c": 1}))
+        .gives("[{\"c\": 1}]")
+        .and_without(&["/0"]);
+    given("a: { }\n")
+        .add("/a/b", json!("c"))
+        .gives("a: {b: c }\n")
+        .and_without(&["/a/b"]);
+    given("a: [ ]\n")
+        .add("/a/-", json!({"b": "c"}))
+        .gives("a: [{b: c} ]\n")
+        .and_without(&["/a/0"]);
+    given("- []\n")
+        .add("/0/-", json!({"b": "c"}))
+        .gives("- [{b: c}]\n")
+        .and_without(&["/0/0"]);
+    given("a: &x {}\n")
+        .add("/a/b", json!("c"))
+        .gives("a: &x {b: c}\n")
+        .and_without(&["/a/b"]);
 }
 
 #[test]
@@ -49,9 +73,18 @@ fn empty_brackets_behind_a_key_become_lines() {
 
 #[test]
 fn an_element_before_others_in_brackets() {
-    given("[1, 2]").add("/0", json!(0)).gives("[0, 1, 2]").and_without(&["/0"]);
-    given("[1, 2]").add("/1", json!(0)).gives("[1, 0, 2]").and_without(&["/1"]);
-    given("[\n  1,\n  2\n]").add("/0", json!(0)).gives("[\n  0,\n  1,\n  2\n]").and_without(&["/0"]);
+    given("[1, 2]")
+        .add("/0", json!(0))
+        .gives("[0, 1, 2]")
+        .and_without(&["/0"]);
+    given("[1, 2]")
+        .add("/1", json!(0))
+        .gives("[1, 0, 2]")
+        .and_without(&["/1"]);
+    given("[\n  1,\n  2\n]")
+        .add("/0", json!(0))
+        .gives("[\n  0,\n  1,\n  2\n]")
+        .and_without(&["/0"]);
 }
 
 #[test]
@@ -84,17 +117,26 @@ fn comments_between_elements_in_brackets() {
         .add("/a/1", json!("z"))
         .gives("a: [\n  x, # ex\n  z,\n  y # why\n]\n")
         .and_without(&["/a/1"]);
-    given("a: [\n  x, # ex\n  y, # why\n  z\n]\n").remove("/a/1").gives("a: [\n  x, # ex\n  z\n]\n");
+    given("a: [\n  x, # ex\n  y, # why\n  z\n]\n")
+        .remove("/a/1")
+        .gives("a: [\n  x, # ex\n  z\n]\n");
 }
 
 #[test]
 fn neighbours_in_brackets_go_below_a_comment() {
     let text = "a: {\n  x: 1, # why\n  v: 2,\n  w: 3\n}\n";
     let removes = json!([{"op": "remove", "path": "/a/v"}, {"op": "remove", "path": "/a/w"}]);
-    given(text).patched_with(removes.clone()).gives("a: {\n  x: 1 # why\n}\n");
+    given(text)
+        .patched_with(removes.clone())
+        .gives("a: {\n  x: 1 # why\n}\n");
     let mut operations = removes;
-    operations.as_array_mut().unwrap().push(json!({"op": "add", "path": "/a/z", "value": 4}));
-    given(text).patched_with(operations).gives("a: {\n  x: 1, # why\n  z: 4,\n}\n");
+    operations
+        .as_array_mut()
+        .unwrap()
+        .push(json!({"op": "add", "path": "/a/z", "value": 4}));
+    given(text)
+        .patched_with(operations)
+        .gives("a: {\n  x: 1, # why\n  z: 4,\n}\n");
 }
 
 #[test]
@@ -108,7 +150,9 @@ fn elements_in_brackets_are_removed() {
         .patched_with(json!([{"op": "remove", "path": "/0"}, {"op": "remove", "path": "/0"}]))
         .gives("[3]");
     given("{\"a\": 1, \"b\": 2}")
-        .patched_with(json!([{"op": "remove", "path": "/b"}, {"op": "add", "path": "/c", "value": 3}]))
+        .patched_with(
+            json!([{"op": "remove", "path": "/b"}, {"op": "add", "path": "/c", "value": 3}]),
+        )
         .gives("{\"a\": 1, \"c\": 3}");
     given("{\"a\": 1, \"b\": 2}")
         .patched_with(json!([{"op": "remove", "path": "/a"}, {"op": "remove", "path": "/b"}, {"op": "add", "path": "/c", "value": 3}]))
@@ -117,16 +161,28 @@ fn elements_in_brackets_are_removed() {
 
 #[test]
 fn values_in_brackets_are_replaced() {
-    given("{\"a\": 1, \"b\": [2]}").replace("/b", json!({"c": null})).gives("{\"a\": 1, \"b\": {\"c\": null}}");
-    given("{a, b: 1}").replace("/a", json!("x, y")).gives("{a: \"x, y\", b: 1}");
-    given("[1, *a]".replace("1", "&a 1").as_str()).replace("/1", json!(2)).gives("[&a 1, 2]");
+    given("{\"a\": 1, \"b\": [2]}")
+        .replace("/b", json!({"c": null}))
+        .gives("{\"a\": 1, \"b\": {\"c\": null}}");
+    given("{a, b: 1}")
+        .replace("/a", json!("x, y"))
+        .gives("{a: \"x, y\", b: 1}");
+    given("[1, *a]".replace("1", "&a 1").as_str())
+        .replace("/1", json!(2))
+        .gives("[&a 1, 2]");
 }
 
 #[test]
 fn the_whole_document() {
-    given("# why\na: 1\n").replace("", json!({"b": [1, {"c": 2}]})).gives("# why\nb:\n  - 1\n  - c: 2\n");
-    given("{\"a\": 1}").replace("", json!([1, "x"])).gives("[1, \"x\"]");
+    given("# why\na: 1\n")
+        .replace("", json!({"b": [1, {"c": 2}]}))
+        .gives("# why\nb:\n  - 1\n  - c: 2\n");
+    given("{\"a\": 1}")
+        .replace("", json!([1, "x"]))
+        .gives("[1, \"x\"]");
     given("").add("", json!({"a": 1})).gives("a: 1\n");
-    given("# only a comment").add("", json!({"a": 1})).gives("# only a comment\na: 1");
+    given("# only a comment")
+        .add("", json!({"a": 1}))
+        .gives("# only a comment\na: 1");
     given("a: 1\n").replace("", json!("x")).gives("x\n");
 }

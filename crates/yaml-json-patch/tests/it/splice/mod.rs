@@ -28,7 +28,11 @@ fn patch(operations: Value) -> Patch {
 
 /// Line ends, tabs, byte order marks and a missing final line break can be seen.
 pub(crate) fn visible(text: &str) -> String {
-    let mut shown = text.replace('\u{feff}', "«BOM»").replace('\t', "→").replace('\r', "␍").replace('\n', "␊\n");
+    let mut shown = text
+        .replace('\u{feff}', "«BOM»")
+        .replace('\t', "→")
+        .replace('\r', "␍")
+        .replace('\n', "␊\n");
     if !text.ends_with('\n') {
         shown.push_str("[end]\n");
     }
@@ -37,7 +41,10 @@ pub(crate) fn visible(text: &str) -> String {
 
 impl<'t> SpliceText<'t> {
     fn patched_with(self, operations: Value) -> Patched<'t> {
-        Patched { before: self.0, after: apply(self.0, &patch(operations)) }
+        Patched {
+            before: self.0,
+            after: apply(self.0, &patch(operations)),
+        }
     }
 
     fn add(self, path: &str, value: Value) -> Patched<'t> {
@@ -57,7 +64,12 @@ impl Patched<'_> {
     #[track_caller]
     fn gives(self, expected: &str) -> Self {
         match &self.after {
-            Ok(after) => assert_eq!(visible(after), visible(expected), "given:\n{}", visible(self.before)),
+            Ok(after) => assert_eq!(
+                visible(after),
+                visible(expected),
+                "given:\n{}",
+                visible(self.before)
+            ),
             Err(error) => panic!("{error:?}, given:\n{}", visible(self.before)),
         }
         self
@@ -67,9 +79,17 @@ impl Patched<'_> {
     #[track_caller]
     fn and_without(self, paths: &[&str]) {
         let after = self.after.unwrap();
-        let removals = paths.iter().map(|path| json!({"op": "remove", "path": path})).collect();
+        let removals = paths
+            .iter()
+            .map(|path| json!({"op": "remove", "path": path}))
+            .collect();
         let back = apply(&after, &patch(removals)).unwrap();
-        assert_eq!(visible(&back), visible(self.before), "without what was added to\n{}", visible(&after));
+        assert_eq!(
+            visible(&back),
+            visible(self.before),
+            "without what was added to\n{}",
+            visible(&after)
+        );
     }
 
     #[track_caller]

@@ -7,7 +7,10 @@ use yaml_json_patch::json_patch::jsonptr::PointerBuf;
 use yaml_json_patch::{self as yaml, Cache, ErrorKind, Operation, null_source, splice, verify};
 
 fn restore(path: &str, source: String) -> Vec<Operation> {
-    vec![Operation::RestoreNull { path: PointerBuf::parse(path).unwrap(), source }]
+    vec![Operation::RestoreNull {
+        path: PointerBuf::parse(path).unwrap(),
+        source,
+    }]
 }
 
 fn filled_and_restored(text: &str, path: &str, value: Value, expected: &str) {
@@ -27,17 +30,57 @@ fn filled_and_restored(text: &str, path: &str, value: Value, expected: &str) {
 #[test]
 fn a_null_gives_way_and_comes_back() {
     filled_and_restored("a:\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\nb: 1\n");
-    filled_and_restored("a: null # why\nb: 1\n", "/a", json!({"c": 1}), "a: # why\n  c: 1\nb: 1\n");
-    filled_and_restored("a:  ~\nb: 1\n", "/a", json!([{"c": 1}]), "a:\n  - c: 1\nb: 1\n");
+    filled_and_restored(
+        "a: null # why\nb: 1\n",
+        "/a",
+        json!({"c": 1}),
+        "a: # why\n  c: 1\nb: 1\n",
+    );
+    filled_and_restored(
+        "a:  ~\nb: 1\n",
+        "/a",
+        json!([{"c": 1}]),
+        "a:\n  - c: 1\nb: 1\n",
+    );
     filled_and_restored("b: 1\na: ~", "/a", json!({"c": 1}), "b: 1\na:\n  c: 1");
-    filled_and_restored("a:\n  # deeper\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\n  # deeper\nb: 1\n");
-    filled_and_restored("{\"a\": null}", "/a", json!({"c": 1}), "{\"a\": {\"c\": 1}}");
-    filled_and_restored("{\n  \"a\":null\n}", "/a", json!(["c"]), "{\n  \"a\":[\n    \"c\"\n  ]\n}");
+    filled_and_restored(
+        "a:\n  # deeper\nb: 1\n",
+        "/a",
+        json!({"c": 1}),
+        "a:\n  c: 1\n  # deeper\nb: 1\n",
+    );
+    filled_and_restored(
+        "{\"a\": null}",
+        "/a",
+        json!({"c": 1}),
+        "{\"a\": {\"c\": 1}}",
+    );
+    filled_and_restored(
+        "{\n  \"a\":null\n}",
+        "/a",
+        json!(["c"]),
+        "{\n  \"a\":[\n    \"c\"\n  ]\n}",
+    );
     filled_and_restored("{a: , b: 1}", "/a", json!({"c": 1}), "{a: {c: 1} , b: 1}");
     filled_and_restored("{a, b: 1}", "/a", json!({"c": 1}), "{a: {c: 1}, b: 1}");
-    filled_and_restored("{\"a\" : ~ , \"b\": 1}", "/a", json!(["c"]), "{\"a\" : [\"c\"] , \"b\": 1}");
-    filled_and_restored("{\"a\": # why\n  null}", "/a", json!(["c"]), "{\"a\": # why\n  [\"c\"]}");
-    filled_and_restored("a: !!null\nb: 1\n", "/a", json!({"c": 1}), "a:\n  c: 1\nb: 1\n");
+    filled_and_restored(
+        "{\"a\" : ~ , \"b\": 1}",
+        "/a",
+        json!(["c"]),
+        "{\"a\" : [\"c\"] , \"b\": 1}",
+    );
+    filled_and_restored(
+        "{\"a\": # why\n  null}",
+        "/a",
+        json!(["c"]),
+        "{\"a\": # why\n  [\"c\"]}",
+    );
+    filled_and_restored(
+        "a: !!null\nb: 1\n",
+        "/a",
+        json!({"c": 1}),
+        "a:\n  c: 1\nb: 1\n",
+    );
 }
 
 /// Another tool made JSON of YAML, or the other way round, before the null came back.
@@ -62,5 +105,7 @@ fn a_null_comes_back_in_another_style() {
 
 #[test]
 fn a_null_on_a_line_of_its_own_is_left_alone() {
-    given("a:\n  null\n").add("/a", json!({"b": 1})).refuses(ErrorKind::OddNull);
+    given("a:\n  null\n")
+        .add("/a", json!({"b": 1}))
+        .refuses(ErrorKind::OddNull);
 }
