@@ -28,11 +28,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// One case: a folder.
+#[derive(Clone)]
 pub(crate) struct Case {
     pub(crate) name: String,
     folder: PathBuf,
     /// The file name of the manifest.
-    file: String,
+    pub(crate) file: String,
     pub(crate) text: String,
     /// The text of its configuration.
     pub(crate) configuration: Option<String>,

@@ -62,3 +62,4 @@ mod uninject_after_reprint_by_tools;
 mod wait_for;
 #[cfg(unix)]
 mod webhook;
+mod writers;
