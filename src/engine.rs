@@ -15,6 +15,7 @@ pub fn inject(text: &str, config: &Config, options: Options) -> Injection {
     if options.direction == Direction::Inject {
         let around = checks::check_inputs(
             &[ProcessedText {
+                name: "",
                 text,
                 injection: &injection,
             }],

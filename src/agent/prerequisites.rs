@@ -2,18 +2,21 @@
 
 use crate::config::CONFIG_FOLDER;
 use crate::manifest::related::Source;
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
 /// One key of one object, in the namespace of the pod.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[non_exhaustive]
 pub struct KeyRef {
     /// The object's kind.
+    #[serde(rename = "kind")]
     pub source: Source,
     /// The object's name.
     pub name: String,
     /// The key in it; none for the whole object.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 

@@ -21,6 +21,8 @@ use std::collections::HashSet;
 /// One text of a run and its result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProcessedText<'r> {
+    /// The name of its file, `<stdin>` for stdin.
+    pub(crate) name: &'r str,
     /// The text.
     pub(crate) text: &'r str,
     /// Its result.

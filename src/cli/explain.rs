@@ -32,13 +32,12 @@ impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
 /// Prints the explanation. It fails where `inject` would.
 pub(crate) fn print(
     how: ExplainRequest<'_>,
-    names: &[String],
-    parts: &[ProcessedText<'_>],
+    texts: &[ProcessedText<'_>],
     requirements: &[Requirement],
     config: &Config,
     messages: &Messages,
 ) -> anyhow::Result<Exit> {
-    let explanation = explain(names, parts, requirements, config, how.filter);
+    let explanation = explain(texts, requirements, config, how.filter);
     if let (Filter::Resource(wanted), true) = (how.filter, explanation.templates.is_empty()) {
         anyhow::bail!(
             "no resource {wanted} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
@@ -56,13 +55,11 @@ pub(crate) fn print(
 /// The report of a check: each change and each missing agent is an error.
 pub(crate) fn check_report(
     format: ExplainFormat,
-    names: &[String],
-    parts: &[ProcessedText<'_>],
+    texts: &[ProcessedText<'_>],
     config: &Config,
     messages: &Messages,
 ) -> serde_json::Result<String> {
-    let mut explanation = explain(names, parts, &[], config, Filter::All);
-    explanation.fail_check();
+    let explanation = explain(texts, &[], config, Filter::Check);
     formatted(&explanation, format, messages)
 }
 

@@ -292,28 +292,13 @@ impl<'t> MessageWriter<'t> {
 fn place_of(subject: ResourceRef<'_>, finding: &Finding) -> String {
     let field = field_path(&finding.pointer);
     let space = if field.is_empty() { "" } else { " " };
-    resource(subject.identity) + space + &field
+    subject.identity.full_name() + space + &field
 }
 
 /// `apps/v1/Deployment/prod/web spec.template (deploy.yaml)`
 fn place_of_call(subject: ResourceRef<'_>, finding: &Finding) -> String {
     let file = subject.file.as_ref().map(|(path, _)| format!(" ({path})"));
     place_of(subject, finding) + &file.unwrap_or_default()
-}
-
-/// `apps/v1/Deployment/prod/web`, as kpt writes it.
-pub(crate) fn resource(identity: &Identity) -> String {
-    let parts = [
-        &*identity.api_version,
-        &identity.kind,
-        identity.namespace.as_deref().unwrap_or_default(),
-        &identity.name,
-    ];
-    parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("/")
 }
 
 #[cfg(test)]
@@ -331,24 +316,5 @@ mod tests {
             assert_eq!(of("b: 2"), Some("web/templates/b.yaml"));
             assert_eq!(of("c: 3"), None);
         }
-    }
-
-    #[test]
-    fn resources_are_named_as_kpt_names_them() {
-        let identity = Identity {
-            api_version: "apps/v1".into(),
-            kind: "Deployment".into(),
-            namespace: None,
-            name: "web".into(),
-            is_generated: false,
-        };
-        assert_eq!(resource(&identity), "apps/v1/Deployment/web");
-        assert_eq!(
-            resource(&Identity {
-                namespace: Some("prod".into()),
-                ..identity
-            }),
-            "apps/v1/Deployment/prod/web"
-        );
     }
 }

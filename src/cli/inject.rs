@@ -5,7 +5,7 @@ use crate::checks::{self, Checked, ProcessedText};
 use crate::cli::args::{ExplainFormat, InjectArgs, Output};
 use crate::cli::discover::{self, FoundBy, InputFile, plain};
 use crate::cli::explain::{self, ExplainRequest};
-use crate::cli::findings::{self, MessageWriter, NamedText, resource};
+use crate::cli::findings::{self, MessageWriter, NamedText};
 use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
 use crate::cli::kustomizations::{KustomizePatches, TransformerNote};
 use crate::cli::messages::{Messages, RunOutcome, Verbosity};
@@ -95,6 +95,8 @@ impl From<&InjectArgs> for OutputMode<'_> {
 /// A text that is still needed: it is written, or the checks read its other resources.
 struct ProcessedFile {
     path: PathBuf,
+    /// The path as messages show it.
+    name: String,
     state: Option<FileState>,
     text: String,
     injection: Injection,
@@ -107,6 +109,7 @@ impl ProcessedFile {
 
     fn part(&self) -> ProcessedText<'_> {
         ProcessedText {
+            name: &self.name,
             text: &self.text,
             injection: &self.injection,
         }
@@ -489,6 +492,7 @@ impl<'c> Session<'c> {
         if is_given || says_more || has_first_note {
             self.texts.push(ProcessedFile {
                 path: path.to_owned(),
+                name,
                 state,
                 text,
                 injection,
@@ -502,7 +506,7 @@ impl<'c> Session<'c> {
         if self.run.options.direction == Direction::Uninject {
             return Vec::new();
         }
-        let parts: Vec<ProcessedText<'_>> = self.texts.iter().map(ProcessedFile::part).collect();
+        let parts = self.parts();
         let Checked {
             requirements,
             remarks,
@@ -530,9 +534,8 @@ impl<'c> Session<'c> {
             else {
                 continue;
             };
-            let name = worked.path.display().to_string();
             let input = NamedText {
-                name: &name,
+                name: &worked.name,
                 text: &worked.text,
             };
             let mut writer = MessageWriter::source_lines(input, messages.colour());
@@ -565,7 +568,6 @@ impl<'c> Session<'c> {
             .filter(|worked| !worked.text.ends_with('\n'))
         {
             if concatenate::must_be_last(&edit::apply(&worked.text, worked.edits())) {
-                let name = worked.path.display().to_string();
                 let word = ErrorKind::OpenBlockScalar.word();
                 let message = format!(
                     "{word}: the file ends inside a block scalar without a line break, so the next file would change its value"
@@ -576,7 +578,7 @@ impl<'c> Session<'c> {
                 findings::error(
                     messages,
                     NamedText {
-                        name: &name,
+                        name: &worked.name,
                         text: &worked.text,
                     },
                     &finding,
@@ -586,37 +588,28 @@ impl<'c> Session<'c> {
         Ok(())
     }
 
-    fn named_parts(&self) -> (Vec<String>, Vec<ProcessedText<'_>>) {
-        self.texts
-            .iter()
-            .map(|worked| (worked.path.display().to_string(), worked.part()))
-            .unzip()
+    fn parts(&self) -> Vec<ProcessedText<'_>> {
+        self.texts.iter().map(ProcessedFile::part).collect()
     }
 
     /// Writes everything or nothing.
     fn finish(self, messages: &mut Messages) -> anyhow::Result<Exit> {
         let report = match self.run.mode {
             OutputMode::Explanation(how) => {
-                let (names, parts) = self.named_parts();
                 return explain::print(
                     how,
-                    &names,
-                    &parts,
+                    &self.parts(),
                     &self.requirements,
                     self.run.config,
                     messages,
                 );
             }
-            OutputMode::CheckReport(format) => {
-                let (names, parts) = self.named_parts();
-                Some(explain::check_report(
-                    format,
-                    &names,
-                    &parts,
-                    self.run.config,
-                    messages,
-                )?)
-            }
+            OutputMode::CheckReport(format) => Some(explain::check_report(
+                format,
+                &self.parts(),
+                self.run.config,
+                messages,
+            )?),
             _ => None,
         };
         let mut prepared = Vec::new();
@@ -634,9 +627,7 @@ impl<'c> Session<'c> {
                     number,
                 ) {
                     Ok(file) => prepared.push(file),
-                    Err(error) => {
-                        messages.error(format!("{}: {}", worked.path.display(), plain(&error)))?
-                    }
+                    Err(error) => messages.error(format!("{}: {}", worked.name, plain(&error)))?,
                 }
             }
         }
@@ -721,7 +712,7 @@ fn list(list: &mut String, input: NamedText<'_>, injection: &Injection) {
         };
         let would = about.passive(Tense::Conditional, done);
         let at = counter.position(outcome.offset);
-        let resource = resource(&outcome.identity);
+        let resource = outcome.identity.full_name();
         lines.push(format!(
             "{}:{}:{}: {resource}: {would}",
             input.name, at.line, at.column
@@ -731,7 +722,7 @@ fn list(list: &mut String, input: NamedText<'_>, injection: &Injection) {
         lines.push(format!(
             "{}: {} would be {}",
             input.name,
-            resource(identity),
+            identity.full_name(),
             change.word()
         ));
     }

@@ -8,29 +8,26 @@ use crate::report::Reason;
 
 /// `::error file=web.yaml,line=1,col=1,title=agent-missing::Deployment/shop/web: the agent would be added`, one line each.
 pub(crate) fn github(explanation: &Explanation) -> String {
-    let lines = explanation.review_findings().map(|found| {
+    let mut lines = String::new();
+    for found in explanation.review_findings() {
         let command = match found.finding.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Info => "notice",
         };
-        let place = found.place.map(|place| {
-            format!(
-                "file={},line={},col={},",
-                property(place.file.strip_prefix("./").unwrap_or(&place.file)),
-                place.line,
-                place.column
-            )
-        });
-        let resource = found.resource.as_ref().map(|name| format!("{name}: "));
-        let message = data(&(resource.unwrap_or_default() + &found.text()));
-        format!(
-            "::{command} {}title={}::{message}\n",
-            place.unwrap_or_default(),
-            property(found.problem.id)
-        )
-    });
-    lines.collect()
+        lines += &format!("::{command} ");
+        if let Some(place) = found.review_place() {
+            let file = property(place.file.strip_prefix("./").unwrap_or(&place.file));
+            lines += &format!("file={file},line={},col={},", place.line, place.column);
+        }
+        lines += &format!("title={}::", property(found.finding.reason.problem().id));
+        if let Some(resource) = found.resource() {
+            lines += &format!("{}: ", data(&resource.short_name()));
+        }
+        lines += &data(&found.finding.message_with_help());
+        lines.push('\n');
+    }
+    lines
 }
 
 /// `::error title=no-resources::deploy: the directory has no resources`, for an error that no text has.

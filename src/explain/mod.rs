@@ -3,28 +3,27 @@
 pub(crate) mod github;
 mod hosts;
 mod permitted;
-mod review;
+pub(crate) mod required;
 pub(crate) mod sarif;
+mod settings;
 pub(crate) mod text;
 
 pub(crate) use hosts::HostCount;
 pub(crate) use permitted::PermissionView;
-pub(crate) use review::{Problem, ReviewFinding};
+pub(crate) use required::RequirementView;
+pub(crate) use settings::ContainerSettings;
 
 use crate::agent::prerequisites::{KeyRef, Presence, Requirement};
-use crate::agent::wait_for::WaitFor;
 use crate::annotations;
 use crate::checks::ProcessedText;
 use crate::config::{Config, Origin};
-use crate::diagnostic::{LineCounter, Severity};
+use crate::diagnostic::{LineCounter, Position, Severity};
 use crate::inject::outcome::ResourceRef;
-use crate::inject::{Outcome, ReportedFinding};
+use crate::inject::{Injection, Outcome, ReportedFinding};
 use crate::mackerel::annotations::{Annotation, PREFIX};
-use crate::mackerel::names::API_KEY;
 use crate::manifest::field_path::field_path;
 use crate::manifest::identity::Identity;
-use crate::reconcile::Waiting;
-use crate::report::{Cause, Class};
+use crate::report::{Cause, Class, Reason};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashSet;
@@ -49,37 +48,32 @@ pub(crate) struct Explanation {
 
 impl Explanation {
     /// Every finding, with its pod template where it is about one.
-    pub(crate) fn findings(&self) -> impl Iterator<Item = (&FindingView, Option<&TemplateView>)> {
+    pub(crate) fn findings(&self) -> impl Iterator<Item = FindingInContext<'_>> {
         let of_templates = self.templates.iter().flat_map(|template| {
-            std::iter::once(&template.decision)
-                .chain(&template.warnings)
-                .map(move |finding| (finding, Some(template)))
+            let findings = std::iter::once(&template.decision).chain(&template.warnings);
+            findings.map(|finding| FindingInContext {
+                finding,
+                template: Some(template),
+            })
         });
-        of_templates.chain(self.findings.iter().map(|finding| (finding, None)))
+        let others = self.findings.iter().map(|finding| FindingInContext {
+            finding,
+            template: None,
+        });
+        of_templates.chain(others)
+    }
+
+    /// Every finding that a reviewer acts on, for tools of code review.
+    fn review_findings(&self) -> impl Iterator<Item = FindingInContext<'_>> {
+        self.findings()
+            .filter(|found| found.finding.reason.is_for_review())
     }
 
     /// True where `inject` would fail.
     pub(crate) fn has_errors(&self) -> bool {
         self.findings()
-            .any(|(finding, _)| finding.severity == Severity::Error)
+            .any(|found| found.finding.severity == Severity::Error)
     }
-}
-
-/// `Deployment/shop/web`
-fn full_name(
-    Identity {
-        kind,
-        namespace,
-        name,
-        ..
-    }: &Identity,
-) -> String {
-    [Some(kind), namespace.as_ref(), Some(name)]
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("/")
 }
 
 /// A place in an input.
@@ -123,13 +117,11 @@ pub(crate) struct TemplateView {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FindingView {
-    /// The reason's id.
-    pub(crate) id: &'static str,
+    /// Its reason, by its id.
+    #[serde(rename = "id")]
+    pub(crate) reason: Reason,
     /// Severity in this run.
     pub(crate) severity: Severity,
-    /// True if `--check` fails for it.
-    #[serde(skip)]
-    fails_check: bool,
     /// One sentence.
     pub(crate) message: String,
     /// Next step for the user.
@@ -159,53 +151,13 @@ pub(crate) struct CauseView {
     pub(crate) origin: String,
 }
 
-/// Settings of one container.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct ContainerSettings {
-    /// Path of the list that holds it.
-    pub(crate) stands_in: String,
-    /// Every setting of it.
-    pub(crate) settings: Vec<SettingView>,
-}
-
-/// One setting of one container.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct SettingView {
-    /// Dotted path below `spec`, or the annotation that names the hosts to wait for.
-    pub(crate) path: String,
-    /// Its value; null where it has none.
-    pub(crate) value: Value,
-    /// Origin of the value, as of [`CauseView`].
-    pub(crate) origin: String,
-}
-
-/// An object that must exist.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RequirementView {
-    /// The pods' namespace; none if neither manifest nor configuration names it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) namespace: Option<String>,
-    /// `Secret` or `ConfigMap`.
-    pub(crate) kind: &'static str,
-    /// Its name.
-    pub(crate) name: String,
-    /// The key in it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) key: Option<String>,
-    /// Presence in the input.
-    pub(crate) presence: &'static str,
-    /// Place of the object, if it has the key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) place: Option<PlaceView>,
-}
-
 /// Templates to explain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Filter<'a> {
     /// All templates, with the agent's settings if there is but one.
     All,
+    /// All templates, for `--check`: each change and each missing agent is an error.
+    Check,
     /// The templates of one resource, with the agent's settings: its name, `Kind/name` or `Kind/namespace/name`.
     Resource(&'a str),
 }
@@ -216,144 +168,145 @@ impl Filter<'_> {
             return true;
         };
         let parts: Vec<&str> = wanted.split('/').collect();
-        let is = |part: &str, whole: &str| part.eq_ignore_ascii_case(whole);
-        match parts.as_slice() {
-            [name] => *name == identity.name,
-            [kind, name] => is(kind, &identity.kind) && *name == identity.name,
-            [kind, namespace, name] => {
-                let is_there = identity
-                    .namespace_or(config.spec.namespace.as_ref())
-                    .is_some_and(|it| it == namespace);
-                is(kind, &identity.kind) && is_there && *name == identity.name
-            }
-            _ => false,
+        let (kind, namespace, name) = match *parts.as_slice() {
+            [name] => (None, None, name),
+            [kind, name] => (Some(kind), None, name),
+            [kind, namespace, name] => (Some(kind), Some(namespace), name),
+            _ => return false,
+        };
+        let own_namespace = identity.namespace_or(config.spec.namespace.as_ref());
+        name == identity.name
+            && kind.is_none_or(|kind| kind.eq_ignore_ascii_case(&identity.kind))
+            && namespace.is_none_or(|namespace| own_namespace.is_some_and(|own| own == namespace))
+    }
+
+    /// True for a finding about no pod template.
+    fn takes_other(self, resource: Option<ResourceRef<'_>>, config: &Config) -> bool {
+        match resource {
+            Some(resource) => self.takes(resource.identity, config),
+            None => !matches!(self, Filter::Resource(_)),
         }
     }
 }
 
-/// Explains a run: each text with its name. The injections have to carry their agents (see
-/// [`Explanations`](crate::options::Explanations)) for their settings to be shown.
+/// A finding with its pod template.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FindingInContext<'e> {
+    pub(crate) finding: &'e FindingView,
+    /// None where it is about no pod template.
+    pub(crate) template: Option<&'e TemplateView>,
+}
+
+impl FindingView {
+    /// Returns `message; help`.
+    pub(crate) fn message_with_help(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}; {help}", self.message),
+            None => self.message.clone(),
+        }
+    }
+}
+
+impl<'e> FindingInContext<'e> {
+    /// Returns the resource that it is about.
+    pub(crate) fn resource(&self) -> Option<&'e Identity> {
+        let of_template = self.template.map(|template| &template.resource);
+        self.finding.resource.as_ref().or(of_template)
+    }
+
+    /// Returns its place for a review. A change is about the resource as a whole, as in the list of `--check`.
+    pub(crate) fn review_place(&self) -> Option<&'e PlaceView> {
+        let is_change = self.finding.reason.done().is_some();
+        let own = self.finding.place.as_ref().filter(|_| !is_change);
+        own.or(self.template.map(|template| &template.place))
+    }
+}
+
+/// Explains a run. The injections have to carry their agents (see [`Explanations`](crate::options::Explanations)) for their
+/// settings to be shown.
 pub(crate) fn explain(
-    names: &[String],
-    parts: &[ProcessedText<'_>],
+    texts: &[ProcessedText<'_>],
     requirements: &[Requirement],
     config: &Config,
     filter: Filter<'_>,
 ) -> Explanation {
-    let mut explanation = Explanation {
-        templates: Vec::new(),
-        findings: Vec::new(),
-        needed: Vec::new(),
-        permissions: Vec::new(),
-        mackerel: HostCount::of(&[], &[]),
-        without_pod_template: 0,
-    };
-    let taken = |part: &ProcessedText<'_>| {
-        part.injection
-            .outcomes
-            .iter()
-            .filter(|o| filter.takes(&o.identity, config))
-            .count()
-    };
-    let in_detail =
-        matches!(filter, Filter::Resource(_)) || parts.iter().map(taken).sum::<usize>() == 1;
-    for (name, part) in names.iter().zip(parts) {
-        let mut builder = ExplanationBuilder {
-            name,
-            lines: LineCounter::new(part.text.as_bytes()),
-            config,
-        };
-        for reported in part.injection.diagnostics() {
-            match (reported.outcome, filter) {
-                (Some(outcome), _) if !filter.takes(&outcome.identity, config) => {}
-                (Some(outcome), _) if reported.is_decision() => {
-                    explanation
-                        .templates
-                        .push(builder.template(outcome, &reported, in_detail));
-                }
-                (Some(_), _) => {
-                    if let Some(template) = explanation.templates.last_mut() {
-                        template.warnings.push(builder.finding_view(&reported));
-                    }
-                }
-                (None, _) => {
-                    let is_taken =
-                        |resource: ResourceRef<'_>| filter.takes(resource.identity, config);
-                    if reported
-                        .resource
-                        .map_or(matches!(filter, Filter::All), is_taken)
-                    {
-                        explanation.findings.push(builder.finding_view(&reported));
-                    }
-                }
-            }
-        }
-        if matches!(filter, Filter::All) {
-            explanation.without_pod_template += part.injection.without_template;
-        }
-    }
-    let outcomes = parts.iter().flat_map(|part| &part.injection.outcomes);
+    let outcomes = texts.iter().flat_map(|text| &text.injection.outcomes);
     let shown: Vec<&Outcome> = outcomes
         .filter(|outcome| filter.takes(&outcome.identity, config))
         .collect();
-    let asked = shown.iter().flat_map(|outcome| {
-        let namespace = outcome
-            .identity
-            .namespace_or(config.spec.namespace.as_ref());
-        outcome
-            .needs
-            .iter()
-            .flat_map(|needs| &needs.objects)
-            .map(move |need| (namespace, need))
-    });
-    let asked: HashSet<(Option<&String>, &KeyRef)> = asked.collect();
-    let is_of_one = |requirement: &&Requirement| {
-        asked.contains(&(requirement.namespace.as_ref(), &requirement.need))
+    let mut explanation = Explanation {
+        templates: Vec::new(),
+        findings: Vec::new(),
+        needed: needed(&shown, texts, requirements, config),
+        permissions: permitted::permitted(&shown, texts, config),
+        mackerel: HostCount::of(&shown, texts),
+        without_pod_template: 0,
     };
-    let mut lines: Vec<LineCounter<'_>> = parts
-        .iter()
-        .map(|part| LineCounter::new(part.text.as_bytes()))
-        .collect();
-    explanation.needed = requirements
-        .iter()
-        .filter(is_of_one)
-        .map(|requirement| needed(requirement, names, &mut lines))
-        .collect();
-    explanation.permissions = permitted::permitted(&shown, parts, config);
-    explanation.mackerel = HostCount::of(&shown, parts);
+    let is_one = shown.len() == 1 || matches!(filter, Filter::Resource(_));
+    for text in texts {
+        let mut builder = ExplanationBuilder {
+            name: text.name,
+            lines: LineCounter::new(text.text.as_bytes()),
+            config,
+            filter,
+        };
+        for reported in text.injection.diagnostics() {
+            let is_free = reported.outcome.is_none();
+            if is_free && filter.takes_other(reported.resource, config) {
+                explanation.findings.push(builder.finding(&reported));
+            }
+        }
+        for outcome in &text.injection.outcomes {
+            if filter.takes(&outcome.identity, config) {
+                let mut template = builder.template(outcome, text.injection);
+                if is_one {
+                    template.agent = builder.agent(outcome);
+                    template.wait_for = builder.wait_for(outcome);
+                }
+                explanation.templates.push(template);
+            }
+        }
+        if !matches!(filter, Filter::Resource(_)) {
+            explanation.without_pod_template += text.injection.without_template;
+        }
+    }
     explanation
 }
 
+/// Returns what the shown templates need.
 fn needed(
-    requirement: &Requirement,
-    names: &[String],
-    lines: &mut [LineCounter<'_>],
-) -> RequirementView {
-    let place = match requirement.presence {
-        Presence::Present { part, offset } => {
-            names
-                .get(part)
-                .zip(lines.get_mut(part))
-                .map(|(name, lines)| {
-                    let at = lines.position(offset);
-                    PlaceView {
-                        file: name.clone(),
-                        line: at.line,
-                        column: at.column,
-                    }
-                })
+    shown: &[&Outcome],
+    texts: &[ProcessedText<'_>],
+    requirements: &[Requirement],
+    config: &Config,
+) -> Vec<RequirementView> {
+    let mut asked: HashSet<(Option<&String>, &KeyRef)> = HashSet::new();
+    for outcome in shown {
+        let namespace = outcome
+            .identity
+            .namespace_or(config.spec.namespace.as_ref());
+        if let Some(needs) = &outcome.needs {
+            asked.extend(needs.objects.iter().map(|need| (namespace, need)));
         }
-        Presence::Absent | Presence::WithoutKey => None,
-    };
-    let need = &requirement.need;
-    RequirementView {
-        namespace: requirement.namespace.clone(),
-        kind: need.source.kind(),
-        name: need.name.clone(),
-        key: need.key.clone(),
-        presence: requirement.presence.words(),
-        place,
     }
+    let mut lines: Vec<LineCounter<'_>> = texts
+        .iter()
+        .map(|text| LineCounter::new(text.text.as_bytes()))
+        .collect();
+    let mut needed = Vec::new();
+    for requirement in requirements {
+        if asked.contains(&(requirement.namespace.as_ref(), &requirement.need)) {
+            let place = match requirement.presence {
+                Presence::Present { part, offset } => texts
+                    .get(part)
+                    .zip(lines.get_mut(part))
+                    .map(|(text, lines)| PlaceView::new(text.name, lines.position(offset))),
+                Presence::Absent | Presence::WithoutKey => None,
+            };
+            needed.push(RequirementView::new(requirement, place));
+        }
+    }
+    needed
 }
 
 /// Builds the views of one input, in order of the text.
@@ -361,60 +314,50 @@ struct ExplanationBuilder<'a> {
     name: &'a str,
     lines: LineCounter<'a>,
     config: &'a Config,
+    filter: Filter<'a>,
 }
 
 impl ExplanationBuilder<'_> {
     fn place(&mut self, offset: usize) -> PlaceView {
-        let at = self.lines.position(offset);
-        PlaceView {
-            file: self.name.to_owned(),
-            line: at.line,
-            column: at.column,
-        }
+        PlaceView::new(self.name, self.lines.position(offset))
     }
 
-    /// A template with its decision, without warnings.
-    fn template(
-        &mut self,
-        outcome: &Outcome,
-        decision: &ReportedFinding<'_>,
-        in_detail: bool,
-    ) -> TemplateView {
+    /// A template without the settings of its containers.
+    fn template(&mut self, outcome: &Outcome, injection: &Injection) -> TemplateView {
+        let mut view = |finding| self.finding(&injection.about_template(outcome, finding));
+        let decision = view(&outcome.decision);
+        let warnings = outcome.warnings.iter().map(view).collect();
         TemplateView {
             resource: outcome.identity.clone(),
             template: field_path(&outcome.template),
             place: self.place(outcome.offset),
-            decision: self.finding_view(decision),
+            decision,
             because: outcome.cause.as_ref().map(|cause| self.cause(cause)),
-            warnings: Vec::new(),
-            agent: in_detail.then(|| self.agent(outcome)).flatten(),
-            wait_for: in_detail.then(|| self.wait_for(outcome)).flatten(),
+            warnings,
+            agent: None,
+            wait_for: None,
         }
     }
 
-    fn finding_view(&mut self, reported: &ReportedFinding<'_>) -> FindingView {
-        let ReportedFinding {
-            finding,
-            severity,
-            resource,
-            outcome,
-            ..
-        } = *reported;
+    fn finding(&mut self, reported: &ReportedFinding<'_>) -> FindingView {
+        let finding = reported.finding;
+        let severity = match self.filter {
+            Filter::Check if reported.fails_check() => Severity::Error,
+            _ => reported.severity,
+        };
+        let resource = reported.resource.filter(|_| reported.outcome.is_none());
+        let field = match finding.reason.class() {
+            Class::Done => String::new(),
+            _ => field_path(&finding.pointer),
+        };
         FindingView {
-            id: finding.reason.id(),
+            reason: finding.reason,
             severity,
-            fails_check: reported.fails_check(),
             message: finding.message.clone(),
             help: finding.help.clone(),
             place: finding.offset.map(|offset| self.place(offset)),
-            resource: resource
-                .filter(|_| outcome.is_none())
-                .map(|resource| resource.identity.clone()),
-            field: if finding.reason.class() == Class::Done {
-                String::new()
-            } else {
-                field_path(&finding.pointer)
-            },
+            resource: resource.map(|resource| resource.identity.clone()),
+            field,
         }
     }
 
@@ -440,71 +383,6 @@ impl ExplanationBuilder<'_> {
         }
     }
 
-    fn agent(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
-        let agent = outcome.agent.as_ref()?;
-        let config = agent.annotated.as_deref().unwrap_or(self.config);
-        let settings = config
-            .settings()
-            .into_iter()
-            .filter(|(path, ..)| is_of_the_agent(path));
-        let settings = settings.map(|(path, value, origin)| {
-            let mut origin = self.origin(origin);
-            if let ("agent.env", Some(less)) = (&*path, less_variables(self.config, config)) {
-                origin.push_str(&less);
-            }
-            in_effect(
-                SettingView {
-                    path,
-                    value,
-                    origin,
-                },
-                &agent.container,
-                &agent.volume_list,
-            )
-        });
-        let mut settings: Vec<SettingView> = settings.collect();
-        let added = amounts_without_a_setting(&agent.container, &settings);
-        let behind = settings
-            .iter()
-            .rposition(|setting| setting.path.starts_with("agent.resources"));
-        let at = behind.map_or(settings.len(), |last| last + 1);
-        settings.splice(at..at, added);
-        Some(ContainerSettings {
-            settings,
-            stands_in: field_path(&format!(
-                "{}/spec/{}",
-                outcome.template,
-                agent.sidecar.field()
-            )),
-        })
-    }
-
-    fn wait_for(&mut self, outcome: &Outcome) -> Option<ContainerSettings> {
-        let Waiting { wait_for, asked } = outcome.wait_for.as_ref()?;
-        let hosts: Vec<String> = wait_for.endpoints.iter().map(ToString::to_string).collect();
-        let CauseView { rule, origin, .. } = self.cause(asked);
-        let mut settings = vec![SettingView {
-            path: rule,
-            value: hosts.into(),
-            origin,
-        }];
-        // Settings that it shares with an agent are listed there.
-        let of_both = |path: &str| OF_BOTH.contains(&of_agent(path)) && outcome.agent.is_none();
-        for (path, value, origin) in self.config.settings() {
-            if path.starts_with("waitFor.") || of_both(&path) {
-                settings.push(SettingView {
-                    path,
-                    value,
-                    origin: self.origin(origin),
-                });
-            }
-        }
-        Some(ContainerSettings {
-            settings,
-            stands_in: field_path(&format!("{}/spec/{}", outcome.template, WaitFor::FIELD)),
-        })
-    }
-
     fn origin(&mut self, origin: &Origin) -> String {
         match origin {
             Origin::Annotation { key, offset } => {
@@ -515,36 +393,6 @@ impl ExplanationBuilder<'_> {
             other => other.to_string(),
         }
     }
-}
-
-/// `, less MACKEREL_ROLES, which an annotation sets`: variables of `agent.env` that annotations of a template replace.
-fn less_variables(config: &Config, annotated: &Config) -> Option<String> {
-    let stays = |name: &str| {
-        annotated
-            .spec
-            .agent
-            .env
-            .iter()
-            .any(|variable| variable.name == name)
-    };
-    let env = config.spec.agent.env.iter().map(|variable| &*variable.name);
-    let gone: Vec<&str> = env.filter(|name| !stays(name)).collect();
-    let who = match gone.len() {
-        0 => return None,
-        1 => "an annotation sets",
-        _ => "annotations set",
-    };
-    Some(format!(", without {}, which {who}", gone.join(" and ")))
-}
-
-/// Settings of the agent that hold for the init container that waits too.
-const OF_BOTH: [&str; 3] = ["imagePullPolicy", "imagePullSecrets", "securityContext"];
-
-/// `agent.securityContext.runAsUser` -> `securityContext`; empty for what is not the agent's.
-fn of_agent(path: &str) -> &str {
-    path.strip_prefix("agent.")
-        .and_then(|path| path.split('.').next())
-        .unwrap_or_default()
 }
 
 /// A field of a resource, for people.
@@ -565,107 +413,14 @@ fn annotation(pointer: &str) -> Option<String> {
     Some(key.strip_prefix(PREFIX)?.to_owned())
 }
 
-/// A setting as the pod has it: names that a user changed since then stay, and the pod's own resources take precedence.
-fn in_effect(setting: SettingView, container: &Value, volumes: &Value) -> SettingView {
-    let SettingView {
-        path,
-        value,
-        origin,
-    } = setting;
-    let amount = |list: &str, resource: &str| {
-        container["resources"][list][resource.replace("\\.", ".")].clone()
-    };
-    let resources = path
-        .strip_prefix("agent.resources.")
-        .and_then(|amount| amount.split_once('.'));
-    let volumes = || volumes.as_array().into_iter().flatten();
-    let (actual, why) = match (path.as_str(), resources) {
-        (_, Some((list, resource))) => {
-            let actual = amount(list, resource);
-            let why = if actual.is_null() {
-                "not added: the pod has `spec.resources`"
-            } else {
-                "raised: `qos` is `keep`"
-            };
-            (actual, why)
-        }
-        ("agent.image", _) => (container["image"].clone(), KEPT),
-        ("agent.config.configMapKeyRef.name", _) => {
-            let name = volumes()
-                .map(|volume| &volume["configMap"]["name"])
-                .find(|name| !name.is_null());
-            (name.cloned().unwrap_or_default(), KEPT)
-        }
-        ("apiKey.secretKeyRef.name", _) => {
-            let env = container["env"].as_array().into_iter().flatten();
-            let key = env.into_iter().find(|variable| variable["name"] == API_KEY);
-            (
-                key.map(|key| key["valueFrom"]["secretKeyRef"]["name"].clone())
-                    .unwrap_or_default(),
-                KEPT,
-            )
-        }
-        _ => {
-            return SettingView {
-                path,
-                value,
-                origin,
-            };
-        }
-    };
-    if actual == value {
-        SettingView {
-            path,
-            value,
-            origin,
-        }
-    } else {
-        SettingView {
-            path,
-            value: actual,
-            origin: why.to_owned(),
+impl PlaceView {
+    fn new(file: &str, at: Position) -> Self {
+        Self {
+            file: file.to_owned(),
+            line: at.line,
+            column: at.column,
         }
     }
-}
-
-/// Requests and limits that `qos: keep` brought in.
-fn amounts_without_a_setting(container: &Value, settings: &[SettingView]) -> Vec<SettingView> {
-    let mut added = Vec::new();
-    for list in ["limits", "requests"] {
-        for (resource, amount) in container["resources"][list]
-            .as_object()
-            .into_iter()
-            .flatten()
-        {
-            let path = format!("agent.resources.{list}.{}", resource.replace('.', "\\."));
-            if !settings.iter().any(|setting| setting.path == path) {
-                added.push(SettingView {
-                    path,
-                    value: amount.clone(),
-                    origin: "added: `qos` is `keep`".to_owned(),
-                });
-            }
-        }
-    }
-    added
-}
-
-const KEPT: &str = "kept from the manifest";
-
-/// True for settings of the agent; the others select templates.
-fn is_of_the_agent(path: &str) -> bool {
-    const OTHERS: [&str; 9] = [
-        "annotations",
-        "injection",
-        "onError",
-        "namespace",
-        "select",
-        "hooks",
-        "waitFor",
-        "podTemplates",
-        "rbac",
-    ];
-    !OTHERS.contains(&path.split('.').next().unwrap_or_default())
 }
 
 impl std::fmt::Display for PlaceView {

@@ -4,22 +4,21 @@
 //! Source: Static Analysis Results Interchange Format (SARIF) Version 2.1.0, OASIS Standard.
 
 use crate::diagnostic::Severity;
-use crate::explain::{Explanation, Problem, ReviewFinding};
-use crate::report::Class;
-use serde_json::{Map, Value, json};
+use crate::explain::{Explanation, FindingInContext};
+use crate::report::{Class, Reason};
+use serde_json::{Value, json};
 
 /// The log as a JSON value.
 pub(crate) fn sarif(explanation: &Explanation) -> Value {
     let mut results = Vec::new();
-    let mut rules: Vec<Problem> = Vec::new();
+    let mut rules: Vec<Reason> = Vec::new();
     for found in explanation.review_findings() {
-        let index = rules
-            .iter()
-            .position(|known| *known == found.problem)
-            .unwrap_or_else(|| {
-                rules.push(found.problem);
-                rules.len() - 1
-            });
+        let reason = found.finding.reason;
+        let index = rules.iter().position(|rule| *rule == reason);
+        let index = index.unwrap_or_else(|| {
+            rules.push(reason);
+            rules.len() - 1
+        });
         results.push(result(&found, index));
     }
     let rules: Vec<Value> = rules.into_iter().map(rule).collect();
@@ -38,12 +37,13 @@ pub(crate) fn sarif(explanation: &Explanation) -> Value {
     })
 }
 
-fn rule(problem: Problem) -> Value {
-    let level = match problem.reason.class() {
+fn rule(reason: Reason) -> Value {
+    let level = match reason.class() {
         Class::Refused => "error",
         Class::Done | Class::Note => "note",
         Class::Skipped | Class::Warning => "warning",
     };
+    let problem = reason.problem();
     json!({
         "id": problem.id,
         "shortDescription": {"text": problem.sentence},
@@ -51,28 +51,26 @@ fn rule(problem: Problem) -> Value {
     })
 }
 
-fn result(found: &ReviewFinding<'_>, rule: usize) -> Value {
+fn result(found: &FindingInContext<'_>, rule: usize) -> Value {
     let level = match found.finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Info => "note",
     };
-    let mut location = Map::new();
-    if let Some(place) = found.place {
+    let mut location = json!({});
+    if let Some(place) = found.review_place() {
         let region = json!({"startLine": place.line, "startColumn": place.column});
-        let physical = json!({"artifactLocation": {"uri": uri(&place.file)}, "region": region});
-        location.insert("physicalLocation".to_owned(), physical);
+        location["physicalLocation"] =
+            json!({"artifactLocation": {"uri": uri(&place.file)}, "region": region});
     }
-    if let Some(name) = &found.resource {
-        location.insert(
-            "logicalLocations".to_owned(),
-            json!([{"fullyQualifiedName": name, "kind": "resource"}]),
-        );
+    if let Some(resource) = found.resource() {
+        let name = resource.short_name();
+        location["logicalLocations"] = json!([{"fullyQualifiedName": name, "kind": "resource"}]);
     }
-    let message = json!({"text": found.text()});
-    let mut result =
-        json!({"ruleId": found.problem.id, "ruleIndex": rule, "level": level, "message": message});
-    if !location.is_empty() {
+    let id = found.finding.reason.problem().id;
+    let message = json!({"text": found.finding.message_with_help()});
+    let mut result = json!({"ruleId": id, "ruleIndex": rule, "level": level, "message": message});
+    if location != json!({}) {
         result["locations"] = json!([location]);
     }
     result

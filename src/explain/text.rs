@@ -3,166 +3,291 @@
 use crate::agent::components::ComponentSet;
 use crate::agent::kubelet_access::{KubeletAccess, LESS, NODES_PROXY, PERMITS};
 use crate::diagnostic::{Severity, visible};
+use crate::explain::required::{self, UNNAMED, UNNAMED_BESIDE_OTHERS};
 use crate::explain::{
-    CauseView, ContainerSettings, Explanation, FindingView, PermissionView, RequirementView,
-    TemplateView,
+    CauseView, ContainerSettings, Explanation, FindingView, PermissionView, TemplateView,
 };
-use crate::manifest::identity::Identity;
 use crate::options::Tense;
 use crate::report::Reason;
 use serde_json::Value;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// The explanation as text; lines end with a line feed.
 pub(crate) fn text(explanation: &Explanation) -> String {
-    let mut text = String::new();
-    let rows: Vec<[String; 4]> = explanation.templates.iter().map(row).collect();
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or_default()
-    };
-    let widths = [width(0), width(1), width(2)];
-    let mut file = None;
-    let mut printed = Printed::new();
-    for (template, [place, resource, decision, because]) in explanation.templates.iter().zip(&rows)
-    {
-        if file != Some(&template.place.file) {
-            let gap = if file.is_some() { "\n" } else { "" };
-            file = Some(&template.place.file);
-            line(&mut text, &format!("{gap}{}", template.place.file));
-        }
-        let [first, second, third] = widths;
-        line(
-            &mut text,
-            &format!("  {place:first$}  {resource:second$}  {decision:third$}  {because}"),
-        );
-        if template.decision.severity == Severity::Error || says_more(&template.decision) {
-            below(
-                &mut text,
-                &template.decision,
-                &template.place.file,
-                &mut printed,
-            );
-        }
-        for warning in &template.warnings {
-            below(&mut text, warning, &template.place.file, &mut printed);
-        }
-        for (who, made) in [
-            ("the agent", &template.agent),
-            ("wait-for", &template.wait_for),
-        ] {
-            if let Some(made) = made {
-                settings(&mut text, who, made);
-            }
-        }
-    }
+    let mut writer = TextWriter::default();
+    writer.templates(&explanation.templates);
     for finding in &explanation.findings {
         // A further place of an earlier finding takes one line.
-        let gap = if text.is_empty() || printed.contains(&(finding.id, &*finding.message)) {
-            ""
-        } else {
-            "\n"
-        };
-        text.push_str(gap);
+        if !writer
+            .printed
+            .contains(&(finding.reason, &*finding.message))
+        {
+            writer.gap();
+        }
         let place = finding.place.as_ref().map(ToString::to_string);
-        finding_lines(&mut text, finding, "", place, &mut printed);
+        writer.finding(finding, "", place);
     }
-    needed(&mut text, &explanation.needed);
-    permitted(&mut text, &explanation.permissions);
-    if let Some(totals) = totals(explanation) {
-        let gap = if text.is_empty() { "" } else { "\n" };
-        line(&mut text, &format!("{gap}{totals}"));
+    if !explanation.needed.is_empty() {
+        writer.gap();
+        writer.line(
+            "required before the pods start; without them the agent does not start or exits, and its pod is not ready:",
+        );
+        for line in required::lines(&explanation.needed, usize::MAX) {
+            writer.line(&format!("  {line}"));
+        }
+    }
+    writer.permissions(&explanation.permissions);
+    let totals = totals(explanation);
+    if !totals.is_empty() {
+        writer.gap();
+        writer.line(&totals.join(", "));
     }
     if let Some(hosts) = explanation.mackerel.line() {
-        line(&mut text, &hosts);
+        writer.line(&hosts);
     }
-    text
+    writer.text
 }
 
-/// `3 would be injected, 1 skipped (opted-out), 12 without pod template`
-fn totals(explanation: &Explanation) -> Option<String> {
-    let of = |reason: &Reason| {
-        explanation
-            .templates
-            .iter()
-            .filter(|one| one.decision.id == reason.id())
-            .count()
-    };
-    let counts = Reason::ALL
-        .iter()
-        .map(|reason| (*reason, of(reason)))
-        .filter(|(_, count)| *count > 0);
-    let mut counts = Tense::Conditional.decisions(&counts.collect());
+/// `3 would be injected`, `1 skipped (opted-out)`, `12 without pod template`
+fn totals(explanation: &Explanation) -> Vec<String> {
+    let mut counts: BTreeMap<Reason, usize> = BTreeMap::new();
+    for template in &explanation.templates {
+        *counts.entry(template.decision.reason).or_default() += 1;
+    }
+    let mut totals = Tense::Conditional.decisions(&counts);
     if explanation.without_pod_template > 0 {
-        counts.push(format!(
+        totals.push(format!(
             "{} without pod template",
             explanation.without_pod_template
         ));
     }
-    (!counts.is_empty()).then(|| counts.join(", "))
+    totals
 }
 
-fn line(text: &mut String, line: &str) {
-    for part in line.split('\n') {
-        text.push_str(visible(part.trim_end()).as_ref());
-        text.push('\n');
+#[derive(Default)]
+struct TextWriter<'e> {
+    text: String,
+    /// Findings that were printed: each sentence is printed once.
+    printed: HashSet<(Reason, &'e str)>,
+    /// Help that was printed.
+    helped: HashSet<&'e str>,
+}
+
+impl<'e> TextWriter<'e> {
+    fn line(&mut self, line: &str) {
+        for part in line.split('\n') {
+            self.text.push_str(visible(part.trim_end()).as_ref());
+            self.text.push('\n');
+        }
+    }
+
+    /// Adds an empty line, unless the text begins here.
+    fn gap(&mut self) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+    }
+
+    fn templates(&mut self, templates: &'e [TemplateView]) {
+        let rows: Vec<Row> = templates.iter().map(Row::of).collect();
+        let width = |column: fn(&Row) -> &str| {
+            let widths = rows.iter().map(|row| column(row).chars().count());
+            widths.max().unwrap_or_default()
+        };
+        let place_width = width(|row| &row.place);
+        let resource_width = width(|row| &row.resource);
+        let decision_width = width(|row| &row.decision);
+        let mut file = None;
+        for (template, row) in templates.iter().zip(&rows) {
+            if file != Some(&template.place.file) {
+                self.gap();
+                self.line(&template.place.file);
+                file = Some(&template.place.file);
+            }
+            let Row {
+                place,
+                resource,
+                decision,
+                because,
+            } = row;
+            self.line(&format!(
+                "  {place:place_width$}  {resource:resource_width$}  {decision:decision_width$}  {because}"
+            ));
+            self.below(template);
+        }
+    }
+
+    /// Adds the findings and settings of a template below its row.
+    fn below(&mut self, template: &'e TemplateView) {
+        let decision = &template.decision;
+        let is_shown = decision.severity == Severity::Error || says_more(decision);
+        let decision = is_shown.then_some(decision);
+        for finding in decision.into_iter().chain(&template.warnings) {
+            let place = finding.place.as_ref().map(|place| {
+                if place.file == template.place.file {
+                    format!("line {}:{}", place.line, place.column)
+                } else {
+                    place.to_string()
+                }
+            });
+            self.finding(finding, "      ", place);
+        }
+        if let Some(agent) = &template.agent {
+            self.settings("the agent", agent);
+        }
+        if let Some(wait_for) = &template.wait_for {
+            self.settings("wait-for", wait_for);
+        }
+    }
+
+    /// ```text
+    /// warning[qos-changed]: the agent changes the pod's QoS class
+    ///   --> line 12:5
+    ///   = help: to keep it, set `qos: keep`
+    /// ```
+    ///
+    /// Later ones with the same sentence are `warning[qos-changed] at line 30:5`. Errors have their sentence always.
+    fn finding(&mut self, finding: &'e FindingView, indent: &str, place: Option<String>) {
+        let title = format!(
+            "{indent}{}[{}]",
+            finding.severity.name(),
+            finding.reason.id()
+        );
+        let is_new = self.printed.insert((finding.reason, &finding.message));
+        let place = match place {
+            Some(place) if !is_new && finding.severity != Severity::Error => {
+                self.line(&format!("{title} at {place}"));
+                return;
+            }
+            place => place,
+        };
+        match &finding.resource {
+            Some(resource) => {
+                let name = resource.short_name();
+                self.line(&format!("{title}: {name}: {}", finding.message));
+            }
+            None => self.line(&format!("{title}: {}", finding.message)),
+        }
+        if let Some(place) = place {
+            self.line(&format!("{indent}  --> {place}"));
+        }
+        if let Some(help) = &finding.help
+            && self.helped.insert(help)
+        {
+            self.line(&format!("{indent}  = help: {help}"));
+        }
+    }
+
+    fn settings(&mut self, subject: &str, container: &ContainerSettings) {
+        let list = &container.stands_in;
+        self.line(&format!("\n      settings of {subject} in {list}:"));
+        let values: Vec<String> = container
+            .settings
+            .iter()
+            .map(|setting| plain(&setting.value))
+            .collect();
+        let paths = container
+            .settings
+            .iter()
+            .map(|setting| setting.path.chars().count());
+        let path_width = paths.max().unwrap_or_default();
+        // One long value does not push all origins out of sight.
+        let lengths = values.iter().map(|value| value.chars().count());
+        let value_width = lengths
+            .filter(|length| *length <= 50)
+            .max()
+            .unwrap_or_default();
+        for (setting, value) in container.settings.iter().zip(&values) {
+            let path = &setting.path;
+            let origin = &setting.origin;
+            self.line(&format!(
+                "        {path:path_width$}  {value:value_width$}  {origin}"
+            ));
+        }
+    }
+
+    fn permissions(&mut self, permissions: &[PermissionView]) {
+        let Some(first) = permissions.first() else {
+            return;
+        };
+        let written = first.written;
+        self.line(&format!(
+            "\nrequired permissions ({written} them); without them the agent reports nothing, although its pod is ready:"
+        ));
+        let (named, unnamed): (Vec<_>, Vec<_>) = permissions
+            .iter()
+            .partition(|permission| permission.namespace.is_some());
+        let no_name = if named.is_empty() {
+            UNNAMED
+        } else {
+            UNNAMED_BESIDE_OTHERS
+        };
+        for permission in named.into_iter().chain(unnamed) {
+            let accounts: Vec<&str> = permission
+                .service_accounts
+                .iter()
+                .map(|name| &**name)
+                .collect();
+            let plural = if accounts.len() == 1 { "" } else { "s" };
+            let accounts = accounts.join(", ");
+            let resources = permission.get.join(" and ");
+            let namespace = permission.namespace.as_deref().unwrap_or(no_name);
+            self.line(&format!(
+                "  get {resources}: ServiceAccount{plural} {accounts} in {namespace}"
+            ));
+        }
+        let mut accesses = permissions
+            .iter()
+            .filter(|permission| permission.get.contains(&NODES_PROXY))
+            .map(|permission| permission.access)
+            .peekable();
+        if accesses.peek().is_some() {
+            // With the kubelet's own port a newer version needs less.
+            let less = if accesses.any(|access| access == KubeletAccess::Kubelet) {
+                format!("; {LESS}")
+            } else {
+                String::new()
+            };
+            self.line(&format!("  {NODES_PROXY}: {PERMITS}{less}"));
+        }
     }
 }
 
-/// Line, resource with the path of its template, decision and cause.
-fn row(template: &TemplateView) -> [String; 4] {
-    let field = if template.template.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", template.template)
-    };
-    let resource = name(&template.resource) + &field;
-    let id = template.decision.id;
-    let is_change = Reason::ALL
-        .iter()
-        .any(|reason| reason.id() == id && reason.done().is_some());
-    let decision = if is_change {
-        format!("would be {id}")
-    } else {
-        id.to_owned()
-    };
-    [
-        format!("line {}", template.place.line),
-        resource,
-        decision,
-        because(template),
-    ]
+/// A row of the table of templates.
+struct Row {
+    place: String,
+    /// With the path of its template.
+    resource: String,
+    decision: String,
+    because: String,
 }
 
-/// `Deployment/shop/web`
-fn name(resource: &Identity) -> String {
-    let parts = [
-        &*resource.kind,
-        resource.namespace.as_deref().unwrap_or_default(),
-        &resource.name,
-    ];
-    parts
-        .into_iter()
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join("/")
+impl Row {
+    fn of(template: &TemplateView) -> Self {
+        let reason = template.decision.reason;
+        Row {
+            place: format!("line {}", template.place.line),
+            resource: format!("{} {}", template.resource.short_name(), template.template)
+                .trim_end()
+                .to_owned(),
+            decision: match reason.done() {
+                Some(_) => format!("would be {}", reason.id()),
+                None => reason.id().to_owned(),
+            },
+            because: template.because.as_ref().map(because).unwrap_or_default(),
+        }
+    }
 }
 
-fn because(template: &TemplateView) -> String {
-    match &template.because {
-        None => String::new(),
-        Some(CauseView {
-            rule,
-            value: Some(value),
-            origin,
-        }) => format!("{rule}: {} ({origin})", short(value)),
-        Some(CauseView {
-            rule,
-            value: None,
-            origin,
-        }) => format!("{rule} ({origin})"),
+fn because(cause: &CauseView) -> String {
+    let CauseView {
+        rule,
+        value,
+        origin,
+    } = cause;
+    match value {
+        Some(value) => format!("{rule}: {} ({origin})", short(value)),
+        None => format!("{rule} ({origin})"),
     }
 }
 
@@ -186,222 +311,8 @@ fn plain(value: &Value) -> String {
 
 /// True where the message says more than the id.
 fn says_more(decision: &FindingView) -> bool {
-    let reason = Reason::ALL.iter().find(|reason| reason.id() == decision.id);
-    !reason.is_some_and(|reason| match reason.done() {
-        Some(done) => ComponentSet::Agent(()).passive(Tense::Conditional, done) == decision.message,
-        None => reason.sentence() == decision.message,
-    })
-}
-
-/// Sentences and help that were printed: each is printed once.
-type Printed<'t> = HashSet<(&'static str, &'t str)>;
-
-/// A finding below its template, under the heading of its file.
-fn below<'t>(text: &mut String, finding: &'t FindingView, file: &str, printed: &mut Printed<'t>) {
-    let place = finding
-        .place
-        .as_ref()
-        .map(|place| match place.file == file {
-            true => format!("line {}:{}", place.line, place.column),
-            false => place.to_string(),
-        });
-    finding_lines(text, finding, "      ", place, printed);
-}
-
-/// ```text
-/// warning[qos-changed]: the agent changes the pod's QoS class
-///   --> line 12:5
-///   = help: to keep it, set `qos: keep`
-/// ```
-///
-/// Later ones with the same sentence are `warning[qos-changed] at line 30:5`. Errors have their sentence always.
-fn finding_lines<'t>(
-    text: &mut String,
-    finding: &'t FindingView,
-    indent: &str,
-    place: Option<String>,
-    printed: &mut Printed<'t>,
-) {
-    let FindingView {
-        id,
-        severity,
-        message,
-        resource,
-        help,
-        ..
-    } = finding;
-    let is_new = printed.insert((id, message));
-    if let (false, true, Some(place)) = (is_new, *severity != Severity::Error, &place) {
-        line(
-            text,
-            &format!("{indent}{}[{id}] at {place}", severity.name()),
-        );
-        return;
-    }
-    let resource = resource
-        .as_ref()
-        .map(|resource| format!("{}: ", name(resource)))
-        .unwrap_or_default();
-    line(
-        text,
-        &format!("{indent}{}[{id}]: {resource}{message}", severity.name()),
-    );
-    if let Some(place) = place {
-        line(text, &format!("{indent}  --> {place}"));
-    }
-    if let Some(help) = help
-        .as_deref()
-        .filter(|help| printed.insert(("help", help)))
-    {
-        line(text, &format!("{indent}  = help: {help}"));
-    }
-}
-
-fn settings(text: &mut String, who: &str, made: &ContainerSettings) {
-    line(
-        text,
-        &format!("\n      settings of {who} in {}:", made.stands_in),
-    );
-    let values: Vec<String> = made
-        .settings
-        .iter()
-        .map(|setting| plain(&setting.value))
-        .collect();
-    let path = made
-        .settings
-        .iter()
-        .map(|setting| setting.path.chars().count())
-        .max()
-        .unwrap_or_default();
-    // One long value does not push all origins out of sight.
-    let value = values
-        .iter()
-        .map(|value| value.chars().count())
-        .filter(|count| *count <= 50)
-        .max()
-        .unwrap_or_default();
-    for (setting, shown) in made.settings.iter().zip(&values) {
-        line(
-            text,
-            &format!(
-                "        {:path$}  {shown:value$}  {}",
-                setting.path, setting.origin
-            ),
-        );
-    }
-}
-
-fn needed(text: &mut String, needed: &[RequirementView]) {
-    if needed.is_empty() {
-        return;
-    }
-    let gap = if text.is_empty() { "" } else { "\n" };
-    line(
-        text,
-        &format!(
-            "{gap}required before the pods start; without them the agent does not start or exits, and its pod is not ready:"
-        ),
-    );
-    // One line for the namespaces that need the same.
-    let mut lines: Vec<(String, Vec<&str>, String)> = Vec::new();
-    for RequirementView {
-        namespace,
-        kind,
-        name,
-        key,
-        presence,
-        place,
-    } in needed
-    {
-        let namespace = namespace.as_deref().unwrap_or(UNNAMED);
-        let object = format!("{kind} {name}");
-        let key = key
-            .as_ref()
-            .map(|key| format!(", key {key}"))
-            .unwrap_or_default();
-        let found = place
-            .as_ref()
-            .map_or((*presence).to_owned(), ToString::to_string);
-        let found = format!("{key}: {found}");
-        match lines
-            .iter_mut()
-            .find(|(other, _, there)| (other, there) == (&object, &found))
-        {
-            Some((_, namespaces, _)) => namespaces.push(namespace),
-            None => lines.push((object, vec![namespace], found)),
-        }
-    }
-    for (object, mut namespaces, found) in lines {
-        namespaces.sort_by_key(|namespace| *namespace == UNNAMED);
-        if let [_, .., last] = &mut *namespaces
-            && *last == UNNAMED
-        {
-            *last = UNNAMED_BESIDE_OTHERS;
-        }
-        line(
-            text,
-            &format!("  {object} in {}{found}", namespaces.join(", ")),
-        );
-    }
-}
-
-/// The namespace of resources that name none.
-pub(crate) const UNNAMED: &str = "the namespace of the pods";
-/// The same beside namespaces with a name.
-pub(crate) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods";
-
-fn permitted(text: &mut String, permissions: &[PermissionView]) {
-    let Some(PermissionView { written, .. }) = permissions.first() else {
-        return;
-    };
-    line(
-        text,
-        &format!(
-            "\nrequired permissions ({written} them); without them the agent reports nothing, although its pod is ready:"
-        ),
-    );
-    let (named, unnamed): (Vec<_>, Vec<_>) = permissions
-        .iter()
-        .partition(|permitted| permitted.namespace.is_some());
-    let of_unnamed = if named.is_empty() {
-        UNNAMED
-    } else {
-        UNNAMED_BESIDE_OTHERS
-    };
-    for PermissionView {
-        namespace,
-        service_accounts,
-        get,
-        ..
-    } in named.into_iter().chain(unnamed)
-    {
-        let word = if service_accounts.len() == 1 {
-            "ServiceAccount"
-        } else {
-            "ServiceAccounts"
-        };
-        let names = service_accounts
-            .iter()
-            .map(String::as_str)
-            .collect::<Vec<_>>()
-            .join(", ");
-        let namespace = namespace.as_deref().unwrap_or(of_unnamed);
-        line(
-            text,
-            &format!("  get {}: {word} {names} in {namespace}", get.join(" and ")),
-        );
-    }
-    let mut proxies = permissions
-        .iter()
-        .filter(|permitted| permitted.get.contains(&NODES_PROXY))
-        .peekable();
-    if proxies.peek().is_some() {
-        let is_kubelet = proxies.any(|permitted| permitted.access == KubeletAccess::Kubelet);
-        let less = if is_kubelet {
-            format!("; {LESS}")
-        } else {
-            String::new()
-        };
-        line(text, &format!("  {NODES_PROXY}: {PERMITS}{less}"));
+    match decision.reason.done() {
+        Some(done) => decision.message != ComponentSet::Agent(()).passive(Tense::Conditional, done),
+        None => decision.message != decision.reason.sentence(),
     }
 }

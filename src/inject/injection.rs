@@ -76,22 +76,29 @@ impl ReportedFinding<'_> {
 impl Injection {
     /// Every finding: of the text, then of each pod template, its decision first, then of other resources.
     pub fn diagnostics(&self) -> impl Iterator<Item = ReportedFinding<'_>> {
-        let reported = |finding| self.reported(finding);
-        let findings = self.findings.iter().map(reported);
+        let findings = self.findings.iter().map(|finding| self.reported(finding));
         let of_templates = self.outcomes.iter().flat_map(move |outcome| {
-            std::iter::once(&outcome.decision)
-                .chain(&outcome.warnings)
-                .map(move |finding| ReportedFinding {
-                    resource: Some(outcome.subject()),
-                    outcome: Some(outcome),
-                    ..reported(finding)
-                })
+            let findings = std::iter::once(&outcome.decision).chain(&outcome.warnings);
+            findings.map(move |finding| self.about_template(outcome, finding))
         });
-        findings.chain(of_templates).chain(
-            self.remarks
-                .iter()
-                .map(|remark| self.about_resource(remark)),
-        )
+        let remarks = self
+            .remarks
+            .iter()
+            .map(|remark| self.about_resource(remark));
+        findings.chain(of_templates).chain(remarks)
+    }
+
+    /// The decision or a warning about a pod template.
+    pub(crate) fn about_template<'i>(
+        &self,
+        outcome: &'i Outcome,
+        finding: &'i Finding,
+    ) -> ReportedFinding<'i> {
+        ReportedFinding {
+            resource: Some(outcome.subject()),
+            outcome: Some(outcome),
+            ..self.reported(finding)
+        }
     }
 
     /// Adds what was found in a later part of the text.

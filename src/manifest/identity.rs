@@ -45,9 +45,48 @@ impl Identity {
     pub(crate) fn namespace_or<'a>(&'a self, default: Option<&'a String>) -> Option<&'a String> {
         self.namespace.as_ref().or(default)
     }
+
+    /// Returns `Deployment/shop/web`.
+    pub(crate) fn short_name(&self) -> String {
+        joined([
+            &self.kind,
+            self.namespace.as_deref().unwrap_or_default(),
+            &self.name,
+        ])
+    }
+
+    /// Returns `apps/v1/Deployment/shop/web`, as kpt writes it.
+    pub(crate) fn full_name(&self) -> String {
+        joined([&self.api_version, &self.short_name()])
+    }
+}
+
+/// Joins the parts that are not empty by slashes.
+fn joined<const N: usize>(parts: [&str; N]) -> String {
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("/")
 }
 
 /// Returns true for a kind whose `items` are resources: `List`, `ResourceList` and typed lists such as `DeploymentList`.
 pub(crate) fn is_list(kind: &str) -> bool {
     kind.ends_with("List")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Identity;
+
+    #[test]
+    fn a_resource_is_named_with_its_namespace_where_it_has_one() {
+        let mut identity = Identity {
+            api_version: "apps/v1".into(),
+            kind: "Deployment".into(),
+            name: "web".into(),
+            ..Identity::default()
+        };
+        assert_eq!(identity.full_name(), "apps/v1/Deployment/web");
+        identity.namespace = Some("prod".into());
+        assert_eq!(identity.full_name(), "apps/v1/Deployment/prod/web");
+        assert_eq!(identity.short_name(), "Deployment/prod/web");
+    }
 }

@@ -1,11 +1,12 @@
 //! Kinds of resources that pods depend on: Secrets, ConfigMaps, quotas, LimitRanges, ServiceAccounts.
 
 use kube_core::TypeMeta;
+use serde::Serialize;
 use std::ops::Range;
 use std::rc::Rc;
 
 /// The kinds of objects that a container takes settings from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[non_exhaustive]
 pub enum Source {
     /// A Secret.

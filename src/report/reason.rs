@@ -162,6 +162,37 @@ impl Reason {
     }
 }
 
+/// A problem as tools of code review show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Problem {
+    /// `agent-missing`, or the reason's id.
+    pub(crate) id: &'static str,
+    /// One sentence, without a full stop.
+    pub(crate) sentence: &'static str,
+}
+
+impl Reason {
+    /// Returns the problem that a reviewer sees. A change is named by the state that it ends.
+    pub(crate) fn problem(self) -> Problem {
+        let (id, sentence) = match self {
+            Reason::Injected => ("agent-missing", "the agent is missing"),
+            Reason::Updated => ("agent-outdated", "the agent is out of date"),
+            Reason::Adopted => (
+                "agent-not-adopted",
+                "an agent that this tool did not inject is not adopted",
+            ),
+            Reason::Removed => ("agent-not-wanted", "the agent is present, but not wanted"),
+            other => (other.id(), other.sentence()),
+        };
+        Problem { id, sentence }
+    }
+
+    /// Returns true for what a reviewer acts on: changes that `inject` would make, refusals, warnings and notes.
+    pub(crate) fn is_for_review(self) -> bool {
+        self.done().is_some() || !matches!(self.class(), Class::Done | Class::Skipped)
+    }
+}
+
 /// A set of reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ReasonSet(u128);

@@ -91,7 +91,7 @@ deploy/job.yaml
         = help: write `\"true\"` or `\"false\"`, in quotes
 
 required before the pods start; without them the agent does not start or exits, and its pod is not ready:
-  Secret mackerel-container-agent in shop, key MACKEREL_APIKEY: deploy/job.yaml:9:1
+  in shop: Secret mackerel-container-agent with the key MACKEREL_APIKEY (deploy/job.yaml:9:1)
 
 required permissions (`mackerel-agent-injector rbac` prints them); without them the agent reports nothing, although its pod is ready:
   get nodes/proxy and nodes/stats: ServiceAccount default in shop
@@ -753,7 +753,7 @@ fn permissions_are_listed_by_namespace() {
         ran.stdout
     );
     let ran = folder.run(&["explain", "pods.yaml"]);
-    let needed = "  Secret mackerel-container-agent in shop, the namespace of the other pods, key MACKEREL_APIKEY: not in the input\n";
+    let needed = "  in shop and the namespace of the other pods: Secret mackerel-container-agent with the key MACKEREL_APIKEY (not in the input)\n";
     assert!(ran.stdout.contains(needed), "{}", ran.stdout);
     let ran = folder.run(&[
         "explain",

@@ -52,7 +52,7 @@ fn reasons(case: &Case) -> BTreeSet<Reason> {
 
 /// Adds what each writer shows of the reason in the case.
 fn shown(case: &Case, reason: Reason, seen: &mut String) {
-    let run = Run::of(case);
+    let run = CaseProgram::of(case);
     let id = reason.id();
     writeln!(seen, "== {id}: {}", case.name).unwrap();
     let command = match case.options.direction {
@@ -83,12 +83,12 @@ fn section(seen: &mut String, writer: &str, text: &str) {
 }
 
 /// The program with the configuration and the flags of a case.
-struct Run {
+struct CaseProgram {
     folder: Folder,
     flags: Vec<String>,
 }
 
-impl Run {
+impl CaseProgram {
     fn of(case: &Case) -> Self {
         let mut files = vec![(&*case.file, &*case.text)];
         let mut flags: Vec<String> = case.command.split_whitespace().map(Into::into).collect();

@@ -1,0 +1,129 @@
+//! Objects that must exist before the injected pods start.
+
+use crate::agent::prerequisites::{KeyRef, Requirement};
+use crate::explain::PlaceView;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fmt;
+
+/// The namespace of resources that name none.
+pub(super) const UNNAMED: &str = "the namespace of the pods";
+/// The same beside namespaces with a name.
+pub(super) const UNNAMED_BESIDE_OTHERS: &str = "the namespace of the other pods";
+
+/// An object that must exist.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct RequirementView {
+    /// The pods' namespace; none if neither manifest nor configuration names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) namespace: Option<String>,
+    /// The object.
+    #[serde(flatten)]
+    pub(crate) need: KeyRef,
+    /// Presence in the input.
+    pub(crate) presence: &'static str,
+    /// Place of the object, if it has the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) place: Option<PlaceView>,
+}
+
+impl RequirementView {
+    pub(crate) fn new(requirement: &Requirement, place: Option<PlaceView>) -> Self {
+        Self {
+            namespace: requirement.namespace.clone(),
+            need: requirement.need.clone(),
+            presence: requirement.presence.words(),
+            place,
+        }
+    }
+}
+
+/// `Secret agent with the key KEY (not in the input)`
+impl fmt::Display for RequirementView {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.place {
+            Some(place) => write!(f, "{} ({place})", self.need),
+            None => write!(f, "{} ({})", self.need, self.presence),
+        }
+    }
+}
+
+/// Returns one line for all namespaces that need the same object, of which `limit` are named:
+/// `in shop and blog: Secret agent with the key KEY (not in the input)`.
+pub(crate) fn lines(requirements: &[RequirementView], limit: usize) -> Vec<String> {
+    let mut namespaces: Vec<Vec<Option<&str>>> = Vec::new();
+    let mut objects: Vec<String> = Vec::new();
+    let mut known = HashMap::new();
+    for requirement in requirements {
+        let object = requirement.to_string();
+        let index = *known.entry(object.clone()).or_insert(objects.len());
+        if index == objects.len() {
+            objects.push(object);
+            namespaces.push(Vec::new());
+        }
+        if let Some(group) = namespaces.get_mut(index) {
+            group.push(requirement.namespace.as_deref());
+        }
+    }
+    let groups = namespaces.iter().zip(objects);
+    groups
+        .map(|(names, object)| format!("in {}: {object}", enumerated(names, limit)))
+        .collect()
+}
+
+/// `a, b and the namespace of the other pods`
+fn enumerated(namespaces: &[Option<&str>], limit: usize) -> String {
+    let named: Vec<&str> = namespaces.iter().copied().flatten().collect();
+    let mut names: Vec<String> = named.iter().take(limit).map(|&name| name.into()).collect();
+    if named.len() > limit {
+        names.push(format!("{} more", named.len() - limit));
+    }
+    if named.is_empty() {
+        names.push(UNNAMED.into());
+    } else if named.len() < namespaces.len() {
+        names.push(UNNAMED_BESIDE_OTHERS.into());
+    }
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::prerequisites::Presence;
+    use crate::manifest::related::Source;
+
+    fn requirements(namespaces: &[Option<&str>]) -> Vec<RequirementView> {
+        let view = |namespace: &Option<&str>| RequirementView {
+            namespace: namespace.map(Into::into),
+            need: KeyRef {
+                source: Source::Secret,
+                name: "agent".into(),
+                key: Some("KEY".into()),
+            },
+            presence: Presence::Absent.words(),
+            place: None,
+        };
+        namespaces.iter().map(view).collect()
+    }
+
+    #[test]
+    fn one_line_for_the_namespaces_that_need_the_same_object() {
+        let object = "Secret agent with the key KEY (not in the input)";
+        for (namespaces, place) in [
+            (&[None][..], "the namespace of the pods"),
+            (&[None, Some("a")], "a and the namespace of the other pods"),
+            (&[Some("a"), Some("b")], "a and b"),
+            (
+                &[Some("a"), Some("b"), Some("c"), Some("d")],
+                "a, b and 2 more",
+            ),
+        ] {
+            let lines = lines(&requirements(namespaces), 2);
+            assert_eq!(lines, [format!("in {place}: {object}")]);
+        }
+        assert_eq!(lines(&[], 2), [""; 0]);
+    }
+}
