@@ -114,7 +114,7 @@ fn from_call(configuration: &str) -> Config {
         .unwrap_or_else(|errors| panic!("{errors:#?}\n{text}"))
 }
 
-fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
+pub(crate) fn from_arguments(arguments: &[&str]) -> Result<Config, Vec<String>> {
     let set: Vec<String> = arguments
         .iter()
         .map(|argument| (*argument).to_owned())
