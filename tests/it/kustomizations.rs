@@ -1,5 +1,6 @@
 //! Files that a kustomization of the input names as patches. They need a folder of files, so they cannot be cases.
 
+use crate::corpus;
 use crate::program::{Folder, WEB};
 use crate::tools;
 use std::process::Command;
@@ -307,6 +308,86 @@ fn a_patch_that_opts_out_of_what_is_injected_is_warned_of() {
         let message = "overlay/kustomization.yaml:5:5: this patch opts out of injection";
         assert!(found.iter().all(|line| line.contains(message)), "{found:?}");
     }
+}
+
+/// The warnings of `inject --diff` about the base that name a file of the overlay.
+fn warnings_of_overlay(folder: &Folder, args: &[&str]) -> Vec<String> {
+    let stderr = folder.run(&[&["inject", "--diff"], args].concat()).stderr;
+    stderr
+        .lines()
+        .filter(|line| line.starts_with("warning[") && line.contains("overlay/"))
+        .map(str::to_owned)
+        .collect()
+}
+
+const INJECT_POINTER: &str =
+    "/spec/template/metadata/annotations/agent-injector.contrib.mackerel.io~1inject";
+
+/// Overlays of the base that opt out of injection after it, and the place of the annotation.
+fn overlays_that_opt_out() -> Vec<(String, &'static str)> {
+    let operation = format!("- {{op: add, path: {INJECT_POINTER}, value: \"false\"}}");
+    let json_list = |list: &str| {
+        format!(
+            "resources: [../base]\n{list}:\n- target: {{kind: Deployment, name: web}}\n  patch: |-\n    {operation}\n"
+        )
+    };
+    let annotations = "{agent-injector.contrib.mackerel.io/inject: \"false\"}";
+    vec![
+        (OF_FILE.to_owned(), "overlay/patch.yaml:5:"),
+        (
+            "resources: [../base]\npatchesStrategicMerge: [patch.yaml]\n".to_owned(),
+            "overlay/patch.yaml:5:",
+        ),
+        (
+            merge_patch(&requesting("\"false\"")),
+            "overlay/kustomization.yaml:5:",
+        ),
+        (json_list("patches"), "overlay/kustomization.yaml:5:"),
+        (
+            json_list("patchesJson6902"),
+            "overlay/kustomization.yaml:5:",
+        ),
+        (
+            format!("resources: [../base]\ncommonAnnotations: {annotations}\n"),
+            "overlay/kustomization.yaml:2:",
+        ),
+    ]
+}
+
+#[test]
+fn an_overlay_that_opts_out_after_injection_is_warned_of_in_each_form() {
+    for (overlay, place) in overlays_that_opt_out() {
+        let folder = with_overlay(&overlay);
+        folder.write("overlay/patch.yaml", &request_patch("\"false\""));
+        for paths in [
+            &["."][..],
+            &["base", "overlay"],
+            &["base/web.yaml", "overlay/kustomization.yaml"],
+        ] {
+            let warnings = warnings_of_overlay(&folder, paths);
+            assert_eq!(warnings.len(), 1, "{overlay} {paths:?} {warnings:?}");
+            assert!(warnings[0].contains(place), "{overlay} {warnings:?}");
+        }
+    }
+}
+
+/// The annotations that a component of this repository replaces are those of the agent too.
+#[test]
+fn components_that_patch_what_is_injected_are_named_in_bank_of_anthos() {
+    let Some(files) = corpus::manifests("components_in_bank_of_anthos") else {
+        return;
+    };
+    let folder = Folder::with(&[]);
+    for (name, bytes) in files {
+        if let Some(path) = name.strip_prefix("GoogleCloudPlatform+bank-of-anthos/") {
+            folder.write(path, std::str::from_utf8(&bytes).unwrap());
+        }
+    }
+    let ran = folder.run(&["inject", "--diff", "src"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let component = "src/components/istio-proxy-hold-application-patch/kustomization.yaml";
+    let named = ran.stderr.lines().filter(|line| line.contains(component));
+    assert_eq!(named.count(), 1, "{}", ran.stderr);
 }
 
 #[test]
