@@ -6,7 +6,7 @@ use crate::config::Config;
 use crate::inject::outcome::Remark;
 use crate::manifest::identity::Identity;
 use crate::manifest::item_cache::ItemCache;
-use crate::manifest::kustomize_names::{PREVIOUS_NAMES, previous_names};
+use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::manifest::related::{Location, RelatedKind, Source};
 use crate::manifest::resource::{file, item_types, resources, text};
 use crate::report::Finding;

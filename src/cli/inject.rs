@@ -7,7 +7,7 @@ use crate::cli::discover::{self, FoundBy, InputFile, plain};
 use crate::cli::explain::{self, ExplainRequest};
 use crate::cli::findings::{self, MessageWriter, NamedText};
 use crate::cli::input::{FileState, FileText, STDIN, Unreadable, read_file, shows_manifest};
-use crate::cli::kustomizations::{KustomizePatches, TransformerNote};
+use crate::cli::kustomizations::Kustomizations;
 use crate::cli::messages::{Messages, RunOutcome, Verbosity};
 use crate::cli::{Exit, concatenate, diff, in_place, stdout};
 use crate::config::{Config, InjectionMode, Rbac};
@@ -188,8 +188,6 @@ struct Session<'c> {
     check_fails: bool,
     /// True if a file has a resource; `values.yaml` and `Chart.yaml` have none.
     has_resources: bool,
-    /// A note about the files that change although a transformer injects them.
-    transformer_note: Option<TransformerNote>,
     grants: Grants,
     rbac: RbacCoverage,
     /// The notes `unknown-template` of all files, each with the index of its text.
@@ -252,12 +250,12 @@ pub(crate) fn files(
             run.severity_policy(),
         )?;
     }
-    let patches = KustomizePatches::of(&found.kustomizations, &found.files);
+    let mut kustomizations = Kustomizations::read(&found.kustomizations, &found.files);
     let mut gathered = Session::new(run);
     for file in &found.files {
-        gathered.file(file, &patches, messages)?;
+        gathered.file(file, &mut kustomizations, messages)?;
     }
-    if let Some(note) = gathered.transformer_note.take() {
+    if let Some(note) = kustomizations.into_transformer_note() {
         messages.note_line(note.to_string())?;
     }
     for folder in paths.iter().filter(|path| path.is_dir()) {
@@ -290,7 +288,6 @@ impl<'c> Session<'c> {
             printed: String::new(),
             check_fails: false,
             has_resources: false,
-            transformer_note: None,
             grants: Grants::default(),
             rbac: RbacCoverage::default(),
             notes: BTreeMap::new(),
@@ -301,7 +298,7 @@ impl<'c> Session<'c> {
     fn file(
         &mut self,
         file: &InputFile,
-        patches: &KustomizePatches,
+        kustomizations: &mut Kustomizations,
         messages: &mut Messages,
     ) -> anyhow::Result<()> {
         let name = file.path.display();
@@ -319,14 +316,14 @@ impl<'c> Session<'c> {
             }
             Err(error) => messages.unreadable(&name.to_string(), &error)?,
             Ok(FileText { text, state }) => {
-                let patch = patches.get(&file.path);
+                let patch = kustomizations.naming(&file.path);
                 let mut injection = inject_part(&text, patch, self.run.config, self.run.options);
-                patches.add_conflicts(&file.path, &mut injection.outcomes);
-                let adds_agents = self.run.options.direction == Direction::Inject
-                    && !matches!(self.run.mode, OutputMode::Permissions)
-                    && !injection.edits.is_empty();
-                if adds_agents {
-                    patches.note_transformer(&file.path, &mut self.transformer_note);
+                if self.run.options.direction == Direction::Inject {
+                    kustomizations.add_findings(&file.path, &mut injection.outcomes);
+                    let prints_permissions = matches!(self.run.mode, OutputMode::Permissions);
+                    if !prints_permissions && !injection.edits.is_empty() {
+                        kustomizations.note_transformer(&file.path);
+                    }
                 }
                 let Injection {
                     outcomes,

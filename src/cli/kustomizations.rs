@@ -1,33 +1,34 @@
-//! Patches of the kustomizations of the input and of its parent folders: files that are patches, and fields that they change.
+//! The kustomizations of the input and of its parent folders: files that are patches, and what applies to an injected file.
 
 use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
 use crate::cli::message_list::plural;
-use crate::diagnostic::{LineCounter, LiteralLines};
+use crate::config::API_VERSION;
+use crate::diagnostic::LineCounter;
 use crate::inject::Outcome;
-use crate::inject::patch_conflict::{ChangedBy, PlacedEffect, patch_conflicts};
 use crate::krm_fn::configures_injector;
-use crate::mackerel::annotations::Annotation;
+use crate::mackerel::annotations::PREFIX;
 use crate::manifest::kustomization::{
-    self, Kustomization, NAMES, NamedPatch, PatchEntry, PatchSource,
+    self, GraphNode, Kustomization, KustomizationGraph, NAMES, NamedPatch,
 };
-use crate::manifest::kustomization_graph::{GraphNode, KustomizationGraph, NamesByWay};
-use crate::manifest::patch_effect::{common_annotations, effects};
-use std::cell::{LazyCell, OnceCell};
+use crate::report::{Finding, Reason};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Display, Formatter};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+use yaml_json_patch::pointer::escape;
 
 /// Parent folders in which a kustomization is looked for.
 const MAX_PARENTS: usize = 8;
 
-/// The files that are named as patches, by which kustomization, and the fields that patches change.
+/// The kustomizations of a run.
 #[derive(Debug, Default)]
-pub(crate) struct KustomizePatches {
-    files: HashMap<PathBuf, NamedPatch>,
+pub(crate) struct Kustomizations {
     layers: Vec<Layer>,
-    /// Read for the first pod template.
-    graph: OnceCell<KustomizationGraph>,
+    graph: KustomizationGraph,
+    /// The files that are named as patches.
+    patches: HashMap<PathBuf, NamedPatch>,
+    transformer_note: Option<TransformerNote>,
 }
 
 /// A note about files that a transformer of a kustomization injects.
@@ -69,155 +70,172 @@ struct Layer {
     path: PathBuf,
     text: String,
     content: Kustomization,
-    /// Read for the first template that it may change.
-    effects: OnceCell<Vec<PlacedEffect>>,
+    /// True if a finding names it.
+    is_reported: bool,
+    /// The place of an annotation of this program that it sets. Read for the first pod template.
+    annotation: OnceCell<Option<String>>,
     /// Read for the first file that changes.
     runs_injector: OnceCell<bool>,
 }
 
-impl KustomizePatches {
+impl Kustomizations {
     /// Reads the kustomizations. One that cannot be read names nothing; its error is reported where it is an input itself.
-    pub(crate) fn of(kustomizations: &[PathBuf], files: &[InputFile]) -> Self {
-        let mut patches = Self::default();
-        for path in kustomizations
+    pub(crate) fn read(kustomizations: &[PathBuf], files: &[InputFile]) -> Self {
+        let parents = of_parents(kustomizations, files);
+        let layers: Vec<Layer> = kustomizations
             .iter()
-            .cloned()
-            .chain(of_parents(kustomizations, files))
-        {
-            let Ok(file) = read_file(&path) else { continue };
-            let layer = Layer::new(path, file.text);
+            .chain(&parents)
+            .filter_map(|path| Layer::read(path))
+            .collect();
+        let graph = KustomizationGraph::of(layers.iter().map(Layer::node).collect());
+        let mut patches = HashMap::new();
+        for layer in &layers {
             let mut lines = LineCounter::new(layer.text.as_bytes());
-            for named in &layer.content.patches {
-                let place = place(&layer.path, &mut lines, named.offset);
-                let patch = NamedPatch {
-                    place,
-                    pointer: named.pointer.clone(),
-                };
-                patches
-                    .files
-                    .entry(identity(&layer.folder().join(&named.path)))
-                    .or_insert(patch);
+            for file in &layer.content.patch_files {
+                let path = identity(&layer.folder().join(&file.path));
+                // A file that is also a resource gets its agent as one.
+                if !graph.is_resource(&path) {
+                    patches.entry(path).or_insert_with(|| NamedPatch {
+                        place: place(&layer.path, &mut lines, file.offset),
+                        pointer: file.pointer.clone(),
+                    });
+                }
             }
-            patches.layers.push(layer);
         }
-        if !patches.files.is_empty() {
-            // A file that is also a resource gets its agent as one.
-            let resources: HashSet<PathBuf> = patches
-                .layers
-                .iter()
-                .flat_map(|layer| layer.paths(&layer.content.resources))
-                .collect();
-            patches.files.retain(|file, _| !resources.contains(file));
+        Self {
+            layers,
+            graph,
+            patches,
+            transformer_note: None,
         }
-        patches
     }
 
     /// Returns the entry that names the file as a patch.
-    pub(crate) fn get(&self, file: &Path) -> Option<&NamedPatch> {
-        if self.files.is_empty() {
+    pub(crate) fn naming(&self, file: &Path) -> Option<&NamedPatch> {
+        if self.patches.is_empty() {
             None
         } else {
-            self.files.get(&identity(file))
+            self.patches.get(&identity(file))
         }
     }
 
-    /// Adds a warning to each pod template of a file for each patch that does not fit with its agent or decision.
-    pub(crate) fn add_conflicts(&self, file: &Path, outcomes: &mut [Outcome]) {
-        let reached = LazyCell::new(|| self.reached(file));
-        let effects = || {
-            reached.iter().flat_map(|(layer, names)| {
-                layer
-                    .effects()
-                    .iter()
-                    .map(move |effect| (effect, names.as_slice()))
-            })
-        };
-        for outcome in outcomes {
-            outcome
-                .warnings
-                .extend(patch_conflicts(effects(), file, outcome));
+    /// Returns the note about the files that a transformer injects, if there are any.
+    pub(crate) fn into_transformer_note(self) -> Option<TransformerNote> {
+        self.transformer_note
+    }
+
+    /// Adds a finding about each kustomization that changes a file after it was injected. A kustomization is reported once, by
+    /// the first pod template of the run that it concerns.
+    pub(crate) fn add_findings(&mut self, file: &Path, outcomes: &mut [Outcome]) {
+        if self.layers.is_empty() || outcomes.is_empty() {
+            return;
+        }
+        let reached = self.graph.reached(&identity(file));
+        for index in &reached {
+            let built = self.layers[self.graph.built(&reached, *index)].build_folder();
+            let layer = &mut self.layers[*index];
+            if layer.is_reported {
+                continue;
+            }
+            let Some(finding) = layer.finding(&built) else {
+                continue;
+            };
+            if let Some(outcome) = outcomes
+                .iter_mut()
+                .find(|outcome| concerns(finding.reason, outcome))
+            {
+                layer.is_reported = true;
+                outcome.warnings.push(Finding {
+                    offset: Some(outcome.offset),
+                    ..finding
+                });
+            }
         }
     }
 
     /// Notes that a kustomization injects the file by a transformer: then `kustomize build` shows if an agent is missing.
-    pub(crate) fn note_transformer(&self, file: &Path, note: &mut Option<TransformerNote>) {
-        let reached = self.reached(file);
-        let layers = || reached.iter().map(|(layer, _)| *layer);
-        let Some(layer) = layers().find(|layer| layer.runs_injector()) else {
-            return;
-        };
-        if let Some(note) = note {
-            note.other_files += usize::from(note.kustomization == layer.path);
+    pub(crate) fn note_transformer(&mut self, file: &Path) {
+        if self.layers.is_empty() {
             return;
         }
-        // A component builds nothing by itself; kustomize rejects a cycle.
-        let user = |built: &&Layer| {
-            layers().find(|user| user.paths(&user.content.components).contains(&built.id()))
+        let reached = self.graph.reached(&identity(file));
+        let runs_injector = |index: &&usize| self.layers[**index].runs_injector();
+        let Some(index) = reached.iter().find(runs_injector) else {
+            return;
         };
-        let built = std::iter::successors(Some(layer), user)
-            .take(reached.len())
-            .last()
-            .unwrap_or(layer);
-        let built = Some(built.folder())
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
-        let (kustomization, built, file) = (layer.path.clone(), built.to_owned(), file.to_owned());
-        *note = Some(TransformerNote {
+        let kustomization = self.layers[*index].path.clone();
+        let built = self.layers[self.graph.built(&reached, *index)].build_folder();
+        if let Some(note) = &mut self.transformer_note {
+            note.other_files += usize::from(note.kustomization == kustomization);
+            return;
+        }
+        self.transformer_note = Some(TransformerNote {
             kustomization,
             built,
-            file,
+            file: file.to_owned(),
             other_files: 0,
         });
     }
+}
 
-    /// Returns the kustomizations whose patches and transformers apply to a file, each with the changes of
-    /// names on the ways to it.
-    fn reached(&self, file: &Path) -> Vec<(&Layer, NamesByWay)> {
-        if self.layers.is_empty() {
-            return Vec::new();
+/// Returns true for a pod template that the finding about a kustomization concerns.
+fn concerns(reason: Reason, outcome: &Outcome) -> bool {
+    let decision = outcome.decision.reason;
+    match reason {
+        Reason::KustomizeCheck => {
+            matches!(
+                decision,
+                Reason::Injected | Reason::Updated | Reason::Adopted
+            )
         }
-        let graph = self
-            .graph
-            .get_or_init(|| KustomizationGraph::of(self.layers.iter().map(Layer::node)));
-        graph
-            .reached(&identity(file))
-            .into_iter()
-            .map(|(index, names)| (&self.layers[index], names))
-            .collect()
+        // An overlay may opt out of what is injected here, or request what is not.
+        _ => {
+            let may_change_decision = outcome.agent_list.is_some()
+                || matches!(decision, Reason::NotRequested | Reason::OptedOut);
+            may_change_decision && !outcome.acknowledged.contains(reason)
+        }
     }
 }
 
 impl Layer {
-    fn new(path: PathBuf, text: String) -> Self {
-        Self {
+    fn read(path: &Path) -> Option<Self> {
+        let text = read_file(path).ok()?.text;
+        Some(Self {
             content: kustomization::read(&text),
-            path,
+            path: path.to_owned(),
             text,
-            effects: OnceCell::new(),
+            is_reported: false,
+            annotation: OnceCell::new(),
             runs_injector: OnceCell::new(),
-        }
+        })
     }
 
     fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// The canonical path of its folder.
-    fn id(&self) -> PathBuf {
+    /// Returns the folder as an argument of `kustomize build`.
+    fn build_folder(&self) -> PathBuf {
         let folder = self.folder();
-        identity(if folder.as_os_str().is_empty() {
-            Path::new(".")
+        if folder.as_os_str().is_empty() {
+            PathBuf::from(".")
         } else {
-            folder
-        })
+            folder.to_owned()
+        }
     }
 
-    /// The canonical paths of resources or components.
-    fn paths(&self, names: &[String]) -> Vec<PathBuf> {
-        names
-            .iter()
-            .map(|name| identity(&self.folder().join(name)))
-            .collect()
+    fn node(&self) -> GraphNode {
+        let canonical = |names: &[String]| {
+            names
+                .iter()
+                .map(|name| identity(&self.folder().join(name)))
+                .collect()
+        };
+        GraphNode {
+            folder: identity(&self.build_folder()),
+            resources: canonical(&self.content.resources),
+            components: canonical(&self.content.components),
+        }
     }
 
     /// Returns true if a transformer is this program.
@@ -231,81 +249,43 @@ impl Layer {
         })
     }
 
-    fn node(&self) -> GraphNode {
-        let Kustomization {
-            resources,
-            components,
-            affixes,
-            ..
-        } = &self.content;
-        GraphNode {
-            folder: self.id(),
-            resources: self.paths(resources),
-            components: self.paths(components),
-            affixes: affixes.clone(),
-        }
-    }
-
-    /// Returns the fields that its patches and `commonAnnotations` change.
-    fn effects(&self) -> &[PlacedEffect] {
-        self.effects.get_or_init(|| self.read_effects())
-    }
-
-    fn read_effects(&self) -> Vec<PlacedEffect> {
-        let mut found = Vec::new();
-        let mut own_lines = LineCounter::new(self.text.as_bytes());
-        for entry in &self.content.entries {
-            let (file, text) = match &entry.source {
-                PatchSource::Inline(text) => (None, text.clone()),
-                PatchSource::File(name) => {
-                    let Ok(file) = read_file(&self.folder().join(name)) else {
-                        continue;
-                    };
-                    (Some(joined(self.folder(), name)), file.text)
-                }
-            };
-            let mut lines = LineCounter::new(text.as_bytes());
-            let mut place = |offset| match &file {
-                Some(path) => place(path, &mut lines, offset),
-                None => place(
-                    &self.path,
-                    &mut own_lines,
-                    self.inline_offset(entry, lines.position(offset).line),
-                ),
-            };
-            found.extend(
-                effects(&text, entry.target.as_ref(), Annotation::Inject.key())
-                    .into_iter()
-                    .map(|effect| PlacedEffect {
-                        place: place(effect.offset),
-                        changed_by: ChangedBy::Patch,
-                        effect,
-                    }),
+    /// Returns the finding about what it changes in an injected file; none if it changes nothing.
+    fn finding(&self, built: &Path) -> Option<Finding> {
+        let built = built.display();
+        if let Some(place) = self.annotation.get_or_init(|| self.find_annotation()) {
+            let message = format!(
+                "{place}: kustomize sets this annotation after injection, so it has no effect"
+            );
+            let help = format!("inject the output of `kustomize build {built}` instead");
+            return Some(
+                Finding::about_input(Reason::KustomizeAnnotation, message).with_help(help),
             );
         }
-        found.extend(
-            common_annotations(&self.text, Annotation::Inject.key())
-                .into_iter()
-                .map(|effect| {
-                    let place = place(&self.path, &mut own_lines, effect.offset);
-                    PlacedEffect {
-                        place,
-                        changed_by: ChangedBy::CommonAnnotations,
-                        effect,
-                    }
-                }),
+        if !self.content.has_patches {
+            return None;
+        }
+        let message = format!(
+            "{} has patches, which kustomize applies after injection",
+            self.path.display()
         );
-        found
+        let help = format!("check the output of `kustomize build {built}`");
+        Some(Finding::about_input(Reason::KustomizeCheck, message).with_help(help))
     }
 
-    /// Returns the offset in the kustomization of a line of a patch in its text; of the whole patch if it is no literal block.
-    fn inline_offset(&self, entry: &PatchEntry, line: usize) -> usize {
-        match self.text.get(entry.offset..) {
-            Some(scalar) if scalar.starts_with('|') => {
-                LiteralLines::new(&self.text, entry.offset).start_of_line(line)
-            }
-            _ => entry.offset,
-        }
+    /// Returns the place of the first annotation of this program in the kustomization, or in a file that it names as a patch.
+    fn find_annotation(&self) -> Option<String> {
+        let place_in = |path: &Path, text: &str| {
+            let offset = annotation_offset(text)?;
+            Some(place(path, &mut LineCounter::new(text.as_bytes()), offset))
+        };
+        let in_files = || {
+            self.content.patch_files.iter().find_map(|file| {
+                let path = self.folder().join(&file.path);
+                let text = read_file(&path).ok()?.text;
+                place_in(&shown(identity(&path)), &text)
+            })
+        };
+        place_in(&self.path, &self.text).or_else(in_files)
     }
 }
 
@@ -328,22 +308,21 @@ fn names_injector(folder: &Path, entry: &str, seen: &mut HashSet<PathBuf>) -> bo
     resources.any(|entry| names_injector(&path, &entry, seen))
 }
 
-/// Returns the path to a file for messages, the same from each folder: `overlay` and `../patch.yaml` give `patch.yaml`.
-fn joined(folder: &Path, name: &str) -> PathBuf {
-    Path::new(name)
-        .components()
-        .fold(folder.to_owned(), |mut path, part| {
-            match part {
-                Component::ParentDir
-                    if matches!(path.components().next_back(), Some(Component::Normal(_))) =>
-                {
-                    _ = path.pop()
-                }
-                Component::CurDir => {}
-                _ => path.push(part),
-            }
-            path
-        })
+/// Returns the offset of the first annotation of this program in a patch of either form. `apiVersion` has the same prefix.
+fn annotation_offset(text: &str) -> Option<usize> {
+    let domain = PREFIX.trim_end_matches('/');
+    let mut offsets = text.match_indices(domain).map(|(offset, _)| offset);
+    offsets.find(|offset| {
+        let name = &text[offset + domain.len()..];
+        let is_key = name.starts_with('/') || name.starts_with(escape("/").as_ref());
+        is_key && !text[*offset..].starts_with(API_VERSION)
+    })
+}
+
+/// Returns the path of messages for a canonical path: relative to the current folder, if it is below.
+fn shown(path: PathBuf) -> PathBuf {
+    path.strip_prefix(identity(Path::new(".")))
+        .map_or(path.clone(), Path::to_owned)
 }
 
 /// `kustomization.yaml:3:11`
@@ -357,24 +336,16 @@ fn of_parents(known: &[PathBuf], files: &[InputFile]) -> Vec<PathBuf> {
     let mut seen: HashSet<PathBuf> = known.iter().map(|path| identity(path)).collect();
     let mut folders = HashSet::new();
     let mut found = Vec::new();
-    let here = identity(Path::new("."));
     for file in files {
         let path = identity(&file.path);
         for folder in path.ancestors().skip(1).take(MAX_PARENTS) {
             if !folders.insert(folder.to_owned()) {
                 break;
             }
-            for kustomization in NAMES
-                .iter()
-                .map(|name| folder.join(name))
-                .filter(|path| path.is_file())
-            {
+            let candidates = NAMES.iter().map(|name| folder.join(name));
+            for kustomization in candidates.filter(|path| path.is_file()) {
                 if seen.insert(kustomization.clone()) {
-                    found.push(
-                        kustomization
-                            .strip_prefix(&here)
-                            .map_or(kustomization.clone(), Path::to_owned),
-                    );
+                    found.push(shown(kustomization));
                 }
             }
             if folder.join(".git").exists() {

@@ -12,7 +12,6 @@ mod injection;
 pub(crate) mod kind_counts;
 mod on_namespace;
 pub(crate) mod outcome;
-pub(crate) mod patch_conflict;
 mod pipeline;
 mod plan;
 mod refusal;

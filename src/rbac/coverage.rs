@@ -4,7 +4,7 @@ use crate::agent::kubelet_access::RbacSubject;
 use crate::config::Config;
 use crate::inject::Injection;
 use crate::inject::outcome::Outcome;
-use crate::manifest::kustomize_names::{PREVIOUS_NAMES, previous_names};
+use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::rbac::Grants;
 use crate::rbac::existing::Existing;
 use crate::rbac::objects::{GROUP, objects};

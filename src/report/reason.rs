@@ -108,7 +108,8 @@ reasons! {
     RbacPresent = "rbac-present", Warning, "another object has the name of a generated RBAC object";
     StillInjected = "still-injected", Warning, "an injected agent was neither updated nor removed";
     RecordLost = "record-lost", Warning, "an injected agent has lost its `record` annotation";
-    PatchConflict = "patch-conflict", Warning, "a kustomization replaces or removes a part of the agent, or sets `inject` after injection";
+    KustomizeAnnotation = "kustomize-annotation", Warning, "a kustomization sets an annotation of this tool after injection";
+    KustomizeCheck = "kustomize-check", Note, "a kustomization has patches, which are applied after injection";
     AdoptLosesSettings = "adopt-loses-settings", Warning, "settings of an adopted agent are lost because no annotation keeps them";
     ValueKept = "value-kept", Warning, "a value that was changed after injection was kept";
 }

@@ -467,11 +467,12 @@ fn the_line_for_an_unknown_kind_makes_it_known() {
 }
 
 /// Reasons without a case.
-const ELSEWHERE: [Reason; 7] = [
+const ELSEWHERE: [Reason; 8] = [
     // Of files and folders: see the tests of the command line.
     Reason::HelmTemplate,
     Reason::KustomizePatch,
-    Reason::PatchConflict,
+    Reason::KustomizeAnnotation,
+    Reason::KustomizeCheck,
     Reason::UnreadableFile,
     Reason::NoResources,
     // The decision of `uninject` about a template without an agent.
