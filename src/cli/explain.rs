@@ -72,10 +72,11 @@ fn formatted(
         ExplainFormat::Text => text::text(explanation),
         ExplainFormat::Json => serde_json::to_string_pretty(explanation)? + "\n",
         ExplainFormat::Github => {
-            let of_run = messages
-                .run_errors()
-                .map(|(reason, text)| github::run_error(reason, text));
-            github::github(explanation) + &of_run.collect::<String>()
+            let mut commands = github::github(explanation);
+            for error in messages.run_errors() {
+                commands += &github::run_error(error.reason, &error.text);
+            }
+            commands
         }
         ExplainFormat::Sarif => serde_json::to_string_pretty(&sarif::sarif(explanation))? + "\n",
     })

@@ -1,7 +1,6 @@
 //! Outcomes and findings of one text as messages.
 
-use crate::cli::message_list::{Message, Treatment};
-use crate::cli::messages::{Messages, ShowWhen};
+use crate::cli::messages::{Message, MessageHead, MessageLevel, Messages, Treatment};
 use crate::diagnostic::{Colour, Diagnostic, Place, Renderer, Severity, visible};
 use crate::inject::outcome::ResourceRef;
 use crate::inject::severity::SeverityPolicy;
@@ -64,42 +63,31 @@ pub(crate) fn add(
     reported: &ReportedFinding<'_>,
     direction: Direction,
 ) -> io::Result<()> {
-    let ReportedFinding {
-        finding,
-        severity,
-        resource: subject,
-        ..
-    } = *reported;
+    let finding = reported.finding;
     let reason = finding.reason;
-    let sentence = || {
-        format!(
-            "{}; {}",
-            finding.message,
-            finding.help.as_deref().unwrap_or_default()
-        )
-    };
-    let message = |treatment| writer.message(finding, severity, subject, treatment);
-    if severity == Severity::Info {
-        if !reported.is_decision() {
-            let show_when = if reported.is_acknowledged {
-                ShowWhen::OnRequest
-            } else {
-                ShowWhen::Always
-            };
-            return messages.note(show_when, sentence, message);
-        }
-        // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
-        let show_when = match (direction, reason) {
-            (Direction::Inject, Reason::Removed | Reason::Adopted) => ShowWhen::Always,
-            _ => ShowWhen::OnRequest,
-        };
-        messages.decided(reason, show_when, sentence, message);
-        return Ok(());
-    }
-    if reported.is_decision() || subject.is_none() && reason.class() == Class::Refused {
+    let is_refused_text = reported.resource.is_none() && reason.class() == Class::Refused;
+    if reported.is_decision() || is_refused_text {
         messages.count(reason);
     }
-    messages.add(severity, Some(reason), sentence, message)
+    let level = match reported.severity {
+        Severity::Error => MessageLevel::Error,
+        Severity::Warning => MessageLevel::Warning,
+        Severity::Info if reported.is_decision() => match (direction, reason) {
+            // A removal by `inject` may surprise the user, and so may what an adopted agent has no longer.
+            (Direction::Inject, Reason::Removed | Reason::Adopted) => {
+                MessageLevel::UnexpectedDecision
+            }
+            _ => MessageLevel::Decision,
+        },
+        Severity::Info if reported.is_acknowledged => MessageLevel::Acknowledged,
+        Severity::Info => MessageLevel::Note,
+    };
+    let head = MessageHead {
+        level,
+        reason: Some(reason),
+        sentence: finding.message_with_help(),
+    };
+    messages.add(head, |treatment| writer.message(reported, treatment))
 }
 
 /// `info: ClusterRoles and bindings: 2 added, 1 taken out`
@@ -131,15 +119,11 @@ pub(crate) fn add_about_input(
     finding: &Finding,
     policy: SeverityPolicy,
 ) -> io::Result<()> {
-    let (severity, is_acknowledged) = (policy.severity(finding), policy.is_acknowledged(finding));
     let reported = ReportedFinding {
-        finding,
-        severity,
-        is_acknowledged,
-        resource: None,
-        outcome: None,
+        is_acknowledged: policy.is_acknowledged(finding),
+        ..ReportedFinding::of_input(finding, policy.severity(finding))
     };
-    if severity == Severity::Error {
+    if reported.severity == Severity::Error {
         messages.keep_run_error(Some(finding.reason), format!("{name}: {}", finding.message));
     }
     let mut writer = MessageWriter::source_lines(NamedText { name, text: "" }, messages.colour());
@@ -153,12 +137,13 @@ pub(crate) fn error(
     finding: &Finding,
 ) -> io::Result<()> {
     let mut writer = MessageWriter::source_lines(input, messages.colour());
-    messages.add(
-        Severity::Error,
-        None,
-        || finding.message.clone(),
-        |treatment| writer.message(finding, Severity::Error, None, treatment),
-    )
+    let head = MessageHead {
+        level: MessageLevel::Error,
+        reason: None,
+        sentence: String::new(),
+    };
+    let reported = ReportedFinding::of_input(finding, Severity::Error);
+    messages.add(head, |treatment| writer.message(&reported, treatment))
 }
 
 impl<'t> MessageWriter<'t> {
@@ -179,49 +164,34 @@ impl<'t> MessageWriter<'t> {
     }
 
     /// Returns a message. Its picture is drawn only if it is shown.
-    fn message(
-        &mut self,
-        finding: &Finding,
-        severity: Severity,
-        subject: Option<ResourceRef<'_>>,
-        treatment: Treatment,
-    ) -> Message {
-        let line = self.line(finding, severity, subject);
+    fn message(&mut self, reported: &ReportedFinding<'_>, treatment: Treatment) -> Message {
         let Some(input) = self.input else {
-            let place = subject.map(|subject| place_of_call(subject, finding));
-            let diagnostic = Diagnostic::of(finding, severity, "", &[]);
-            let diagnostic = Diagnostic {
-                place: place.clone().map(Place::of_whole),
-                ..diagnostic
-            };
-            return Message {
-                line,
-                picture: self.renderer.open_picture(&diagnostic),
-                place: place.unwrap_or_default(),
-            };
+            return self.message_of_call(reported);
         };
-        let text = input.text.as_bytes();
-        let offset = finding.offset.or(subject.map(|subject| subject.offset));
+        let ReportedFinding {
+            finding, resource, ..
+        } = *reported;
+        let offset = finding.offset.or(resource.map(|resource| resource.offset));
         let place = self.position(input, offset);
+        let about = resource.map(|resource| field_of(resource, finding));
+        let line = line(&place, about.as_deref(), reported);
         if treatment != Treatment::Shown {
             return Message {
                 place,
                 ..Message::of_line(line)
             };
         }
-        let mut diagnostic = Diagnostic::of(finding, severity, input.name, text);
+        let text = input.text.as_bytes();
+        let mut diagnostic = Diagnostic::of(finding, reported.severity, input.name, text);
         diagnostic.place = Some(match offset {
             Some(offset) => Place::of_lines(input.name, text, offset..offset.saturating_add(1)),
             None => Place::of_whole(input.name),
         });
-        if let Some(subject) = subject {
-            diagnostic
-                .notes
-                .push(format!("in {}", place_of(subject, finding)));
-        }
-        if let Some(source) = finding
-            .offset
-            .and_then(|offset| self.source(input.text, offset))
+        diagnostic
+            .notes
+            .extend(about.map(|about| format!("in {about}")));
+        if let Some(offset) = finding.offset
+            && let Some(source) = self.source(input.text, offset)
         {
             diagnostic.notes.push(format!("rendered from {source}"));
         }
@@ -229,6 +199,25 @@ impl<'t> MessageWriter<'t> {
             line,
             picture: self.renderer.open_picture(&diagnostic),
             place,
+        }
+    }
+
+    /// Returns a message for the user of an orchestrator.
+    fn message_of_call(&mut self, reported: &ReportedFinding<'_>) -> Message {
+        let finding = reported.finding;
+        let place = reported.resource.map(|resource| {
+            let field = field_of(resource, finding);
+            match resource.file {
+                Some((path, _)) => format!("{field} ({path})"),
+                None => field,
+            }
+        });
+        let mut diagnostic = Diagnostic::of(finding, reported.severity, "", &[]);
+        diagnostic.place = place.clone().map(Place::of_whole);
+        Message {
+            line: line("", place.as_deref(), reported),
+            picture: self.renderer.open_picture(&diagnostic),
+            place: place.unwrap_or_default(),
         }
     }
 
@@ -257,48 +246,30 @@ impl<'t> MessageWriter<'t> {
         let at = self.renderer.position(input.text.as_bytes(), offset);
         format!("{}:{}:{}", input.name, at.line, at.column)
     }
+}
 
-    /// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`, or
-    /// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
-    fn line(
-        &mut self,
-        finding: &Finding,
-        severity: Severity,
-        subject: Option<ResourceRef<'_>>,
-    ) -> String {
-        let mut line = String::new();
-        let mut about = subject.map(|subject| place_of_call(subject, finding));
-        if let Some(input) = self.input {
-            line += &self.position(
-                input,
-                finding.offset.or(subject.map(|subject| subject.offset)),
-            );
-            line += ": ";
-            about = subject.map(|subject| place_of(subject, finding));
-        }
-        line += &format!("{}[{}]: ", severity.name(), finding.reason.id());
-        if let Some(about) = about {
-            line += &format!("{about}: ");
-        }
-        line += &finding.message;
-        if let Some(help) = &finding.help {
-            line += &format!("; {help}");
-        }
-        visible(&line).into_owned()
+/// `web.yaml:3:1: info[injected]: apps/v1/Deployment/prod/web: the agent was added`, or
+/// `error[hand-edited]: apps/v1/Deployment/prod/web spec.template (deploy.yaml): the agent was edited by hand`
+fn line(place: &str, about: Option<&str>, reported: &ReportedFinding<'_>) -> String {
+    let mut line = String::new();
+    if !place.is_empty() {
+        line += &format!("{place}: ");
     }
+    let id = reported.finding.reason.id();
+    line += &format!("{}[{id}]: ", reported.severity.name());
+    if let Some(about) = about {
+        line += &format!("{about}: ");
+    }
+    line += &reported.finding.message_with_help();
+    visible(&line).into_owned()
 }
 
 /// `apps/v1/Deployment/prod/web spec.template.spec.hostNetwork`
-fn place_of(subject: ResourceRef<'_>, finding: &Finding) -> String {
+fn field_of(resource: ResourceRef<'_>, finding: &Finding) -> String {
     let field = field_path(&finding.pointer);
-    let space = if field.is_empty() { "" } else { " " };
-    subject.identity.full_name() + space + &field
-}
-
-/// `apps/v1/Deployment/prod/web spec.template (deploy.yaml)`
-fn place_of_call(subject: ResourceRef<'_>, finding: &Finding) -> String {
-    let file = subject.file.as_ref().map(|(path, _)| format!(" ({path})"));
-    place_of(subject, finding) + &file.unwrap_or_default()
+    format!("{} {field}", resource.identity.full_name())
+        .trim_end()
+        .to_owned()
 }
 
 #[cfg(test)]

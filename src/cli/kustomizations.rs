@@ -2,7 +2,7 @@
 
 use crate::cli::discover::{InputFile, identity};
 use crate::cli::input::read_file;
-use crate::cli::message_list::plural;
+use crate::cli::messages::plural;
 use crate::config::API_VERSION;
 use crate::diagnostic::LineCounter;
 use crate::inject::Outcome;

@@ -21,7 +21,6 @@ mod in_place;
 mod inject;
 mod input;
 mod kustomizations;
-mod message_list;
 mod messages;
 mod prerequisites;
 mod stdin;

@@ -95,7 +95,7 @@ fn call(
             if !error.is::<AlreadyReported>() {
                 messages.error(error)?;
             }
-            envelope.failure(messages.error_lines())
+            envelope.failure(messages.run_errors().iter().map(|error| &*error.text))
         }
     };
     let (ending, exit) = match answer.status {

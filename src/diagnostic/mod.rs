@@ -130,6 +130,14 @@ impl<'t> Diagnostic<'t> {
         }
     }
 
+    /// Returns `message; help`.
+    pub(crate) fn message_with_help(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}; {help}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// Sets the place.
     pub(crate) fn at(mut self, place: Place<'t>) -> Self {
         self.place = Some(place);
@@ -187,12 +195,17 @@ impl<'t> Renderer<'t> {
         self.lines.insert(lines).position(offset)
     }
 
+    /// Renders a place: `file:line:column`, or `--set #2` for an argument.
+    pub(crate) fn place(&mut self, place: &Place<'t>) -> String {
+        let at = self.position(place.text, place.range.start);
+        place.shown(&at)
+    }
+
     /// Renders one line, without line break: `file:line:column: error[id]: message`.
     pub fn line(&mut self, diagnostic: &Diagnostic<'t>) -> String {
         let mut out = String::new();
         if let Some(place) = &diagnostic.place {
-            let at = self.position(place.text, place.range.start);
-            let _ = write!(out, "{}: ", place.shown(&at));
+            out = self.place(place) + ": ";
         }
         self.title(diagnostic, &mut out);
         out

@@ -54,6 +54,19 @@ pub struct ReportedFinding<'i> {
     pub outcome: Option<&'i Outcome>,
 }
 
+impl<'i> ReportedFinding<'i> {
+    /// Returns a finding about an input as a whole.
+    pub(crate) fn of_input(finding: &'i Finding, severity: Severity) -> Self {
+        ReportedFinding {
+            finding,
+            severity,
+            is_acknowledged: false,
+            resource: None,
+            outcome: None,
+        }
+    }
+}
+
 impl ReportedFinding<'_> {
     /// True for the decision about a pod template, false for every other finding.
     #[must_use]
@@ -126,13 +139,9 @@ impl Injection {
     }
 
     fn reported<'i>(&self, finding: &'i Finding) -> ReportedFinding<'i> {
-        let is_acknowledged = self.severity_policy.is_acknowledged(finding);
         ReportedFinding {
-            finding,
-            severity: self.severity(finding),
-            is_acknowledged,
-            resource: None,
-            outcome: None,
+            is_acknowledged: self.severity_policy.is_acknowledged(finding),
+            ..ReportedFinding::of_input(finding, self.severity(finding))
         }
     }
 

@@ -229,12 +229,9 @@ impl<'c> Envelope<'c> {
     }
 
     /// The answer where no item was looked at, because of the configuration or the arguments.
-    pub(crate) fn failure(&self, messages: impl Iterator<Item = String>) -> FunctionAnswer {
+    pub(crate) fn failure<'m>(&self, messages: impl Iterator<Item = &'m str>) -> FunctionAnswer {
         let earlier = self.earlier_results();
-        let messages: Vec<String> = messages.collect();
-        let results = messages
-            .iter()
-            .map(|message| FunctionResult::error(message));
+        let results = messages.map(FunctionResult::error);
         let results: Vec<_> = results.filter(|result| earlier.lacks(*result)).collect();
         FunctionAnswer {
             edits: self.add_results(&results),

@@ -56,6 +56,14 @@ impl Finding {
         Self::new(Reason::VerifyFailed, message, offset, "").with_help(help)
     }
 
+    /// Returns `message; help`.
+    pub(crate) fn message_with_help(&self) -> String {
+        match &self.help {
+            Some(help) => format!("{}; {help}", self.message),
+            None => self.message.clone(),
+        }
+    }
+
     /// Returns false if the reason is reported once per run, and was, with the same message and help.
     pub(crate) fn first_time(&self, seen: &mut SeenMessages) -> bool {
         !self.reason.is_said_once() || seen.insert(self.said())

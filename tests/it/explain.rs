@@ -840,7 +840,7 @@ fn errors_about_paths_are_annotations_without_a_file() {
     );
     let unreadable = check(&["latin.yaml"]);
     assert!(
-        unreadable.stdout.starts_with("::error::latin.yaml: "),
+        unreadable.stdout.starts_with("::error::latin.yaml:2:21: "),
         "{unreadable:?}"
     );
     let empty = check(&["--strict", "none"]);

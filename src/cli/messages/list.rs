@@ -46,7 +46,7 @@ impl Limits {
 
 /// The treatment of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Treatment {
+pub(crate) enum Treatment {
     /// It is shown.
     Shown,
     /// The message with this index has the same sentence and names the place of this one too.
@@ -134,11 +134,6 @@ impl MessageList {
         }
     }
 
-    /// The lines of the shown messages.
-    pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
-        self.shown.iter().map(|shown| &*shown.message.line)
-    }
-
     /// The shown messages, and how many are left out. `what` names one of them, `how` says where all are.
     pub(super) fn pictures(&self, what: &str, how: Option<&str>) -> Vec<String> {
         let pictures = self.shown.iter().map(
@@ -193,7 +188,7 @@ impl MessageList {
     }
 }
 
-pub(super) fn plural(count: usize, what: &str) -> String {
+pub(crate) fn plural(count: usize, what: &str) -> String {
     if count == 1 {
         format!("1 {what}")
     } else {
