@@ -2,9 +2,10 @@
 
 use crate::cli::args::Common;
 use crate::cli::findings::{self, MessageWriter};
-use crate::cli::inject::{self, EntryPoint, OutputMode, RunContext, RunRequest};
+use crate::cli::inject;
 use crate::cli::input::{STDIN, read_stdin};
 use crate::cli::messages::{Messages, RunOutcome};
+use crate::cli::run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use crate::cli::{AlreadyReported, Exit, configuration, stdout};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::krm_fn::{self, Call, CallStatus};

@@ -1,0 +1,186 @@
+//! The end of a run: everything is written, or nothing. One function for each form of output.
+
+use crate::cli::args::ExplainFormat;
+use crate::cli::discover::plain;
+use crate::cli::explain::{self, ExplainRequest};
+use crate::cli::findings::{self, NamedText};
+use crate::cli::messages::RunOutcome;
+use crate::cli::run::OutputMode;
+use crate::cli::session::Session;
+use crate::cli::{Exit, concatenate, in_place, stdout};
+use crate::rbac;
+use crate::report::{Finding, Reason};
+use std::io;
+use yaml_json_patch::ErrorKind;
+use yaml_json_patch::edit::{self, pieces};
+
+impl Session<'_> {
+    /// Writes the output and the messages.
+    pub(super) fn finish(self) -> anyhow::Result<Exit> {
+        match self.run.mode {
+            OutputMode::Manifests => self.print_manifests(),
+            OutputMode::InPlace => self.change_files(),
+            OutputMode::Diff | OutputMode::Patches => self.print_changes(),
+            OutputMode::Check | OutputMode::CheckAndDiff => {
+                let check_fails = self.check_fails;
+                let exit = self.print_changes()?;
+                Ok(exit.after_check(check_fails))
+            }
+            OutputMode::CheckReport(format) => self.print_check_report(format),
+            OutputMode::Explanation(request) => self.explain(request),
+            OutputMode::Permissions => self.print_permissions(),
+        }
+    }
+
+    fn print_manifests(mut self) -> anyhow::Result<Exit> {
+        self.refuse_open_ends()?;
+        if self.messages.has_errors() {
+            return self.fail(RunOutcome::NothingWritten);
+        }
+        let is_of_files = self.files.iter().any(|file| file.state.is_some());
+        let ending = if is_of_files {
+            RunOutcome::Printed
+        } else {
+            RunOutcome::Given
+        };
+        self.log_end(ending)?;
+        let texts: Vec<&str> = self.files.iter().map(|file| &*file.text).collect();
+        let separators = concatenate::separators(&texts);
+        let files = self.files.iter().zip(&separators).enumerate();
+        stdout::write(files.flat_map(|(index, (file, separator))| {
+            let pieces = concatenate::joined(index, pieces(&file.text, file.edits()));
+            std::iter::once(separator.as_str()).chain(pieces)
+        }))?;
+        self.messages.show(Some(ending));
+        Ok(Exit::Done)
+    }
+
+    /// Reports texts to which stdout cannot append another one.
+    fn refuse_open_ends(&mut self) -> io::Result<()> {
+        let last = self.files.iter().rposition(|file| !file.text.is_empty());
+        for file in self.files.iter().take(last.unwrap_or_default()) {
+            if file.text.ends_with('\n')
+                || !concatenate::must_be_last(&edit::apply(&file.text, file.edits()))
+            {
+                continue;
+            }
+            let word = ErrorKind::OpenBlockScalar.word();
+            let message = format!(
+                "{word}: the file ends inside a block scalar without a line break, so the next file would change its value"
+            );
+            let help = "end the file with a line break, name it last, or use `-i`";
+            let finding = Finding::new(Reason::Uneditable, message, file.text.len(), "");
+            let input = NamedText {
+                name: &file.name,
+                text: &file.text,
+            };
+            findings::error(self.messages, input, &finding.with_help(help))?;
+        }
+        Ok(())
+    }
+
+    fn change_files(self) -> anyhow::Result<Exit> {
+        let mut prepared = Vec::new();
+        if !self.messages.has_errors() {
+            for file in &self.files {
+                let Some(state) = file.state.filter(|_| !file.edits().is_empty()) else {
+                    continue;
+                };
+                let new_text = pieces(&file.text, file.edits());
+                match in_place::prepare(&file.path, state, new_text, prepared.len()) {
+                    Ok(file) => prepared.push(file),
+                    Err(error) => {
+                        let error = format!("{}: {}", file.name, plain(&error));
+                        self.messages.error(error)?;
+                    }
+                }
+            }
+        }
+        if self.messages.has_errors() {
+            return self.fail(RunOutcome::NothingChanged);
+        }
+        let files = prepared.len();
+        let mut session = self;
+        let ending = RunOutcome::Changed { files };
+        session.log_end(ending)?;
+        in_place::commit(prepared)?;
+        session.messages.show(Some(ending));
+        Ok(Exit::Done)
+    }
+
+    /// Prints the diff, the list or the patches.
+    fn print_changes(mut self) -> anyhow::Result<Exit> {
+        if self.messages.has_errors() {
+            return self.fail(RunOutcome::NothingShown);
+        }
+        self.log_end(RunOutcome::Shown)?;
+        match self.run.mode {
+            OutputMode::Diff | OutputMode::CheckAndDiff => stdout::write_diff(&self.printed)?,
+            _ => stdout::write([&*self.printed])?,
+        }
+        self.messages.show(Some(RunOutcome::Shown));
+        Ok(Exit::Done)
+    }
+
+    fn print_check_report(mut self, format: ExplainFormat) -> anyhow::Result<Exit> {
+        let config = self.run.config;
+        let report = explain::check_report(format, &self.texts(), config, self.messages)?;
+        let (ending, exit) = if self.messages.has_errors() {
+            self.messages.log_summary(RunOutcome::NothingShown)?;
+            (RunOutcome::NothingShown, Exit::Trouble)
+        } else {
+            self.log_end(RunOutcome::Shown)?;
+            (RunOutcome::Shown, Exit::Done.after_check(self.check_fails))
+        };
+        stdout::write([&*report])?;
+        self.messages.show(Some(ending));
+        Ok(exit)
+    }
+
+    fn explain(self, request: ExplainRequest<'_>) -> anyhow::Result<Exit> {
+        let config = self.run.config;
+        explain::print(
+            request,
+            &self.texts(),
+            &self.requirements,
+            config,
+            self.messages,
+        )
+    }
+
+    fn print_permissions(mut self) -> anyhow::Result<Exit> {
+        if self.messages.has_errors() {
+            return self.fail(RunOutcome::NothingShown);
+        }
+        let grants = std::mem::take(&mut self.grants);
+        let ending = RunOutcome::Permitted(&grants);
+        self.log_end(ending)?;
+        stdout::write([&*rbac::manifest(&grants, self.run.config)])?;
+        self.messages.show(Some(ending));
+        Ok(Exit::Done)
+    }
+
+    /// Ends a run whose errors hold back its output.
+    fn fail(self, ending: RunOutcome<'_>) -> anyhow::Result<Exit> {
+        self.messages.log_summary(ending)?;
+        self.messages.show(Some(ending));
+        Ok(Exit::Trouble)
+    }
+
+    /// Logs the summary and adds the objects that the pods need.
+    fn log_end(&mut self, ending: RunOutcome<'_>) -> io::Result<()> {
+        self.messages.log_summary(ending)?;
+        let has_rbac = self.rbac.is_complete(self.run.config);
+        self.messages.needed(&self.requirements, has_rbac)
+    }
+}
+
+impl Exit {
+    /// Returns the exit code of a check that found something, unless the run failed.
+    fn after_check(self, check_fails: bool) -> Self {
+        match self {
+            Exit::Done if check_fails => Exit::Found,
+            exit => exit,
+        }
+    }
+}

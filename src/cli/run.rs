@@ -1,0 +1,133 @@
+//! The arguments of a run of `inject`, `uninject`, `explain` and `rbac`.
+
+use crate::cli::args::{ExplainFormat, InjectArgs, Output};
+use crate::cli::explain::ExplainRequest;
+use crate::config::{Config, Rbac};
+use crate::inject::severity::SeverityPolicy;
+use crate::options::{Direction, Options, Permissions, Tense};
+
+/// Entry point of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum EntryPoint {
+    /// No command: a post-renderer, unless a ResourceList comes.
+    Helm,
+    /// `inject -` or `uninject -`.
+    Command,
+    /// kustomize's legacy exec plugin: documents, never a ResourceList.
+    LegacyPlugin,
+}
+
+/// Output of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) enum OutputMode<'a> {
+    /// The manifests, on stdout.
+    #[default]
+    Manifests,
+    /// The files, which are rewritten.
+    InPlace,
+    /// A diff of the changes.
+    Diff,
+    /// A list of the changes, and the exit code.
+    Check,
+    /// Both.
+    CheckAndDiff,
+    /// The changes and the findings for tools of code review, and the exit code.
+    CheckReport(ExplainFormat),
+    /// RFC 6902 patches.
+    Patches,
+    /// Decisions with their causes.
+    Explanation(ExplainRequest<'a>),
+    /// RBAC manifests.
+    Permissions,
+}
+
+impl OutputMode<'_> {
+    /// The command `rbac` prints all permissions, whatever the configuration says about writing them.
+    pub(crate) fn configured(self, mut config: Config) -> Config {
+        if matches!(self, OutputMode::Permissions) {
+            config.spec.rbac = Rbac {
+                generate: true,
+                allow_nodes_proxy: true,
+            };
+        }
+        config
+    }
+}
+
+impl From<&InjectArgs> for OutputMode<'_> {
+    fn from(over: &InjectArgs) -> Self {
+        match (over.in_place, over.check, over.diff, over.output) {
+            (true, ..) => OutputMode::InPlace,
+            (_, true, _, Some(Output::Github)) => OutputMode::CheckReport(ExplainFormat::Github),
+            (_, true, _, Some(Output::Sarif)) => OutputMode::CheckReport(ExplainFormat::Sarif),
+            (_, true, true, _) => OutputMode::CheckAndDiff,
+            (_, true, false, _) => OutputMode::Check,
+            (_, false, true, _) => OutputMode::Diff,
+            (.., Some(Output::Patch)) => OutputMode::Patches,
+            _ => OutputMode::Manifests,
+        }
+    }
+}
+
+/// Arguments of a run.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct RunRequest<'a> {
+    pub(crate) mode: OutputMode<'a>,
+    pub(crate) options: Options,
+}
+
+/// Arguments and configuration of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunContext<'c> {
+    pub(crate) mode: OutputMode<'c>,
+    pub(crate) options: Options,
+    pub(crate) config: &'c Config,
+}
+
+impl RunRequest<'_> {
+    /// True where the output is manifests in any form, which `rbac.generate` would have to change.
+    pub(crate) fn writes_manifests(self) -> bool {
+        self.options.direction == Direction::Inject
+            && !matches!(
+                self.mode,
+                OutputMode::Permissions | OutputMode::Explanation(_)
+            )
+    }
+}
+
+impl<'c> RunContext<'c> {
+    pub(crate) fn new(asked: RunRequest<'c>, config: &'c Config) -> Self {
+        let tense = match asked.mode {
+            OutputMode::Manifests | OutputMode::InPlace => Tense::Past,
+            _ => Tense::Conditional,
+        };
+        Self {
+            mode: asked.mode,
+            options: Options {
+                tense,
+                ..asked.options
+            },
+            config,
+        }
+    }
+
+    /// Sets the place for permissions, unless only permissions are printed.
+    pub(crate) fn with(self, permissions: Permissions) -> Self {
+        let permissions = if matches!(self.mode, OutputMode::Permissions) {
+            Permissions::Leave
+        } else {
+            permissions
+        };
+        Self {
+            options: Options {
+                permissions,
+                ..self.options
+            },
+            ..self
+        }
+    }
+
+    pub(crate) fn severity_policy(self) -> SeverityPolicy {
+        SeverityPolicy::of(self.config, self.options)
+    }
+}
