@@ -5,8 +5,11 @@ use crate::agent::canonical::{Digest, ReplaceableNames, canonical_parts, take_na
 use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
-use crate::config::{self, CONFIG_FOLDER, Config, KubeletConnection};
-use crate::mackerel::env::{VARIABLES, Variable};
+use crate::config::{
+    AgentSettings, CONFIG_FOLDER, Config, ConfigMapKeyRef, Field, Kubelet, KubeletConnection,
+    SecretKeyRef, Setting as _, SettingRow, variables,
+};
+use crate::mackerel::env::{KUBELET_HOST, NODE_NAME, Variable, VariableForm};
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
 use crate::manifest::qos;
 use k8s_openapi::api::core::v1::{
@@ -276,20 +279,18 @@ fn shadowed(config: &Config) -> Vec<ShadowedSetting> {
             .iter()
             .any(|variable| variable.name == name)
     };
-    let of = |variable: &Variable| {
+    let shadowed = |(setting, variable): (&'static SettingRow, Variable)| {
+        let in_file = setting.file?;
         let setting = if in_env(variable.name) {
-            "agent.env"
+            AgentSettings::env()
+        } else if config.is_explicit(setting.path) {
+            setting
         } else {
-            variable.setting
+            return None;
         };
-        let is_set = setting == "agent.env" || config.is_explicit(setting);
-        Some(ShadowedSetting {
-            in_file: variable.in_file?,
-            setting,
-        })
-        .filter(|_| is_set)
+        Some(ShadowedSetting { in_file, setting })
     };
-    VARIABLES.iter().filter_map(of).collect()
+    variables().filter_map(shadowed).collect()
 }
 
 /// True for a variable whose reference the user has marked `optional`.
@@ -325,12 +326,12 @@ impl ReplaceableName {
         ReplaceableName::ConfigMap,
     ];
 
-    /// Returns the setting, as a dotted path.
-    pub(crate) fn setting(self) -> &'static str {
+    /// Returns the setting that gives it.
+    pub(crate) fn setting(self) -> &'static SettingRow {
         match self {
-            ReplaceableName::Image => "agent.image",
-            ReplaceableName::Secret => "apiKey.secretKeyRef.name",
-            ReplaceableName::ConfigMap => "agent.config.configMapKeyRef.name",
+            ReplaceableName::Image => AgentSettings::image(),
+            ReplaceableName::Secret => SecretKeyRef::name(),
+            ReplaceableName::ConfigMap => ConfigMapKeyRef::name(),
         }
     }
 }
@@ -380,14 +381,10 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     let spec = &config.spec;
     let access = spec.kubelet_connection();
     let (platform, node) = match access {
-        KubeletConnection::ApiServer => (
-            "eks_fargate",
-            field("MACKEREL_KUBERNETES_NODE_NAME", "spec.nodeName"),
-        ),
-        KubeletConnection::ReadOnly { .. } | KubeletConnection::Tls { .. } => (
-            "kubernetes",
-            field("MACKEREL_KUBERNETES_KUBELET_HOST", "status.hostIP"),
-        ),
+        KubeletConnection::ApiServer => ("eks_fargate", field(NODE_NAME, "spec.nodeName")),
+        KubeletConnection::ReadOnly { .. } | KubeletConnection::Tls { .. } => {
+            ("kubernetes", field(KUBELET_HOST, "status.hostIP"))
+        }
     };
     let mut env = vec![
         plain(PLATFORM, platform),
@@ -399,24 +396,24 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
         KubeletConnection::ApiServer => {}
         KubeletConnection::ReadOnly { port } => {
             env.push(plain(
-                "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT",
+                Kubelet::read_only_port().variable_name(),
                 port.to_string(),
             ));
         }
         KubeletConnection::Tls { port, insecure } => {
             // "0" makes the agent use the TLS port.
-            env.push(plain("MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT", "0"));
+            env.push(plain(Kubelet::read_only_port().variable_name(), "0"));
             if port != 10250 {
-                env.push(plain("MACKEREL_KUBERNETES_KUBELET_PORT", port.to_string()));
+                env.push(plain(Kubelet::port().variable_name(), port.to_string()));
             }
             // Any value, "false" too, turns verification off.
             if insecure {
-                env.push(plain("MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS", "true"));
+                env.push(plain(Kubelet::insecure_tls().variable_name(), "true"));
             }
         }
     }
     env.push(api_key(config, sidecar));
-    env.extend(settings(&spec.agent));
+    push_settings(&spec.agent.fields(), &spec.agent, &mut env);
     env.push(plain("TMPDIR", TMP_FOLDER));
     for variable in &spec.agent.env {
         let variable = EnvVar {
@@ -437,51 +434,41 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
     env
 }
 
-/// Returns the variables of the settings below `agent`. Unset ones are left out: the agent has its own defaults.
-fn settings(agent: &config::AgentSettings) -> impl Iterator<Item = EnvVar> + '_ {
-    let roles: Vec<String> = agent.roles.iter().map(ToString::to_string).collect();
-    let location = agent.config.variable();
-    let polling = agent.config.polling_minutes.filter(|_| location.is_some());
-    let set: [(&str, Option<Cow<'_, str>>); 10] = [
-        (
-            "MACKEREL_APIBASE",
-            agent.api_base.as_deref().map(Cow::Borrowed),
-        ),
-        (
-            "MACKEREL_ROLES",
-            (!roles.is_empty()).then(|| roles.join(",").into()),
-        ),
-        (
-            "MACKEREL_DISPLAY_NAME",
-            agent.display_name.as_deref().map(Cow::Borrowed),
-        ),
-        ("MACKEREL_MEMO", agent.memo.as_deref().map(Cow::Borrowed)),
-        ("MACKEREL_AGENT_CONFIG", location),
-        (
-            "MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES",
-            polling.map(|minutes| minutes.to_string().into()),
-        ),
-        (
-            "MACKEREL_HOST_STATUS_ON_START",
-            agent
-                .host_status_on_start
-                .map(|status| status.as_str().into()),
-        ),
-        (
-            "MACKEREL_HOST_ID_STORE",
-            Some(agent.host_id_store.as_str().into()),
-        ),
-        (
-            "MACKEREL_IGNORE_CONTAINER",
-            Some(ignored(agent.ignore_container.as_deref()).into()),
-        ),
-        (
-            "MACKEREL_LOG_LEVEL",
-            agent.log_level.map(|level| level.as_str().into()),
-        ),
-    ];
-    set.into_iter()
-        .filter_map(|(name, value)| Some(plain(name, value?)))
+/// Adds the variables of settings. Unset ones are left out: the agent has its own defaults. Without a variable of a group, those
+/// below it would have no effect.
+fn push_settings(fields: &[Field<'_>], agent: &AgentSettings, env: &mut Vec<EnvVar>) {
+    for field in fields {
+        if let Some(variable) = field.row.variable {
+            let Some(value) = value(variable.form, &field.setting.json(), agent) else {
+                continue;
+            };
+            env.push(plain(variable.name, value));
+        }
+        push_settings(&field.setting.fields(), agent, env);
+    }
+}
+
+/// Returns the value of a variable; none if its setting is unset.
+fn value(form: VariableForm, setting: &Value, agent: &AgentSettings) -> Option<String> {
+    match form {
+        VariableForm::Text => match setting {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        },
+        VariableForm::List => {
+            let items: Vec<&str> = setting
+                .as_array()?
+                .iter()
+                .filter_map(Value::as_str)
+                .collect();
+            (!items.is_empty()).then(|| items.join(","))
+        }
+        VariableForm::IgnorePattern => Some(ignored(setting.as_str())),
+        VariableForm::ConfigFile => agent.config.variable().map(Cow::into_owned),
+        // They are no settings of `agent`.
+        VariableForm::SecretKey | VariableForm::Connection => None,
+    }
 }
 
 /// Returns a pattern for the agent's own container and those of the user's pattern. After the last `|` any pattern keeps its

@@ -1,6 +1,6 @@
 //! Objects and permissions that an injected pod needs: an agent without its API key exits, and its pod is not ready.
 
-use crate::config::CONFIG_FOLDER;
+use crate::config::{AgentSettings, CONFIG_FOLDER, HostIdStore, SettingRow};
 use crate::manifest::related::Source;
 use serde::Serialize;
 use serde_json::Value;
@@ -35,8 +35,7 @@ impl fmt::Display for KeyRef {
 pub(crate) struct ShadowedSetting {
     /// The key in the file.
     pub(crate) in_file: &'static str,
-    /// The setting, as a dotted path below `spec`.
-    pub(crate) setting: &'static str,
+    pub(crate) setting: &'static SettingRow,
 }
 
 /// The origin of an agent's permissions.
@@ -104,7 +103,7 @@ impl Prerequisites {
         let agent_config = folder.map(|name| {
             let file = env
                 .iter()
-                .find(|variable| variable["name"] == "MACKEREL_AGENT_CONFIG");
+                .find(|variable| variable["name"] == AgentSettings::config().variable_name());
             let file =
                 file.and_then(|variable| variable["value"].as_str()?.strip_prefix(CONFIG_FOLDER));
             let key = file.map(|file| file.trim_start_matches('/').to_owned());
@@ -119,7 +118,8 @@ impl Prerequisites {
         }
         let without = without(&container["resources"]);
         let host_id_in_file = env.iter().any(|variable| {
-            variable["name"] == "MACKEREL_HOST_ID_STORE" && variable["value"] == "file"
+            variable["name"] == AgentSettings::host_id_store().variable_name()
+                && variable["value"] == HostIdStore::File.as_str()
         });
         Self {
             objects,

@@ -14,36 +14,55 @@ use std::collections::BTreeMap;
 pub(crate) const CONFIG_FOLDER: &str = "/etc/mackerel-agent";
 
 settings! {
-    /// The agent's container.
-    pub(crate) struct AgentSettings {
+    /// The agent's container. Its variables are in the order of the rows, which is that of the agent's documentation.
+    pub(crate) struct AgentSettings at "agent." {
         /// The image. Pin a version or a digest. Releases: `mackerel/mackerel-container-agent` on Docker Hub. Default: `mackerel/mackerel-container-agent:v0.13.2-plugins`.
-        "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), Image;
+        "image" image: String = "mackerel/mackerel-container-agent:v0.13.2-plugins".to_owned(), check Image, annotation Image;
         /// When the image is pulled. Default: `IfNotPresent`.
         "imagePullPolicy" image_pull_policy: ImagePullPolicy = ImagePullPolicy::IfNotPresent;
         /// Names of Secrets to pull the image with, added to pods that name pull secrets themselves. Default: none.
-        "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new(), ObjectName;
-        /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
-        "roles" roles: Vec<Role> = Vec::new();
-        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces variables in it, such as `$(MACKEREL_KUBERNETES_POD_NAME)`. Default: none.
-        "displayName" display_name: Option<String> = None;
-        /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
-        "memo" memo: Option<String> = None;
-        /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, Mackerel decides.
-        "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None;
-        /// Containers to ignore, as a Go regular expression on their names, combined with the agent's own container (agent: MACKEREL_IGNORE_CONTAINER). Default: none, only the agent's own container.
-        "ignoreContainer" ignore_container: Option<String> = None, GoRegexp;
-        /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
-        "logLevel" log_level: Option<LogLevel> = None;
+        "imagePullSecrets" image_pull_secrets: Vec<String> = Vec::new(), check ObjectName;
         /// The URL of the Mackerel API, without a path (agent: MACKEREL_APIBASE). Default: none, the agent takes `https://api.mackerelio.com/`.
-        "apiBase" api_base: Option<String> = None, ApiUrl;
-        /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`.
-        "hostIdStore" host_id_store: HostIdStore = HostIdStore::File;
+        "apiBase" api_base: Option<String> = None, check ApiUrl,
+            variable "MACKEREL_APIBASE", file "apibase";
+        /// Roles of the host, each as `service:role` (agent: MACKEREL_ROLES). A list, replaced as a whole. Default: none.
+        "roles" roles: Vec<Role> = Vec::new(),
+            variable "MACKEREL_ROLES" as List, file "roles",
+            annotation Roles;
+        /// The host's display name (agent: MACKEREL_DISPLAY_NAME). Kubernetes replaces variables in it, such as `$(MACKEREL_KUBERNETES_POD_NAME)`. Default: none.
+        "displayName" display_name: Option<String> = None,
+            variable "MACKEREL_DISPLAY_NAME", file "displayName",
+            annotation DisplayName;
+        /// The host's memo (agent: MACKEREL_MEMO). Takes variables as `displayName` does. Default: none.
+        "memo" memo: Option<String> = None,
+            variable "MACKEREL_MEMO", file "memo",
+            annotation Memo;
         /// The agent's own configuration file, from a ConfigMap or from a path or URL.
-        "config" config: AgentConfig = AgentConfig::default();
+        "config" config: AgentConfig = AgentConfig::default(),
+            variable "MACKEREL_AGENT_CONFIG" as ConfigFile;
+        /// The host's status when the agent starts (agent: MACKEREL_HOST_STATUS_ON_START). Default: none, Mackerel decides.
+        "hostStatusOnStart" host_status_on_start: Option<HostStatus> = None,
+            variable "MACKEREL_HOST_STATUS_ON_START", file "hostStatusOnStart",
+            annotation HostStatusOnStart;
+        /// The place where the agent keeps the host's id (agent: MACKEREL_HOST_ID_STORE). Default: `file`.
+        "hostIdStore" host_id_store: HostIdStore = HostIdStore::File,
+            variable "MACKEREL_HOST_ID_STORE", file "hostIdStore";
+        /// Containers to ignore, as a Go regular expression on their names, combined with the agent's own container (agent: MACKEREL_IGNORE_CONTAINER). Default: none, only the agent's own container.
+        "ignoreContainer" ignore_container: Option<String> = None, check GoRegexp,
+            variable "MACKEREL_IGNORE_CONTAINER" as IgnorePattern, file "ignoreContainer",
+            annotation IgnoreContainer;
+        /// The agent's log level (agent: MACKEREL_LOG_LEVEL). Default: none, the agent takes `INFO`.
+        "logLevel" log_level: Option<LogLevel> = None,
+            variable "MACKEREL_LOG_LEVEL",
+            annotation LogLevel;
         /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM` and the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
         "env" env: Vec<EnvVar> = Vec::new();
         /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has its own `resources`, only the values set here are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
-        "resources" resources: ResourceRequirements = default_resources();
+        "resources" resources: ResourceRequirements = default_resources(),
+            annotation CpuRequest of ".requests.cpu",
+            annotation CpuLimit of ".limits.cpu",
+            annotation MemoryRequest of ".requests.memory",
+            annotation MemoryLimit of ".limits.memory";
         /// A Kubernetes SecurityContext, merged with the default field by field; `null` removes a field (OpenShift: `runAsUser: null`). Default: one that satisfies Pod Security "restricted".
         "securityContext" security_context: SecurityContext = default_security_context();
         /// The token by which the agent reads from the kubelet.
@@ -55,11 +74,11 @@ settings! {
 
 settings! {
     /// The token of the pod's ServiceAccount, as the agent gets it.
-    pub(crate) struct AgentToken {
+    pub(crate) struct AgentToken at "agent.token." {
         /// The pods in which the agent gets its own token volume. Default: `auto`.
         "mount" mount: TokenMount = TokenMount::Auto;
         /// The lifetime of the token in that volume, in seconds, at least 600. Another value than the default implies `mount: always`. The API server may shorten it. Default: `3607`, which API servers extend to a year by default.
-        "expirationSeconds" expiration_seconds: u32 = DEFAULT_TOKEN_LIFETIME, TokenLifetime;
+        "expirationSeconds" expiration_seconds: u32 = DEFAULT_TOKEN_LIFETIME, check TokenLifetime;
     }
 }
 
@@ -85,7 +104,7 @@ string_enum! {
 
 settings! {
     /// The agent's scratch space.
-    pub(crate) struct Tmp {
+    pub(crate) struct Tmp at "agent.tmp." {
         /// The size limit, in bytes or with a suffix such as `Mi`. Above it, the kubelet evicts the whole pod. `null`: no limit. Default: `64Mi`.
         "sizeLimit" size_limit: Option<Quantity> = Some(Quantity("64Mi".to_owned()));
     }
@@ -93,23 +112,24 @@ settings! {
 
 settings! {
     /// The source of the agent's own configuration file: a ConfigMap, or a path or URL; not both.
-    pub(crate) struct AgentConfig {
+    pub(crate) struct AgentConfig at "agent.config." {
         /// The ConfigMap and the key in it, mounted as a directory at /etc/mackerel-agent. With `pollingMinutes`, the agent sees updates. Its values win over these settings.
         "configMapKeyRef" config_map_key_ref: ConfigMapKeyRef = ConfigMapKeyRef::default();
         /// An `https://`, `http://` or `s3://` URL, or the path of a file in the image (agent: MACKEREL_AGENT_CONFIG). Default: none.
-        "location" location: Option<String> = None, ConfigLocation;
+        "location" location: Option<String> = None, check ConfigLocation, annotation AgentConfigLocation;
         /// The interval in which the agent reads its configuration again, in minutes, if it has one (agent: MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES). Default: none, it reads it once.
-        "pollingMinutes" polling_minutes: Option<u32> = None, Positive;
+        "pollingMinutes" polling_minutes: Option<u32> = None, check Positive,
+            variable "MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES";
     }
 }
 
 settings! {
     /// The ConfigMap with the agent's configuration, and the key in it.
-    pub(crate) struct ConfigMapKeyRef {
+    pub(crate) struct ConfigMapKeyRef at "agent.config.configMapKeyRef." {
         /// The ConfigMap's name. Default: none.
-        "name" name: Option<String> = None, ObjectName;
+        "name" name: Option<String> = None, check ObjectName, annotation AgentConfigMapName;
         /// The key in the ConfigMap. Default: `mackerel-agent.conf`.
-        "key" key: String = "mackerel-agent.conf".to_owned(), DataKey;
+        "key" key: String = "mackerel-agent.conf".to_owned(), check DataKey, annotation AgentConfigMapKey;
     }
 }
 

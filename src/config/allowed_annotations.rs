@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 
 settings! {
     /// The annotations that templates may use.
-    pub(crate) struct AnnotationSettings {
+    pub(crate) struct AnnotationSettings at "annotations." {
         /// The annotations that have an effect, as names without prefix, such as `roles`. `[]` allows none. Others count as absent, with the warning `annotation-not-allowed`. `inject`, `status`, `record` and `ignore-warnings` are always allowed. An alias counts as its annotation, and the names of `waitFor.annotations` as `wait-for`. A list, replaced as a whole. Default: none given, all annotations.
         "allow" allow: Option<Vec<AnnotationName>> = None;
     }

@@ -1,17 +1,19 @@
 //! Checks across settings: values that are valid alone but not together.
 
 use crate::config::Config;
+use crate::config::agent::AgentConfig;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
+use crate::config::rows::of_variable;
 use crate::config::select::{KindPattern, NamespacePattern, is_system_namespace};
-use crate::config::setting::Setting as _;
+use crate::config::setting::{Setting as _, SettingRow};
 use crate::config::spec::{Platform, SidecarKind, Spec};
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::version::KubernetesVersion;
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations;
-use crate::mackerel::env::{EnvOverride, VARIABLES, Variable};
+use crate::mackerel::env::{EnvOverride, Variable, VariableForm};
 use crate::mackerel::names::is_agent_image;
 use crate::manifest::dotted_path as path;
 use crate::manifest::quantity::nanos;
@@ -238,32 +240,29 @@ fn agent_config(config: &Config, found: &mut Vec<Conflict>) {
 /// Finds variables of `agent.env` that replace an explicit setting.
 fn environment(config: &Config, found: &mut Vec<Conflict>) {
     for (index, given) in config.spec.agent.env.iter().enumerate() {
-        let Some(variable) = VARIABLES
-            .iter()
-            .find(|variable| variable.name == given.name)
-        else {
+        let Some((setting, variable)) = of_variable(&given.name) else {
             continue;
         };
-        let (item, setting) = (format!("agent.env[{index}]"), variable.setting);
+        let item = format!("agent.env[{index}]");
         match variable.env_override {
             EnvOverride::Forbidden => found.push(Conflict::of(
                 &[&item],
                 format!("`{item}` sets {}, which `{setting}` controls", given.name),
                 format!("set `{setting}` instead"),
             )),
-            EnvOverride::IfUnset if config.is_explicit(setting) => found.push(Conflict::of(
-                &[setting, &item],
+            EnvOverride::IfUnset if config.is_explicit(setting.path) => found.push(Conflict::of(
+                &[setting.path, &item],
                 format!(
                     "`{setting}` has no effect because `{item}` sets {}",
                     given.name
                 ),
                 "remove one of them",
             )),
-            EnvOverride::IfUnset | EnvOverride::Allowed => {
+            EnvOverride::IfUnset => {
                 let wrong = given
                     .value
                     .as_deref()
-                    .and_then(|value| wrong_value(variable, value));
+                    .and_then(|value| wrong_value(setting, variable, value));
                 found.extend(wrong.map(|violation| {
                     let what = format!("`{item}` is {}: it {}", given.name, violation.what);
                     Conflict {
@@ -278,16 +277,17 @@ fn environment(config: &Config, found: &mut Vec<Conflict>) {
 
 /// Rejects a variable's value that its setting would not take: the agent exits on most of them. An empty value unsets a variable,
 /// and one with a reference to another variable is not known here.
-fn wrong_value(variable: &Variable, value: &str) -> Option<Violation> {
+fn wrong_value(setting: &SettingRow, variable: Variable, value: &str) -> Option<Violation> {
     if value.is_empty() || value.contains("$(") {
         return None;
     }
-    let (setting, value) = match variable.setting {
-        // A group, of which the variable has one part.
-        "apiKey" | "platform" => return None,
-        "agent.config" => ("agent.config.location", value.to_owned()),
-        "agent.roles" => ("agent.roles", role_list(value)),
-        setting => (setting, value.to_owned()),
+    let (setting, value) = match variable.form {
+        VariableForm::SecretKey => return None,
+        VariableForm::ConfigFile => (AgentConfig::location(), value.to_owned()),
+        VariableForm::List => (setting, role_list(value)),
+        VariableForm::Text | VariableForm::IgnorePattern | VariableForm::Connection => {
+            (setting, value.to_owned())
+        }
     };
     let mut context = ReadContext::new(
         SourceKind::Annotation { key: variable.name },
@@ -297,7 +297,7 @@ fn wrong_value(variable: &Variable, value: &str) -> Option<Violation> {
         text: &value,
         spans: SpanMap::Within(0..0),
     };
-    Spec::default().set(&path::parts(setting), &value, &mut context);
+    Spec::default().set(&path::parts(setting.path), &value, &mut context);
     context
         .errors
         .into_iter()

@@ -28,8 +28,8 @@ pub fn example() -> String {
 
 fn write_fields(fields: &[Field<'_>], inside: &str, indent: usize, out: &mut String) {
     for field in fields {
-        let path = format!("{inside}{}", field.name);
-        let mut description = field.description();
+        let path = format!("{inside}{}", field.row.name);
+        let mut description = field.row.description();
         if let Some(choices) = field.setting.schema()["description"].as_str() {
             let _ = write!(description, " {choices}");
         }
@@ -38,9 +38,9 @@ fn write_fields(fields: &[Field<'_>], inside: &str, indent: usize, out: &mut Str
         }
         let inner = field.setting.fields();
         if inner.is_empty() {
-            write_value(field.name, &field.setting.json(), indent, out);
+            write_value(field.row.name, &field.setting.json(), indent, out);
         } else {
-            let _ = writeln!(out, "{:indent$}{}:", "", field.name);
+            let _ = writeln!(out, "{:indent$}{}:", "", field.row.name);
             write_fields(&inner, &format!("{path}."), indent + 2, out);
         }
     }

@@ -47,6 +47,7 @@ mod origin;
 mod quantity;
 mod read_context;
 mod role;
+mod rows;
 mod scalar;
 mod scalar_type;
 mod schema;
@@ -66,18 +67,20 @@ pub(crate) use cross_checks::role_list;
 pub(crate) use template_config::{AnnotationConflict, TemplateConfig};
 pub(crate) use violation::Violation;
 
-pub(crate) use agent::{AgentSettings, CONFIG_FOLDER};
+pub(crate) use agent::{AgentSettings, CONFIG_FOLDER, ConfigMapKeyRef, HostIdStore};
 pub use example::example;
 pub use origin::Origin;
 pub(crate) use role::Role;
+pub(crate) use rows::{of_variable, variables};
 pub(crate) use scalar::Scalar;
 pub use schema::schema;
 pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
+pub(crate) use setting::{Field, Group, Setting, SettingRow};
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
-    Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SidecarKind,
-    Spec, WaitForPosition,
+    Hooks, InjectionMode, Kubelet, KubeletConnection, OnError, Platform, Qos, Rbac, SecretKeyRef,
+    SidecarKind, Spec, WaitForPosition,
 };
 pub(crate) use template_path::PodTemplatePath;
 pub(crate) use version::KubernetesVersion;
@@ -85,7 +88,6 @@ pub(crate) use warning::WarningId;
 
 use crate::manifest::dotted_path as path;
 use crate::manifest::workloads::Table;
-use setting::Setting as _;
 use std::collections::BTreeMap;
 
 /// The `apiVersion` of the configuration object.
@@ -178,9 +180,9 @@ impl Config {
     ) {
         for field in fields {
             let path = if inside.is_empty() {
-                field.name.to_owned()
+                field.row.name.to_owned()
             } else {
-                format!("{inside}.{}", field.name)
+                format!("{inside}.{}", field.row.name)
             };
             let inner = field.setting.fields();
             if inner.is_empty() {

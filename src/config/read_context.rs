@@ -234,9 +234,13 @@ impl<'a> ReadContext<'a> {
     }
 
     /// Reports a setting that does not exist.
-    pub(crate) fn unknown_field(&mut self, name: &str, known: &[&'static str]) {
+    pub(crate) fn unknown_field(
+        &mut self,
+        name: &str,
+        known: impl Iterator<Item = &'static str> + Clone,
+    ) {
         let inside = self.dotted(None);
-        let help = match closest(name, known.iter().copied()) {
+        let help = match closest(name, known.clone()) {
             Some(known) => Some(format!("did you mean `{}`?", self.dotted(Some(known)))),
             None if name == "spec" && inside.is_empty() => {
                 Some("omit `spec`: paths begin below it".to_owned())
@@ -252,7 +256,7 @@ impl<'a> ReadContext<'a> {
             format!(
                 "{place} {}",
                 known
-                    .iter()
+                    .clone()
                     .map(|name| format!("`{name}`"))
                     .collect::<Vec<_>>()
                     .join(", ")

@@ -37,7 +37,7 @@ mod tests {
 
     fn walk(setting: &dyn Setting, path: &str, visit: &mut impl FnMut(&str, &Field<'_>)) {
         for field in setting.fields() {
-            let path = format!("{path}.{}", field.name);
+            let path = format!("{path}.{}", field.row.name);
             visit(&path, &field);
             walk(field.setting, &path, visit);
         }
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn each_doc_comment_tells_the_default_that_the_table_has() {
         walk(&Spec::default(), "spec", &mut |path, field| {
-            let description = field.description();
+            let description = field.row.description();
             if !field.setting.fields().is_empty() {
                 return;
             }

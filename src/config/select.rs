@@ -15,7 +15,7 @@ use std::fmt;
 
 settings! {
     /// Which pod templates are looked at. Every condition must hold.
-    pub(crate) struct Select {
+    pub(crate) struct Select at "select." {
         /// Kinds of resources, as `Kind` (of any group) or `group/Kind`. Default: none given, all kinds.
         "kinds" kinds: Vec<KindPattern> = Vec::new();
         /// Namespaces to select, as names or globs: `*` matches any characters, `?` matches one. Default: none given, all namespaces.
@@ -33,15 +33,15 @@ settings! {
 
 settings! {
     /// Resources to leave alone: those that match every field given.
-    pub(crate) struct Exclusion {
+    pub(crate) struct Exclusion at "" {
         /// The API group, such as `apps`; `""` is the core group. Default: any.
-        "group" group: Option<String> = None, Group;
+        "group" group: Option<String> = None, check Group;
         /// The kind. `Pod` matches only pods without a controller. Default: any.
-        "kind" kind: Option<String> = None, Kind;
+        "kind" kind: Option<String> = None, check Kind;
         /// The namespace, as a name or glob. Default: any.
         "namespace" namespace: Option<NamespacePattern> = None;
         /// The resource's name. Default: any.
-        "name" name: Option<String> = None, ObjectName;
+        "name" name: Option<String> = None, check ObjectName;
         /// A LabelSelector for the labels of the pod template. Default: any.
         "podSelector" pod_selector: LabelSelector = LabelSelector::default();
     }
@@ -49,9 +49,9 @@ settings! {
 
 settings! {
     /// A LabelSelector of Kubernetes: every condition must hold, and one without conditions selects everything.
-    pub(crate) struct LabelSelector {
+    pub(crate) struct LabelSelector at "select.podSelector." {
         /// Labels that must have these values. Default: none.
-        "matchLabels" match_labels: BTreeMap<String, String> = BTreeMap::new(), LabelValue;
+        "matchLabels" match_labels: BTreeMap<String, String> = BTreeMap::new(), check LabelValue;
         /// Conditions on labels, each as `{key, operator, values}` with the operator `In`, `NotIn`, `Exists` or `DoesNotExist`. A list, replaced as a whole. Default: none.
         "matchExpressions" match_expressions: Vec<LabelRequirement> = Vec::new();
     }
@@ -59,13 +59,13 @@ settings! {
 
 settings! {
     /// A condition on one label.
-    pub(crate) struct LabelRequirement {
+    pub(crate) struct LabelRequirement at "" {
         /// The label.
-        "key" key: String = String::new(), MetadataName;
+        "key" key: String = String::new(), check MetadataName;
         /// The relation of the label to the values; never none once read.
         "operator" operator: Option<LabelOperator> = None;
         /// The values, for `In` and `NotIn`.
-        "values" values: Vec<String> = Vec::new(), LabelValue;
+        "values" values: Vec<String> = Vec::new(), check LabelValue;
     }
 }
 

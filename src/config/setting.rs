@@ -4,7 +4,10 @@
 use crate::config::constraint::Constraint;
 use crate::config::read_context::ReadContext;
 use crate::config::value::ConfigValue;
+use crate::mackerel::annotations::Annotation;
+use crate::mackerel::env::Variable;
 use serde_json::{Map, Value as Json};
+use std::fmt;
 
 /// A setting, or a group of settings.
 pub(crate) trait Setting {
@@ -41,30 +44,62 @@ pub(crate) trait Setting {
     }
 }
 
-/// A line of the table.
-pub(crate) struct Field<'a> {
+/// A row of the table: one setting, or a group of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SettingRow {
     pub(crate) name: &'static str,
+    /// The dotted path below `spec`; in an item of a list, the name.
+    pub(crate) path: &'static str,
     /// Lines of the doc comment.
     pub(crate) doc: &'static [&'static str],
-    pub(crate) constraint: Option<Constraint>,
-    pub(crate) setting: &'a dyn Setting,
+    /// The constraint on its values; for a list or map, on each member.
+    pub(crate) check: Option<Constraint>,
+    /// The agent's variable that it gives.
+    pub(crate) variable: Option<Variable>,
+    /// The key of the agent's configuration file that makes the agent ignore the variable.
+    pub(crate) file: Option<&'static str>,
+    /// The annotations that override it or a part of it, each with the path of that.
+    pub(crate) annotations: &'static [(Annotation, &'static str)],
 }
 
-impl Field<'_> {
+impl SettingRow {
     /// Returns the doc comment as one text.
     pub(crate) fn description(&self) -> String {
-        self.doc
-            .iter()
-            .map(|line| line.trim())
-            .collect::<Vec<_>>()
-            .join(" ")
+        let lines = self.doc.iter().map(|line| line.trim());
+        lines.collect::<Vec<_>>().join(" ")
     }
+
+    /// Returns the name of the agent's variable that it gives; empty if it gives none.
+    pub(crate) const fn variable_name(&self) -> &'static str {
+        match self.variable {
+            Some(variable) => variable.name,
+            None => "",
+        }
+    }
+
+    /// Returns the annotation that overrides all of it.
+    pub(crate) fn annotation(&self) -> Option<Annotation> {
+        let (annotation, path) = self.annotations.first()?;
+        (*path == self.path).then_some(*annotation)
+    }
+}
+
+impl fmt::Display for SettingRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.path)
+    }
+}
+
+/// A setting with its row.
+pub(crate) struct Field<'a> {
+    pub(crate) row: &'static SettingRow,
+    pub(crate) setting: &'a dyn Setting,
 }
 
 /// Returns the value at a path as a configuration would write it; `null` if it is unset.
 pub(crate) fn json_at(fields: &[Field<'_>], parts: &[String]) -> Option<Json> {
     let (name, rest) = parts.split_first()?;
-    let field = fields.iter().find(|field| field.name == name)?;
+    let field = fields.iter().find(|field| field.row.name == name)?;
     let inner = field.setting.fields();
     if !inner.is_empty() && !rest.is_empty() {
         return json_at(&inner, rest);
@@ -78,12 +113,12 @@ pub(crate) fn json_at(fields: &[Field<'_>], parts: &[String]) -> Option<Json> {
 
 /// A group of settings, declared by [`settings!`].
 pub(crate) trait Group: Sized {
-    const NAMES: &'static [&'static str];
+    const ROWS: &'static [&'static SettingRow];
 
     fn list(&self) -> Vec<Field<'_>>;
 
-    /// Returns the field of this name and the constraint on its values.
-    fn field(&mut self, name: &str) -> Option<(&mut dyn Setting, Option<Constraint>)>;
+    /// Returns the setting of this name with its row.
+    fn field(&mut self, name: &str) -> Option<(&mut dyn Setting, &'static SettingRow)>;
 
     /// Sets the field to its default.
     fn reset(&mut self, name: &str);
@@ -101,8 +136,8 @@ pub(crate) trait Group: Sized {
         value: &ConfigValue<'_>,
         context: &mut ReadContext<'_>,
     ) {
-        let Some((setting, constraint)) = self.field(name) else {
-            return context.unknown_field(name, Self::NAMES);
+        let Some((setting, row)) = self.field(name) else {
+            return context.unknown_field(name, Self::ROWS.iter().map(|row| row.name));
         };
         let is_null = value.is_null() || (value.is_null_text() && !setting.takes_null_text());
         let resets = rest.is_empty() && !setting.takes_null() && is_null;
@@ -110,16 +145,14 @@ pub(crate) trait Group: Sized {
             context.forget(name);
             return self.reset(name);
         }
-        context.within(name, constraint, |context| {
-            setting.set(rest, value, context)
-        });
+        context.within(name, row.check, |context| setting.set(rest, value, context));
     }
 
     fn group_json(&self) -> Json {
         Json::Object(
             self.list()
                 .into_iter()
-                .map(|field| (field.name.to_owned(), field.setting.json()))
+                .map(|field| (field.row.name.to_owned(), field.setting.json()))
                 .collect(),
         )
     }
@@ -127,7 +160,7 @@ pub(crate) trait Group: Sized {
     fn group_schema(&self) -> Json {
         let mut properties = Map::new();
         for field in self.list() {
-            properties.insert(field.name.to_owned(), field_schema(&field));
+            properties.insert(field.row.name.to_owned(), field_schema(&field));
         }
         serde_json::json!({"type": "object", "additionalProperties": false, "properties": properties})
     }
@@ -163,7 +196,7 @@ pub(crate) fn require(schema: &mut Json, names: &[&str]) {
 /// Returns the schema of a setting: its type with documentation, constraint and default.
 fn field_schema(field: &Field<'_>) -> Json {
     let mut schema = field.setting.schema();
-    if let Some(constraint) = field.constraint {
+    if let Some(constraint) = field.row.check {
         // The constraint of a list or map is for its members.
         let inner = ["items", "additionalProperties"]
             .into_iter()
@@ -189,19 +222,29 @@ fn field_schema(field: &Field<'_>) -> Json {
     } else {
         Some(field.setting.json())
     };
-    describe(&mut schema, &field.description(), default);
+    describe(&mut schema, &field.row.description(), default);
     schema
 }
 
-/// Declares a group of settings. A line has the doc comment that users see, the name, the field with its type and default,
-/// and the constraint on its values (for a list or map, on each member).
+/// Declares a group of settings below a path. A row has the doc comment that users see, the name, the field with its type and
+/// default, and what [`SettingRow`] has beyond that, in this order:
+///
+/// ```text
+/// check Port, variable "MACKEREL_MEMO" as List override Forbidden, file "memo", annotation Memo of ".part"
+/// ```
+///
+/// The function of the field's name returns its row.
 macro_rules! settings {
     (
         $(#[doc = $doc:literal])*
-        pub(crate) struct $Name:ident {
+        pub(crate) struct $Name:ident at $at:literal {
             $(
                 $(#[doc = $field_doc:literal])*
-                $written:literal $field:ident: $Type:ty = $default:expr $(, $constraint:ident)?;
+                $written:literal $field:ident: $Type:ty = $default:expr
+                $(, check $check:ident)?
+                $(, variable $variable:tt $(as $form:ident)? $(override $env_override:ident)?)?
+                $(, file $file:literal)?
+                $(, annotation $annotation:ident $(of $part:literal)?)*;
             )*
         }
     ) => {
@@ -217,24 +260,41 @@ macro_rules! settings {
             }
         }
 
+        impl $Name {
+            $(pub(crate) const fn $field() -> &'static $crate::config::setting::SettingRow {
+                static ROW: $crate::config::setting::SettingRow = $crate::config::setting::SettingRow {
+                    name: $written,
+                    path: concat!($at, $written),
+                    doc: &[$($field_doc,)*],
+                    check: $crate::config::setting::optional!($($crate::config::constraint::Constraint::$check)?),
+                    variable: $crate::config::setting::optional!($($crate::mackerel::env::Variable {
+                        $(form: $crate::mackerel::env::VariableForm::$form,)?
+                        $(env_override: $crate::mackerel::env::EnvOverride::$env_override,)?
+                        ..$crate::mackerel::env::Variable::named($variable)
+                    })?),
+                    file: $crate::config::setting::optional!($($file)?),
+                    annotations: &[$((
+                        $crate::mackerel::annotations::Annotation::$annotation,
+                        concat!($at, $written, $($part)?),
+                    ),)*],
+                };
+                &ROW
+            })*
+        }
+
         impl $crate::config::setting::Group for $Name {
-            const NAMES: &'static [&'static str] = &[$($written,)*];
+            const ROWS: &'static [&'static $crate::config::setting::SettingRow] = &[$(Self::$field(),)*];
 
             fn list(&self) -> Vec<$crate::config::setting::Field<'_>> {
-                vec![$($crate::config::setting::Field {
-                    name: $written,
-                    doc: &[$($field_doc,)*],
-                    constraint: $crate::config::setting::constraint!($($constraint)?),
-                    setting: &self.$field,
-                },)*]
+                vec![$($crate::config::setting::Field { row: Self::$field(), setting: &self.$field },)*]
             }
 
             fn field(
                 &mut self,
                 name: &str,
-            ) -> Option<(&mut dyn $crate::config::setting::Setting, Option<$crate::config::constraint::Constraint>)> {
+            ) -> Option<(&mut dyn $crate::config::setting::Setting, &'static $crate::config::setting::SettingRow)> {
                 match name {
-                    $($written => Some((&mut self.$field, $crate::config::setting::constraint!($($constraint)?))),)*
+                    $($written => Some((&mut self.$field, Self::$field())),)*
                     _ => None,
                 }
             }
@@ -285,14 +345,14 @@ macro_rules! settings {
     };
 }
 
-/// Expands to the constraint of a table line as an `Option`.
-macro_rules! constraint {
+/// Expands to `Some` of a value, or to `None` without one.
+macro_rules! optional {
     () => {
         None
     };
-    ($constraint:ident) => {
-        Some($crate::config::constraint::Constraint::$constraint)
+    ($value:expr) => {
+        Some($value)
     };
 }
 
-pub(crate) use {constraint, settings};
+pub(crate) use {optional, settings};

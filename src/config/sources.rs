@@ -282,7 +282,7 @@ fn read_object(
             }
         }
         "immutable" if is_config_map => {}
-        _ if Spec::NAMES.contains(&name) && !is_config_map => {
+        _ if Spec::ROWS.iter().any(|row| row.name == name) && !is_config_map => {
             let violation = Violation::new(format!("has the setting `{name}` outside of `spec`"));
             context.error_at_name(violation.with_help("indent the settings below `spec:`"));
         }
@@ -292,7 +292,7 @@ fn read_object(
             } else {
                 &["metadata", "spec"]
             };
-            context.unknown_field(name, known);
+            context.unknown_field(name, known.iter().copied());
         }
     });
     let is_mapping = tree.kind(node) == yaml::Kind::Mapping;

@@ -8,30 +8,34 @@ use crate::config::string_enum::string_enum;
 use crate::config::template_path::PodTemplatePath;
 use crate::config::version::KubernetesVersion;
 use crate::config::warning::WarningSettings;
+use crate::mackerel::names::{API_KEY, PLATFORM};
 
 settings! {
     /// The settings.
-    pub(crate) struct Spec {
+    pub(crate) struct Spec at "" {
         /// The pod templates that get the agent. With `disabled`, nothing is added, and existing agents stay. Default: `always`.
         "injection" injection: InjectionMode = InjectionMode::Always;
         /// The effect of a selected template that cannot be injected. Errors of reading, writing and verification always fail the run. Default: `fail`.
         "onError" on_error: OnError = OnError::Fail;
         /// The namespace of resources without `metadata.namespace`, as in Helm charts and kustomize bases. Default: none, it is unknown.
-        "namespace" namespace: Option<String> = None, Namespace;
+        "namespace" namespace: Option<String> = None, check Namespace;
         /// The selection of pod templates.
         "select" select: Select = Select::default();
         /// The treatment of hooks of Helm and Argo CD, and of chart tests. Their pods are short-lived and seldom need an agent. Default: `skip`.
         "hooks" hooks: Hooks = Hooks::Skip;
         /// The kind of the agent's container. Default: `auto`.
-        "sidecar" sidecar: SidecarKind = SidecarKind::Auto;
+        "sidecar" sidecar: SidecarKind = SidecarKind::Auto, annotation Sidecar;
         /// The oldest cluster that the manifests must work on, as `major.minor`. Native sidecars need 1.29; below it, `auto` skips what needs one. Quote it: `1.30` without quotes is the number 1.3. Default: `"1.29"`.
         "kubernetesVersion" kubernetes_version: KubernetesVersion = KubernetesVersion { major: 1, minor: 29 };
         /// The platform that the pods run on. Default: `kubernetes`.
-        "platform" platform: Platform = Platform::Kubernetes;
+        "platform" platform: Platform = Platform::Kubernetes,
+            variable PLATFORM as Connection override Forbidden,
+            annotation Platform;
         /// The agent's connection to the kubelet of its node; nothing to set on `eks-fargate`.
         "kubelet" kubelet: Kubelet = Kubelet::default();
         /// The Secret that holds the Mackerel API key. It must exist in the pod's namespace before the pod starts.
-        "apiKey" api_key: ApiKey = ApiKey::default();
+        "apiKey" api_key: ApiKey = ApiKey::default(),
+            variable API_KEY as SecretKey;
         /// The agent's container.
         "agent" agent: AgentSettings = AgentSettings::default();
         /// The treatment of a pod that the agent would change from Guaranteed to Burstable. Default: `warn`.
@@ -129,19 +133,25 @@ string_enum! {
 
 settings! {
     /// The connection to the kubelet: over TLS or through the read-only port; unused on `eks-fargate`.
-    pub(crate) struct Kubelet {
+    pub(crate) struct Kubelet at "kubelet." {
         /// The kubelet's TLS port, 1 to 65535 (agent: MACKEREL_KUBERNETES_KUBELET_PORT). Default: `10250`.
-        "port" port: u16 = 10250, Port;
+        "port" port: u16 = 10250, check Port,
+            variable "MACKEREL_KUBERNETES_KUBELET_PORT" as Connection,
+            annotation KubeletPort;
         /// Do not verify the kubelet's certificate (agent: MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS). Default: `false`.
-        "insecureTLS" insecure_tls: bool = false;
+        "insecureTLS" insecure_tls: bool = false,
+            variable "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS" as Connection override Forbidden,
+            annotation KubeletInsecureTls;
         /// The kubelet's port without TLS and authentication, mostly 10255, for clusters such as GKE Autopilot (agent: MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT). Not together with `port` or `insecureTLS`. Default: none, the TLS port is used.
-        "readOnlyPort" read_only_port: Option<u16> = None, Port;
+        "readOnlyPort" read_only_port: Option<u16> = None, check Port,
+            variable "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT" as Connection override Forbidden,
+            annotation KubeletReadOnlyPort;
     }
 }
 
 settings! {
     /// The Secret that holds the Mackerel API key.
-    pub(crate) struct ApiKey {
+    pub(crate) struct ApiKey at "apiKey." {
         /// The Secret and the key in it.
         "secretKeyRef" secret_key_ref: SecretKeyRef = SecretKeyRef::default();
     }
@@ -149,31 +159,31 @@ settings! {
 
 settings! {
     /// The Secret that holds the Mackerel API key, and the key in it.
-    pub(crate) struct SecretKeyRef {
+    pub(crate) struct SecretKeyRef at "apiKey.secretKeyRef." {
         /// The Secret's name. Default: `mackerel-container-agent`.
-        "name" name: String = "mackerel-container-agent".to_owned(), ObjectName;
+        "name" name: String = "mackerel-container-agent".to_owned(), check ObjectName, annotation ApiKeySecretName;
         /// The key in the Secret. Default: `MACKEREL_APIKEY`.
-        "key" key: String = "MACKEREL_APIKEY".to_owned(), DataKey;
+        "key" key: String = "MACKEREL_APIKEY".to_owned(), check DataKey, annotation ApiKeySecretKey;
     }
 }
 
 settings! {
     /// The init container that waits for hosts to accept TCP. Its security context, pull policy and pull secrets are the agent's.
-    pub(crate) struct WaitForSettings {
+    pub(crate) struct WaitForSettings at "waitFor." {
         /// The image whose entry point is this program. Default: none; a template with the annotation is then an error.
-        "image" image: Option<String> = None, Image;
+        "image" image: Option<String> = None, check Image;
         /// The time to wait for all hosts, in seconds. Then the container fails, and Kubernetes restarts it according to the restartPolicy. Default: `15`.
-        "timeoutSeconds" timeout_seconds: u32 = 15, Positive;
+        "timeoutSeconds" timeout_seconds: u32 = 15, check Positive;
         /// Its position among the init containers; a native agent is directly before it. Default: `last`.
         "position" position: WaitForPosition = WaitForPosition::Last;
         /// Further annotations for it, by full name, such as `com.baeldung/wait-for-it`. They are read on the pod template, else on the workload. The webhook reads the pod only. A list, replaced as a whole. Default: none.
-        "annotations" annotations: Vec<String> = Vec::new(), MetadataName;
+        "annotations" annotations: Vec<String> = Vec::new(), check MetadataName;
     }
 }
 
 settings! {
     /// The permissions that the agent needs to read from the kubelet.
-    pub(crate) struct Rbac {
+    pub(crate) struct Rbac at "rbac." {
         /// Add ClusterRoles and bindings for the ServiceAccounts of the injected pods: items of a ResourceList, documents of a stream. Files are not supported; use the command `rbac`. Default: `false`.
         "generate" generate: bool = false;
         /// Allow `nodes/proxy` in them if it is required: below Kubernetes 1.33, and on EKS Fargate. A process with the pod's token can then run commands in any container of any node. Default: `false`.

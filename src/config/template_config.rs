@@ -4,11 +4,12 @@ use crate::config::Config;
 use crate::config::cross_checks::template_conflicts;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
+use crate::config::rows::variables;
 use crate::config::setting::Setting as _;
 use crate::config::spec::Spec;
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::violation::Violation;
-use crate::mackerel::env::{EnvOverride, VARIABLES, Variable};
+use crate::mackerel::env::EnvOverride;
 use crate::manifest::dotted_path::{is_at_or_below, parts};
 
 /// Builder of the configuration of one template.
@@ -41,11 +42,12 @@ impl TemplateConfig {
 
     /// Removes the variables of `agent.env` that would replace the setting `dotted`, which an annotation sets.
     pub(crate) fn remove_variables_of(&mut self, dotted: &str) {
-        let displaces = |variable: &&Variable| {
-            variable.env_override == EnvOverride::IfUnset
-                && is_at_or_below(dotted, variable.setting)
-        };
-        for variable in VARIABLES.iter().filter(displaces) {
+        for (setting, variable) in variables() {
+            if variable.env_override == EnvOverride::Forbidden
+                || !is_at_or_below(dotted, setting.path)
+            {
+                continue;
+            }
             self.config
                 .spec
                 .agent

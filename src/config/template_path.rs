@@ -13,11 +13,11 @@ use serde_json::{Value as Json, json};
 
 settings! {
     /// A kind with pod templates.
-    pub(crate) struct PodTemplatePath {
+    pub(crate) struct PodTemplatePath at "" {
         /// The API group, without version.
-        "group" group: String = String::new(), Group;
+        "group" group: String = String::new(), check Group;
         /// The kind.
-        "kind" kind: String = String::new(), Kind;
+        "kind" kind: String = String::new(), check Kind;
         /// Path from the resource to the pod template, dotted (`spec.template`, a dot within a key as `\.`) or as JSON Pointer (`/spec/template`); `*` stands for every item of a list and every member of a map.
         "path" path: TemplatePath = TemplatePath::default();
         /// True if the pods run to completion although the template has no `restartPolicy`, so that `sidecar: auto` injects a native sidecar. Default: `false`.

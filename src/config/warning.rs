@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 
 settings! {
     /// The treatment of warnings.
-    pub(crate) struct WarningSettings {
+    pub(crate) struct WarningSettings at "warnings." {
         /// Warnings to ignore, by id. `-v` shows them, and `--strict` does not refuse them. The annotation `ignore-warnings` adds ids for one template. Only the configuration can ignore `annotation-not-allowed`. `still-injected` and `adopt-loses-settings` cannot be ignored. A list, replaced as a whole. Default: none.
         "ignore" ignore: Vec<WarningId> = Vec::new();
     }

@@ -1,10 +1,10 @@
-//! The closed list of the injector's annotations, with the settings that they give.
+//! The closed list of the injector's annotations. The rows of the settings name those that override them.
 
 /// Prefix of every key.
 pub const PREFIX: &str = "agent-injector.contrib.mackerel.io/";
 
 macro_rules! annotations {
-    ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal, $path:expr;)*) => {
+    ($($(#[doc = $doc:literal])* $Variant:ident = $name:literal;)*) => {
         /// The annotations of the injector.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Annotation { $($(#[doc = $doc])* $Variant,)* }
@@ -30,69 +30,63 @@ macro_rules! annotations {
             pub fn sentence(self) -> &'static str {
                 match self { $(Annotation::$Variant => concat!($($doc),*).trim_ascii(),)* }
             }
-
-            /// Returns the setting that it overrides, as a dotted path below `spec`.
-            #[must_use]
-            pub fn setting(self) -> Option<&'static str> {
-                match self { $(Annotation::$Variant => $path,)* }
-            }
         }
     };
 }
 
 annotations! {
     /// `"true"` to inject, `"false"` to opt out; in quotes, case-insensitive
-    Inject = "inject", None;
+    Inject = "inject";
     /// Set by the injector on injected templates, so that the mackerelio-labs webhook skips the pod; a value that is already there is kept
-    Status = "status", None;
+    Status = "status";
     /// Set by the injector: the record of what was added, for updates and `uninject`
-    Record = "record", None;
+    Record = "record";
     /// Roles of the host, `service:role` separated by commas; empty: none
-    Roles = "roles", Some("agent.roles");
+    Roles = "roles";
     /// Name of the Secret that holds the API key; alias: `mackerel_apikey.secret_name`
-    ApiKeySecretName = "api-key-secret-name", Some("apiKey.secretKeyRef.name");
+    ApiKeySecretName = "api-key-secret-name";
     /// The key in that Secret
-    ApiKeySecretKey = "api-key-secret-key", Some("apiKey.secretKeyRef.key");
+    ApiKeySecretKey = "api-key-secret-key";
     /// Name of the ConfigMap with the agent's configuration; alias: `mackerel_agent_config.configmap_name`
-    AgentConfigMapName = "agent-config-configmap-name", Some("agent.config.configMapKeyRef.name");
+    AgentConfigMapName = "agent-config-configmap-name";
     /// The key in that ConfigMap; not together with `agent-config-location`
-    AgentConfigMapKey = "agent-config-configmap-key", Some("agent.config.configMapKeyRef.key");
+    AgentConfigMapKey = "agent-config-configmap-key";
     /// The agent's MACKEREL_AGENT_CONFIG: a path or URL; wins over the ConfigMap's path; alias: `env.mackerel_agent_config`
-    AgentConfigLocation = "agent-config-location", Some("agent.config.location");
+    AgentConfigLocation = "agent-config-location";
     /// The agent's image
-    Image = "image", Some("agent.image");
+    Image = "image";
     /// The kind of the agent's container: `auto`, `native` or `container`
-    Sidecar = "sidecar", Some("sidecar");
+    Sidecar = "sidecar";
     /// The platform that the pod runs on: `kubernetes` or `eks-fargate`
-    Platform = "platform", Some("platform");
+    Platform = "platform";
     /// The kubelet's TLS port
-    KubeletPort = "kubelet-port", Some("kubelet.port");
+    KubeletPort = "kubelet-port";
     /// The kubelet's port without TLS; not together with the other two
-    KubeletReadOnlyPort = "kubelet-read-only-port", Some("kubelet.readOnlyPort");
+    KubeletReadOnlyPort = "kubelet-read-only-port";
     /// Do not verify the kubelet's certificate
-    KubeletInsecureTls = "kubelet-insecure-tls", Some("kubelet.insecureTLS");
+    KubeletInsecureTls = "kubelet-insecure-tls";
     /// The host's display name
-    DisplayName = "display-name", Some("agent.displayName");
+    DisplayName = "display-name";
     /// The host's memo
-    Memo = "memo", Some("agent.memo");
+    Memo = "memo";
     /// The host's status when the agent starts: `working`, `standby`, `maintenance` or `poweroff`
-    HostStatusOnStart = "host-status-on-start", Some("agent.hostStatusOnStart");
+    HostStatusOnStart = "host-status-on-start";
     /// Containers to leave out, as a Go regular expression
-    IgnoreContainer = "ignore-container", Some("agent.ignoreContainer");
+    IgnoreContainer = "ignore-container";
     /// The agent's log level: `TRACE`, `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`
-    LogLevel = "log-level", Some("agent.logLevel");
+    LogLevel = "log-level";
     /// The agent's CPU request; `null`: none
-    CpuRequest = "cpu-request", Some("agent.resources.requests.cpu");
+    CpuRequest = "cpu-request";
     /// The agent's CPU limit; `null`: none
-    CpuLimit = "cpu-limit", Some("agent.resources.limits.cpu");
+    CpuLimit = "cpu-limit";
     /// The agent's memory request; `null`: none
-    MemoryRequest = "memory-request", Some("agent.resources.requests.memory");
+    MemoryRequest = "memory-request";
     /// The agent's memory limit; `null`: none
-    MemoryLimit = "memory-limit", Some("agent.resources.limits.memory");
+    MemoryLimit = "memory-limit";
     /// Hosts to wait for before the pod's containers start, `host:port` separated by commas; empty: none
-    WaitFor = "wait-for", None;
+    WaitFor = "wait-for";
     /// Warnings about this template to ignore, ids separated by commas, in addition to `warnings.ignore`
-    IgnoreWarnings = "ignore-warnings", None;
+    IgnoreWarnings = "ignore-warnings";
 }
 
 impl Annotation {

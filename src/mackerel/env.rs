@@ -1,17 +1,37 @@
-//! The agent's environment variables: the setting that gives each, whether `agent.env` may have it too, and the key of
-//! the agent's own configuration file that wins over it.
+//! The agent's environment variables, as the rows of the settings name them.
 
-use crate::mackerel::names::{API_KEY, PLATFORM};
+/// The variable that names the pod's node, for the API server.
+pub(crate) const NODE_NAME: &str = "MACKEREL_KUBERNETES_NODE_NAME";
 
-/// An environment variable of the agent.
-#[derive(Debug)]
+/// The variable that has the address of the kubelet.
+pub(crate) const KUBELET_HOST: &str = "MACKEREL_KUBERNETES_KUBELET_HOST";
+
+/// The variables that depend on the platform beside the one that names it.
+pub(crate) const NODE_VARIABLES: [&str; 2] = [NODE_NAME, KUBELET_HOST];
+
+/// The variable that a setting gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Variable {
     pub(crate) name: &'static str,
-    /// The setting that gives it: a dotted path below `spec`.
-    pub(crate) setting: &'static str,
+    pub(crate) form: VariableForm,
     pub(crate) env_override: EnvOverride,
-    /// The key of the agent's configuration file that makes the agent ignore it. A key `apikey` must not be there at all.
-    pub(crate) in_file: Option<&'static str>,
+}
+
+/// The form in which a variable holds its setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum VariableForm {
+    /// The setting's value.
+    Text,
+    /// The items, separated by commas.
+    List,
+    /// The pattern, combined with one for the agent's own container.
+    IgnorePattern,
+    /// The location of the agent's configuration file, which may be in a ConfigMap.
+    ConfigFile,
+    /// A reference to a key of a Secret.
+    SecretKey,
+    /// A part of the connection to the kubelet, whose variables depend on each other.
+    Connection,
 }
 
 /// Permission for `agent.env` to have a variable that a setting gives.
@@ -21,116 +41,15 @@ pub(crate) enum EnvOverride {
     IfUnset,
     /// Forbidden: the setting also controls other things, such as permissions and warnings.
     Forbidden,
-    /// Allowed: the setting also controls other fields.
-    Allowed,
 }
 
-/// Every variable that a setting gives.
-pub(crate) const VARIABLES: [Variable; 17] = [
-    given(API_KEY, "apiKey", EnvOverride::IfUnset, None),
-    given(PLATFORM, "platform", EnvOverride::Forbidden, None),
-    given(
-        "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT",
-        "kubelet.readOnlyPort",
-        EnvOverride::Forbidden,
-        None,
-    ),
-    given(
-        "MACKEREL_KUBERNETES_KUBELET_PORT",
-        "kubelet.port",
-        EnvOverride::IfUnset,
-        None,
-    ),
-    given(
-        "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS",
-        "kubelet.insecureTLS",
-        EnvOverride::Forbidden,
-        None,
-    ),
-    given(
-        "MACKEREL_KUBERNETES_NODE_NAME",
-        "platform",
-        EnvOverride::Allowed,
-        None,
-    ),
-    given(
-        "MACKEREL_KUBERNETES_KUBELET_HOST",
-        "platform",
-        EnvOverride::Allowed,
-        None,
-    ),
-    given(
-        "MACKEREL_APIBASE",
-        "agent.apiBase",
-        EnvOverride::IfUnset,
-        Some("apibase"),
-    ),
-    given(
-        "MACKEREL_ROLES",
-        "agent.roles",
-        EnvOverride::IfUnset,
-        Some("roles"),
-    ),
-    given(
-        "MACKEREL_DISPLAY_NAME",
-        "agent.displayName",
-        EnvOverride::IfUnset,
-        Some("displayName"),
-    ),
-    given(
-        "MACKEREL_MEMO",
-        "agent.memo",
-        EnvOverride::IfUnset,
-        Some("memo"),
-    ),
-    given(
-        "MACKEREL_AGENT_CONFIG",
-        "agent.config",
-        EnvOverride::IfUnset,
-        None,
-    ),
-    given(
-        "MACKEREL_AGENT_CONFIG_POLLING_DURATION_MINUTES",
-        "agent.config.pollingMinutes",
-        EnvOverride::IfUnset,
-        None,
-    ),
-    given(
-        "MACKEREL_HOST_STATUS_ON_START",
-        "agent.hostStatusOnStart",
-        EnvOverride::IfUnset,
-        Some("hostStatusOnStart"),
-    ),
-    given(
-        "MACKEREL_HOST_ID_STORE",
-        "agent.hostIdStore",
-        EnvOverride::IfUnset,
-        Some("hostIdStore"),
-    ),
-    given(
-        "MACKEREL_IGNORE_CONTAINER",
-        "agent.ignoreContainer",
-        EnvOverride::IfUnset,
-        Some("ignoreContainer"),
-    ),
-    given(
-        "MACKEREL_LOG_LEVEL",
-        "agent.logLevel",
-        EnvOverride::IfUnset,
-        None,
-    ),
-];
-
-const fn given(
-    name: &'static str,
-    setting: &'static str,
-    env_override: EnvOverride,
-    in_file: Option<&'static str>,
-) -> Variable {
-    Variable {
-        name,
-        setting,
-        env_override,
-        in_file,
+impl Variable {
+    /// A variable that holds the setting's value.
+    pub(crate) const fn named(name: &'static str) -> Self {
+        Variable {
+            name,
+            form: VariableForm::Text,
+            env_override: EnvOverride::IfUnset,
+        }
     }
 }

@@ -7,9 +7,12 @@ use crate::agent::Agent;
 use crate::agent::canonical::canonicalize;
 use crate::agent::difference::{Difference, DifferenceKind, differences};
 use crate::annotations::{Given, overlay};
-use crate::config::{Config, KubeletConnection, KubernetesVersion, Platform, role_list};
+use crate::config::{
+    AgentSettings, Config, Group as _, Kubelet, KubeletConnection, KubernetesVersion, Platform,
+    SecretKeyRef, SettingRow, Spec, of_variable, role_list, variables,
+};
 use crate::mackerel::annotations::Annotation;
-use crate::mackerel::env::VARIABLES;
+use crate::mackerel::env::{NODE_VARIABLES, Variable, VariableForm};
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar};
 use crate::manifest::pod_template::{ContainerList, PodTemplate};
 use crate::manifest::quantity::nanos;
@@ -57,8 +60,9 @@ impl<'a> AgentContainer<'a> {
         }
     }
 
-    fn roles(self) -> Option<String> {
-        self.value("MACKEREL_ROLES").map(role_list)
+    /// Returns the items of a variable, in one spelling.
+    fn list(self, name: &str) -> Option<String> {
+        self.value(name).map(role_list)
     }
 
     /// Returns its connection to the kubelet; none if a variable cannot be read here.
@@ -90,8 +94,8 @@ impl<'a> AgentContainer<'a> {
     }
 
     /// Returns the pattern of other containers to ignore; none if it names the agent alone.
-    fn ignored(self) -> Option<String> {
-        let pattern = self.value("MACKEREL_IGNORE_CONTAINER")?;
+    fn ignored(self, name: &str) -> Option<String> {
+        let pattern = self.value(name)?;
         let own = format!("^{CONTAINER}$");
         let pattern = pattern.strip_prefix(&format!("{own}|")).unwrap_or(pattern);
         let name = self
@@ -115,7 +119,7 @@ impl<'a> AgentContainer<'a> {
     /// Returns the ConfigMap of the agent's configuration, if it is one.
     fn config_map(self, volumes: &'a [Value]) -> Option<MountedConfigMap<'a>> {
         let text = |value: &'a Value, field: &str| value.get(field).and_then(Value::as_str);
-        let path = self.value("MACKEREL_AGENT_CONFIG")?;
+        let path = self.value(AgentSettings::config().variable_name())?;
         self.0
             .get("volumeMounts")?
             .as_array()?
@@ -204,7 +208,8 @@ impl Replacement<'_> {
     }
 
     fn wanted(&self) -> Vec<(Annotation, String)> {
-        let mut kept = self.texts();
+        let mut kept = self.variables();
+        kept.extend(self.names());
         kept.extend(self.agent_config());
         kept.extend(self.kubelet());
         kept.extend(self.resources());
@@ -224,53 +229,51 @@ impl Replacement<'_> {
         kept
     }
 
-    fn texts(&self) -> Vec<(Annotation, String)> {
+    /// Returns the annotations that keep the old agent's variables.
+    fn variables(&self) -> Vec<(Annotation, String)> {
         let (old, new) = (
             AgentContainer(self.old),
             AgentContainer(&self.agent.container),
         );
         let mut kept = Vec::new();
-        let mut keep = |annotation, old: Option<String>, new: Option<String>| {
-            kept.extend(
-                old.filter(|value| Some(value) != new.as_ref())
-                    .map(|value| (annotation, value)),
-            );
-        };
-        for (annotation, variable) in [
-            (Annotation::DisplayName, "MACKEREL_DISPLAY_NAME"),
-            (Annotation::Memo, "MACKEREL_MEMO"),
-            (
-                Annotation::HostStatusOnStart,
-                "MACKEREL_HOST_STATUS_ON_START",
-            ),
-            (Annotation::LogLevel, "MACKEREL_LOG_LEVEL"),
-        ] {
-            keep(
-                annotation,
-                old.value(variable).map(str::to_owned),
-                new.value(variable).map(str::to_owned),
-            );
+        for (setting, Variable { name, form, .. }) in variables() {
+            let Some(annotation) = setting.annotation() else {
+                continue;
+            };
+            let text = || old.value(name).map(str::to_owned);
+            let (value, is_equal) = match form {
+                VariableForm::Text => (text(), old.value(name) == new.value(name)),
+                VariableForm::List => (text(), old.list(name) == new.list(name)),
+                VariableForm::IgnorePattern => {
+                    let value = old.ignored(name);
+                    let is_equal = value == new.ignored(name);
+                    (value, is_equal)
+                }
+                VariableForm::ConfigFile | VariableForm::SecretKey | VariableForm::Connection => {
+                    continue;
+                }
+            };
+            kept.extend(value.filter(|_| !is_equal).map(|value| (annotation, value)));
         }
-        for (annotation, field) in [
-            (Annotation::ApiKeySecretName, "name"),
-            (Annotation::ApiKeySecretKey, "key"),
-        ] {
-            keep(
-                annotation,
-                old.secret(field).map(str::to_owned),
-                new.secret(field).map(str::to_owned),
-            );
-        }
-        keep(Annotation::IgnoreContainer, old.ignored(), new.ignored());
-        if old.roles() != new.roles() {
-            keep(
-                Annotation::Roles,
-                old.value("MACKEREL_ROLES").map(str::to_owned),
-                None,
-            );
+        kept
+    }
+
+    /// Returns the annotations that keep the Secret of the API key, and an image of another repository.
+    fn names(&self) -> Vec<(Annotation, String)> {
+        let (old, new) = (
+            AgentContainer(self.old),
+            AgentContainer(&self.agent.container),
+        );
+        let mut kept = Vec::new();
+        for (setting, field) in [(SecretKeyRef::name(), "name"), (SecretKeyRef::key(), "key")] {
+            let value = old
+                .secret(field)
+                .filter(|old| Some(*old) != new.secret(field));
+            kept.extend(setting.annotation().zip(value.map(str::to_owned)));
         }
         if repository(old.image()) != repository(new.image()) {
-            keep(Annotation::Image, Some(old.image().to_owned()), None);
+            let annotation = AgentSettings::image().annotation();
+            kept.extend(annotation.map(|annotation| (annotation, old.image().to_owned())));
         }
         kept
     }
@@ -284,7 +287,7 @@ impl Replacement<'_> {
         let mut kept = Vec::new();
         match (
             old.config_map(self.volumes),
-            old.value("MACKEREL_AGENT_CONFIG"),
+            old.value(AgentSettings::config().variable_name()),
         ) {
             (Some(there), _) => {
                 if configured.location.is_some()
@@ -296,7 +299,9 @@ impl Replacement<'_> {
                     kept.push((Annotation::AgentConfigMapKey, there.key.to_owned()));
                 }
             }
-            (None, Some(location)) if new.value("MACKEREL_AGENT_CONFIG") != Some(location) => {
+            (None, Some(location))
+                if new.value(AgentSettings::config().variable_name()) != Some(location) =>
+            {
                 kept.push((Annotation::AgentConfigLocation, location.to_owned()));
             }
             _ => {}
@@ -419,14 +424,17 @@ impl Replacement<'_> {
         if old.kubelet().is_some() && old.kubelet() == new.kubelet() {
             equal.extend(KUBELET_VARIABLES);
         }
-        if old.roles().is_some() && old.roles() == new.roles() {
-            equal.push("MACKEREL_ROLES");
-        }
-        // The own container is always ignored.
-        if old.value("MACKEREL_IGNORE_CONTAINER").is_some()
-            && old.ignored().is_none_or(|old| new.ignored() == Some(old))
-        {
-            equal.push("MACKEREL_IGNORE_CONTAINER");
+        for (_, Variable { name, form, .. }) in variables() {
+            let is_equal = match form {
+                VariableForm::List => old.list(name).is_some() && old.list(name) == new.list(name),
+                // The own container is always ignored.
+                VariableForm::IgnorePattern => {
+                    let other = old.ignored(name);
+                    old.value(name).is_some() && (other.is_none() || other == new.ignored(name))
+                }
+                _ => false,
+            };
+            equal.extend(is_equal.then_some(name));
         }
         let injected: Vec<Value> = self
             .agent
@@ -437,19 +445,27 @@ impl Replacement<'_> {
         if let (Some(old), Some(new)) = (old.config_map(self.volumes), new.config_map(&injected))
             && (old.name, old.key) == (new.name, new.key)
         {
-            equal.extend(["MACKEREL_AGENT_CONFIG", old.volume]);
+            equal.extend([AgentSettings::config().variable_name(), old.volume]);
         }
         equal
     }
 }
 
 const KUBELET_VARIABLES: [&str; 3] = [
-    "MACKEREL_KUBERNETES_KUBELET_READ_ONLY_PORT",
-    "MACKEREL_KUBERNETES_KUBELET_PORT",
+    Kubelet::read_only_port().variable_name(),
+    Kubelet::port().variable_name(),
     INSECURE_TLS,
 ];
 
-pub(crate) const INSECURE_TLS: &str = "MACKEREL_KUBERNETES_KUBELET_INSECURE_TLS";
+pub(crate) const INSECURE_TLS: &str = Kubelet::insecure_tls().variable_name();
+
+/// Returns the setting that gives a variable, or that would if it had to.
+fn setting_of(variable: &str) -> &'static SettingRow {
+    if NODE_VARIABLES.contains(&variable) {
+        return Spec::platform();
+    }
+    of_variable(variable).map_or(AgentSettings::env(), |(setting, _)| setting)
+}
 
 /// `registry.example:5000/team/agent:v1@sha256:…` -> `registry.example:5000/team/agent`
 fn repository(image: &str) -> &str {
@@ -459,14 +475,6 @@ fn repository(image: &str) -> &str {
         _ => image,
     }
 }
-
-/// Fields of the container and the settings that give them.
-const FIELDS: [(&str, &str); 4] = [
-    ("image", "agent.image"),
-    ("imagePullPolicy", "agent.imagePullPolicy"),
-    ("resources", "agent.resources"),
-    ("securityContext", "agent.securityContext"),
-];
 
 /// Removes the fields that depend on the container's list.
 fn without_list_fields(mut container: Value) -> Value {
@@ -512,8 +520,7 @@ impl AdoptionDifferences {
                     if equal.contains(&name) {
                         continue;
                     }
-                    let variable = VARIABLES.iter().find(|variable| variable.name == name);
-                    let setting = variable.map_or("agent.env", |variable| variable.setting);
+                    let setting = setting_of(name);
                     (format!("env {name} (`{setting}`)"), tokens.len() > 2)
                 }
                 ["volumeMounts", item, ..] => {
@@ -531,8 +538,8 @@ impl AdoptionDifferences {
                         .copied()
                         .take_while(|token| token.parse::<usize>().is_err());
                     let path = fields.collect::<Vec<_>>().join(".");
-                    match FIELDS.iter().find(|(field, _)| *field == top) {
-                        Some((_, setting)) => (format!("{path} (`{setting}`)"), false),
+                    match AgentSettings::ROWS.iter().find(|row| row.name == top) {
+                        Some(setting) => (format!("{path} (`{setting}`)"), false),
                         None => (path, false),
                     }
                 }
@@ -556,10 +563,9 @@ impl AdoptionDifferences {
 
 #[cfg(test)]
 mod tests {
-    use super::{AdoptionDifferences, AgentContainer, FIELDS, repository, without_list_fields};
+    use super::{AdoptionDifferences, AgentContainer, repository, without_list_fields};
     use crate::agent::canonical::canonicalize;
-    use crate::config::{Config, KubeletConnection, TemplateConfig};
-    use crate::mackerel::env::VARIABLES;
+    use crate::config::KubeletConnection;
     use serde_json::json;
 
     #[test]
@@ -609,24 +615,6 @@ mod tests {
             ))
         });
         assert_eq!(native, container);
-    }
-
-    #[test]
-    fn every_setting_that_is_named_exists() {
-        let mut config = TemplateConfig::new(&Config::default());
-        for path in VARIABLES
-            .map(|variable| variable.setting)
-            .into_iter()
-            .chain(FIELDS.map(|(_, setting)| setting))
-        {
-            let violations = config.set(path, "", "key", 0);
-            assert!(
-                violations
-                    .iter()
-                    .all(|violation| !violation.what.contains("unknown setting")),
-                "{path}"
-            );
-        }
     }
 
     #[test]

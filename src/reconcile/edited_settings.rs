@@ -2,8 +2,7 @@
 
 use crate::agent::difference::{Difference, DifferenceKind};
 use crate::annotations::Annotation;
-use crate::config::{Config, role_list};
-use crate::mackerel::env::{EnvOverride, VARIABLES};
+use crate::config::{Config, of_variable, role_list};
 use crate::mackerel::names::API_KEY;
 use crate::manifest::dotted_path;
 use crate::manifest::pod_template::{PodAnnotation, PodTemplate};
@@ -82,10 +81,8 @@ impl EditedSetting {
 
     fn of_variable(variable: &Value) -> Option<Self> {
         let name = variable.get("name")?.as_str()?;
-        let known = VARIABLES
-            .iter()
-            .find(|known| known.name == name && known.env_override != EnvOverride::Allowed);
-        let (path, value) = match (known.map(|known| known.setting), variable.get("value")) {
+        let known = of_variable(name).map(|(setting, _)| setting.path);
+        let (path, value) = match (known, variable.get("value")) {
             // Never the key itself.
             (Some(_), _) if name == API_KEY => (
                 "apiKey.secretKeyRef.key",

@@ -818,17 +818,14 @@ impl Reconciler<'_, '_> {
     }
 
     fn is_explicit(&self, name: ReplaceableName) -> bool {
-        let annotation = match name {
-            ReplaceableName::Image => Annotation::Image,
-            ReplaceableName::Secret => Annotation::ApiKeySecretName,
-            ReplaceableName::ConfigMap => Annotation::AgentConfigMapName,
-        };
+        let annotation = name.setting().annotation();
         let is_it = |given: &crate::manifest::pod_template::PodAnnotation| {
-            Annotation::of(&given.key) == Some(annotation)
+            Annotation::of(&given.key) == annotation
         };
         let config = self.context.config;
-        config.is_explicit(name.setting())
-            || (config.allows(annotation) && self.template.annotations.iter().any(is_it))
+        config.is_explicit(name.setting().path)
+            || (annotation.is_some_and(|annotation| config.allows(annotation))
+                && self.template.annotations.iter().any(is_it))
     }
 
     fn update(&self, existing: &ExistingInjection, plan: Plan) -> Action {

@@ -516,12 +516,13 @@ impl Check<'_, '_> {
 #[cfg(test)]
 mod tests {
     use super::{Pod, ShadowedSetting, Sudo, check};
+    use crate::config::AgentSettings;
     use crate::diagnostic::LineCounter;
 
     fn faults(text: &str) -> Vec<String> {
         let shadowed = [ShadowedSetting {
             in_file: "memo",
-            setting: "agent.memo",
+            setting: AgentSettings::memo(),
         }];
         let mut lines = LineCounter::new(text.as_bytes());
         let mut line = |offset| lines.position(offset).line;
