@@ -1,9 +1,10 @@
 //! The source line of a diagnostic, cut to the width of a terminal.
 
 use crate::diagnostic::position::Position;
-use crate::diagnostic::visible::{substitute, width};
+use crate::diagnostic::visible::substitute;
 use memchr::memchr;
 use std::ops::Range;
+use unicode_width::UnicodeWidthChar as _;
 
 /// Maximum width of a line.
 const COLUMNS: usize = 120;
@@ -127,7 +128,7 @@ fn cells(bytes: &[u8]) -> Vec<Cell> {
                 }),
                 None => cells.push(Cell {
                     text: character.to_string(),
-                    width: width(character),
+                    width: character.width().unwrap_or_default(),
                 }),
             }
         }

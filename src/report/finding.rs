@@ -66,23 +66,24 @@ impl Finding {
 
     /// Returns false if the reason is reported once per run, and was, with the same message and help.
     pub(crate) fn first_time(&self, seen: &mut SeenMessages) -> bool {
-        !self.reason.is_said_once() || seen.insert(self.said())
+        !self.reason.is_said_once() || seen.insert(self.seen_message())
     }
 
     /// Takes back what [`Finding::first_time`] noted of a finding that is not reported after all.
     pub(crate) fn forget(&self, seen: &mut SeenMessages) {
         if self.reason.is_said_once() {
-            seen.remove(&self.said());
+            seen.remove(&self.seen_message());
         }
     }
 
-    fn said(&self) -> (Reason, String) {
-        // An acknowledged warning does not hide another one.
-        let help = self.help.as_deref().unwrap_or_default();
-        (
-            self.reason,
-            format!("{}; {help}; {}", self.message, self.acknowledged),
-        )
+    fn seen_message(&self) -> SeenMessage {
+        SeenMessage {
+            reason: self.reason,
+            message: self.message.clone(),
+            help: self.help.clone(),
+            // An acknowledged warning does not hide another one.
+            acknowledged: self.acknowledged,
+        }
     }
 
     /// Moves the offset by `base`, from a piece of the text to the whole.
@@ -111,7 +112,16 @@ impl Finding {
 }
 
 /// Messages of reasons that are reported once per run.
-pub(crate) type SeenMessages = HashSet<(Reason, String)>;
+pub(crate) type SeenMessages = HashSet<SeenMessage>;
+
+/// A message that is not reported again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SeenMessage {
+    reason: Reason,
+    message: String,
+    help: Option<String>,
+    acknowledged: bool,
+}
 
 /// The cause of a decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
