@@ -9,7 +9,7 @@ mod objects;
 mod quota;
 mod service_account;
 
-pub(crate) use objects::{DataEntry, Object, Objects};
+pub(crate) use objects::{Object, Objects};
 
 use crate::agent::prerequisites::{Presence, Requirement};
 use crate::config::Config;
@@ -91,17 +91,12 @@ fn has_agents(inputs: &[ProcessedText<'_>]) -> bool {
 fn presence(requirement: &Requirement, objects: &Objects<'_>) -> Presence {
     let mut presence = Presence::Absent;
     for object in objects.required(requirement) {
-        let is_filled =
-            |entry: &DataEntry| entry.value.as_ref().is_none_or(|value| !value.is_empty());
-        let has = |key: &String| {
-            object
-                .entries
-                .iter()
-                .any(|entry| entry.key == *key && is_filled(entry))
-        };
-        let (part, offset) = (object.input, object.offset);
-        if object.is_source || requirement.need.key.as_ref().is_none_or(has) {
-            return Presence::Present { part, offset };
+        let key = requirement.need.key.as_ref();
+        if object.is_source || key.is_none_or(|key| object.has_value(key)) {
+            return Presence::Present {
+                part: object.input,
+                offset: object.offset,
+            };
         }
         presence = Presence::WithoutKey;
     }

@@ -8,7 +8,7 @@ use crate::manifest::identity::Identity;
 use crate::manifest::item_cache::ItemCache;
 use crate::manifest::kustomization::{PREVIOUS_NAMES, previous_names};
 use crate::manifest::related::{Location, RelatedKind, Source};
-use crate::manifest::resource::{file, item_types, resources, text};
+use crate::manifest::resource::{Resource, file, item_types, resources, text};
 use crate::report::Finding;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
@@ -112,7 +112,7 @@ pub(crate) struct Object {
 }
 
 /// A key with its value: of a Secret, ConfigMap or ServiceAccount, or a quota's `hard`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct DataEntry {
     pub(crate) key: String,
     /// Its value; none if that is not text.
@@ -172,6 +172,14 @@ impl<'o> Objects<'o> {
 }
 
 impl Object {
+    /// Returns true if the object has the key, with a value that is not empty or not known.
+    pub(super) fn has_value(&self, key: &str) -> bool {
+        let is_filled = |value: &Option<String>| value.as_deref() != Some("");
+        self.entries
+            .iter()
+            .any(|entry| entry.key == key && is_filled(&entry.value))
+    }
+
     /// A remark on this object, with the index of its text.
     pub(crate) fn remark(&self, finding: Finding) -> (usize, Remark) {
         let (identity, file) = (self.identity.clone(), self.file.clone());
@@ -196,12 +204,9 @@ pub(super) fn read(
 ) -> Vec<Object> {
     let mut objects = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
+        let related = &input.injection.related;
         // A document may hold many of them, in a list.
-        for locations in input
-            .injection
-            .related
-            .chunk_by(|one, next| one.piece == next.piece)
-        {
+        for locations in related.chunk_by(|one, next| one.piece == next.piece) {
             let text = locations
                 .first()
                 .and_then(|location| input.text.get(location.piece.clone()))
@@ -214,131 +219,130 @@ pub(super) fn read(
             }
             // A document that is not valid YAML holds no key for an agent.
             let Ok(tree) = yaml::read(text) else { continue };
-            let wanted = locations
-                .iter()
-                .filter(|location| kinds.contains(&location.kind));
-            let mut items = ItemCache::default();
-            objects.extend(
-                wanted.filter_map(|location| {
-                    object(&tree, &mut items, location, number, named, config)
-                }),
-            );
+            let mut reader = ObjectReader {
+                tree: &tree,
+                items: ItemCache::default(),
+                input: number,
+                named,
+                config,
+            };
+            for location in locations {
+                if kinds.contains(&location.kind) {
+                    objects.extend(reader.object(location));
+                }
+            }
         }
     }
     objects
 }
 
-/// Reads one object; none if no pod names it.
-fn object(
-    tree: &Tree<'_>,
-    items: &mut ItemCache,
-    location: &Location,
+/// Reads the objects of one document.
+struct ObjectReader<'r> {
+    tree: &'r Tree<'r>,
+    items: ItemCache,
+    /// The index of the text.
     input: usize,
-    named: &Named<'_>,
-    config: &Config,
-) -> Option<Object> {
-    let mut node = tree.root()?;
-    let mut inherited = location.inherited.as_deref().cloned().unwrap_or_default();
-    for token in location.pointer.split('/').skip(1) {
-        if token == "items" {
-            inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
-        }
-        node = items.child(tree, node, token)?;
-    }
-    let mut resource = resources(tree, node, &inherited).into_iter().next()?;
-    // The path to the name of the Secret that a controller makes; by default it is that of the resource.
-    let named_by: Option<&[&str]> = match resource.gvk.as_ref().map(|gvk| (&*gvk.group, &*gvk.kind))
-    {
-        None | Some(("", _)) => None,
-        Some(("external-secrets.io", "ExternalSecret")) => Some(&["spec", "target"]),
-        Some(("bitnami.com", "SealedSecret")) => Some(&["spec", "template", "metadata"]),
-        Some(_) => return None,
-    };
-    let target = named_by.and_then(|path| {
-        path.iter()
-            .try_fold(node, |node, key| tree.member(node, key))
-    });
-    if let Some(name) = target.and_then(|target| text(tree, target, "name")) {
-        resource.identity.name = name;
-    }
-    let namespace = resource
-        .identity
-        .namespace_or(config.spec.namespace.as_ref())
-        .cloned();
-    let is_named = |name: &&str| named.has(location.kind, namespace.as_deref(), name);
-    let own = Some(&*resource.identity.name)
-        .filter(is_named)
-        .map(str::to_owned);
-    let name = own.or_else(|| {
-        previous_names(&names_before(tree, node)?)
-            .find(is_named)
-            .map(str::to_owned)
-    })?;
-    let mut object = Object {
-        kind: location.kind,
-        input,
-        name,
-        namespace,
-        file: file(tree, node),
-        identity: resource.identity,
-        offset: location.piece.start + tree.span(node).start,
-        entries: Vec::new(),
-        is_source: named_by.is_some(),
-    };
-    match location.kind {
-        RelatedKind::Holds(Source::Secret) => {
-            for field in ["data", "stringData"] {
-                object.entries.extend(entries(
-                    tree,
-                    location,
-                    tree.member(node, field),
-                    &format!("/{field}"),
-                ));
+    named: &'r Named<'r>,
+    config: &'r Config,
+}
+
+impl ObjectReader<'_> {
+    /// Reads one object; none if no pod names it.
+    fn object(&mut self, location: &Location) -> Option<Object> {
+        let tree = self.tree;
+        let mut node = tree.root()?;
+        let mut inherited = location.inherited.as_deref().cloned().unwrap_or_default();
+        for token in location.pointer.split('/').skip(1) {
+            if token == "items" {
+                inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
             }
+            node = self.items.child(tree, node, token)?;
         }
-        RelatedKind::Holds(Source::ConfigMap) => {
-            object
-                .entries
-                .extend(entries(tree, location, tree.member(node, "data"), "/data"));
-            // The text is not the value but its base64.
-            let binary = entries(
-                tree,
-                location,
-                tree.member(node, "binaryData"),
-                "/binaryData",
-            );
-            object
-                .entries
-                .extend(binary.into_iter().map(|entry| DataEntry {
-                    value: None,
-                    ..entry
-                }));
+        let mut resource = resources(tree, node, &inherited).into_iter().next()?;
+        let gvk = resource.gvk.as_ref();
+        // The mapping with the name of the Secret that a controller makes; by default it is that of the resource.
+        let target_path: &[&str] = match gvk.map(|gvk| (&*gvk.group, &*gvk.kind)) {
+            None | Some(("", _)) => &[],
+            Some(("external-secrets.io", "ExternalSecret")) => &["spec", "target"],
+            Some(("bitnami.com", "SealedSecret")) => &["spec", "template", "metadata"],
+            Some(_) => return None,
+        };
+        let is_source = !target_path.is_empty();
+        let mut keys = target_path.iter();
+        let target = keys.try_fold(node, |node, key| tree.member(node, key));
+        if is_source && let Some(name) = target.and_then(|target| text(tree, target, "name")) {
+            resource.identity.name = name;
         }
-        RelatedKind::ServiceAccount => {
-            object
-                .entries
-                .extend(entries(tree, location, Some(node), ""))
-        }
-        RelatedKind::Quota => {
-            let below = |key: &str| {
-                tree.member(tree.member(node, "spec")?, key)
-                    .map(|found| tree.alias_target(found))
-            };
-            // A quota with a scope counts some pods only.
-            let has_scope = ["scopes", "scopeSelector"]
-                .into_iter()
-                .filter_map(below)
-                .any(|scope| {
-                    tree.items(scope).next().is_some() || tree.entries(scope).next().is_some()
-                });
-            let hard = below("hard").filter(|_| !has_scope);
-            object
-                .entries
-                .extend(entries(tree, location, hard, "/spec/hard"));
-        }
-        RelatedKind::LimitRange => {}
+        let namespace = resource
+            .identity
+            .namespace_or(self.config.spec.namespace.as_ref())
+            .cloned();
+        let name = self.referred_name(location.kind, namespace.as_deref(), &resource)?;
+        Some(Object {
+            kind: location.kind,
+            input: self.input,
+            name,
+            namespace,
+            file: file(tree, node),
+            identity: resource.identity,
+            offset: location.piece.start + tree.span(node).start,
+            entries: self.data(location, node),
+            is_source,
+        })
     }
-    Some(object)
+
+    /// Returns the name by which pods refer to the object: its own, or one from before kustomize has changed it.
+    fn referred_name(
+        &self,
+        kind: RelatedKind,
+        namespace: Option<&str>,
+        resource: &Resource,
+    ) -> Option<String> {
+        let own = &resource.identity.name;
+        if self.named.has(kind, namespace, own) {
+            return Some(own.clone());
+        }
+        let previous = names_before(self.tree, resource.node)?;
+        previous_names(&previous)
+            .find(|name| self.named.has(kind, namespace, name))
+            .map(str::to_owned)
+    }
+
+    /// Returns the entries that matter of an object of this kind.
+    fn data(&self, location: &Location, object: NodeId) -> Vec<DataEntry> {
+        let tree = self.tree;
+        let field =
+            |key: &str| entries(tree, location, tree.member(object, key), &format!("/{key}"));
+        match location.kind {
+            RelatedKind::Holds(Source::Secret) => [field("data"), field("stringData")].concat(),
+            RelatedKind::Holds(Source::ConfigMap) => {
+                // The text is not the value but its base64.
+                let mut binary = field("binaryData");
+                binary.iter_mut().for_each(|entry| entry.value = None);
+                [field("data"), binary].concat()
+            }
+            RelatedKind::ServiceAccount => entries(tree, location, Some(object), ""),
+            RelatedKind::Quota => {
+                let spec = tree.member(object, "spec");
+                // A quota with a scope counts some pods only.
+                if has_members(tree, spec, "scopes") || has_members(tree, spec, "scopeSelector") {
+                    return Vec::new();
+                }
+                let hard = spec.and_then(|spec| tree.member(spec, "hard"));
+                entries(tree, location, hard, "/spec/hard")
+            }
+            RelatedKind::LimitRange => Vec::new(),
+        }
+    }
+}
+
+/// Returns true if a field is a list or mapping that is not empty.
+fn has_members(tree: &Tree<'_>, parent: Option<NodeId>, key: &str) -> bool {
+    let Some(field) = parent.and_then(|parent| tree.member(parent, key)) else {
+        return false;
+    };
+    let field = tree.alias_target(field);
+    tree.items(field).next().is_some() || tree.entries(field).next().is_some()
 }
 
 /// The value of the annotation [`PREVIOUS_NAMES`].
@@ -360,31 +364,33 @@ fn entries(
     if tree.kind(mapping) != Kind::Mapping {
         return Vec::new();
     }
-    let entry = |(key, value): (NodeId, NodeId)| {
-        let key = tree.scalar(tree.alias_target(key))?.into_owned();
-        let pointer = format!("{pointer}/{}", yaml_json_patch::pointer::escape(&key));
+    let mut entries = Vec::new();
+    for (key, value) in tree.entries(mapping) {
+        let Some(key) = tree.scalar(tree.alias_target(key)) else {
+            continue;
+        };
         // The lines of an alias are those of its anchor.
         let value = tree.alias_target(value);
-        let offset = location.piece.start + tree.span(value).start;
-        let style = tree.style(value);
-        let value = match scalar_value(tree, value) {
-            Ok(ScalarValue::Str(text)) if tree.kind(value) == Kind::Scalar => {
-                Some(text.into_owned())
-            }
-            Ok(ScalarValue::Null) => Some(String::new()),
-            Ok(ScalarValue::Bool(set)) => Some(set.to_string()),
-            Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => {
-                tree.scalar(value).map(|number| number.into_owned())
-            }
-            _ => None,
-        };
-        Some(DataEntry {
-            key,
-            value,
-            offset,
-            style,
-            pointer,
-        })
-    };
-    tree.entries(mapping).filter_map(entry).collect()
+        entries.push(DataEntry {
+            pointer: format!("{pointer}/{}", yaml_json_patch::pointer::escape(&key)),
+            key: key.into_owned(),
+            value: value_text(tree, value),
+            offset: location.piece.start + tree.span(value).start,
+            style: tree.style(value),
+        });
+    }
+    entries
+}
+
+/// Returns a scalar as a container sees it; none for what is not text.
+fn value_text(tree: &Tree<'_>, value: NodeId) -> Option<String> {
+    match scalar_value(tree, value) {
+        Ok(ScalarValue::Str(text)) if tree.kind(value) == Kind::Scalar => Some(text.into_owned()),
+        Ok(ScalarValue::Null) => Some(String::new()),
+        Ok(ScalarValue::Bool(set)) => Some(set.to_string()),
+        Ok(ScalarValue::Int(_) | ScalarValue::Float(_)) => {
+            tree.scalar(value).map(|number| number.into_owned())
+        }
+        _ => None,
+    }
 }

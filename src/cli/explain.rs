@@ -17,13 +17,13 @@ pub(crate) struct ExplainRequest<'a> {
 }
 
 impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
-    fn from(asked: &'a ExplainArgs) -> Self {
-        let filter = asked
+    fn from(arguments: &'a ExplainArgs) -> Self {
+        let filter = arguments
             .resource
             .as_deref()
             .map_or(Filter::All, Filter::Resource);
         Self {
-            format: asked.output.unwrap_or(ExplainFormat::Text),
+            format: arguments.output.unwrap_or(ExplainFormat::Text),
             filter,
         }
     }
@@ -31,19 +31,19 @@ impl<'a> From<&'a ExplainArgs> for ExplainRequest<'a> {
 
 /// Prints the explanation. It fails where `inject` would.
 pub(crate) fn print(
-    how: ExplainRequest<'_>,
+    request: ExplainRequest<'_>,
     texts: &[ProcessedText<'_>],
     requirements: &[Requirement],
     config: &Config,
     messages: &Messages,
 ) -> anyhow::Result<Exit> {
-    let explanation = explain(texts, requirements, config, how.filter);
-    if let (Filter::Resource(wanted), true) = (how.filter, explanation.templates.is_empty()) {
+    let explanation = explain(texts, requirements, config, request.filter);
+    if let (Filter::Resource(wanted), true) = (request.filter, explanation.templates.is_empty()) {
         anyhow::bail!(
             "no resource {wanted} with a pod template; use for example `web`, `Deployment/web` or `Deployment/shop/web`"
         );
     }
-    stdout::write([&*formatted(&explanation, how.format, messages)?])?;
+    stdout::write([&*formatted(&explanation, request.format, messages)?])?;
     messages.show(None);
     Ok(if explanation.has_errors() || messages.has_errors() {
         Exit::Trouble

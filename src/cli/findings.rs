@@ -92,23 +92,17 @@ pub(crate) fn add(
 
 /// `info: ClusterRoles and bindings: 2 added, 1 taken out`
 fn permissions(changes: &[(PermissionChange, Identity)], tense: Tense) -> Option<String> {
-    let of = |wanted: PermissionChange| {
-        changes
-            .iter()
-            .filter(|(change, _)| *change == wanted)
-            .count()
-    };
-    let counts = [
+    let mut parts = Vec::new();
+    for kind in [
         PermissionChange::Added,
         PermissionChange::Updated,
         PermissionChange::Removed,
-    ]
-    .map(|change| (of(change), change.word()));
-    let parts: Vec<_> = counts
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, word)| tense.counted(*n, word))
-        .collect();
+    ] {
+        let count = changes.iter().filter(|(change, _)| *change == kind).count();
+        if count > 0 {
+            parts.push(tense.counted(count, kind.word()));
+        }
+    }
     (!parts.is_empty()).then(|| format!("info: ClusterRoles and bindings: {}", parts.join(", ")))
 }
 
@@ -280,12 +274,12 @@ mod tests {
     fn helms_comment_says_where_a_document_comes_from() {
         let text = "---\n# Source: web/templates/a.yaml\na: 1\n---\n# Source: web/templates/b.yaml\nb: 2\n---\nc: 3\n";
         let mut writer = MessageWriter::source_lines(NamedText { name: "", text }, Colour::Never);
-        let mut of = |what: &str| writer.source(text, text.find(what).unwrap());
+        let mut source = |part: &str| writer.source(text, text.find(part).unwrap());
         for _ in 0..2 {
-            assert_eq!(of("a: 1"), Some("web/templates/a.yaml"));
-            assert_eq!(of(": 1"), Some("web/templates/a.yaml"));
-            assert_eq!(of("b: 2"), Some("web/templates/b.yaml"));
-            assert_eq!(of("c: 3"), None);
+            assert_eq!(source("a: 1"), Some("web/templates/a.yaml"));
+            assert_eq!(source(": 1"), Some("web/templates/a.yaml"));
+            assert_eq!(source("b: 2"), Some("web/templates/b.yaml"));
+            assert_eq!(source("c: 3"), None);
         }
     }
 }

@@ -24,15 +24,15 @@ pub(crate) fn completions(shell: clap_complete::Shell) -> io::Result<()> {
 }
 
 /// Prints the page of the program, or of one of its commands: `["config", "validate"]`.
-pub(crate) fn manual(of: &[String]) -> anyhow::Result<()> {
+pub(crate) fn manual(command_path: &[String]) -> anyhow::Result<()> {
     let program = program();
     let mut command = &program;
-    for name in of {
+    for name in command_path {
         let Some(inner) = command.find_subcommand(name) else {
             let known: Vec<_> = command.get_subcommands().map(Command::get_name).collect();
             anyhow::bail!(
                 "unknown command `{}`; the commands are {}",
-                of.join(" "),
+                command_path.join(" "),
                 known.join(", ")
             );
         };

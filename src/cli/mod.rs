@@ -42,7 +42,7 @@ use messages::{Messages, Verbosity};
 use run::{EntryPoint, OutputMode, RunContext, RunRequest};
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The exit codes, as diff's; `wait-for` has its own.
@@ -120,44 +120,35 @@ pub fn run() -> ExitCode {
                 },
                 ..Options::default()
             };
-            run_on_paths("inject", asked(&over, options)?, &common, messages)
+            run_on_paths("inject", request(&over, options)?, &common, messages)
         }
         Some(Command::Uninject { over }) => {
             let options = Options {
                 direction: Direction::Uninject,
                 ..Options::default()
             };
-            run_on_paths("uninject", asked(&over, options)?, &common, messages)
+            run_on_paths("uninject", request(&over, options)?, &common, messages)
         }
-        Some(Command::Explain(asked)) => {
-            let warnings = if asked.strict {
-                Warnings::Refuse
-            } else {
-                Warnings::Tell
-            };
+        Some(Command::Explain(arguments)) => {
             let options = Options {
-                warnings,
+                warnings: treatment_of_warnings(arguments.strict),
                 explanations: Explanations::Keep,
                 ..Options::default()
             };
-            let asked = (
-                &*asked.paths,
-                RunRequest {
-                    mode: OutputMode::Explanation(ExplainRequest::from(&asked)),
-                    options,
-                },
-            );
-            run_on_paths("explain", asked, &common, messages)
+            let request = RunRequest {
+                paths: &arguments.paths,
+                mode: OutputMode::Explanation(ExplainRequest::from(&arguments)),
+                options,
+            };
+            run_on_paths("explain", request, &common, messages)
         }
         Some(Command::Rbac { over }) => {
-            let asked = (
-                &*over.paths,
-                RunRequest {
-                    mode: OutputMode::Permissions,
-                    ..RunRequest::default()
-                },
-            );
-            run_on_paths("rbac", asked, &common, messages)
+            let request = RunRequest {
+                paths: &over.paths,
+                mode: OutputMode::Permissions,
+                ..RunRequest::default()
+            };
+            run_on_paths("rbac", request, &common, messages)
         }
         Some(Command::Config(command)) => configuration::command(command, &common, messages),
         Some(Command::WaitFor {
@@ -166,7 +157,7 @@ pub fn run() -> ExitCode {
             interval,
         }) => wait_for::wait(&endpoints, timeout, interval, messages),
         #[cfg(all(unix, feature = "webhook"))]
-        Some(Command::Webhook(asked)) => webhook::run(asked, &common, messages),
+        Some(Command::Webhook(arguments)) => webhook::run(arguments, &common, messages),
         Some(Command::Completions { shell }) => generate::completions(shell)
             .map(|()| Exit::Done)
             .map_err(Into::into),
@@ -182,8 +173,8 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// Paths and request of `inject` and `uninject`.
-fn asked(over: &InjectArgs, options: Options) -> anyhow::Result<(&[PathBuf], RunRequest<'_>)> {
+/// Returns the request of `inject` and `uninject`.
+fn request(over: &InjectArgs, options: Options) -> anyhow::Result<RunRequest<'_>> {
     if over.check && over.output == Some(Output::Patch) {
         anyhow::bail!(
             "`--check` cannot be used with `--output patch`; use `--output github` or `--output sarif`"
@@ -196,11 +187,7 @@ fn asked(over: &InjectArgs, options: Options) -> anyhow::Result<(&[PathBuf], Run
         } else {
             HandEdits::Respect
         },
-        warnings: if over.strict {
-            Warnings::Refuse
-        } else {
-            Warnings::Tell
-        },
+        warnings: treatment_of_warnings(over.strict),
         patches: if matches!(mode, OutputMode::Patches) {
             Patches::Keep
         } else {
@@ -208,45 +195,55 @@ fn asked(over: &InjectArgs, options: Options) -> anyhow::Result<(&[PathBuf], Run
         },
         ..options
     };
-    Ok((&over.paths, RunRequest { mode, options }))
+    Ok(RunRequest {
+        paths: &over.paths,
+        mode,
+        options,
+    })
+}
+
+fn treatment_of_warnings(strict: bool) -> Warnings {
+    if strict {
+        Warnings::Refuse
+    } else {
+        Warnings::Tell
+    }
 }
 
 fn run_on_paths(
     command: &str,
-    (paths, asked): (&[PathBuf], RunRequest<'_>),
+    request: RunRequest<'_>,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
-    let is_stdin = |path: &PathBuf| path.as_path() == Path::new("-");
-    match paths {
-        [] | [_] if paths.iter().all(is_stdin) => {
-            if matches!(asked.mode, OutputMode::InPlace) {
+    let stdin_arguments = request.paths.iter().filter(|path| path.as_os_str() == "-");
+    match (stdin_arguments.count(), request.paths.len()) {
+        (0, 0) | (1, 1) => {
+            if matches!(request.mode, OutputMode::InPlace) {
                 anyhow::bail!(
                     "`-i` requires files; name at least one, or omit `-i` to write to stdout"
                 );
             }
-            if paths.is_empty() && io::stdin().is_terminal() {
+            if request.paths.is_empty() && io::stdin().is_terminal() {
                 return Ok(help(Some(command)));
             }
-            stdin::answer(EntryPoint::Command, asked, common, messages)
+            stdin::answer(EntryPoint::Command, request, common, messages)
         }
-        paths if paths.iter().any(is_stdin) => {
-            anyhow::bail!(
-                "`-` (stdin) cannot be combined with files; for a file of that name, use `./-`"
-            )
-        }
-        paths => {
-            let config = asked
+        (0, _) => {
+            let config = request
                 .mode
                 .configured(configuration::base(common, messages)?);
-            if config.spec.rbac.generate && asked.writes_manifests() {
+            if config.spec.rbac.generate && request.writes_manifests() {
                 anyhow::bail!(
                     "`rbac.generate` is not supported for files; \
                      add `--set rbac.generate=false` and run `mackerel-agent-injector rbac PATH... > rbac.yaml` instead"
                 );
             }
-            inject::files(paths, RunContext::new(asked, &config), messages)
+            inject::files(request.paths, RunContext::new(request, &config), messages)
         }
+        _ => anyhow::bail!(
+            "`-` (stdin) cannot be combined with files; for a file of that name, use `./-`"
+        ),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::cli::explain::ExplainRequest;
 use crate::config::{Config, Rbac};
 use crate::inject::severity::SeverityPolicy;
 use crate::options::{Direction, Options, Permissions, Tense};
+use std::path::PathBuf;
 
 /// Entry point of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,8 @@ impl From<&InjectArgs> for OutputMode<'_> {
 /// Arguments of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RunRequest<'a> {
+    /// Files and folders; `-` or none for stdin.
+    pub(crate) paths: &'a [PathBuf],
     pub(crate) mode: OutputMode<'a>,
     pub(crate) options: Options,
 }
@@ -96,16 +99,16 @@ impl RunRequest<'_> {
 }
 
 impl<'c> RunContext<'c> {
-    pub(crate) fn new(asked: RunRequest<'c>, config: &'c Config) -> Self {
-        let tense = match asked.mode {
+    pub(crate) fn new(request: RunRequest<'c>, config: &'c Config) -> Self {
+        let tense = match request.mode {
             OutputMode::Manifests | OutputMode::InPlace => Tense::Past,
             _ => Tense::Conditional,
         };
         Self {
-            mode: asked.mode,
+            mode: request.mode,
             options: Options {
                 tense,
-                ..asked.options
+                ..request.options
             },
             config,
         }

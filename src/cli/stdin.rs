@@ -16,7 +16,7 @@ use yaml_json_patch::edit::pieces;
 
 pub(crate) fn answer(
     entry_point: EntryPoint,
-    asked: RunRequest<'_>,
+    request: RunRequest<'_>,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
@@ -28,12 +28,12 @@ pub(crate) fn answer(
         }
     };
     if entry_point != EntryPoint::LegacyPlugin && krm_fn::is_call(&text) {
-        return call(text, entry_point, asked, common, messages);
+        return call(text, entry_point, request, common, messages);
     }
-    let config = asked
+    let config = request
         .mode
         .configured(configuration::base(common, messages)?);
-    let run = RunContext::new(asked, &config).with(Permissions::Documents);
+    let run = RunContext::new(request, &config).with(Permissions::Documents);
     let injection = match entry_point {
         EntryPoint::Helm => post_renderer::render(&text, &config, run.options),
         EntryPoint::Command | EntryPoint::LegacyPlugin => {
@@ -47,7 +47,7 @@ pub(crate) fn answer(
 fn call(
     text: String,
     entry_point: EntryPoint,
-    asked: RunRequest<'_>,
+    request: RunRequest<'_>,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
@@ -64,11 +64,11 @@ fn call(
     };
     let config = configuration::of_call(&envelope, &text, common, messages);
     // `inject - --diff` prints no results.
-    if !matches!(asked.mode, OutputMode::Manifests) {
+    if !matches!(request.mode, OutputMode::Manifests) {
         drop(envelope);
         drop(call);
-        let config = asked.mode.configured(config?);
-        let run = RunContext::new(asked, &config).with(Permissions::Items);
+        let config = request.mode.configured(config?);
+        let run = RunContext::new(request, &config).with(Permissions::Items);
         let injection = crate::engine::inject(&text, &config, run.options);
         return inject::text(text, entry_point, injection, run, messages);
     }
@@ -77,7 +77,7 @@ fn call(
     let mut has_rbac = false;
     let answer = match config {
         Ok(config) => {
-            let run = RunContext::new(asked, &config).with(Permissions::Items);
+            let run = RunContext::new(request, &config).with(Permissions::Items);
             let injection = crate::engine::inject(&text, &config, run.options);
             findings::report(
                 messages,

@@ -14,7 +14,7 @@ use std::fs;
 use std::time::SystemTime;
 
 pub(crate) fn run(
-    asked: WebhookArgs,
+    arguments: WebhookArgs,
     common: &Common,
     messages: &mut Messages,
 ) -> anyhow::Result<Exit> {
@@ -28,7 +28,7 @@ pub(crate) fn run(
         client_ca,
         drain,
         log_format,
-    } = asked;
+    } = arguments;
     if let Some(WebhookCommand::Certificate {
         service,
         days,

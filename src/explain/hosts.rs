@@ -23,20 +23,19 @@ const AUTOSCALERS: [(&str, &str); 2] = [
 ];
 
 impl HostCount {
-    pub(super) fn of(outcomes: &[&Outcome], parts: &[ProcessedText<'_>]) -> Self {
-        let has = |part: &ProcessedText<'_>, (group, kind)| {
-            part.injection.kinds_without_template.has(group, kind)
+    pub(super) fn of(outcomes: &[&Outcome], texts: &[ProcessedText<'_>]) -> Self {
+        let mut count = Self {
+            hosts: 0,
+            has_autoscalers: texts.iter().any(has_autoscalers),
+            unknown_templates: 0,
         };
-        let with_agent = || outcomes.iter().filter(|outcome| outcome.needs.is_some());
-        Self {
-            hosts: with_agent().filter_map(|outcome| outcome.replicas).sum(),
-            has_autoscalers: parts
-                .iter()
-                .any(|part| AUTOSCALERS.iter().any(|autoscaler| has(part, *autoscaler))),
-            unknown_templates: with_agent()
-                .filter(|outcome| outcome.replicas.is_none())
-                .count(),
+        for outcome in outcomes.iter().filter(|outcome| outcome.needs.is_some()) {
+            match outcome.replicas {
+                Some(replicas) => count.hosts = count.hosts.saturating_add(replicas),
+                None => count.unknown_templates += 1,
+            }
         }
+        count
     }
 
     /// `Mackerel hosts: at least 5, one for each replica; unknown for 1 template without a number of replicas`
@@ -61,4 +60,11 @@ impl HostCount {
         let parts: Vec<String> = known.into_iter().chain(unknown).collect();
         (!parts.is_empty()).then(|| format!("Mackerel hosts: {}", parts.join("; ")))
     }
+}
+
+fn has_autoscalers(text: &ProcessedText<'_>) -> bool {
+    let kinds = &text.injection.kinds_without_template;
+    AUTOSCALERS
+        .iter()
+        .any(|(group, kind)| kinds.has(group, kind))
 }

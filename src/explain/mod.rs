@@ -280,13 +280,13 @@ fn needed(
     requirements: &[Requirement],
     config: &Config,
 ) -> Vec<RequirementView> {
-    let mut asked: HashSet<(Option<&String>, &KeyRef)> = HashSet::new();
+    let mut named: HashSet<(Option<&String>, &KeyRef)> = HashSet::new();
     for outcome in shown {
         let namespace = outcome
             .identity
             .namespace_or(config.spec.namespace.as_ref());
         if let Some(needs) = &outcome.needs {
-            asked.extend(needs.objects.iter().map(|need| (namespace, need)));
+            named.extend(needs.objects.iter().map(|need| (namespace, need)));
         }
     }
     let mut lines: Vec<LineCounter<'_>> = texts
@@ -295,7 +295,7 @@ fn needed(
         .collect();
     let mut needed = Vec::new();
     for requirement in requirements {
-        if asked.contains(&(requirement.namespace.as_ref(), &requirement.need)) {
+        if named.contains(&(requirement.namespace.as_ref(), &requirement.need)) {
             let place = match requirement.presence {
                 Presence::Present { part, offset } => texts
                     .get(part)

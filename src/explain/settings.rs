@@ -57,11 +57,11 @@ impl ExplanationBuilder<'_> {
         });
         let mut settings: Vec<SettingView> = settings.collect();
         let added = amounts_without_a_setting(&agent.container, &settings);
-        let behind = settings
+        let last_amount = settings
             .iter()
             .rposition(|setting| setting.path.starts_with("agent.resources"));
-        let at = behind.map_or(settings.len(), |last| last + 1);
-        settings.splice(at..at, added);
+        let end = last_amount.map_or(settings.len(), |last| last + 1);
+        settings.splice(end..end, added);
         Some(ContainerSettings {
             settings,
             stands_in: field_path(&format!(
