@@ -53,7 +53,6 @@ use crate::mackerel::names::Sidecar;
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::{self, ContainerList, PodTemplate};
 use crate::manifest::resource::Resource;
-use crate::manifest::workloads::may_have_containers;
 use crate::report::{Cause, Finding, Reason, ReasonSet};
 use std::rc::Rc;
 use yaml_json_patch::Tree;
@@ -274,16 +273,13 @@ impl<'a> Evaluation<'a, '_> {
     /// Returns the first finding about a template that cannot run what it requests.
     fn unsupported(&self, wanted: ComponentSet) -> Option<Finding> {
         let template = self.template;
-        let hides_containers = || {
-            template.second_key(self.tree).is_some()
-                && may_have_containers(self.tree, template.node)
-        };
+        // A duplicate key may hide them.
         let has_containers = || {
             template
                 .containers
                 .iter()
                 .any(|container| container.list == ContainerList::Containers)
-                || hides_containers()
+                || template.second_key(self.tree).is_some()
         };
         let no_containers = || self.finding(Reason::NoContainers, "the template has no containers");
         self.named_patch()

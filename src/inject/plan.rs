@@ -16,12 +16,12 @@ use crate::inject::template_form::{self, Formed, has_record};
 use crate::inject::unknown_kind::{self, KeySearch, unknown_kind};
 use crate::mackerel::annotations::Annotation;
 use crate::manifest::duplicate_keys;
-use crate::manifest::identity::Identity;
+use crate::manifest::identity::{Identity, is_list};
 use crate::manifest::kustomization::NamedPatch;
 use crate::manifest::pod_template::PodTemplate;
 use crate::manifest::related::{Location, RelatedKind};
 use crate::manifest::replicas::replicas;
-use crate::manifest::resource::{Resource, file, with_hidden};
+use crate::manifest::resource::{Resource, file, resources};
 use crate::manifest::workloads::{FoundTemplate, Table};
 use crate::options::{Direction, Explanations, Options};
 use crate::reconcile::apply::PlannedChange;
@@ -105,14 +105,14 @@ impl<'c> Planner<'c> {
     pub(crate) fn plan(&self, tree: &Tree<'_>, root: &Root<'_>) -> PiecePlan {
         let mut plan = PiecePlan::default();
         let untyped = TypeMeta::default();
-        for resource in &with_hidden(
+        for resource in &resources(
             tree,
             root.node,
             root.inherited.as_deref().unwrap_or(&untyped),
         ) {
             let before = plan.outcomes.len();
             self.resource(tree, resource, root.pointer, &mut plan);
-            if plan.outcomes.len() == before && !resource.is_hidden {
+            if plan.outcomes.len() == before && resource.duplicate.is_none() {
                 let kind = RelatedKind::of_kind(&resource.identity.kind);
                 plan.related.extend(kind.map(|kind| Location {
                     kind,
@@ -162,7 +162,7 @@ impl<'c> Planner<'c> {
         }
         // What a duplicate key hides is no template of another place.
         let may_have_more = resource.duplicate.is_none() && found.duplicate.is_none();
-        if !resource.is_hidden && (found.found.is_empty() || may_have_more) {
+        if found.found.is_empty() || may_have_more {
             if found.found.is_empty() {
                 let Identity {
                     api_version, kind, ..
@@ -296,11 +296,13 @@ impl<'c> Planner<'c> {
         resource: &Resource,
         known: &[FoundTemplate],
     ) -> Vec<Formed> {
+        // The items of a list are resources of their own.
+        let is_envelope = resource.duplicate.is_some() && is_list(&resource.identity.kind);
         // An alias has been looked at where its anchor stands.
         let text = tree
             .text()
             .get(tree.span(resource.node))
-            .filter(|_| !resource.is_hidden);
+            .filter(|_| !is_envelope);
         let records = text.map_or(0, |text| self.records.count(text));
         // The record of a ClusterRole is about permissions.
         if records == 0

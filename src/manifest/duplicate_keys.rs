@@ -8,10 +8,10 @@
 //! spec: {ports: …}
 //! ```
 //!
-//! A resource with such a key is refused if any of the occurrences leads to a pod template that is to be changed. A list
-//! with one in its envelope is refused with all of its items. Other duplicate keys matter only where an edit meets them.
+//! A resource with such a key is refused if any of the occurrences leads to a pod template that is wanted. A list with one in
+//! its envelope is refused with all of its items. Other duplicate keys matter only where an edit meets them.
 
-use crate::manifest::identity::{Identity, is_list};
+use crate::manifest::identity::Identity;
 use std::fmt;
 use yaml_json_patch::lookup::MAX_MERGES;
 use yaml_json_patch::{Kind, NodeId, Tree, is_merge_key};
@@ -72,21 +72,14 @@ fn second_key_of(
 }
 
 /// All values of a key in a mapping, without those that it merges, in order of the text.
-pub(crate) fn occurrences<'a>(
-    tree: &'a Tree<'_>,
-    mapping: NodeId,
-    name: &'a str,
-) -> impl DoubleEndedIterator<Item = NodeId> + 'a {
-    let named = tree
-        .entries(tree.alias_target(mapping))
-        .filter(move |(key, _)| tree.is_key(*key, name));
-    named
+pub(crate) fn occurrences(tree: &Tree<'_>, mapping: NodeId, name: &str) -> Vec<NodeId> {
+    tree.entries(tree.alias_target(mapping))
+        .filter(|(key, _)| tree.is_key(*key, name))
         .map(|(_, value)| value)
-        .collect::<Vec<_>>()
-        .into_iter()
+        .collect()
 }
 
-/// Returns true if one `kind` and one `apiVersion` of a resource that has them twice match.
+/// Returns true if one `apiVersion` and one `kind` of a resource that has them twice match.
 pub(crate) fn may_be(
     tree: &Tree<'_>,
     mapping: NodeId,
@@ -94,25 +87,16 @@ pub(crate) fn may_be(
     group: &str,
     kind: &str,
 ) -> bool {
-    let of =
-        |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group) == group;
-    let says = |name: &'static str, read: &str, is_it: &dyn Fn(&str) -> bool| {
-        is_it(read)
-            || occurrences(tree, mapping, name).any(|value| {
-                tree.scalar(tree.alias_target(value))
-                    .is_some_and(|text| is_it(&text))
-            })
+    let texts = |key| {
+        occurrences(tree, mapping, key)
+            .into_iter()
+            .filter_map(|value| tree.scalar(tree.alias_target(value)))
     };
-    says("kind", &identity.kind, &|text| text == kind)
-        && says("apiVersion", &identity.api_version, &of)
-}
-
-/// Returns true if one of the mapping's `kind`s is a list's and it has `items`.
-pub(crate) fn may_be_list(tree: &Tree<'_>, mapping: NodeId) -> bool {
-    occurrences(tree, mapping, "kind").any(|kind| {
-        tree.scalar(tree.alias_target(kind))
-            .is_some_and(|kind| is_list(&kind))
-    }) && tree.member(mapping, "items").is_some()
+    let is_of_group =
+        |api_version: &str| api_version.split_once('/').map_or("", |(group, _)| group) == group;
+    (identity.kind == kind || texts("kind").any(|text| text == kind))
+        && (is_of_group(&identity.api_version)
+            || texts("apiVersion").any(|text| is_of_group(&text)))
 }
 
 /// The place of a duplicate key, in lines below the first occurrence.

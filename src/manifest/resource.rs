@@ -1,6 +1,6 @@
 //! The resources of a document: the document itself, or the items of a ResourceList, a `v1 List` or a typed list.
 
-use crate::manifest::duplicate_keys::{may_be_list, occurrences, second_key};
+use crate::manifest::duplicate_keys::{occurrences, second_key};
 use crate::manifest::identity::{Identity, is_list};
 use crate::manifest::patch_directive::patch_directive;
 use kube_core::{GroupVersionKind, TypeMeta};
@@ -20,8 +20,6 @@ pub(crate) struct Resource {
     pub(crate) pointer: String,
     /// The duplicate key in its root, or in the envelope of a list around it, for which it is refused.
     pub(crate) duplicate: Option<NodeId>,
-    /// True if Kubernetes does not see the resource because of that key.
-    pub(crate) is_hidden: bool,
     /// The first key in it that is a directive of a strategic merge patch.
     pub(crate) directive: Option<NodeId>,
     /// Results for its templates, which may be many.
@@ -105,20 +103,15 @@ const MAX_LIST_DEPTH: usize = 8;
 
 /// Every resource below `root`, with the items in place of a list, in order of the text. Items that are no mappings
 /// (`null`) are left out. `inherited` is the type of items that a typed list around `root` gives.
+///
+/// Kubernetes reads the last one of duplicate keys. What the others hide is here too, so that it is refused and not lost: the
+/// items of each `items`, and a list itself, which may be a workload by another of its `kind`s.
 pub(crate) fn resources(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
-    let mut resources = with_hidden(tree, root, inherited);
-    resources.retain(|resource| !resource.is_hidden);
-    resources
-}
-
-/// Like [`resources`], including those that Kubernetes does not see because of duplicate keys.
-pub(crate) fn with_hidden(tree: &Tree<'_>, root: NodeId, inherited: &TypeMeta) -> Vec<Resource> {
     let mut found = Vec::new();
     let around = Around {
         inherited,
         depth: MAX_LIST_DEPTH,
         duplicate: None,
-        is_hidden: false,
     };
     collect(tree, root, String::new(), around, &mut found);
     found
@@ -131,7 +124,6 @@ struct Around<'a> {
     /// Remaining depth of lists.
     depth: usize,
     duplicate: Option<NodeId>,
-    is_hidden: bool,
 }
 
 fn collect(
@@ -150,114 +142,66 @@ fn collect(
         duplicate: around.duplicate.or(own),
         ..around
     };
-    let items = tree
-        .member(mapping, "items")
-        .map(|items| tree.alias_target(items));
-    let items = items.filter(|items| tree.kind(*items) == Kind::Sequence && around.depth > 0);
-    let list = items.and_then(|items| Some((items, item_types(tree, mapping)?)));
-    if own.is_some() {
-        hidden(
-            tree,
-            node,
-            &pointer,
-            around,
-            list.as_ref().map(|(items, _)| *items),
-            found,
-        );
+    let lists = match around.depth {
+        0 => Vec::new(),
+        _ => item_lists(tree, mapping, own.is_some()),
+    };
+    if lists.is_empty() || own.is_some() {
+        found.push(resource(tree, node, pointer.clone(), around));
     }
-    match list {
-        Some((items, inherited)) => collect_items(
-            tree,
-            items,
-            &pointer,
-            Around {
-                inherited: &inherited,
-                ..around
-            },
-            found,
-        ),
-        None => found.push(resource(tree, node, pointer, around)),
+    if lists.is_empty() {
+        return;
     }
-}
-
-fn collect_items(
-    tree: &Tree<'_>,
-    items: NodeId,
-    pointer: &str,
-    around: Around<'_>,
-    found: &mut Vec<Resource>,
-) {
     let around = Around {
+        inherited: &item_types(tree, mapping).unwrap_or_default(),
         depth: around.depth - 1,
         ..around
     };
-    for (index, item) in tree.items(items).enumerate() {
-        collect(
-            tree,
-            item,
-            format!("{pointer}/items/{index}"),
-            around,
-            found,
-        );
+    for items in lists {
+        for (index, item) in tree.items(items).enumerate() {
+            let pointer = format!("{pointer}/items/{index}");
+            collect(tree, item, pointer, around, found);
+        }
     }
 }
 
-/// Collects the resources that duplicate keys hide: the mapping by another of its `kind`s, and the items of its other
-/// `items`. Kubernetes reads the items `seen`.
-#[cold]
-fn hidden(
-    tree: &Tree<'_>,
-    node: NodeId,
-    pointer: &str,
-    around: Around<'_>,
-    seen: Option<NodeId>,
-    found: &mut Vec<Resource>,
-) {
-    let around = Around {
-        is_hidden: true,
-        ..around
+/// The lists of a mapping's items: none if it is no list, several only if it has the key several times.
+fn item_lists(tree: &Tree<'_>, mapping: NodeId, has_duplicates: bool) -> Vec<NodeId> {
+    let Some(member) = tree.find_member(mapping, "items") else {
+        return Vec::new();
     };
-    if seen.is_some() {
-        found.push(resource(tree, node, pointer.to_owned(), around));
-    }
-    if around.depth == 0 || !may_be_list(tree, node) {
-        return;
-    }
-    let inherited = item_types(tree, tree.alias_target(node)).unwrap_or_default();
-    let Some(holder) = tree.find_member(node, "items").map(|member| member.holder) else {
-        return;
+    let (kinds, values) = if has_duplicates {
+        (
+            occurrences(tree, mapping, "kind"),
+            occurrences(tree, member.holder, "items"),
+        )
+    } else {
+        (Vec::new(), vec![member.value])
     };
+    let is_list = item_types(tree, mapping).is_some()
+        || kinds
+            .into_iter()
+            .filter_map(|kind| tree.scalar(tree.alias_target(kind)))
+            .any(|kind| is_list(&kind));
     // Several keys may be aliases of one list.
-    let mut known: HashSet<NodeId> = seen.into_iter().collect();
-    for items in occurrences(tree, holder, "items").map(|items| tree.alias_target(items)) {
-        if known.insert(items) {
-            collect_items(
-                tree,
-                items,
-                pointer,
-                Around {
-                    inherited: &inherited,
-                    ..around
-                },
-                found,
-            );
-        }
-    }
+    let mut known = HashSet::new();
+    values
+        .into_iter()
+        .map(|items| tree.alias_target(items))
+        .filter(|items| is_list && tree.kind(*items) == Kind::Sequence && known.insert(*items))
+        .collect()
 }
 
 fn resource(tree: &Tree<'_>, node: NodeId, pointer: String, around: Around<'_>) -> Resource {
     let mapping = tree.alias_target(node);
     let types = types(tree, mapping, around.inherited);
     let gvk = GroupVersionKind::try_from(&types).ok();
-    let identity = identity(tree, mapping, types);
-    let (duplicate, is_hidden) = (around.duplicate, around.is_hidden);
     Resource {
-        identity,
+        identity: identity(tree, mapping, types),
         gvk,
         node,
         pointer,
-        duplicate,
-        is_hidden,
+        duplicate: around.duplicate,
         directive: patch_directive(tree, node),
         shared: Shared::default(),
     }

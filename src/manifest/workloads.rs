@@ -24,9 +24,6 @@ enum Path<'c> {
     Configured(&'c [Step]),
 }
 
-/// The path from a pod template to its containers.
-const CONTAINERS: Path<'_> = Path::BuiltIn("/spec/containers/*");
-
 /// One step of a [`Path`].
 enum PathStep<'c> {
     Key(&'c str),
@@ -114,20 +111,20 @@ impl<'c> Table<'c> {
     ) -> Templates {
         let mut finder = TemplateFinder::new(tree);
         let mut all: Vec<FoundTemplate> = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::new();
+        let mut known: HashMap<(String, NodeId), usize> = HashMap::new();
         for (_, _, way, completes) in self.places().filter(|(group, kind, ..)| is_of(group, kind)) {
             finder.go(resource, way, String::new());
             for here in std::mem::take(&mut finder.found) {
                 // A configured path may repeat a built-in one.
-                let index = *known.entry(here.pointer.clone()).or_insert(all.len());
+                let place = (here.pointer.clone(), here.node);
+                let index = *known.entry(place).or_insert(all.len());
                 match all.get_mut(index) {
                     Some(known) => known.completes |= completes,
                     None => all.push(FoundTemplate { completes, ..here }),
                 }
             }
             // The cached results hold for this path only.
-            finder.leads.clear();
-            finder.chosen.clear();
+            finder.searched.clear();
             finder.aliased.clear();
         }
         Templates {
@@ -166,17 +163,18 @@ pub(crate) fn containers(tree: &Tree<'_>, node: NodeId) -> Option<NodeId> {
     kinds.any(|kind| kind == Kind::Mapping).then_some(list)
 }
 
-/// Follows a [`Path`]. At a duplicate key it takes the last value that leads to a template with containers.
+/// Follows a [`Path`], at a duplicate key to all of its values: what Kubernetes does not read is refused and not lost.
 struct TemplateFinder<'a, 't> {
     tree: &'a Tree<'t>,
     found: Vec<FoundTemplate>,
     /// The nodes above the current one.
     ancestors: Vec<NodeId>,
     duplicate: Option<NodeId>,
-    /// Cached results by node, remaining path, and whether that is within a template: many aliases may lead to one node.
-    leads: HashMap<(NodeId, usize, bool), bool>,
-    /// Cached values of duplicate keys, by mapping and remaining path.
-    chosen: HashMap<(NodeId, usize), NodeId>,
+    /// True below a value that Kubernetes does not read.
+    is_hidden: bool,
+    /// Nodes with duplicate keys, and those that these hide, with the remaining path. Aliases lead to them again, but one
+    /// hidden template is enough to refuse the resource.
+    searched: HashSet<(NodeId, usize)>,
     /// Cached members of what aliases lead to, by mapping and remaining path.
     aliased: HashMap<(NodeId, usize), Option<Member>>,
 }
@@ -188,14 +186,17 @@ impl<'a, 't> TemplateFinder<'a, 't> {
             found: Vec::new(),
             ancestors: Vec::new(),
             duplicate: None,
-            leads: HashMap::new(),
-            chosen: HashMap::new(),
+            is_hidden: false,
+            searched: HashSet::new(),
             aliased: HashMap::new(),
         }
     }
 
     fn go(&mut self, node: NodeId, way: Path<'_>, pointer: String) {
         let tree = self.tree;
+        if self.is_hidden && !self.searched.insert((tree.alias_target(node), way.left())) {
+            return;
+        }
         match way.split() {
             None => {
                 if tree.kind(tree.alias_target(node)) == Kind::Mapping {
@@ -212,13 +213,12 @@ impl<'a, 't> TemplateFinder<'a, 't> {
                 let Some(member) = self.member(node, key, rest) else {
                     return;
                 };
-                let value = if member.is_duplicate {
-                    self.last_that_leads(&member, key, rest)
-                } else {
-                    member.value
-                };
+                let pointer = pointer + "/" + &escape(key);
                 self.ancestors.push(node);
-                self.go(value, rest, pointer + "/" + &escape(key));
+                if member.is_duplicate {
+                    self.go_hidden(&member, key, rest, &pointer);
+                }
+                self.go(member.value, rest, pointer);
                 self.ancestors.pop();
             }
             Some((PathStep::Each, rest)) => {
@@ -251,42 +251,18 @@ impl<'a, 't> TemplateFinder<'a, 't> {
         member
     }
 
-    #[cold]
-    fn last_that_leads(&mut self, member: &Member, key: &str, rest: Path<'_>) -> NodeId {
-        let place = (member.holder, rest.left());
-        if let Some(chosen) = self.chosen.get(&place) {
-            return *chosen;
+    /// Follows the values of a duplicate key that Kubernetes does not read.
+    fn go_hidden(&mut self, member: &Member, key: &str, rest: Path<'_>, pointer: &str) {
+        if !self.searched.insert((member.holder, rest.left())) {
+            return;
         }
-        let mut from_last = occurrences(self.tree, member.holder, key).rev();
-        let chosen = from_last
-            .find(|value| self.leads(*value, rest, false))
-            .unwrap_or(member.value);
-        self.chosen.insert(place, chosen);
-        chosen
-    }
-
-    /// Returns true if any key on the path leads to a template with containers.
-    fn leads(&mut self, node: NodeId, way: Path<'_>, in_template: bool) -> bool {
-        let tree = self.tree;
-        let node = tree.alias_target(node);
-        let place = (node, way.left(), in_template);
-        if let Some(known) = self.leads.get(&place) {
-            return *known;
+        let is_outer_hidden = std::mem::replace(&mut self.is_hidden, true);
+        for value in occurrences(self.tree, member.holder, key) {
+            if value != member.value {
+                self.go(value, rest, pointer.to_owned());
+            }
         }
-        let leads = match way.split() {
-            None if in_template => tree.kind(node) == Kind::Mapping,
-            None => self.leads(node, CONTAINERS, true),
-            Some((PathStep::Key(key), rest)) => tree.find_member(node, key).is_some_and(|member| {
-                occurrences(tree, member.holder, key)
-                    .any(|value| self.leads(value, rest, in_template))
-            }),
-            Some((PathStep::Each, rest)) => members(tree, node)
-                .all
-                .into_iter()
-                .any(|(_, member)| self.leads(member, rest, in_template)),
-        };
-        self.leads.insert(place, leads);
-        leads
+        self.is_hidden = is_outer_hidden;
     }
 }
 
@@ -320,10 +296,4 @@ fn members(tree: &Tree<'_>, node: NodeId) -> Members {
         }
     }
     members
-}
-
-/// Returns true if any of the template's duplicate keys leads to containers.
-pub(crate) fn may_have_containers(tree: &Tree<'_>, template: NodeId) -> bool {
-    let mut finder = TemplateFinder::new(tree);
-    finder.leads(template, CONTAINERS, true)
 }
