@@ -1,7 +1,8 @@
 //! The annotations of a pod template: the request for the agent, and settings on top of the configuration.
 
 use crate::config::{
-    AnnotationConflict, Config, Kubelet, Platform, TemplateConfig, Violation, WarningId, role_list,
+    AgentConfig, AnnotationConflict, Config, Kubelet, Platform, Spec, TemplateConfig, Violation,
+    WarningId, annotation_conflicts, role_list,
 };
 use crate::diagnostic::closest::{closest, is_within, normalize};
 use crate::report::ReasonSet;
@@ -163,6 +164,7 @@ fn annotated(
     annotations: &[Given<'_>],
     known: Vec<(Annotation, &str, Given<'_>)>,
 ) -> Result<Config, InvalidAnnotations> {
+    let (.., first) = known[0];
     let mut annotated = TemplateConfig::new(config);
     let mut found: Vec<InvalidAnnotation> = known
         .iter()
@@ -183,16 +185,21 @@ fn annotated(
         );
     }
     if found.is_empty() {
-        found.extend(annotated.conflicts().into_iter().map(conflicting));
+        match annotated.finish() {
+            Ok(config) => {
+                found.extend(annotation_conflicts(&config).into_iter().map(conflicting));
+                if found.is_empty() {
+                    return Ok(config);
+                }
+            }
+            Err(violation) => found.push(invalid(first.0, first.2, violation)),
+        }
     }
-    let mut found = found.into_iter();
-    match found.next() {
-        None => Ok(annotated.finish()),
-        Some(first) => Err(InvalidAnnotations {
-            first,
-            others: found.collect(),
-        }),
-    }
+    let first = found.remove(0);
+    Err(InvalidAnnotations {
+        first,
+        others: found,
+    })
 }
 
 /// Reports an alias beside its annotation with another value.
@@ -237,16 +244,12 @@ fn reset_overridden(annotated: &mut TemplateConfig, annotations: &[Given<'_>]) {
     let is_fargate = find(annotations, Annotation::Platform)
         .is_some_and(|(_, value, _)| value == Platform::EksFargate.as_str());
     if has(Annotation::KubeletReadOnlyPort) || is_fargate {
-        annotated.reset("kubelet", |spec| spec.kubelet = Kubelet::default());
+        annotated.reset(Spec::kubelet());
     } else if has(Annotation::KubeletPort) || is_insecure {
-        annotated.reset("kubelet.readOnlyPort", |spec| {
-            spec.kubelet.read_only_port = None
-        });
+        annotated.reset(Kubelet::read_only_port());
     }
     if has(Annotation::AgentConfigMapName) {
-        annotated.reset("agent.config.location", |spec| {
-            spec.agent.config.location = None
-        });
+        annotated.reset(AgentConfig::location());
     }
     for asked in Annotation::ALL
         .iter()

@@ -6,8 +6,8 @@ use crate::agent::field_order::ordered;
 use crate::agent::kubelet_access::KubeletAccess;
 use crate::agent::prerequisites::{Permission, Prerequisites, ShadowedSetting};
 use crate::config::{
-    AgentSettings, CONFIG_FOLDER, Config, ConfigMapKeyRef, Field, Kubelet, KubeletConnection,
-    SecretKeyRef, Setting as _, SettingRow, variables,
+    AgentSettings, CONFIG_FOLDER, Config, ConfigMapKeyRef, Kubelet, KubeletConnection,
+    SecretKeyRef, SettingRow, variables,
 };
 use crate::mackerel::env::{KUBELET_HOST, NODE_NAME, Variable, VariableForm};
 use crate::mackerel::names::{API_KEY, CONTAINER, PLATFORM, Sidecar, Volume};
@@ -369,7 +369,7 @@ fn container(config: &Config, shape: &AgentShape, volumes: &[(Volume, Value)]) -
         restart_policy: (sidecar == Sidecar::Native).then(|| "Always".to_owned()),
         env: Some(environment(config, sidecar)),
         resources: resources(config, shape.amounts),
-        security_context: Some(agent.security_context.clone())
+        security_context: Some(agent.security_context.0.clone())
             .filter(|context| *context != Default::default()),
         volume_mounts: Some(volumes.iter().map(|(volume, _)| mount(*volume)).collect()),
         ..Container::default()
@@ -413,7 +413,12 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
         }
     }
     env.push(api_key(config, sidecar));
-    push_settings(&spec.agent.fields(), &spec.agent, &mut env);
+    push_settings(
+        AgentSettings::ROWS,
+        &json!(spec.agent),
+        &spec.agent,
+        &mut env,
+    );
     env.push(plain("TMPDIR", TMP_FOLDER));
     for variable in &spec.agent.env {
         let variable = EnvVar {
@@ -436,15 +441,21 @@ fn environment(config: &Config, sidecar: Sidecar) -> Vec<EnvVar> {
 
 /// Adds the variables of settings. Unset ones are left out: the agent has its own defaults. Without a variable of a group, those
 /// below it would have no effect.
-fn push_settings(fields: &[Field<'_>], agent: &AgentSettings, env: &mut Vec<EnvVar>) {
-    for field in fields {
-        if let Some(variable) = field.row.variable {
-            let Some(value) = value(variable.form, &field.setting.json(), agent) else {
+fn push_settings(
+    rows: &[&'static SettingRow],
+    values: &Value,
+    agent: &AgentSettings,
+    env: &mut Vec<EnvVar>,
+) {
+    for row in rows {
+        let setting = &values[row.name];
+        if let Some(variable) = row.variable {
+            let Some(value) = value(variable.form, setting, agent) else {
                 continue;
             };
             env.push(plain(variable.name, value));
         }
-        push_settings(&field.setting.fields(), agent, env);
+        push_settings(row.members(), setting, agent, env);
     }
 }
 
@@ -551,7 +562,7 @@ fn api_key(config: &Config, sidecar: Sidecar) -> EnvVar {
 }
 
 fn resources(config: &Config, amounts: AgentResources) -> Option<ResourceRequirements> {
-    let mut resources = config.spec.agent.resources.clone();
+    let mut resources = config.spec.agent.resources.0.clone();
     if amounts == AgentResources::Guaranteed {
         resources = qos::guaranteed(resources);
     }

@@ -114,7 +114,7 @@ fn container(config: &Config, shape: &WaitForShape) -> Container {
         // The API server would fill in its own default, which would look like drift.
         image_pull_policy: Some(agent.image_pull_policy.to_string()),
         resources: (shape.amounts == WaitForResources::Own).then(resources),
-        security_context: Some(agent.security_context.clone())
+        security_context: Some(agent.security_context.0.clone())
             .filter(|context| *context != Default::default()),
         ..Container::default()
     }

@@ -1,7 +1,8 @@
 //! Settings of the agent's container.
 
+use crate::config::kubernetes_type::Merged;
 use crate::config::role::Role;
-use crate::config::setting::settings;
+use crate::config::setting::{groups, settings};
 use crate::config::string_enum::string_enum;
 use k8s_openapi::api::core::v1::{
     Capabilities, EnvVar, ResourceRequirements, SeccompProfile, SecurityContext,
@@ -58,13 +59,13 @@ settings! {
         /// Further environment variables, as a Kubernetes EnvVar list, merged by name: an entry replaces the injector's variable of the same name. It is an error to set a variable here and by its own setting; an annotation for that setting wins. `MACKEREL_CONTAINER_PLATFORM` and the variables of `kubelet.readOnlyPort` and `kubelet.insecureTLS` are not allowed. In a native agent, references to Secrets and ConfigMaps are `optional` by default. Default: none.
         "env" env: Vec<EnvVar> = Vec::new();
         /// Requests and limits, as Kubernetes ResourceRequirements, merged with the default field by field; `null` removes a field. If the pod has its own `resources`, only the values set here are written. Default: `{requests: {cpu: 10m, memory: 64Mi}, limits: {memory: 128Mi}}`.
-        "resources" resources: ResourceRequirements = default_resources(),
+        "resources" resources: Merged<ResourceRequirements> = Merged(default_resources()),
             annotation CpuRequest of ".requests.cpu",
             annotation CpuLimit of ".limits.cpu",
             annotation MemoryRequest of ".requests.memory",
             annotation MemoryLimit of ".limits.memory";
         /// A Kubernetes SecurityContext, merged with the default field by field; `null` removes a field (OpenShift: `runAsUser: null`). Default: one that satisfies Pod Security "restricted".
-        "securityContext" security_context: SecurityContext = default_security_context();
+        "securityContext" security_context: Merged<SecurityContext> = Merged(default_security_context());
         /// The token by which the agent reads from the kubelet.
         "token" token: AgentToken = AgentToken::default();
         /// The agent's scratch space, an emptyDir at /var/tmp.
@@ -132,6 +133,8 @@ settings! {
         "key" key: String = "mackerel-agent.conf".to_owned(), check DataKey, annotation AgentConfigMapKey;
     }
 }
+
+groups!(AgentSettings, AgentToken, Tmp, AgentConfig, ConfigMapKeyRef);
 
 impl AgentConfig {
     /// Returns the value of MACKEREL_AGENT_CONFIG. A location wins over the ConfigMap's path; only annotations can set both.

@@ -1,12 +1,13 @@
 //! `annotations`: the annotations that templates may use.
 
 use crate::config::Config;
-use crate::config::scalar::Scalar;
-use crate::config::setting::settings;
+use crate::config::scalar::{Scalar, texts};
+use crate::config::setting::{groups, settings};
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::mackerel::annotations::{Annotation, PREFIX};
 use serde_json::{Value as Json, json};
+use std::fmt;
 
 settings! {
     /// The annotations that templates may use.
@@ -15,6 +16,8 @@ settings! {
         "allow" allow: Option<Vec<AnnotationName>> = None;
     }
 }
+
+groups!(AnnotationSettings);
 
 /// The name of an annotation, without the prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,14 @@ impl Config {
     }
 }
 
+impl fmt::Display for AnnotationName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+texts!(AnnotationName);
+
 impl Scalar for AnnotationName {
     fn parse(text: &str) -> Result<Self, Violation> {
         let name = text.strip_prefix(PREFIX).unwrap_or(text);
@@ -68,10 +79,6 @@ impl Scalar for AnnotationName {
                 })
             }
         }
-    }
-
-    fn json(&self) -> Json {
-        self.0.name().into()
     }
 
     fn schema() -> Json {

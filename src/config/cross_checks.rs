@@ -2,11 +2,12 @@
 
 use crate::config::Config;
 use crate::config::agent::AgentConfig;
+use crate::config::draft::ConfigDraft;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::rows::of_variable;
 use crate::config::select::{KindPattern, NamespacePattern, is_system_namespace};
-use crate::config::setting::{Setting as _, SettingRow};
+use crate::config::setting::SettingRow;
 use crate::config::spec::{Platform, SidecarKind, Spec};
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::version::KubernetesVersion;
@@ -297,7 +298,7 @@ fn wrong_value(setting: &SettingRow, variable: Variable, value: &str) -> Option<
         text: &value,
         spans: SpanMap::Within(0..0),
     };
-    Spec::default().set(&path::parts(setting.path), &value, &mut context);
+    ConfigDraft::new(&Config::default()).set(&path::parts(setting.path), &value, &mut context);
     context
         .errors
         .into_iter()

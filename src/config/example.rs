@@ -1,6 +1,6 @@
 //! The example configuration: every setting with its default and documentation, commented out.
 
-use crate::config::setting::{Field, Setting as _};
+use crate::config::setting::SettingRow;
 use crate::config::spec::Spec;
 use crate::config::{API_VERSION, KIND};
 use std::fmt::Write as _;
@@ -22,26 +22,25 @@ pub fn example() -> String {
         out,
         "apiVersion: {API_VERSION}\nkind: {KIND}\nmetadata:\n  name: default\nspec:\n"
     );
-    write_fields(&Spec::default().fields(), "", 2, &mut out);
+    write_rows(Spec::ROWS, 2, &mut out);
     out
 }
 
-fn write_fields(fields: &[Field<'_>], inside: &str, indent: usize, out: &mut String) {
-    for field in fields {
-        let path = format!("{inside}{}", field.row.name);
-        let mut description = field.row.description();
-        if let Some(choices) = field.setting.schema()["description"].as_str() {
+fn write_rows(rows: &[&'static SettingRow], indent: usize, out: &mut String) {
+    for row in rows {
+        let mut description = row.description();
+        if let Some(choices) = row.shape.schema()["description"].as_str() {
             let _ = write!(description, " {choices}");
         }
         for line in wrapped(&description) {
             let _ = writeln!(out, "{:indent$}# {line}", "");
         }
-        let inner = field.setting.fields();
-        if inner.is_empty() {
-            write_value(field.row.name, &field.setting.json(), indent, out);
+        let members = row.members();
+        if members.is_empty() {
+            write_value(row.name, &(row.default)(), indent, out);
         } else {
-            let _ = writeln!(out, "{:indent$}{}:", "", field.row.name);
-            write_fields(&inner, &format!("{path}."), indent + 2, out);
+            let _ = writeln!(out, "{:indent$}{}:", "", row.name);
+            write_rows(members, indent + 2, out);
         }
     }
 }

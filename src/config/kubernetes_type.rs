@@ -1,22 +1,21 @@
 //! Settings of Kubernetes types. Field names and types come from the JSON Schema of each type.
 
-use crate::config::collection::ListItem;
 use crate::config::quantity;
 use crate::config::read_context::ReadContext;
 use crate::config::scalar::Scalar;
 use crate::config::scalar_type::ScalarType;
-use crate::config::setting::Setting;
+use crate::config::setting::{ListItem, Shape, Shaped, items, nullable};
 use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use k8s_openapi::api::core::v1::{EnvVar, ResourceRequirements, SecurityContext};
 use k8s_openapi::schemars::JsonSchema;
 use k8s_openapi::schemars::generate::SchemaSettings;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value as Json, json};
+use std::ops::Deref;
 use std::sync::LazyLock;
 
-trait KubernetesType: Serialize + DeserializeOwned + JsonSchema {
+trait KubernetesType: Default + PartialEq {
     /// Returns the schema of the type, built once.
     fn known() -> &'static Json;
 }
@@ -33,109 +32,89 @@ macro_rules! kubernetes_types {
 }
 
 kubernetes_types!(EnvVar, ResourceRequirements, SecurityContext);
+items!(EnvVar);
 
 impl ListItem for EnvVar {
-    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
-        let given = context.without_errors(|context| read(Self::known(), &[], value, context))?;
-        let variable: EnvVar = typed(given, value, context)?;
-        let violation = if variable.name.is_empty() {
-            Violation::new("needs a `name`")
-        } else if !variable
-            .name
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'=')
-        {
-            Violation::new(format!("has an invalid variable name: `{}`", variable.name))
-                .with_help("letters, digits, `_`, `-` and `.`")
-        } else if variable.value.is_some() && variable.value_from.is_some() {
-            Violation::new("has both `value` and `valueFrom`").with_help("remove one of them")
-        } else {
-            return Some(variable);
-        };
-        context.error(value.range(), violation);
-        None
+    const FIELDS: Shape = Shape::Kubernetes(Self::known);
+    const IDENTITY: Option<&'static str> = Some("name");
+
+    fn check(&self) -> Result<(), Violation> {
+        let is_name = |byte: u8| byte.is_ascii_graphic() && byte != b'=';
+        if self.name.is_empty() {
+            return Err(Violation::new("needs a `name`"));
+        }
+        if !self.name.bytes().all(is_name) {
+            let what = format!("has an invalid variable name: `{}`", self.name);
+            return Err(Violation::new(what).with_help("letters, digits, `_`, `-` and `.`"));
+        }
+        if self.value.is_some() && self.value_from.is_some() {
+            let violation = Violation::new("has both `value` and `valueFrom`");
+            return Err(violation.with_help("remove one of them"));
+        }
+        Ok(())
     }
 
-    fn item_json(&self) -> Json {
+    fn json(&self) -> Json {
         json!(self)
     }
 
-    fn item_schema() -> Json {
-        let mut schema = Self::known().clone();
+    fn complete_schema(schema: &mut Json) {
         schema["required"] = json!(["name"]);
-        schema
-    }
-
-    fn identity(&self) -> Option<&str> {
-        Some(&self.name)
     }
 }
 
-/// Implements [`Setting`] for a type with a default: given fields are merged into it, lists replaced, and `null` removes.
-macro_rules! merged {
-    ($($Type:ty),*) => {$(
-        impl Setting for $Type {
-            fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-                merge(self, &[], value, context);
-            }
+/// A value of Kubernetes that is merged with its default field by field. Without any field it is written as `null`: reading `{}`
+/// would merge nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Merged<T>(pub(crate) T);
 
-            fn set(&mut self, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-                merge(self, path, value, context);
-            }
-
-            fn takes_null(&self) -> bool {
-                true
-            }
-
-            fn json(&self) -> Json {
-                // Reading `{}` would merge nothing.
-                if *self == <$Type>::default() { Json::Null } else { json!(self) }
-            }
-
-            fn schema(&self) -> Json {
-                optional(Self::known().clone())
-            }
-        }
-    )*};
+impl<T: KubernetesType> Shaped for Merged<T> {
+    const SHAPE: Shape = Shape::Kubernetes(T::known);
 }
 
-merged!(ResourceRequirements, SecurityContext);
+impl<T> Deref for Merged<T> {
+    type Target = T;
 
-fn merge<T: KubernetesType + Default>(
-    into: &mut T,
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: KubernetesType + Serialize> Serialize for Merged<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let value = Some(&self.0).filter(|value| **value != T::default());
+        value.serialize(serializer)
+    }
+}
+
+impl<'de, T: KubernetesType + Deserialize<'de>> Deserialize<'de> for Merged<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Option::<T>::deserialize(deserializer)?;
+        Ok(Merged(value.unwrap_or_default()))
+    }
+}
+
+/// Merges a value, or its part at `path` if that is not empty, into another one.
+pub(crate) fn merge(
+    known: &Json,
+    into: &mut Json,
     path: &[String],
     value: &ConfigValue<'_>,
     context: &mut ReadContext<'_>,
 ) {
     if path.is_empty() && is_null(value) {
         context.given(value);
-        *into = T::default();
+        *into = Json::Null;
         return;
     }
-    let Some(given) = context.without_errors(|context| read(T::known(), path, value, context))
-    else {
+    let Some(given) = context.without_errors(|context| read(known, path, value, context)) else {
         return;
     };
-    let mut merged = json!(into);
-    json_patch::merge(&mut merged, &given);
-    remove_empty(&mut merged);
-    if let Some(merged) = typed(merged, value, context) {
-        *into = merged;
+    json_patch::merge(into, &given);
+    remove_empty(into);
+    if *into == json!({}) {
+        *into = Json::Null;
     }
-}
-
-fn typed<T: DeserializeOwned>(
-    json: Json,
-    value: &ConfigValue<'_>,
-    context: &mut ReadContext<'_>,
-) -> Option<T> {
-    let refused = |error| {
-        context.error(
-            value.range(),
-            Violation::new(format!("is not accepted: {error}")),
-        )
-    };
-    serde_json::from_value(json).map_err(refused).ok()
 }
 
 /// Removes empty mappings.
@@ -153,7 +132,7 @@ fn is_null(value: &ConfigValue<'_>) -> bool {
 
 /// Reads a value of a type, or its part at `path` if that is not empty. Violations go to `context`, and reading continues, so
 /// that all of them are found at once.
-fn read(
+pub(crate) fn read(
     schema: &Json,
     path: &[String],
     value: &ConfigValue<'_>,
@@ -264,22 +243,14 @@ fn plain(schema: &Json, definitions: &Map<String, Json>) -> Json {
         out["additionalProperties"] = false.into();
         out["properties"] = fields
             .iter()
-            .map(|(name, field)| (name.clone(), optional(plain(field, definitions))))
+            .map(|(name, field)| (name.clone(), nullable(plain(field, definitions))))
             .collect();
     } else if schema["additionalProperties"].is_object() {
-        out["additionalProperties"] = optional(plain(&schema["additionalProperties"], definitions));
+        out["additionalProperties"] = nullable(plain(&schema["additionalProperties"], definitions));
     } else if schema["items"].is_object() {
         out["items"] = plain(&schema["items"], definitions);
     }
     out
-}
-
-fn optional(mut schema: Json) -> Json {
-    match &mut schema["type"] {
-        Json::Array(types) => types.push("null".into()),
-        one => *one = json!([one.take(), "null"]),
-    }
-    schema
 }
 
 #[cfg(test)]

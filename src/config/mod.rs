@@ -37,15 +37,16 @@
 
 mod agent;
 mod allowed_annotations;
-mod collection;
 mod constraint;
 mod cross_checks;
+mod draft;
 mod example;
 pub(crate) mod go_regexp;
 mod kubernetes_type;
 mod origin;
 mod quantity;
 mod read_context;
+mod read_value;
 mod role;
 mod rows;
 mod scalar;
@@ -64,18 +65,19 @@ mod violation;
 mod warning;
 
 pub(crate) use cross_checks::role_list;
-pub(crate) use template_config::{AnnotationConflict, TemplateConfig};
+pub(crate) use template_config::{AnnotationConflict, TemplateConfig, annotation_conflicts};
 pub(crate) use violation::Violation;
 
-pub(crate) use agent::{AgentSettings, CONFIG_FOLDER, ConfigMapKeyRef, HostIdStore};
+pub(crate) use agent::{AgentConfig, AgentSettings, CONFIG_FOLDER, ConfigMapKeyRef, HostIdStore};
+pub(crate) use constraint::Constraint;
 pub use example::example;
 pub use origin::Origin;
 pub(crate) use role::Role;
-pub(crate) use rows::{of_variable, variables};
+pub(crate) use rows::{of_variable, rows, variables};
 pub(crate) use scalar::Scalar;
 pub use schema::schema;
 pub(crate) use select::{Exclusion, KindPattern, is_system_namespace};
-pub(crate) use setting::{Field, Group, Setting, SettingRow};
+pub(crate) use setting::{SettingRow, Shape};
 pub(crate) use sources::{Base, ConfigReader};
 pub use sources::{Sources, load};
 pub(crate) use spec::{
@@ -167,30 +169,29 @@ impl Config {
     /// Returns every setting without settings below it, with its value and origin, in the order of the reference.
     #[must_use]
     pub fn settings(&self) -> Vec<(String, serde_json::Value, &Origin)> {
+        let values = self.values();
         let mut found = Vec::new();
-        self.leaves(&self.spec.fields(), "", &mut found);
+        for row in rows().iter().filter(|row| row.members().is_empty()) {
+            let value = values.pointer(&row.pointer()).cloned().unwrap_or_default();
+            self.parts(row.path.to_owned(), value, &mut found);
+        }
         found
     }
 
-    fn leaves<'c>(
-        &'c self,
-        fields: &[setting::Field<'_>],
-        inside: &str,
-        found: &mut Vec<(String, serde_json::Value, &'c Origin)>,
-    ) {
-        for field in fields {
-            let path = if inside.is_empty() {
-                field.row.name.to_owned()
-            } else {
-                format!("{inside}.{}", field.row.name)
-            };
-            let inner = field.setting.fields();
-            if inner.is_empty() {
-                self.parts(path, field.setting.json(), found);
-            } else {
-                self.leaves(&inner, &path, found);
+    /// Returns the values of all settings as a configuration would write them.
+    fn values(&self) -> serde_json::Value {
+        let mut values = serde_json::json!(self.spec);
+        for row in rows().iter().filter(|row| row.is_list_of_items()) {
+            let items = values.pointer_mut(&row.pointer());
+            for item in items
+                .and_then(serde_json::Value::as_array_mut)
+                .into_iter()
+                .flatten()
+            {
+                *item = setting::without_empty(item.take());
             }
         }
+        values
     }
 
     /// Adds a line for each part of a map: requests and limits may have different origins.
@@ -217,7 +218,7 @@ impl Config {
     pub(crate) fn with(&self, path: &str, value: &str) -> Option<Self> {
         let mut config = TemplateConfig::new(self);
         let violations = config.set(path, value, "", 0);
-        let config = config.finish();
+        let config = config.finish().ok()?;
         (violations.is_empty() && cross_checks::conflicts(&config).is_empty()).then_some(config)
     }
 
@@ -235,6 +236,18 @@ impl Config {
     /// unset, and `None` if there is no such setting.
     #[must_use]
     pub fn value(&self, path: &str) -> Option<serde_json::Value> {
-        setting::json_at(&self.spec.fields(), &path::parts(path))
+        let setting = rows()
+            .iter()
+            .rfind(|row| path::is_at_or_below(path, row.path))?;
+        let mut value = self.values().pointer_mut(&setting.pointer())?.take();
+        let below = path.strip_prefix(setting.path)?;
+        let parts = path::parts(below.strip_prefix('.').unwrap_or(below));
+        for part in parts.iter().filter(|_| !below.is_empty()) {
+            value = value
+                .get_mut(part)
+                .map(serde_json::Value::take)
+                .unwrap_or_default();
+        }
+        (below.is_empty() || setting.members().is_empty()).then_some(value)
     }
 }

@@ -4,7 +4,7 @@
 //! (<https://mackerel.io/api-docs/entry/services>). Its API documentation gives no rule for the names of roles: they are taken to
 //! follow the same one.
 
-use crate::config::scalar::Scalar;
+use crate::config::scalar::{Scalar, texts};
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
@@ -21,6 +21,8 @@ impl fmt::Display for Role {
         write!(f, "{}:{}", self.service, self.role)
     }
 }
+
+texts!(Role);
 
 impl Scalar for Role {
     fn parse(text: &str) -> Result<Self, Violation> {
@@ -48,10 +50,6 @@ impl Scalar for Role {
             _ => "write it as `service:role`",
         };
         Err(Violation::new(format!("must be a role, found `{text}`")).with_help(help))
-    }
-
-    fn json(&self) -> Json {
-        self.to_string().into()
     }
 
     fn schema() -> Json {

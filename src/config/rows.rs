@@ -1,6 +1,6 @@
 //! The rows of all settings, in the order of the reference.
 
-use crate::config::setting::{Field, Setting as _, SettingRow};
+use crate::config::setting::SettingRow;
 use crate::config::spec::Spec;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::env::Variable;
@@ -10,16 +10,16 @@ use std::sync::LazyLock;
 pub(crate) fn rows() -> &'static [&'static SettingRow] {
     static ROWS: LazyLock<Vec<&'static SettingRow>> = LazyLock::new(|| {
         let mut rows = Vec::new();
-        collect(&Spec::default().fields(), &mut rows);
+        collect(Spec::ROWS, &mut rows);
         rows
     });
     &ROWS
 }
 
-fn collect(fields: &[Field<'_>], rows: &mut Vec<&'static SettingRow>) {
-    for field in fields {
-        rows.push(field.row);
-        collect(&field.setting.fields(), rows);
+fn collect(of: &[&'static SettingRow], rows: &mut Vec<&'static SettingRow>) {
+    for row in of {
+        rows.push(row);
+        collect(row.members(), rows);
     }
 }
 
@@ -47,16 +47,16 @@ impl Annotation {
 mod tests {
     use super::*;
 
-    fn assert_paths(fields: &[Field<'_>], inside: &str) {
-        for field in fields {
-            let path = format!("{inside}{}", field.row.name);
-            assert_eq!(field.row.path, path);
-            assert_paths(&field.setting.fields(), &format!("{path}."));
+    fn assert_paths(rows: &[&'static SettingRow], inside: &str) {
+        for row in rows {
+            let path = format!("{inside}{}", row.name);
+            assert_eq!(row.path, path);
+            assert_paths(row.members(), &format!("{path}."));
         }
     }
 
     #[test]
     fn each_row_has_the_path_of_its_place() {
-        assert_paths(&Spec::default().fields(), "");
+        assert_paths(Spec::ROWS, "");
     }
 }

@@ -1,132 +1,72 @@
-//! Scalars as settings.
+//! Types that are written as a YAML scalar.
 
 use crate::config::quantity;
-use crate::config::read_context::ReadContext;
 use crate::config::scalar_type::ScalarType;
-use crate::config::setting::Setting;
-use crate::config::value::ConfigValue;
+use crate::config::setting::ScalarShape;
 use crate::config::violation::Violation;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde::Serialize;
 use serde_json::{Value as Json, json};
 
 /// A type that is written as a YAML scalar.
-pub(crate) trait Scalar: Sized {
+pub(crate) trait Scalar: Serialize + Sized {
     const TYPE: ScalarType = ScalarType::Text;
+    /// Every value, if they are a closed list.
+    const WORDS: &'static [&'static str] = &[];
 
     fn parse(text: &str) -> Result<Self, Violation>;
-
-    fn json(&self) -> Json;
 
     fn schema() -> Json;
 }
 
-/// Reads one value; a violation goes to `context`.
-pub(crate) fn read<T: Scalar>(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<T> {
-    let parsed = value
-        .scalar(T::TYPE)
-        .map_err(|violation| or_better::<T>(value, violation))
-        .and_then(|text| {
-            let parsed = T::parse(&text)?;
-            context
-                .constraint()
-                .map_or(Ok(()), |constraint| constraint.check(&text))?;
-            Ok(parsed)
-        });
-    parsed
-        .map_err(|violation| context.error(value.range(), violation))
-        .ok()
+/// Returns the shape of a type.
+pub(crate) const fn shape_of<T: Scalar>() -> ScalarShape {
+    ScalarShape {
+        yaml_type: T::TYPE,
+        words: T::WORDS,
+        read: |text| T::parse(text).map(|value| json!(value)),
+        schema: T::schema,
+    }
 }
 
-/// Replaces "put it in quotes" if the value is wrong in quotes too.
-fn or_better<T: Scalar>(value: &ConfigValue<'_>, violation: Violation) -> Violation {
-    match value.written() {
-        Some(written) if T::TYPE == ScalarType::Text && !written.is_empty() => {
-            T::parse(written).err().unwrap_or(violation)
+/// Makes scalars the types of settings.
+macro_rules! scalars {
+    ($($Type:ty),*) => {$(
+        impl $crate::config::setting::Shaped for $Type {
+            const SHAPE: $crate::config::setting::Shape =
+                $crate::config::setting::Shape::Scalar(&const { $crate::config::scalar::shape_of::<$Type>() });
         }
-        _ => violation,
-    }
+    )*};
 }
 
-impl<T: Scalar> Setting for T {
-    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-        if let Some(read) = read(value, context) {
-            context.given(value);
-            *self = read;
-        }
-    }
+/// Makes scalars the types of settings, and writes them as text.
+macro_rules! texts {
+    ($($Type:ty),*) => {
+        $crate::config::scalar::scalars!($($Type),*);
 
-    fn takes_null_text(&self) -> bool {
-        T::parse("null").is_ok()
-    }
-
-    fn json(&self) -> Json {
-        Scalar::json(self)
-    }
-
-    fn schema(&self) -> Json {
-        T::schema()
-    }
-}
-
-impl<T: Scalar> Setting for Option<T> {
-    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-        // Empty text unsets, except for an API group, where it is the core group.
-        let is_empty = |text: &str| {
-            text.is_empty()
-                && context
-                    .constraint()
-                    .is_none_or(|constraint| constraint.check("").is_err())
-        };
-        let is_unset = match value {
-            ConfigValue::Node { .. } => {
-                value.is_null() || value.scalar(T::TYPE).is_ok_and(|text| is_empty(&text))
+        $(impl serde::Serialize for $Type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
             }
-            // `null` unsets, unless it is a valid value of the type.
-            ConfigValue::Text { text, .. } => {
-                is_empty(text) || (*text == "null" && T::parse(text).is_err())
+        }
+
+        impl<'de> serde::Deserialize<'de> for $Type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+                let parsed = <$Type as $crate::config::scalar::Scalar>::parse(&text);
+                parsed.map_err(|violation| serde::de::Error::custom(violation.what))
             }
-        };
-        if is_unset {
-            context.given(value);
-            *self = None;
-        } else if let Some(read) = read(value, context) {
-            context.given(value);
-            *self = Some(read);
-        }
-    }
-
-    fn takes_null(&self) -> bool {
-        true
-    }
-
-    fn json(&self) -> Json {
-        self.as_ref().map_or(Json::Null, Scalar::json)
-    }
-
-    fn schema(&self) -> Json {
-        let mut schema = T::schema();
-        if let Some(of_type) = schema.get_mut("type") {
-            let mut types = of_type
-                .as_array()
-                .cloned()
-                .unwrap_or_else(|| vec![of_type.clone()]);
-            types.push("null".into());
-            *of_type = types.into();
-        }
-        if let Some(words) = schema.get_mut("enum").and_then(Json::as_array_mut) {
-            words.push(Json::Null);
-        }
-        schema
-    }
+        })*
+    };
 }
+
+pub(crate) use {scalars, texts};
+
+scalars!(String, bool, u16, u32, Quantity);
 
 impl Scalar for String {
     fn parse(text: &str) -> Result<Self, Violation> {
         Ok(text.to_owned())
-    }
-
-    fn json(&self) -> Json {
-        self.as_str().into()
     }
 
     fn schema() -> Json {
@@ -147,10 +87,6 @@ impl Scalar for bool {
         }
     }
 
-    fn json(&self) -> Json {
-        (*self).into()
-    }
-
     fn schema() -> Json {
         json!({"type": "boolean"})
     }
@@ -164,10 +100,6 @@ macro_rules! whole_numbers {
             fn parse(text: &str) -> Result<Self, Violation> {
                 let violation = || Violation::new(format!("must be a whole number up to {}, found `{text}`", <$Type>::MAX));
                 if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().map_err(|_| violation()) } else { Err(violation()) }
-            }
-
-            fn json(&self) -> Json {
-                (*self).into()
             }
 
             fn schema() -> Json {
@@ -185,10 +117,6 @@ impl Scalar for Quantity {
     fn parse(text: &str) -> Result<Self, Violation> {
         quantity::check(text)?;
         Ok(Quantity(text.to_owned()))
-    }
-
-    fn json(&self) -> Json {
-        self.0.as_str().into()
     }
 
     fn schema() -> Json {

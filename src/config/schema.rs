@@ -1,6 +1,6 @@
 //! The configuration's JSON Schema, built from the table of settings.
 
-use crate::config::setting::{Setting as _, describe};
+use crate::config::setting::{Shape, describe};
 use crate::config::spec::Spec;
 use crate::config::{API_VERSION, KIND};
 use serde_json::{Value as Json, json};
@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 /// Returns the JSON Schema (2020-12) of the configuration object: every setting with its description and default.
 #[must_use]
 pub fn schema() -> Json {
-    let mut spec = Spec::default().schema();
+    let mut spec = Shape::Group(Spec::ROWS).schema();
     describe(&mut spec, "The settings. Each has a default.", None);
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -32,28 +32,20 @@ pub fn schema() -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::setting::Field;
-    use crate::config::setting::Setting;
-
-    fn walk(setting: &dyn Setting, path: &str, visit: &mut impl FnMut(&str, &Field<'_>)) {
-        for field in setting.fields() {
-            let path = format!("{path}.{}", field.row.name);
-            visit(&path, &field);
-            walk(field.setting, &path, visit);
-        }
-    }
+    use crate::config::rows;
 
     #[test]
     fn each_doc_comment_tells_the_default_that_the_table_has() {
-        walk(&Spec::default(), "spec", &mut |path, field| {
-            let description = field.row.description();
-            if !field.setting.fields().is_empty() {
-                return;
+        for row in rows() {
+            if !row.members().is_empty() {
+                continue;
             }
+            let path = row.path;
+            let description = row.description();
             let (_, default) = description
                 .split_once("Default: ")
                 .unwrap_or_else(|| panic!("{path} tells no default"));
-            let value = field.setting.json();
+            let value = (row.default)();
             match default
                 .strip_prefix('`')
                 .and_then(|rest| rest.split_once('`'))
@@ -65,12 +57,12 @@ mod tests {
                         "{path}"
                     );
                 }
-                None if path == "spec.agent.securityContext" => {}
+                None if path == "agent.securityContext" => {}
                 None => assert!(
                     value.is_null() || value == json!([]) || value == json!({}),
                     "{path} has {value}"
                 ),
             }
-        });
+        }
     }
 }

@@ -1,12 +1,9 @@
 //! Selection of pod templates by kind, namespace, labels and name.
 
-use crate::config::collection::ListItem;
 use crate::config::constraint::Constraint;
-use crate::config::read_context::ReadContext;
-use crate::config::scalar::Scalar;
-use crate::config::setting::{Setting, require, settings};
+use crate::config::scalar::{Scalar, texts};
+use crate::config::setting::{ListItem, Shape, groups, items, require, settings};
 use crate::config::string_enum::string_enum;
-use crate::config::value::ConfigValue;
 use crate::config::violation::Violation;
 use crate::report::Reason;
 use serde_json::{Value as Json, json};
@@ -83,6 +80,9 @@ string_enum! {
     }
 }
 
+groups!(Select, LabelSelector);
+items!(Exclusion, LabelRequirement);
+
 impl LabelSelector {
     /// Returns true if the labels, as names and values, meet every condition.
     pub(crate) fn matches(&self, labels: &[(String, String)]) -> bool {
@@ -134,53 +134,30 @@ impl Select {
 }
 
 impl ListItem for LabelRequirement {
-    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
-        let mut item = LabelRequirement::default();
-        context.without_errors(|context| item.read(value, context))?;
+    const FIELDS: Shape = Shape::Group(Self::ROWS);
+
+    fn check(&self) -> Result<(), Violation> {
         let takes_values = matches!(
-            item.operator,
+            self.operator,
             Some(LabelOperator::In | LabelOperator::NotIn)
         );
-        let violation = match item.operator {
-            _ if item.key.is_empty() => Violation::new("needs `key`"),
+        Err(match self.operator {
+            _ if self.key.is_empty() => Violation::new("needs `key`"),
             None => Violation::new("needs `operator`")
                 .with_help("`In`, `NotIn`, `Exists` or `DoesNotExist`"),
-            Some(operator) if takes_values && item.values.is_empty() => {
+            Some(operator) if takes_values && self.values.is_empty() => {
                 Violation::new(format!("needs `values` for the operator `{operator}`"))
             }
-            Some(operator) if !takes_values && !item.values.is_empty() => Violation::new(format!(
+            Some(operator) if !takes_values && !self.values.is_empty() => Violation::new(format!(
                 "has `values`, which the operator `{operator}` does not allow"
             )),
-            Some(_) => return Some(item),
-        };
-        context.error(value.range(), violation);
-        None
+            Some(_) => return Ok(()),
+        })
     }
 
-    fn item_json(&self) -> Json {
-        without_empty(self.json())
+    fn complete_schema(schema: &mut Json) {
+        require(schema, &["key", "operator"]);
     }
-
-    fn item_schema() -> Json {
-        let mut schema = LabelRequirement::default().schema();
-        require(&mut schema, &["key", "operator"]);
-        schema
-    }
-}
-
-/// Removes members that are null or empty.
-fn without_empty(mut json: Json) -> Json {
-    if let Some(object) = json.as_object_mut() {
-        let full = std::mem::take(object)
-            .into_iter()
-            .map(|(name, value)| (name, without_empty(value)));
-        *object = full
-            .filter(|(_, value)| {
-                !matches!(value, Json::Null) && *value != json!({}) && *value != json!([])
-            })
-            .collect();
-    }
-    json
 }
 
 impl Exclusion {
@@ -264,6 +241,8 @@ impl fmt::Display for NamespacePattern {
     }
 }
 
+texts!(NamespacePattern, KindPattern);
+
 impl Scalar for NamespacePattern {
     fn parse(text: &str) -> Result<Self, Violation> {
         let filled = text.replace(['*', '?'], "a");
@@ -279,10 +258,6 @@ impl Scalar for NamespacePattern {
                 Err(Violation { what, help })
             }
         }
-    }
-
-    fn json(&self) -> Json {
-        self.0.as_str().into()
     }
 
     fn schema() -> Json {
@@ -332,36 +307,24 @@ impl Scalar for KindPattern {
         })
     }
 
-    fn json(&self) -> Json {
-        self.to_string().into()
-    }
-
     fn schema() -> Json {
         json!({"type": "string", "pattern": "^([a-z0-9.-]*/)?[A-Z][A-Za-z0-9]*$"})
     }
 }
 
 impl ListItem for Exclusion {
-    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
-        let mut item = Exclusion::default();
-        context.without_errors(|context| item.read(value, context))?;
-        if item == Exclusion::default() {
-            let violation = Violation::new("is empty and would exclude every resource")
-                .with_help("set `kind`, `name`, `namespace`, `group` or `podSelector`");
-            context.error(value.range(), violation);
-            return None;
+    const FIELDS: Shape = Shape::Group(Self::ROWS);
+
+    fn check(&self) -> Result<(), Violation> {
+        if *self != Exclusion::default() {
+            return Ok(());
         }
-        Some(item)
+        let violation = Violation::new("is empty and would exclude every resource");
+        Err(violation.with_help("set `kind`, `name`, `namespace`, `group` or `podSelector`"))
     }
 
-    fn item_json(&self) -> Json {
-        without_empty(self.json())
-    }
-
-    fn item_schema() -> Json {
-        let mut schema = Exclusion::default().schema();
+    fn complete_schema(schema: &mut Json) {
         schema["minProperties"] = 1.into();
-        schema
     }
 }
 

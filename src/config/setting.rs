@@ -1,57 +1,28 @@
-//! The table of settings: name, documentation, type, default and constraint of each. It drives reading from every source,
-//! the schema and the example.
+//! The table of settings: one row for each, which drives reading from every source, the schema, the example and the agent's
+//! variables.
 
 use crate::config::constraint::Constraint;
-use crate::config::read_context::ReadContext;
-use crate::config::value::ConfigValue;
+use crate::config::scalar_type::ScalarType;
+use crate::config::violation::Violation;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::env::Variable;
-use serde_json::{Map, Value as Json};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
 use std::fmt;
 
-/// A setting, or a group of settings.
-pub(crate) trait Setting {
-    /// Reads a value. If it is wrong, the violations go to `context` and the old value stays.
-    fn read(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>);
-
-    /// Reads the value of the part at `path`.
-    fn set(&mut self, path: &[String], value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-        match path {
-            [] => self.read(value, context),
-            [part, ..] => context.no_parts(part),
-        }
-    }
-
-    /// Returns true if `null` is a value of the type; otherwise it means the default.
-    fn takes_null(&self) -> bool {
-        false
-    }
-
-    /// Returns true if the text `null` from `--set` is a value of the type; otherwise it means the default.
-    fn takes_null_text(&self) -> bool {
-        false
-    }
-
-    /// Returns the value as a configuration would write it.
-    fn json(&self) -> Json;
-
-    /// Returns the JSON Schema of the setting.
-    fn schema(&self) -> Json;
-
-    /// Returns the fields of a group, none for a single setting.
-    fn fields(&self) -> Vec<Field<'_>> {
-        Vec::new()
-    }
-}
-
 /// A row of the table: one setting, or a group of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct SettingRow {
     pub(crate) name: &'static str,
     /// The dotted path below `spec`; in an item of a list, the name.
     pub(crate) path: &'static str,
     /// Lines of the doc comment.
     pub(crate) doc: &'static [&'static str],
+    pub(crate) shape: Shape,
+    /// Returns the default value.
+    pub(crate) default: fn() -> Json,
     /// The constraint on its values; for a list or map, on each member.
     pub(crate) check: Option<Constraint>,
     /// The agent's variable that it gives.
@@ -62,11 +33,149 @@ pub(crate) struct SettingRow {
     pub(crate) annotations: &'static [(Annotation, &'static str)],
 }
 
+/// The form of a setting's values.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    Scalar(&'static ScalarShape),
+    /// A value or `null`, which means that it is unset.
+    Optional(&'static Shape),
+    /// A list, replaced as a whole.
+    List(&'static Shape),
+    /// A mapping that is an item of a list.
+    Item(&'static ItemShape),
+    /// A mapping of labels, replaced as a whole; a label can be set by its key.
+    Labels,
+    /// A value of Kubernetes, merged with the default field by field. The function returns its type's JSON Schema.
+    Kubernetes(fn() -> &'static Json),
+    Group(&'static [&'static SettingRow]),
+}
+
+/// The form of a YAML scalar.
+#[derive(Debug)]
+pub(crate) struct ScalarShape {
+    pub(crate) yaml_type: ScalarType,
+    /// Every value, if they are a closed list.
+    pub(crate) words: &'static [&'static str],
+    /// Reads the characters of a scalar.
+    pub(crate) read: fn(&str) -> Result<Json, Violation>,
+    pub(crate) schema: fn() -> Json,
+}
+
+/// The form of a mapping in a list.
+#[derive(Debug)]
+pub(crate) struct ItemShape {
+    /// [`Shape::Group`] or [`Shape::Kubernetes`].
+    pub(crate) fields: Shape,
+    /// The field that is unique in the list, if there is one.
+    pub(crate) identity: Option<&'static str>,
+    /// Checks the fields together, and returns them without empty ones.
+    pub(crate) read: fn(Json) -> Result<Json, Violation>,
+    /// Completes the JSON Schema of the fields.
+    pub(crate) complete_schema: fn(&mut Json),
+}
+
+/// A type of mappings in a list.
+pub(crate) trait ListItem: Serialize + DeserializeOwned {
+    const FIELDS: Shape;
+    const IDENTITY: Option<&'static str> = None;
+
+    /// Checks the fields together.
+    fn check(&self) -> Result<(), Violation>;
+
+    /// Returns the fields that are not empty.
+    fn json(&self) -> Json {
+        without_empty(json!(self))
+    }
+
+    /// Completes the JSON Schema of the fields.
+    fn complete_schema(schema: &mut Json);
+}
+
+/// Returns the shape of a type.
+pub(crate) const fn item_shape<T: ListItem>() -> ItemShape {
+    ItemShape {
+        fields: T::FIELDS,
+        identity: T::IDENTITY,
+        read: |fields| {
+            let refused = |error| Violation::new(format!("is not accepted: {error}"));
+            let item: T = serde_json::from_value(fields).map_err(refused)?;
+            item.check()?;
+            Ok(item.json())
+        },
+        complete_schema: T::complete_schema,
+    }
+}
+
+/// Removes members that are null or empty.
+pub(crate) fn without_empty(mut json: Json) -> Json {
+    if let Some(object) = json.as_object_mut() {
+        let full = std::mem::take(object)
+            .into_iter()
+            .map(|(name, value)| (name, without_empty(value)));
+        *object = full
+            .filter(|(_, value)| {
+                !matches!(value, Json::Null) && *value != json!({}) && *value != json!([])
+            })
+            .collect();
+    }
+    json
+}
+
+/// A type of settings.
+pub(crate) trait Shaped {
+    const SHAPE: Shape;
+}
+
+impl<T: Shaped> Shaped for Option<T> {
+    const SHAPE: Shape = Shape::Optional(&T::SHAPE);
+}
+
+impl<T: Shaped> Shaped for Vec<T> {
+    const SHAPE: Shape = Shape::List(&T::SHAPE);
+}
+
+impl Shaped for BTreeMap<String, String> {
+    const SHAPE: Shape = Shape::Labels;
+}
+
 impl SettingRow {
     /// Returns the doc comment as one text.
     pub(crate) fn description(&self) -> String {
         let lines = self.doc.iter().map(|line| line.trim());
         lines.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns every value of a setting that is a closed list of words.
+    pub(crate) fn words(&self) -> &'static [&'static str] {
+        let shape = match self.shape {
+            Shape::Optional(inner) => *inner,
+            shape => shape,
+        };
+        match shape {
+            Shape::Scalar(scalar) => scalar.words,
+            _ => &[],
+        }
+    }
+
+    /// Returns the rows of a group, none for a single setting.
+    pub(crate) fn members(&self) -> &'static [&'static SettingRow] {
+        match self.shape {
+            Shape::Group(rows) => rows,
+            _ => &[],
+        }
+    }
+
+    /// Returns the JSON Pointer to its value below `spec`.
+    pub(crate) fn pointer(&self) -> String {
+        format!("/{}", self.path.replace('.', "/"))
+    }
+
+    /// Returns true for a list of mappings whose unset fields are left out.
+    pub(crate) fn is_list_of_items(&self) -> bool {
+        let Shape::List(Shape::Item(item)) = self.shape else {
+            return false;
+        };
+        matches!(item.fields, Shape::Group(_))
     }
 
     /// Returns the name of the agent's variable that it gives; empty if it gives none.
@@ -82,7 +191,45 @@ impl SettingRow {
         let (annotation, path) = self.annotations.first()?;
         (*path == self.path).then_some(*annotation)
     }
+
+    /// Returns the schema of a setting: its type with documentation, constraint and default.
+    fn schema(&self) -> Json {
+        let mut schema = self.shape.schema();
+        if let Some(check) = self.check {
+            // The constraint of a list or map is for its members.
+            let inner = ["items", "additionalProperties"]
+                .into_iter()
+                .find(|key| schema[*key].is_object());
+            let target = match inner {
+                Some(key) => schema.get_mut(key),
+                None => Some(&mut schema),
+            };
+            if let Some(Json::Object(target)) = target {
+                check.describe(target);
+            }
+        }
+        let is_group = !self.members().is_empty();
+        // Null resets a list or a switch that a shared file sets, and `agent:` with only comments below it is null.
+        if let Some(only) = schema["type"]
+            .as_str()
+            .filter(|only| is_group || matches!(*only, "array" | "boolean"))
+        {
+            schema["type"] = json!([only, "null"]);
+        }
+        let default = (!is_group).then(self.default);
+        describe(&mut schema, &self.description(), default);
+        schema
+    }
 }
+
+/// Two rows are the same if they have one path.
+impl PartialEq for SettingRow {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path
+    }
+}
+
+impl Eq for SettingRow {}
 
 impl fmt::Display for SettingRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,80 +237,62 @@ impl fmt::Display for SettingRow {
     }
 }
 
-/// A setting with its row.
-pub(crate) struct Field<'a> {
-    pub(crate) row: &'static SettingRow,
-    pub(crate) setting: &'a dyn Setting,
+impl Shape {
+    /// Returns true if `null` is a value; otherwise it means the default.
+    pub(crate) fn takes_null(self) -> bool {
+        match self {
+            Shape::Optional(inner) => matches!(inner, Shape::Scalar(_)),
+            Shape::Kubernetes(_) => true,
+            _ => false,
+        }
+    }
+
+    /// Returns true if the text `null` from `--set` is a value; otherwise it means the default.
+    pub(crate) fn takes_null_text(self) -> bool {
+        match self {
+            Shape::Scalar(scalar) => (scalar.read)("null").is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Returns the JSON Schema of the values.
+    pub(crate) fn schema(self) -> Json {
+        match self {
+            Shape::Scalar(scalar) => (scalar.schema)(),
+            Shape::Optional(inner) => nullable(inner.schema()),
+            Shape::List(item) => json!({"type": "array", "items": item.schema()}),
+            Shape::Item(item) => {
+                let mut schema = match item.fields {
+                    Shape::Kubernetes(known) => known().clone(),
+                    fields => fields.schema(),
+                };
+                (item.complete_schema)(&mut schema);
+                schema
+            }
+            Shape::Labels => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            Shape::Kubernetes(known) => nullable(known().clone()),
+            Shape::Group(rows) => {
+                let properties: Map<String, Json> = rows
+                    .iter()
+                    .map(|row| (row.name.to_owned(), row.schema()))
+                    .collect();
+                json!({"type": "object", "additionalProperties": false, "properties": properties})
+            }
+        }
+    }
 }
 
-/// Returns the value at a path as a configuration would write it; `null` if it is unset.
-pub(crate) fn json_at(fields: &[Field<'_>], parts: &[String]) -> Option<Json> {
-    let (name, rest) = parts.split_first()?;
-    let field = fields.iter().find(|field| field.row.name == name)?;
-    let inner = field.setting.fields();
-    if !inner.is_empty() && !rest.is_empty() {
-        return json_at(&inner, rest);
+/// Allows `null` in a schema.
+pub(crate) fn nullable(mut schema: Json) -> Json {
+    match schema.get_mut("type") {
+        Some(Json::Array(types)) => types.push("null".into()),
+        Some(one) => *one = json!([one.take(), "null"]),
+        None => {}
     }
-    let mut value = field.setting.json();
-    for part in rest {
-        value = value.get_mut(part).map(Json::take).unwrap_or_default();
+    if let Some(words) = schema.get_mut("enum").and_then(Json::as_array_mut) {
+        words.push(Json::Null);
     }
-    Some(value)
-}
-
-/// A group of settings, declared by [`settings!`].
-pub(crate) trait Group: Sized {
-    const ROWS: &'static [&'static SettingRow];
-
-    fn list(&self) -> Vec<Field<'_>>;
-
-    /// Returns the setting of this name with its row.
-    fn field(&mut self, name: &str) -> Option<(&mut dyn Setting, &'static SettingRow)>;
-
-    /// Sets the field to its default.
-    fn reset(&mut self, name: &str);
-
-    fn read_group(&mut self, value: &ConfigValue<'_>, context: &mut ReadContext<'_>) {
-        value.mapping(context, |name, value, context| {
-            self.set_field(name, &[], value, context)
-        });
-    }
-
-    fn set_field(
-        &mut self,
-        name: &str,
-        rest: &[String],
-        value: &ConfigValue<'_>,
-        context: &mut ReadContext<'_>,
-    ) {
-        let Some((setting, row)) = self.field(name) else {
-            return context.unknown_field(name, Self::ROWS.iter().map(|row| row.name));
-        };
-        let is_null = value.is_null() || (value.is_null_text() && !setting.takes_null_text());
-        let resets = rest.is_empty() && !setting.takes_null() && is_null;
-        if resets {
-            context.forget(name);
-            return self.reset(name);
-        }
-        context.within(name, row.check, |context| setting.set(rest, value, context));
-    }
-
-    fn group_json(&self) -> Json {
-        Json::Object(
-            self.list()
-                .into_iter()
-                .map(|field| (field.row.name.to_owned(), field.setting.json()))
-                .collect(),
-        )
-    }
-
-    fn group_schema(&self) -> Json {
-        let mut properties = Map::new();
-        for field in self.list() {
-            properties.insert(field.row.name.to_owned(), field_schema(&field));
-        }
-        serde_json::json!({"type": "object", "additionalProperties": false, "properties": properties})
-    }
+    schema
 }
 
 /// Puts the description first: that of the setting, then that of its type.
@@ -193,39 +322,6 @@ pub(crate) fn require(schema: &mut Json, names: &[&str]) {
     }
 }
 
-/// Returns the schema of a setting: its type with documentation, constraint and default.
-fn field_schema(field: &Field<'_>) -> Json {
-    let mut schema = field.setting.schema();
-    if let Some(constraint) = field.row.check {
-        // The constraint of a list or map is for its members.
-        let inner = ["items", "additionalProperties"]
-            .into_iter()
-            .find(|key| schema[*key].is_object());
-        let target = match inner {
-            Some(key) => schema.get_mut(key),
-            None => Some(&mut schema),
-        };
-        if let Some(Json::Object(target)) = target {
-            constraint.describe(target);
-        }
-    }
-    let is_group = !field.setting.fields().is_empty();
-    // Null resets a list or a switch that a shared file sets, and `agent:` with only comments below it is null.
-    if let Some(only) = schema["type"]
-        .as_str()
-        .filter(|only| is_group || matches!(*only, "array" | "boolean"))
-    {
-        schema["type"] = serde_json::json!([only, "null"]);
-    }
-    let default = if is_group {
-        None
-    } else {
-        Some(field.setting.json())
-    };
-    describe(&mut schema, &field.row.description(), default);
-    schema
-}
-
 /// Declares a group of settings below a path. A row has the doc comment that users see, the name, the field with its type and
 /// default, and what [`SettingRow`] has beyond that, in this order:
 ///
@@ -249,9 +345,10 @@ macro_rules! settings {
         }
     ) => {
         $(#[doc = $doc])*
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default)]
         pub(crate) struct $Name {
-            $($(#[doc = $field_doc])* pub(crate) $field: $Type,)*
+            $($(#[doc = $field_doc])* #[serde(rename = $written)] pub(crate) $field: $Type,)*
         }
 
         impl Default for $Name {
@@ -261,11 +358,18 @@ macro_rules! settings {
         }
 
         impl $Name {
+            pub(crate) const ROWS: &'static [&'static $crate::config::setting::SettingRow] = &[$(Self::$field(),)*];
+
             $(pub(crate) const fn $field() -> &'static $crate::config::setting::SettingRow {
                 static ROW: $crate::config::setting::SettingRow = $crate::config::setting::SettingRow {
                     name: $written,
                     path: concat!($at, $written),
                     doc: &[$($field_doc,)*],
+                    shape: <$Type as $crate::config::setting::Shaped>::SHAPE,
+                    default: || {
+                        let value: $Type = $default;
+                        serde_json::json!(value)
+                    },
                     check: $crate::config::setting::optional!($($crate::config::constraint::Constraint::$check)?),
                     variable: $crate::config::setting::optional!($($crate::mackerel::env::Variable {
                         $(form: $crate::mackerel::env::VariableForm::$form,)?
@@ -281,67 +385,6 @@ macro_rules! settings {
                 &ROW
             })*
         }
-
-        impl $crate::config::setting::Group for $Name {
-            const ROWS: &'static [&'static $crate::config::setting::SettingRow] = &[$(Self::$field(),)*];
-
-            fn list(&self) -> Vec<$crate::config::setting::Field<'_>> {
-                vec![$($crate::config::setting::Field { row: Self::$field(), setting: &self.$field },)*]
-            }
-
-            fn field(
-                &mut self,
-                name: &str,
-            ) -> Option<(&mut dyn $crate::config::setting::Setting, &'static $crate::config::setting::SettingRow)> {
-                match name {
-                    $($written => Some((&mut self.$field, Self::$field())),)*
-                    _ => None,
-                }
-            }
-
-            fn reset(&mut self, name: &str) {
-                match name {
-                    $($written => self.$field = $default,)*
-                    _ => {}
-                }
-            }
-        }
-
-        impl $crate::config::setting::Setting for $Name {
-            fn read(
-                &mut self,
-                value: &$crate::config::value::ConfigValue<'_>,
-                context: &mut $crate::config::read_context::ReadContext<'_>,
-            ) {
-                $crate::config::setting::Group::read_group(self, value, context);
-            }
-
-            fn set(
-                &mut self,
-                path: &[String],
-                value: &$crate::config::value::ConfigValue<'_>,
-                context: &mut $crate::config::read_context::ReadContext<'_>,
-            ) {
-                match path {
-                    [] => self.read(value, context),
-                    [name, rest @ ..] => {
-                        $crate::config::setting::Group::set_field(self, name, rest, value, context);
-                    }
-                }
-            }
-
-            fn json(&self) -> serde_json::Value {
-                $crate::config::setting::Group::group_json(self)
-            }
-
-            fn schema(&self) -> serde_json::Value {
-                $crate::config::setting::Group::group_schema(self)
-            }
-
-            fn fields(&self) -> Vec<$crate::config::setting::Field<'_>> {
-                $crate::config::setting::Group::list(self)
-            }
-        }
     };
 }
 
@@ -355,4 +398,23 @@ macro_rules! optional {
     };
 }
 
-pub(crate) use {optional, settings};
+/// Makes mappings in a list the types of settings.
+macro_rules! items {
+    ($($Name:ident),*) => {$(
+        impl $crate::config::setting::Shaped for $Name {
+            const SHAPE: $crate::config::setting::Shape =
+                $crate::config::setting::Shape::Item(&const { $crate::config::setting::item_shape::<$Name>() });
+        }
+    )*};
+}
+
+/// Makes groups the types of settings.
+macro_rules! groups {
+    ($($Name:ident),*) => {$(
+        impl $crate::config::setting::Shaped for $Name {
+            const SHAPE: $crate::config::setting::Shape = $crate::config::setting::Shape::Group($Name::ROWS);
+        }
+    )*};
+}
+
+pub(crate) use {groups, items, optional, settings};

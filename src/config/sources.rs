@@ -1,13 +1,14 @@
 //! Sources of a configuration: one base, then `--set` arguments in their order, then `--namespace`.
 
 use crate::config::cross_checks::{conflicts, webhook_conflicts};
+use crate::config::draft::ConfigDraft;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ConfigError, ReadContext, SourceKind};
-use crate::config::setting::{Group, Setting as _};
+use crate::config::read_value::read_text;
 use crate::config::spec::Spec;
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::violation::Violation;
-use crate::config::{API_VERSION, Config, KIND, scalar};
+use crate::config::{API_VERSION, Config, KIND};
 use crate::diagnostic::{Diagnostic, LineCounter, Place};
 use crate::manifest::dotted_path as path;
 use yaml_json_patch::{self as yaml, NodeId, Tree};
@@ -138,35 +139,39 @@ impl<'a> Base<'a> {
 ///
 /// Each is a [`Diagnostic`] with its place in the text or the argument.
 pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
-    let mut config = Config::default();
-    let mut diagnostics = read_base(&sources.base, &mut config);
+    let mut draft = ConfigDraft::new(&Config::default());
+    let mut diagnostics = read_base(&sources.base, &mut draft);
     for (index, argument) in sources.set.iter().enumerate() {
-        diagnostics.extend(read_argument(index + 1, argument, &mut config));
+        diagnostics.extend(read_argument(index + 1, argument, &mut draft));
     }
     if let Some(namespace) = sources.namespace {
         let mut context =
-            ReadContext::new(SourceKind::Namespace, std::mem::take(&mut config.origins));
+            ReadContext::new(SourceKind::Namespace, std::mem::take(&mut draft.origins));
         let value = ConfigValue::Text {
             text: namespace,
             spans: SpanMap::From(0),
         };
-        config
-            .spec
-            .set_field("namespace", &[], &value, &mut context);
+        draft.set(&path::parts(Spec::namespace().path), &value, &mut context);
         diagnostics.extend(finish(
             context,
-            &mut config,
+            &mut draft,
             Place::of_argument("--namespace", namespace.as_bytes(), 0..0),
         ));
     }
     if diagnostics.is_empty() {
-        let of_webhook = || webhook_conflicts(&config);
-        let more = (sources.reader == ConfigReader::Webhook)
-            .then(of_webhook)
-            .into_iter()
-            .flatten();
-        for found in conflicts(&config).into_iter().chain(more) {
+        let config = match draft.finish() {
+            Ok(config) => config,
+            Err(violation) => return Err(vec![Diagnostic::error(violation.what)]),
+        };
+        let mut found = conflicts(&config);
+        if sources.reader == ConfigReader::Webhook {
+            found.extend(webhook_conflicts(&config));
+        }
+        for found in found {
             diagnostics.push(conflict(&config, sources, &found.paths, found.violation));
+        }
+        if diagnostics.is_empty() {
+            return Ok(config);
         }
     }
     if diagnostics.len() > MAX_SHOWN {
@@ -176,25 +181,21 @@ pub fn load<'a>(sources: &Sources<'a>) -> Result<Config, Vec<Diagnostic<'a>>> {
             "{more} more errors in the configuration"
         )));
     }
-    if diagnostics.is_empty() {
-        Ok(config)
-    } else {
-        Err(diagnostics)
-    }
+    Err(diagnostics)
 }
 
-fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
+fn read_base<'a>(base: &Base<'a>, draft: &mut ConfigDraft) -> Vec<Diagnostic<'a>> {
     let (name, text) = base.source();
     let source = SourceKind::Configuration {
         source: name,
         lines: LineCounter::new(text.as_bytes()),
     };
-    let mut context = ReadContext::new(source, std::mem::take(&mut config.origins));
+    let mut context = ReadContext::new(source, std::mem::take(&mut draft.origins));
     match *base {
         Base::Defaults => {}
         Base::Text { .. } => match yaml::read(text) {
             Ok(tree) => match tree.root().filter(|root| !is_nothing(&tree, *root)) {
-                Some(root) => read_object(&tree, root, 0, config, &mut context),
+                Some(root) => read_object(&tree, root, 0, draft, &mut context),
                 // An empty file is an error: it was truncated, or is the wrong file.
                 None => {
                     let help = format!(
@@ -211,13 +212,9 @@ fn read_base<'a>(base: &Base<'a>, config: &mut Config) -> Vec<Diagnostic<'a>> {
         Base::Node { tree, node, .. } if is_nothing(tree, node) => {}
         Base::Node {
             start, tree, node, ..
-        } => read_object(tree, node, start, config, &mut context),
+        } => read_object(tree, node, start, draft, &mut context),
     }
-    finish(
-        context,
-        config,
-        Place::of_lines(name, text.as_bytes(), 0..0),
-    )
+    finish(context, draft, Place::of_lines(name, text.as_bytes(), 0..0))
 }
 
 /// Returns true for `null` and `{}`.
@@ -236,7 +233,7 @@ fn read_object(
     tree: &Tree<'_>,
     node: NodeId,
     start: usize,
-    config: &mut Config,
+    draft: &mut ConfigDraft,
     context: &mut ReadContext<'_>,
 ) {
     let object = ConfigValue::Node {
@@ -256,7 +253,7 @@ fn read_object(
             is_named[usize::from(name == "kind")] = true;
             let wanted = if name == "kind" { KIND } else { API_VERSION };
             context.within(name, None, |context| {
-                let Some(found) = scalar::read::<String>(value, context) else {
+                let Some(found) = read_text(value, context) else {
                     return;
                 };
                 if !is_config_map && found != wanted {
@@ -270,15 +267,15 @@ fn read_object(
                 }
             });
         }
-        "metadata" => context.within(name, None, |context| read_metadata(value, config, context)),
+        "metadata" => context.within(name, None, |context| read_metadata(value, draft, context)),
         "spec" if !is_config_map => {
             if !value.is_null() {
-                config.spec.read(value, context);
+                draft.set(&[], value, context);
             }
         }
         "data" if is_config_map => {
             if !value.is_null() {
-                read_data(value, &mut config.spec, context);
+                read_data(value, draft, context);
             }
         }
         "immutable" if is_config_map => {}
@@ -312,7 +309,7 @@ fn read_object(
 }
 
 /// Reads `metadata.name`; other metadata is for the tools that handle the object.
-fn read_metadata(value: &ConfigValue<'_>, config: &mut Config, context: &mut ReadContext<'_>) {
+fn read_metadata(value: &ConfigValue<'_>, draft: &mut ConfigDraft, context: &mut ReadContext<'_>) {
     if value.is_null() {
         return;
     }
@@ -322,8 +319,8 @@ fn read_metadata(value: &ConfigValue<'_>, config: &mut Config, context: &mut Rea
                 name,
                 Some(crate::config::constraint::Constraint::ObjectName),
                 |context| {
-                    if let Some(name) = scalar::read::<String>(value, context) {
-                        config.name = name;
+                    if let Some(name) = read_text(value, context) {
+                        draft.name = name;
                     }
                 },
             );
@@ -332,7 +329,7 @@ fn read_metadata(value: &ConfigValue<'_>, config: &mut Config, context: &mut Rea
 }
 
 /// Reads the dotted paths in a ConfigMap's `data`.
-fn read_data(value: &ConfigValue<'_>, spec: &mut Spec, context: &mut ReadContext<'_>) {
+fn read_data(value: &ConfigValue<'_>, draft: &mut ConfigDraft, context: &mut ReadContext<'_>) {
     value.mapping(context, |dotted, value, context| {
         let ConfigValue::Node { tree, id, spans } = value else {
             return;
@@ -352,7 +349,7 @@ fn read_data(value: &ConfigValue<'_>, spec: &mut Spec, context: &mut ReadContext
             Some(start) => SpanMap::From(start),
             None => SpanMap::Within(spans.range(within)),
         };
-        spec.set(
+        draft.set(
             &path::parts(dotted),
             &ConfigValue::Text { text: &text, spans },
             context,
@@ -360,7 +357,11 @@ fn read_data(value: &ConfigValue<'_>, spec: &mut Spec, context: &mut ReadContext
     });
 }
 
-fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> Vec<Diagnostic<'a>> {
+fn read_argument<'a>(
+    number: usize,
+    argument: &'a str,
+    draft: &mut ConfigDraft,
+) -> Vec<Diagnostic<'a>> {
     let name = format!("--set #{number}");
     let Some((path, text)) = argument.split_once('=') else {
         let place = Place::of_argument(name, argument.as_bytes(), 0..argument.len());
@@ -374,17 +375,17 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
     };
     let mut context = ReadContext::new(
         SourceKind::Argument { number },
-        std::mem::take(&mut config.origins),
+        std::mem::take(&mut draft.origins),
     );
     context.set_name_span(0..path.len());
     let value = ConfigValue::Text {
         text,
         spans: SpanMap::From(path.len() + 1),
     };
-    config.spec.set(&path::parts(path), &value, &mut context);
+    draft.set(&path::parts(path), &value, &mut context);
     finish(
         context,
-        config,
+        draft,
         Place::of_argument(name, argument.as_bytes(), 0..0),
     )
 }
@@ -392,10 +393,10 @@ fn read_argument<'a>(number: usize, argument: &'a str, config: &mut Config) -> V
 /// Returns the origins to the configuration, and the errors with their place in the source.
 fn finish<'a>(
     context: ReadContext<'_>,
-    config: &mut Config,
+    draft: &mut ConfigDraft,
     source: Place<'a>,
 ) -> Vec<Diagnostic<'a>> {
-    config.origins = context.origins;
+    draft.origins = context.origins;
     let diagnostic = |error: ConfigError| {
         let message = error.message();
         let place = Place {

@@ -3,7 +3,7 @@
 use crate::config::agent::AgentSettings;
 use crate::config::allowed_annotations::AnnotationSettings;
 use crate::config::select::Select;
-use crate::config::setting::settings;
+use crate::config::setting::{groups, settings};
 use crate::config::string_enum::string_enum;
 use crate::config::template_path::PodTemplatePath;
 use crate::config::version::KubernetesVersion;
@@ -190,6 +190,8 @@ settings! {
         "allowNodesProxy" allow_nodes_proxy: bool = false;
     }
 }
+
+groups!(Kubelet, ApiKey, SecretKeyRef, WaitForSettings, Rbac);
 
 /// The connection by which the agent reads from the kubelet of its node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,16 +29,16 @@ macro_rules! string_enum {
             }
         }
 
+        $crate::config::scalar::texts!($Name);
+
         impl $crate::config::scalar::Scalar for $Name {
+            const WORDS: &'static [&'static str] = &[$($word,)*];
+
             fn parse(text: &str) -> Result<Self, $crate::config::violation::Violation> {
                 match $Name::ALL.iter().find(|choice| choice.as_str() == text) {
                     Some(choice) => Ok(*choice),
-                    None => Err($crate::config::string_enum::unknown_word(text, &[$($word,)*])),
+                    None => Err($crate::config::string_enum::unknown_word(text, Self::WORDS)),
                 }
-            }
-
-            fn json(&self) -> serde_json::Value {
-                self.as_str().into()
             }
 
             fn schema() -> serde_json::Value {

@@ -1,21 +1,21 @@
 //! The configuration of one pod template: its annotations override the configuration.
 
 use crate::config::Config;
+use crate::config::agent::AgentSettings;
 use crate::config::cross_checks::template_conflicts;
+use crate::config::draft::ConfigDraft;
 use crate::config::origin::Origin;
 use crate::config::read_context::{ReadContext, SourceKind};
 use crate::config::rows::variables;
-use crate::config::setting::Setting as _;
-use crate::config::spec::Spec;
+use crate::config::setting::SettingRow;
 use crate::config::value::{ConfigValue, SpanMap};
 use crate::config::violation::Violation;
 use crate::mackerel::env::EnvOverride;
 use crate::manifest::dotted_path::{is_at_or_below, parts};
+use serde_json::Value;
 
 /// Builder of the configuration of one template.
-pub(crate) struct TemplateConfig {
-    config: Config,
-}
+pub(crate) struct TemplateConfig(ConfigDraft);
 
 /// A [`Conflict`](super::cross_checks::Conflict) in which at least one setting comes from an annotation.
 pub(crate) struct AnnotationConflict {
@@ -27,32 +27,25 @@ pub(crate) struct AnnotationConflict {
 
 impl TemplateConfig {
     pub(crate) fn new(config: &Config) -> Self {
-        TemplateConfig {
-            config: config.clone(),
-        }
+        TemplateConfig(ConfigDraft::new(config))
     }
 
-    /// Removes a setting of the configuration that an annotation overrides.
-    pub(crate) fn reset(&mut self, path: &str, reset: impl FnOnce(&mut Spec)) {
-        reset(&mut self.config.spec);
-        self.config
-            .origins
-            .retain(|set, _| !is_at_or_below(set, path));
+    /// Gives a setting, which an annotation overrides, its default.
+    pub(crate) fn reset(&mut self, setting: &SettingRow) {
+        self.0.reset(setting);
     }
 
     /// Removes the variables of `agent.env` that would replace the setting `dotted`, which an annotation sets.
     pub(crate) fn remove_variables_of(&mut self, dotted: &str) {
+        let env = self.0.value_mut(AgentSettings::env());
+        let Some(env) = env.and_then(Value::as_array_mut) else {
+            return;
+        };
         for (setting, variable) in variables() {
-            if variable.env_override == EnvOverride::Forbidden
-                || !is_at_or_below(dotted, setting.path)
+            if variable.env_override == EnvOverride::IfUnset && is_at_or_below(dotted, setting.path)
             {
-                continue;
+                env.retain(|given| given["name"] != variable.name);
             }
-            self.config
-                .spec
-                .agent
-                .env
-                .retain(|given| given.name != variable.name);
         }
     }
 
@@ -64,14 +57,14 @@ impl TemplateConfig {
         key: &str,
         offset: usize,
     ) -> Vec<Violation> {
-        let origins = std::mem::take(&mut self.config.origins);
+        let origins = std::mem::take(&mut self.0.origins);
         let mut context = ReadContext::new(SourceKind::Annotation { key }, origins);
         let value = ConfigValue::Text {
             text: value,
             spans: SpanMap::Within(offset..offset),
         };
-        self.config.spec.set(&parts(dotted), &value, &mut context);
-        self.config.origins = context.origins;
+        self.0.set(&parts(dotted), &value, &mut context);
+        self.0.origins = context.origins;
         context
             .errors
             .into_iter()
@@ -79,27 +72,29 @@ impl TemplateConfig {
             .collect()
     }
 
-    /// Returns the conflicts that the annotations cause.
-    pub(crate) fn conflicts(&self) -> Vec<AnnotationConflict> {
-        let annotation = |path: &String| match self.config.origin(path) {
-            Origin::Annotation { key, offset } => Some((key.clone(), *offset)),
-            _ => None,
-        };
-        let placed = template_conflicts(&self.config)
-            .into_iter()
-            .filter_map(|found| {
-                let mut annotations = found.paths.iter().filter_map(annotation);
-                let first = annotations.next()?;
-                Some(AnnotationConflict {
-                    first,
-                    others: annotations.collect(),
-                    violation: found.violation,
-                })
-            });
-        placed.collect()
+    /// Returns the configuration.
+    ///
+    /// # Errors
+    /// As [`ConfigDraft::finish`].
+    pub(crate) fn finish(self) -> Result<Config, Violation> {
+        self.0.finish()
     }
+}
 
-    pub(crate) fn finish(self) -> Config {
-        self.config
-    }
+/// Returns the conflicts that the annotations of a template's configuration cause.
+pub(crate) fn annotation_conflicts(config: &Config) -> Vec<AnnotationConflict> {
+    let annotation = |path: &String| match config.origin(path) {
+        Origin::Annotation { key, offset } => Some((key.clone(), *offset)),
+        _ => None,
+    };
+    let placed = template_conflicts(config).into_iter().filter_map(|found| {
+        let mut annotations = found.paths.iter().filter_map(annotation);
+        let first = annotations.next()?;
+        Some(AnnotationConflict {
+            first,
+            others: annotations.collect(),
+            violation: found.violation,
+        })
+    });
+    placed.collect()
 }

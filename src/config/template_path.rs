@@ -1,10 +1,7 @@
 //! `podTemplates`: paths to the pod templates of further kinds.
 
-use crate::config::collection::ListItem;
-use crate::config::read_context::ReadContext;
-use crate::config::scalar::Scalar;
-use crate::config::setting::{Setting, require, settings};
-use crate::config::value::ConfigValue;
+use crate::config::scalar::{Scalar, texts};
+use crate::config::setting::{ListItem, Shape, items, require, settings};
 use crate::config::violation::Violation;
 use crate::manifest::dotted_path;
 use crate::manifest::template_path::{Step, TemplatePath};
@@ -24,6 +21,8 @@ settings! {
         "completes" completes: bool = false;
     }
 }
+
+texts!(TemplatePath);
 
 impl Scalar for TemplatePath {
     fn parse(text: &str) -> Result<Self, Violation> {
@@ -70,41 +69,32 @@ impl Scalar for TemplatePath {
         })
     }
 
-    fn json(&self) -> Json {
-        self.to_string().into()
-    }
-
     fn schema() -> Json {
         json!({"type": "string", "pattern": r"^((/([^/~]|~[01])+)+|(\\.|[^./\\])(\\.|[^.\\])*(\.(\\.|[^.\\])+)*)$"})
     }
 }
 
+items!(PodTemplatePath);
+
 impl ListItem for PodTemplatePath {
-    fn read_item(value: &ConfigValue<'_>, context: &mut ReadContext<'_>) -> Option<Self> {
-        let mut item = PodTemplatePath::default();
-        context.without_errors(|context| item.read(value, context))?;
+    const FIELDS: Shape = Shape::Group(Self::ROWS);
+
+    fn check(&self) -> Result<(), Violation> {
         let parts = [
-            (item.group.is_empty(), "`group`"),
-            (item.kind.is_empty(), "`kind`"),
-            (item.path.steps.is_empty(), "`path`"),
+            (self.group.is_empty(), "`group`"),
+            (self.kind.is_empty(), "`kind`"),
+            (self.path.steps.is_empty(), "`path`"),
         ];
-        if let Some((_, missing)) = parts.iter().find(|(is_missing, _)| *is_missing) {
-            let violation = Violation::new(format!("needs {missing}"));
-            let help = "for example {group: example.com, kind: App, path: spec.template}";
-            context.error(value.range(), violation.with_help(help));
-            return None;
-        }
-        Some(item)
+        let Some((_, missing)) = parts.iter().find(|(is_missing, _)| *is_missing) else {
+            return Ok(());
+        };
+        let violation = Violation::new(format!("needs {missing}"));
+        let help = "for example {group: example.com, kind: App, path: spec.template}";
+        Err(violation.with_help(help))
     }
 
-    fn item_json(&self) -> Json {
-        self.json()
-    }
-
-    fn item_schema() -> Json {
-        let mut schema = PodTemplatePath::default().schema();
-        require(&mut schema, &["group", "kind", "path"]);
-        schema
+    fn complete_schema(schema: &mut Json) {
+        require(schema, &["group", "kind", "path"]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Kubernetes versions.
 
-use crate::config::scalar::Scalar;
+use crate::config::scalar::{Scalar, texts};
 use crate::config::violation::Violation;
 use serde_json::{Value as Json, json};
 use std::fmt;
@@ -31,6 +31,8 @@ impl fmt::Display for KubernetesVersion {
     }
 }
 
+texts!(KubernetesVersion);
+
 impl Scalar for KubernetesVersion {
     fn parse(text: &str) -> Result<Self, Violation> {
         let number = |digits: &str| {
@@ -55,10 +57,6 @@ impl Scalar for KubernetesVersion {
                     .with_help("write it as `major.minor`, for example `1.33`"),
             ),
         }
-    }
-
-    fn json(&self) -> Json {
-        self.to_string().into()
     }
 
     fn schema() -> Json {

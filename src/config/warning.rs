@@ -1,11 +1,12 @@
 //! `warnings`: the warnings that users have acknowledged.
 
-use crate::config::scalar::Scalar;
-use crate::config::setting::settings;
+use crate::config::scalar::{Scalar, texts};
+use crate::config::setting::{groups, settings};
 use crate::config::violation::Violation;
 use crate::diagnostic::closest::closest;
 use crate::report::{Reason, ReasonSet};
 use serde_json::{Value as Json, json};
+use std::fmt;
 
 settings! {
     /// The treatment of warnings.
@@ -14,6 +15,8 @@ settings! {
         "ignore" ignore: Vec<WarningId> = Vec::new();
     }
 }
+
+groups!(WarningSettings);
 
 /// The id of a warning that may be ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,14 @@ impl WarningId {
     }
 }
 
+impl fmt::Display for WarningId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.id())
+    }
+}
+
+texts!(WarningId);
+
 impl Scalar for WarningId {
     fn parse(text: &str) -> Result<Self, Violation> {
         match Reason::ALL.iter().find(|reason| reason.id() == text) {
@@ -60,10 +71,6 @@ impl Scalar for WarningId {
                 })
             }
         }
-    }
-
-    fn json(&self) -> Json {
-        self.0.id().into()
     }
 
     fn schema() -> Json {

@@ -33,19 +33,10 @@ pub(crate) enum Least {
 
 pub(crate) type Fields = &'static [(&'static str, ValueForm)];
 
-pub(crate) const ROOT: Fields = &[
-    ("apibase", ValueForm::Text),
+/// The keys that no setting gives; those of settings are in their rows.
+pub(crate) const FILE_ONLY: Fields = &[
     ("apikey", ValueForm::ApiKey),
     ("root", ValueForm::Text),
-    ("roles", ValueForm::Roles),
-    ("displayName", ValueForm::Text),
-    ("memo", ValueForm::Text),
-    ("ignoreContainer", ValueForm::Pattern),
-    (
-        "hostStatusOnStart",
-        ValueForm::OneOf(&["working", "standby", "maintenance", "poweroff"]),
-    ),
-    ("hostIdStore", ValueForm::OneOf(&["file", "memory"])),
     ("readinessProbe", ValueForm::Probe),
     ("plugin", ValueForm::Plugins),
 ];

@@ -8,8 +8,8 @@ use crate::agent::canonical::canonicalize;
 use crate::agent::difference::{Difference, DifferenceKind, differences};
 use crate::annotations::{Given, overlay};
 use crate::config::{
-    AgentSettings, Config, Group as _, Kubelet, KubeletConnection, KubernetesVersion, Platform,
-    SecretKeyRef, SettingRow, Spec, of_variable, role_list, variables,
+    AgentSettings, Config, Kubelet, KubeletConnection, KubernetesVersion, Platform, SecretKeyRef,
+    SettingRow, Spec, of_variable, role_list, variables,
 };
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::env::{NODE_VARIABLES, Variable, VariableForm};

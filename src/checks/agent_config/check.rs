@@ -2,13 +2,16 @@
 
 use crate::agent::container::TMP_FOLDER;
 use crate::agent::prerequisites::ShadowedSetting;
-use crate::config::{Config, Role, Scalar as _, Violation, go_regexp};
+use crate::config::{
+    Config, Constraint, Role, Scalar as _, SettingRow, Shape, Violation, go_regexp, rows,
+};
 use crate::diagnostic::closest::closest;
-use crate::mackerel::config_file::{Fields, HEADER, Least, PLUGIN, PROBE, ROOT, ValueForm};
+use crate::mackerel::config_file::{FILE_ONLY, Fields, HEADER, Least, PLUGIN, PROBE, ValueForm};
 use crate::mackerel::names::CONTAINER;
 use crate::report::Reason;
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::LazyLock;
 use yaml_json_patch::{self as yaml, Kind, NodeId, ScalarValue, Tree, scalar_value};
 
 /// The use of sudo by plugins of the agent.
@@ -115,6 +118,25 @@ fn misses_the_agent(pattern: &str) -> bool {
     })
 }
 
+/// Returns the keys of the file, beginning with those that outrank settings.
+fn root_fields() -> Fields {
+    static ROOT: LazyLock<Vec<(&str, ValueForm)>> = LazyLock::new(|| {
+        let of_settings = rows().iter().filter_map(|row| Some((row.file?, form(row))));
+        of_settings.chain(FILE_ONLY.iter().copied()).collect()
+    });
+    &ROOT
+}
+
+/// Returns the form of a key that outranks a setting.
+fn form(setting: &SettingRow) -> ValueForm {
+    match (setting.shape, setting.words()) {
+        (Shape::List(_), _) => ValueForm::Roles,
+        _ if setting.check == Some(Constraint::GoRegexp) => ValueForm::Pattern,
+        (_, []) => ValueForm::Text,
+        (_, words) => ValueForm::OneOf(words),
+    }
+}
+
 /// One entry of a mapping: name, key and value.
 type Entry = (String, NodeId, NodeId);
 
@@ -126,7 +148,7 @@ struct Check<'a, 't> {
 
 impl Check<'_, '_> {
     fn root(&mut self, root: NodeId) {
-        let mut given = self.mapping(root, "", ROOT);
+        let mut given = self.mapping(root, "", root_fields());
         given.retain(|(.., value)| !self.is_blank(*value));
         self.folder_of_the_host_id(root);
         for (key, node, _) in given {
