@@ -7,7 +7,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
-use prometheus_client::registry::Registry;
+use prometheus_client::registry::{Metric, Registry};
 use rustls::AlertDescription;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ pub(crate) struct Metrics {
     requests: Family<Labels<3>, Counter>,
     refused: Family<Labels<1>, Counter>,
     shed: Family<Labels<1>, Counter>,
-    duration: Family<Labels<1>, Histogram>,
+    duration: Family<Labels<1>, Histogram, fn() -> Histogram>,
     in_flight: Gauge,
     pub(crate) connections: Gauge,
     handshake_failures: Family<Labels<1>, Counter>,
@@ -157,87 +157,101 @@ impl ReloadSource {
     }
 }
 
+/// Returns a new metric, which the registry has under this name.
+fn registered<M: Metric + Clone + Default>(registry: &mut Registry, name: &str, help: &str) -> M {
+    let metric = M::default();
+    registry.register(name, help, metric.clone());
+    metric
+}
+
 impl Metrics {
     pub(crate) fn new() -> Self {
         let mut registry = Registry::with_prefix("mackerel_agent_injector");
-        let requests = Family::default();
-        registry.register(
-            "requests",
-            "Reviews answered, by hook, decision and dry run",
-            requests.clone(),
-        );
-        let refused = Family::default();
-        registry.register(
-            "refused",
-            "HTTP requests answered without a review, by status",
-            refused.clone(),
-        );
-        let shed = Family::default();
-        registry.register(
-            "shed",
-            "Requests and connections refused at a limit",
-            shed.clone(),
-        );
-        let duration =
-            Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        let metrics = Self {
+            requests: registered(
+                &mut registry,
+                "requests",
+                "Reviews answered, by hook, decision and dry run",
+            ),
+            refused: registered(
+                &mut registry,
+                "refused",
+                "HTTP requests answered without a review, by status",
+            ),
+            shed: registered(
+                &mut registry,
+                "shed",
+                "Requests and connections refused at a limit",
+            ),
+            duration: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
+            in_flight: registered(
+                &mut registry,
+                "requests_in_flight",
+                "Reviews that wait or run",
+            ),
+            connections: registered(
+                &mut registry,
+                "connections",
+                "Open connections to the hooks",
+            ),
+            handshake_failures: registered(
+                &mut registry,
+                "handshake_failures",
+                "TLS handshakes that failed, by reason",
+            ),
+            reloads: registered(
+                &mut registry,
+                "reloads",
+                "Changed files that were read again, by source and result",
+            ),
+            reload_failing: registered(
+                &mut registry,
+                "reload_failing",
+                "1 while a file's content cannot be used and what was read before it is in use",
+            ),
+            certificate_expiry: registered(
+                &mut registry,
+                "certificate_expiry_timestamp_seconds",
+                "Seconds since 1970 at which the serving certificate expires",
+            ),
+            ca_expiry: registered(
+                &mut registry,
+                "ca_expiry_timestamp_seconds",
+                "Seconds since 1970 at which the authority that issued it expires; 0: unknown",
+            ),
+            dropped_lines: registered(
+                &mut registry,
+                "log_lines_dropped",
+                "Lines of the log that were dropped because standard error was not read in time",
+            ),
+            registry: Mutex::default(),
+        };
         registry.register(
             "request_duration_seconds",
             "From a request's head to its answer",
-            duration.clone(),
+            metrics.duration.clone(),
         );
-        let in_flight = Gauge::default();
-        registry.register(
-            "requests_in_flight",
-            "Reviews that wait or run",
-            in_flight.clone(),
-        );
-        let connections = Gauge::default();
-        registry.register(
-            "connections",
-            "Open connections to the hooks",
-            connections.clone(),
-        );
-        let handshake_failures = Family::default();
-        registry.register(
-            "handshake_failures",
-            "TLS handshakes that failed, by reason",
-            handshake_failures.clone(),
-        );
-        let reloads = Family::default();
-        registry.register(
-            "reloads",
-            "Changed files that were read again, by source and result",
-            reloads.clone(),
-        );
-        let reload_failing = Family::default();
-        let help = "1 while a file's content cannot be used and what was read before it is in use";
-        registry.register("reload_failing", help, reload_failing.clone());
-        let certificate_expiry = Gauge::default();
-        let help = "Seconds since 1970 at which the serving certificate expires";
-        registry.register(
-            "certificate_expiry_timestamp_seconds",
-            help,
-            certificate_expiry.clone(),
-        );
-        let ca_expiry = Gauge::default();
-        let help = "Seconds since 1970 at which the authority that issued it expires; 0: unknown";
-        registry.register("ca_expiry_timestamp_seconds", help, ca_expiry.clone());
-        let dropped_lines = Counter::default();
-        let help = "Lines of the log that were dropped because standard error was not read in time";
-        registry.register("log_lines_dropped", help, dropped_lines.clone());
         for source in [ReloadSource::Certificate, ReloadSource::Configuration] {
-            drop(reload_failing.get_or_create(&[("source", source.name())]));
+            drop(
+                metrics
+                    .reload_failing
+                    .get_or_create(&[("source", source.name())]),
+            );
         }
         // `increase` of Prometheus does not count the event with which a series begins, so those of alerts begin at 0.
         for hook in Hook::ALL {
-            drop(requests.get_or_create(&[
+            drop(metrics.requests.get_or_create(&[
                 ("hook", hook.name()),
                 ("decision", "internal-error"),
                 ("dry_run", "false"),
             ]));
         }
         for failure in HandshakeFailure::ALL {
-            drop(handshake_failures.get_or_create(&[("reason", failure.name())]));
+            drop(
+                metrics
+                    .handshake_failures
+                    .get_or_create(&[("reason", failure.name())]),
+            );
         }
         for limit in [
             Limit::Bodies,
@@ -245,22 +259,11 @@ impl Metrics {
             Limit::Reviews,
             Limit::Connections,
         ] {
-            drop(shed.get_or_create(&[("limit", limit.name())]));
+            drop(metrics.shed.get_or_create(&[("limit", limit.name())]));
         }
         Self {
             registry: Mutex::new(registry),
-            requests,
-            refused,
-            shed,
-            duration,
-            in_flight,
-            connections,
-            handshake_failures,
-            reloads,
-            reload_failing,
-            certificate_expiry,
-            ca_expiry,
-            dropped_lines,
+            ..metrics
         }
     }
 
