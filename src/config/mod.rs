@@ -214,14 +214,6 @@ impl Config {
         }
     }
 
-    /// Returns the configuration with one more setting, its value as text; none if it is then invalid.
-    pub(crate) fn with(&self, path: &str, value: &str) -> Option<Self> {
-        let mut config = TemplateConfig::new(self);
-        let violations = config.set(path, value, "", 0);
-        let config = config.finish().ok()?;
-        (violations.is_empty() && cross_checks::conflicts(&config).is_empty()).then_some(config)
-    }
-
     /// Moves the offsets of annotations by `base`, from a piece of the text to the whole.
     pub(crate) fn moved(mut self, base: usize) -> Self {
         for origin in self.origins.values_mut() {

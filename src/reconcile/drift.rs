@@ -7,13 +7,12 @@ use crate::agent::existing::ExistingInjection;
 use crate::agent::plan::Plan;
 use crate::agent::record::RecordError;
 use crate::agent::wait_for;
-use crate::config::Config;
 use crate::mackerel::annotations::Annotation;
 use crate::mackerel::names::CONTAINER;
 use crate::manifest::field_path::field_path;
-use crate::manifest::pod_template::{Container, PodTemplate};
+use crate::manifest::pod_template::Container;
 use crate::options::Direction;
-use crate::reconcile::edited_settings::{EditedSetting, edited_settings};
+use crate::reconcile::edited_settings::EditedSetting;
 use serde_json::Value;
 use yaml_json_patch::pointer::escape;
 use yaml_json_patch::{NodeId, Tree, to_json};
@@ -39,12 +38,8 @@ pub(crate) struct DriftDescription {
     pub(crate) offset: usize,
     /// JSON Pointer from the template to the same.
     pub(crate) pointer: String,
-    /// The settings that give the edited fields, as far as there are any.
+    /// The settings that the edited fields have their values from.
     pub(crate) settings: Vec<EditedSetting>,
-    /// The number of edited fields that no setting gives exactly.
-    pub(crate) others: usize,
-    /// True if the fields differ only because of the edit; false if the configuration may have changed too.
-    pub(crate) is_same_plan: bool,
 }
 
 impl DriftDescription {
@@ -54,20 +49,8 @@ impl DriftDescription {
             offset,
             pointer,
             settings: Vec::new(),
-            others: 0,
-            is_same_plan: false,
         }
     }
-}
-
-/// The advice on a hand edit: the settings that keep it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep<'a> {
-    Nothing,
-    /// A run accepts the edit with them.
-    Edit(&'a [EditedSetting]),
-    /// A run keeps their fields with them, and needs `--force` for the others.
-    Values(&'a [EditedSetting]),
 }
 
 impl Drift {
@@ -166,61 +149,23 @@ impl Drift {
         )
     }
 
-    /// Returns the differences between an edited component and the plan's.
-    pub(crate) fn differences(
-        self,
-        existing: &ExistingInjection,
-        plan: &Plan,
-    ) -> Option<Vec<Difference>> {
-        let Drift::Changed(part) = self else {
-            return None;
-        };
-        let (canonical, is) = match part.agent() {
-            Some(()) => (plan.agent()?.canonical(), existing.value.as_ref()?),
-            None => (
-                plan.wait_for()?.canonical(),
-                &existing.wait_for_value.as_ref()?.0,
-            ),
-        };
-        Some(differences(&canonical, is))
-    }
-
-    /// Returns the advice.
-    pub(crate) fn help(
-        self,
-        direction: Direction,
-        template: &PodTemplate,
-        keep: Keep<'_>,
-        config: &Config,
-    ) -> String {
-        let steps = |settings: &[EditedSetting], between: &str| {
-            let steps: Vec<String> = settings
-                .iter()
-                .map(|setting| setting.advice(template, config))
-                .collect();
-            steps.join(between)
-        };
-        match (self, direction, keep) {
+    /// Returns the advice. `settings` are the names of those that the edited fields have their values from.
+    pub(crate) fn help(self, direction: Direction, settings: &[String]) -> String {
+        let overwrite = "undo the edit, or run `inject --force` on the file to overwrite it";
+        match (self, direction, settings) {
             (Drift::NewerRecord, ..) => "use that version or a newer one".to_owned(),
             (_, Direction::Uninject, _) => {
                 "undo the edit, or run `uninject --force` on the file to remove the agent"
                     .to_owned()
             }
-            (_, Direction::Inject, Keep::Nothing) => {
-                "undo the edit, or run `inject --force` on the file to overwrite it".to_owned()
+            (_, Direction::Inject, []) => overwrite.to_owned(),
+            (_, Direction::Inject, [setting]) => {
+                format!("{overwrite}; to keep the value, set {setting} to it first")
             }
-            (_, Direction::Inject, Keep::Edit(settings)) => {
-                format!(
-                    "to keep the edit, {}; otherwise, undo it or run `inject --force` on the file",
-                    steps(settings, ", and ")
-                )
-            }
-            (_, Direction::Inject, Keep::Values(settings)) => {
-                let steps = steps(settings, ", or ");
-                format!(
-                    "to keep a value, {steps}; then run `inject --force` on the file, which overwrites all other edits"
-                )
-            }
+            (_, Direction::Inject, settings) => format!(
+                "{overwrite}; to keep the values, set {} to them first",
+                settings.join(" and ")
+            ),
         }
     }
 }
@@ -385,7 +330,11 @@ fn changed(
         wanted,
         edited,
     };
-    let differences = Drift::Changed(edited).differences(existing, wanted)?;
+    let current = match edited.agent() {
+        Some(()) => existing.value.as_ref()?,
+        None => &existing.wait_for_value.as_ref()?.0,
+    };
+    let differences = differences(&canonical, current);
     // With another configuration, what is absent may be new in it: any other field is more likely an edit.
     let is_edit =
         |difference: &&Difference| is_same_plan || difference.kind != DifferenceKind::Gone;
@@ -399,7 +348,15 @@ fn changed(
     let parts: Vec<Value> = parts
         .filter_map(|part| to_json(tree, part.node).ok())
         .collect();
-    let (settings, others) = edited_settings(&differences, &parts);
+    let mut settings: Vec<EditedSetting> = Vec::new();
+    for setting in differences
+        .iter()
+        .filter_map(|difference| EditedSetting::of(difference, &parts))
+    {
+        if !settings.contains(&setting) {
+            settings.push(setting);
+        }
+    }
     // A volume that is not there has no place: the container has mounted it.
     let (number, there) = split(&first.new).unwrap_or_default();
     let field = was
@@ -446,8 +403,6 @@ fn changed(
         offset: tree.span(nearest).start,
         pointer: format!("/spec/{}/{}{field}", part.list, part.index),
         settings,
-        others,
-        is_same_plan,
     })
 }
 

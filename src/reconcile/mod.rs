@@ -13,12 +13,12 @@ mod edited_settings;
 mod own_annotations;
 pub(crate) mod patch;
 
+use crate::agent::Agent;
 use crate::agent::canonical::Digest;
 use crate::agent::components::{ComponentSet, Components};
 use crate::agent::container::ReplaceableName;
 use crate::agent::existing::{ExistingInjection, is_agent};
 use crate::agent::plan::Plan;
-use crate::agent::{Agent, Agents};
 use crate::config::OnError;
 use crate::decide::controller_owned::owned;
 use crate::decide::immutable_template::immutable;
@@ -32,7 +32,7 @@ use crate::manifest::resource::Resource;
 use crate::options::{Direction, ForeignAgents, HandEdits, Options};
 use crate::reconcile::adopt::Adoptable;
 use crate::reconcile::current_state::{CurrentState, others};
-use crate::reconcile::drift::{Drift, DriftDescription, Keep};
+use crate::reconcile::drift::{Drift, DriftDescription};
 use crate::reconcile::patch::{
     AdoptedContainer, ListPositions, TemplatePatch, kept_annotations, removal, removal_beside,
     replacement,
@@ -695,12 +695,13 @@ impl Reconciler<'_, '_> {
         wanted: Option<&Plan>,
     ) -> Finding {
         let description = edit.describe(self.tree, existing, wanted);
-        let keep = wanted.map_or(Keep::Nothing, |wanted| {
-            self.keep(edit, existing, &description, wanted)
-        });
+        let mut settings = Vec::new();
+        for setting in &description.settings {
+            settings.push(setting.name(self.template, self.context.config));
+        }
         let renamed = self.renamed_agent(existing).filter(|_| edit == Drift::Gone);
         let help = match (renamed, self.options.direction) {
-            (None, direction) => edit.help(direction, self.template, keep, self.context.config),
+            (None, direction) => edit.help(direction, &settings),
             (Some(renamed), Direction::Inject) => {
                 format!(
                     "{renamed}; otherwise, remove that container and run `inject --force` on the file"
@@ -723,49 +724,6 @@ impl Reconciler<'_, '_> {
             &format!("{}{pointer}", self.at),
         )
         .with_help(help)
-    }
-
-    /// Returns the settings that keep the edit, as a run with them shows.
-    fn keep<'d>(
-        &self,
-        edit: Drift,
-        existing: &ExistingInjection,
-        DriftDescription {
-            settings,
-            others,
-            is_same_plan,
-            ..
-        }: &'d DriftDescription,
-        wanted: &Plan,
-    ) -> Keep<'d> {
-        let mut template = self.template.clone();
-        let mut config = Some(self.context.config.clone());
-        for setting in settings {
-            config = config.and_then(|config| setting.set(&mut template, config));
-        }
-        let Some(config) = config else {
-            return Keep::Nothing;
-        };
-        let context = DecisionContext {
-            config: &config,
-            agents: &Agents::default(),
-            ..self.context
-        };
-        let Decision::Add(plan) = self.decide(&template, context).decision else {
-            return Keep::Nothing;
-        };
-        if *is_same_plan && edit.is_wanted(existing, &plan) {
-            return Keep::Edit(settings);
-        }
-        match (
-            edit.differences(existing, wanted),
-            edit.differences(existing, &plan),
-        ) {
-            (Some(before), Some(after)) if after != before && after.len() <= *others => {
-                Keep::Values(settings)
-            }
-            _ => Keep::Nothing,
-        }
     }
 
     /// Keeps names that Renovate or kustomize have changed since, unless the configuration sets them. The init container's image

@@ -1,7 +1,8 @@
 //! `--force` restores an agent from which a user has removed any part: it is then the one that a fresh injection adds.
 
 use crate::cases::{self, Case};
-use crate::laws::{applied, placed};
+use crate::laws::{INJECT, applied, placed};
+use mackerel_agent_injector::config::Config;
 use mackerel_agent_injector::engine::inject;
 use mackerel_agent_injector::options::{Direction, HandEdits};
 use mackerel_agent_injector::report::Reason;
@@ -137,4 +138,33 @@ fn what_is_forced_back_is_whole() {
         .filter(|tried| *tried > 0)
         .collect();
     assert!(tried.len() > 12, "only {} cases", tried.len());
+}
+
+/// The help of `hand-edited` names the annotation of an edited field: with it, `--force` keeps the value.
+#[test]
+fn force_keeps_the_value_of_the_annotation_that_the_help_names() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: web, annotations: {a: b}}, spec: {containers: [{name: web, image: web}]}}\n";
+    let config = Config::default();
+    let injected = applied(pod, &inject(pod, &config, INJECT).edits).unwrap();
+    let edited = injected.replacen("memory: 128Mi", "memory: 200Mi", 1);
+    assert_ne!(edited, injected);
+    let refused = inject(&edited, &config, INJECT).outcomes.remove(0).decision;
+    let annotation = "agent-injector.contrib.mackerel.io/memory-limit";
+    assert_eq!(refused.reason, Reason::HandEdited);
+    assert_eq!(
+        refused.help.unwrap(),
+        format!(
+            "undo the edit, or run `inject --force` on the file to overwrite it; \
+             to keep the value, set annotation `{annotation}` to it first"
+        )
+    );
+    let annotated = edited.replacen("a: b", &format!("a: b, {annotation}: 200Mi"), 1);
+    let mut force = INJECT;
+    force.hand_edits = HandEdits::Overwrite;
+    for options in [INJECT, force] {
+        let injection = inject(&annotated, &config, options);
+        assert_eq!(injection.outcomes[0].decision.reason, Reason::Updated);
+        let kept = applied(&annotated, &injection.edits).unwrap();
+        assert!(kept.contains("memory: 200Mi"), "{kept}");
+    }
 }

@@ -36,7 +36,6 @@ mod hostile_input;
 mod independent_reader;
 mod istio;
 mod json_schema;
-mod kept_edits;
 mod krm_fn;
 #[cfg(unix)]
 mod kubernetes;
