@@ -5,8 +5,9 @@ use crate::mackerel::annotations::Annotation;
 use crate::manifest::list;
 use crate::manifest::resource::item_types;
 use crate::rbac::apply::{RbacError, apply};
+use crate::rbac::existing::{RECORD, RECORD_WITH_SEPARATOR};
 use crate::rbac::manifest::document;
-use crate::rbac::record::{Boundary, RbacRecord};
+use crate::rbac::removal::byte_order_mark;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
@@ -22,13 +23,9 @@ pub(super) struct Wanted {
 }
 
 /// Adds the record to an object.
-pub(super) fn recorded(object: &Value, then: Boundary) -> Value {
+fn recorded(object: &Value, record: &str) -> Value {
     let mut object = object.clone();
-    annotate(
-        &mut object,
-        Annotation::Record.key(),
-        RbacRecord { then }.to_string(),
-    );
+    annotate(&mut object, Annotation::Record.key(), record.to_owned());
     object
 }
 
@@ -46,33 +43,57 @@ pub(super) fn annotate(object: &mut Value, key: &str, value: String) {
 }
 
 /// Inserts documents in front of a stream.
-pub(super) fn to_stream(text: &str, wanted: &[Wanted]) -> Vec<Edit> {
-    let start = if text.starts_with('\u{feff}') {
-        '\u{feff}'.len_utf8()
-    } else {
-        0
-    };
+///
+/// # Errors
+/// Fails if the stream begins with a directive: only a `...` could separate the documents from it.
+pub(super) fn to_stream(text: &str, wanted: &[Wanted]) -> Result<Vec<Edit>, RbacError> {
+    let start = byte_order_mark(text);
     let stream = &text[start..];
-    let boundary = Boundary::before(stream);
+    if let Some(offset) = directive(stream) {
+        return Err(RbacError::NotExact {
+            why: "they could not be removed exactly from a stream that begins with a directive",
+            help: "remove the directive, or set `rbac.generate: false` and apply the output of `mackerel-agent-injector rbac`",
+            offset: start + offset,
+        });
+    }
+    let needs_separator = !begins_with_marker(stream);
     let mut added = String::new();
     for (index, Wanted { object, comments }) in wanted.iter().enumerate() {
-        let then = if index + 1 == wanted.len() {
-            boundary
+        let record = if needs_separator && index + 1 == wanted.len() {
+            RECORD_WITH_SEPARATOR
         } else {
-            Boundary::None
+            RECORD
         };
         added.push_str("---\n");
-        added.push_str(&document(&recorded(object, then), comments));
+        added.push_str(&document(&recorded(object, record), comments));
     }
-    if let Some(line) = boundary.line() {
-        added.push_str(line);
-        added.push('\n');
+    if needs_separator {
+        added.push_str("---\n");
     }
     let first = stream.find('\n').and_then(|end| stream.get(..end));
     if first.is_some_and(|line| line.ends_with('\r')) {
         added = added.replace('\n', "\r\n");
     }
-    vec![Edit::insert(start, added)]
+    Ok(vec![Edit::insert(start, added)])
+}
+
+/// Returns true if the first line of a stream is a `---`, with or without content.
+fn begins_with_marker(stream: &str) -> bool {
+    let rest = stream.strip_prefix("---");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']))
+}
+
+/// Returns the offset of a directive that begins a stream, comments aside.
+fn directive(stream: &str) -> Option<usize> {
+    let mut offset = 0;
+    for line in stream.split_inclusive(['\n', '\r']) {
+        let content = line.trim_start();
+        if !content.is_empty() && !content.starts_with('#') {
+            return line.starts_with('%').then_some(offset);
+        }
+        offset += line.len();
+    }
+    None
 }
 
 /// Inserts items in front of those of a ResourceList.
@@ -122,7 +143,7 @@ fn add(
 ) -> Result<Vec<Edit>, RbacError> {
     let path = PointerBuf::from_tokens(pointer.split('/').skip(1).chain(["0"]));
     let first = |wanted: &Wanted| {
-        let value = recorded(&wanted.object, Boundary::None);
+        let value = recorded(&wanted.object, RECORD);
         PatchOperation::Add(AddOperation {
             path: path.clone(),
             value,
@@ -170,4 +191,34 @@ fn commented(items: &str, wanted: &[Wanted]) -> String {
         text.push_str(key);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_separator_is_added_only_where_the_stream_does_not_begin_with_one() {
+        for (stream, expected) in [
+            ("---\na: 1\n", true),
+            ("--- # c\r\na: 1\r\n", true),
+            ("a: 1\n---\nb: 2\n", false),
+            ("# licence\n---\na: 1\n", false),
+            ("---a\n", false),
+            ("...\na: 1\n", false),
+        ] {
+            assert_eq!(begins_with_marker(stream), expected, "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn a_directive_is_found_behind_comments() {
+        for (stream, expected) in [
+            ("# c\n\n%YAML 1.1\n---\na: 1\n", Some(5)),
+            ("a: 1\n%b: 1\n", None),
+            ("---\n%b\n", None),
+        ] {
+            assert_eq!(directive(stream), expected, "{stream:?}");
+        }
+    }
 }

@@ -9,8 +9,12 @@ use yaml_json_patch::{self as yaml, Cache, SpliceError, Tree, splice, verify};
 pub(super) enum RbacError {
     /// The text cannot be edited safely.
     Uneditable(SpliceError),
-    /// Another manifest shares the document or item.
-    SharedDocument { offset: usize },
+    /// An object could not be removed exactly, now or later.
+    NotExact {
+        why: &'static str,
+        help: &'static str,
+        offset: usize,
+    },
     /// The result is wrong, which is a bug of this program; with the offset of its cause.
     VerifyFailed { message: String, offset: usize },
 }

@@ -4,13 +4,18 @@ use crate::mackerel::annotations::Annotation;
 use crate::manifest::identity::Identity;
 use crate::manifest::resource::{Resource, file, resources, text};
 use crate::rbac::objects::{GROUP, NAME_PREFIX};
-use crate::rbac::record::{MARK, RbacRecord};
 use json_patch::jsonptr::PointerBuf;
 use kube_core::TypeMeta;
 use memchr::memmem;
 use serde_json::Value;
 use std::ops::Range;
 use yaml_json_patch::{self as yaml, Tree, to_json};
+
+/// The record of a generated object: in its own metadata, under the same key as a pod template's.
+pub(super) const RECORD: &str = "v1;rbac";
+
+/// The record of the last object in front of a stream, if the injection added the `---` below it.
+pub(super) const RECORD_WITH_SEPARATOR: &str = "v1;rbac;then=---";
 
 /// The ClusterRoles and bindings of a text.
 #[derive(Debug, Default)]
@@ -28,7 +33,8 @@ pub(super) struct Existing {
 pub(super) struct Managed {
     pub(super) identity: Identity,
     pub(super) value: Value,
-    pub(super) record: RbacRecord,
+    /// True if the injection added a `---` below it.
+    pub(super) adds_separator: bool,
     pub(super) place: ObjectLocation,
     /// Offset of a duplicate key: without a `---` between them, two manifests are one to YAML, and a removal would take both.
     pub(super) duplicate: Option<usize>,
@@ -66,7 +72,7 @@ impl Existing {
     pub(super) fn of(text: &str) -> Self {
         let mut existing = Self::default();
         let may_hold = |text: &str| {
-            [MARK, NAME_PREFIX]
+            [RECORD, NAME_PREFIX]
                 .iter()
                 .any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
         };
@@ -119,36 +125,24 @@ impl Existing {
         let annotations = || tree.member(tree.member(resource.node, "metadata")?, "annotations");
         let record =
             annotations().and_then(|annotations| text(tree, annotations, Annotation::Record.key()));
-        match (
-            record.as_deref().and_then(RbacRecord::parse),
-            to_json(tree, resource.node),
-        ) {
-            (Some(record), Ok(value)) => {
+        let is_managed = matches!(record.as_deref(), Some(RECORD | RECORD_WITH_SEPARATOR));
+        match to_json(tree, resource.node) {
+            Ok(value) if is_managed => {
                 let duplicate = resource.duplicate.map(|key| base + tree.span(key).start);
                 self.managed.push(Managed {
                     identity,
                     value,
-                    record,
+                    adds_separator: record.as_deref() == Some(RECORD_WITH_SEPARATOR),
                     place,
                     duplicate,
                 });
             }
-            (_, value) => self.unmanaged.push(Unmanaged {
+            value => self.unmanaged.push(Unmanaged {
                 identity,
                 value: value.ok(),
                 offset: base + tree.span(resource.node).start,
                 file: file(tree, resource.node),
             }),
-        }
-    }
-}
-
-impl ObjectLocation {
-    /// Start of the document.
-    pub(super) fn start(&self) -> usize {
-        match self {
-            ObjectLocation::Document { all, .. } => all.start,
-            ObjectLocation::ListItem { document, .. } => document.start,
         }
     }
 }

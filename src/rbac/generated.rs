@@ -68,15 +68,10 @@ pub(crate) fn write(
                 .findings
                 .push(unchanged(&why, uneditable.offset).with_help(uneditable.kind.help()));
         }
-        Err(RbacError::SharedDocument { offset }) => {
-            let help = "move the object to a separate document";
-            injection.findings.push(
-                unchanged(
-                    "the generated object shares its document with something else",
-                    offset,
-                )
-                .with_help(help),
-            );
+        Err(RbacError::NotExact { why, help, offset }) => {
+            injection
+                .findings
+                .push(unchanged(why, offset).with_help(help));
         }
         Err(RbacError::VerifyFailed { message, offset }) => {
             injection
@@ -218,7 +213,7 @@ fn rewritten(
     let add = |text: &str| match permissions {
         _ if wanted.is_empty() => Ok(Vec::new()),
         Permissions::Leave => Ok(Vec::new()),
-        Permissions::Documents => Ok(addition::to_stream(text, wanted)),
+        Permissions::Documents => addition::to_stream(text, wanted),
         Permissions::Items => addition::to_list(text, wanted),
     };
     let both = |mut added: Vec<Edit>, edits: Vec<Edit>| {

@@ -13,7 +13,6 @@ mod generated;
 mod grants;
 mod manifest;
 mod objects;
-mod record;
 mod removal;
 
 pub(crate) use coverage::RbacCoverage;

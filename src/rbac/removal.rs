@@ -1,180 +1,93 @@
-//! Removes the documents and items of an earlier run, and nothing else, byte for byte.
+//! Removes the documents and items of an earlier run as a whole, and nothing else.
 
 use crate::rbac::apply::{RbacError, apply};
 use crate::rbac::existing::{Existing, ObjectLocation};
-use crate::rbac::record::Boundary;
 use json_patch::jsonptr::PointerBuf;
 use json_patch::{PatchOperation, RemoveOperation};
 use std::ops::Range;
 use yaml_json_patch as yaml;
-use yaml_json_patch::edit::{self, Edit};
+use yaml_json_patch::edit::Edit;
 
 impl Existing {
     /// The edits that remove all managed objects.
     ///
     /// # Errors
-    /// - if one of them shares its document with another manifest
+    /// - if one of them shares its document with another manifest, a comment or a marker that it does not need
     /// - if a list with one of them cannot be edited
-    /// - if the other documents would change, which is a bug of this program
     pub(super) fn removal(&self, text: &str) -> Result<Vec<Edit>, RbacError> {
         if let Some(offset) = self.managed.iter().find_map(|managed| managed.duplicate) {
-            return Err(RbacError::SharedDocument { offset });
+            return Err(RbacError::NotExact {
+                why: "the generated object shares its document with something else",
+                help: "move the object to a separate document",
+                offset,
+            });
         }
         let mut edits: Vec<Edit> = Vec::new();
         // End of the managed documents in front, which may come from several concatenated streams.
-        let mut front = if text.starts_with('\u{feff}') {
-            '\u{feff}'.len_utf8()
-        } else {
-            0
-        };
-        let mut then_separator = false;
-        let mut inside: Vec<(&Range<usize>, Vec<&PointerBuf>)> = Vec::new();
+        let mut front = byte_order_mark(text);
+        let mut removes_separator = false;
+        let mut lists: Vec<(&Range<usize>, Vec<&PointerBuf>)> = Vec::new();
         for managed in &self.managed {
             match &managed.place {
                 ObjectLocation::Document { all, content } => {
                     let all = all.start.max(front)..all.end;
-                    let in_front = all.start == front;
-                    if in_front {
-                        front = all.end;
-                        then_separator |= managed.record.then == Boundary::Separator;
+                    if let Some(offset) = foreign_line(text, &all, content, front) {
+                        return Err(RbacError::NotExact {
+                            why: "a line beside the generated object is not part of it",
+                            help: "move the comment or marker to another document",
+                            offset,
+                        });
                     }
-                    edits.extend(
-                        lines_of(text, &all, content, in_front)
-                            .into_iter()
-                            .map(Edit::delete),
-                    );
+                    if all.start == front {
+                        front = all.end;
+                        removes_separator |= managed.adds_separator;
+                    }
+                    edits.push(Edit::delete(all));
                 }
-                ObjectLocation::ListItem { document, pointer } => match inside.last_mut() {
+                ObjectLocation::ListItem { document, pointer } => match lists.last_mut() {
                     Some((same, pointers)) if *same == document => pointers.push(pointer),
-                    _ => inside.push((document, vec![pointer])),
+                    _ => lists.push((document, vec![pointer])),
                 },
             }
         }
-        if then_separator {
+        if removes_separator {
             edits.push(Edit::delete(front..front + separator(&text[front..])));
         }
-        for (document, pointers) in inside {
+        for (document, pointers) in lists {
             edits.extend(without(text, document, &pointers)?);
         }
         edits.retain(|edit| !edit.range.is_empty() || !edit.text.is_empty());
         edits.sort_by_key(|edit| edit.range.start);
-        self.others_stay(text, &edits)?;
         Ok(edits)
     }
+}
 
-    /// Checks that every other document keeps its content, except lists with managed items.
-    fn others_stay(&self, text: &str, edits: &[Edit]) -> Result<(), RbacError> {
-        let overlap = edits
-            .windows(2)
-            .find(|pair| matches!(pair, [one, next] if one.range.end > next.range.start));
-        let fault = |offset| RbacError::VerifyFailed {
-            message: "the remaining text differs from the original".to_owned(),
-            offset,
-        };
-        if let Some([one, ..]) = overlap {
-            return Err(fault(one.range.start));
-        }
-        let place = |span: &Range<usize>| {
-            let next = self
-                .managed
-                .partition_point(|managed| managed.place.start() < span.start);
-            self.managed
-                .get(next)
-                .map(|managed| &managed.place)
-                .filter(|place| place.start() < span.end)
-        };
-        // None for a list with managed items, which `verify` has checked.
-        let spans = |text| yaml::documents(text).map(|document| document.span);
-        let before = spans(text).filter_map(|span| match place(&span) {
-            Some(ObjectLocation::Document { .. }) => None,
-            Some(ObjectLocation::ListItem { .. }) => Some((span.start, None)),
-            None => Some((span.start, Some(content(&text[span])))),
-        });
-        let bare = edit::apply(text, edits);
-        let mut after = spans(&bare)
-            .map(|span| content(&bare[span]))
-            .filter(|content| !content.is_empty());
-        for (offset, said) in before.filter(|(_, said)| *said != Some("")) {
-            if after
-                .next()
-                .is_none_or(|now| said.is_some_and(|said| said != now))
-            {
-                return Err(fault(offset));
-            }
-        }
-        after.next().map_or(Ok(()), |_| Err(fault(text.len())))
+/// The length of a byte order mark at the beginning of a text.
+pub(super) fn byte_order_mark(text: &str) -> usize {
+    if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
     }
 }
 
-/// A document without markers, comments and blank lines at its ends.
-fn content(document: &str) -> &str {
-    // Lines may end in a bare carriage return.
-    const ENDS: [char; 2] = ['\n', '\r'];
-    let document = document.trim_start_matches('\u{feff}');
-    let is_nothing = |line: &str| {
-        matches!(line.trim(), "" | "---" | "...") || line.trim_start().starts_with('#')
-    };
-    let start: usize = document
-        .split_inclusive(ENDS)
-        .take_while(|line| is_nothing(line))
-        .map(str::len)
-        .sum();
-    let rest = &document[start..];
-    let end: usize = rest
-        .split_inclusive(ENDS)
-        .rev()
-        .take_while(|line| is_nothing(line))
-        .map(str::len)
-        .sum();
-    rest[..rest.len() - end].trim_end()
-}
-
-/// The lines to remove with a managed document: all but comments above its `---` or below its end, and a `...` behind other
-/// documents, which may be all that separates them from the next.
-fn lines_of(
+/// Returns the offset of the first line of a managed document that an injection did not write: one above its `---`, or a
+/// comment or `...` below its content. Only the document in front of a stream needs no `---`.
+fn foreign_line(
     text: &str,
     all: &Range<usize>,
     content: &Range<usize>,
-    in_front: bool,
-) -> [Range<usize>; 2] {
-    let above = &text[all.start..content.start.max(all.start)];
-    let lines = above.split_inclusive('\n').scan(all.start, |at, line| {
-        let start = *at;
-        *at += line.len();
-        Some((start, line))
-    });
-    let marker = lines
-        .filter(|(_, line)| line.starts_with("---"))
-        .last()
-        .map_or(all.start, |(start, _)| start);
-    let is_comment = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-    let has_comment = |lines: &str| lines.lines().any(|line| line.trim_start().starts_with('#'));
-    let lead = &text[all.start..marker];
-    let start = if has_comment(lead) && lead.lines().all(is_comment) {
-        marker
-    } else {
-        all.start
-    };
-    let end = text[content.end..all.end]
-        .find('\n')
-        .map_or(all.end, |feed| content.end + feed + 1);
-    let tail = &text[end..all.end];
-    let comment = tail
-        .split_inclusive('\n')
-        .take_while(|line| line.trim().is_empty())
-        .map(str::len)
-        .sum::<usize>();
-    let last = tail
-        .split_inclusive('\n')
-        .next_back()
-        .filter(|line| line.starts_with("..."));
-    let ended = all.end - last.map_or(0, str::len);
-    let end_marker = ended..if in_front { all.end } else { ended };
-    if has_comment(tail) {
-        [start..end + comment, end_marker]
-    } else {
-        [start..ended, end_marker]
+    front: usize,
+) -> Option<usize> {
+    let head = &text[all.start..content.start];
+    let is_alone = head.starts_with("---") || (all.start == front && head.trim().is_empty());
+    if !is_alone {
+        return Some(all.start);
     }
+    let tail = &text[content.end..all.end];
+    let next_line = tail.find('\n').map_or(tail.len(), |end| end + 1);
+    let below = tail[next_line..].trim_start();
+    (!below.is_empty()).then(|| all.end - below.len())
 }
 
 /// The length of the first line if it is `---` and nothing else.
@@ -205,22 +118,4 @@ fn without(
         pointers.iter().rev().map(remove).collect(),
         str::to_owned,
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::content;
-
-    #[test]
-    fn content_is_without_markers_and_comments_around() {
-        for text in [
-            "a: 1",
-            "a: 1\n",
-            "---\n# b\na: 1\n\n# c\n...\n",
-            "---\r\n# b\r\na: 1\r\n",
-            "# b\ra: 1\r# c\r",
-        ] {
-            assert_eq!(content(text), "a: 1", "{text:?}");
-        }
-    }
 }
